@@ -1,0 +1,52 @@
+# make demo | make test: each sets everything up from a bare clone.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+UV     := $(BIN)/uv
+export UV_LINK_MODE ?= copy
+
+.PHONY: demo test check bench docs soak lock clean
+
+demo: $(VENV)/.run           ## the main job, from a bare clone
+	$(BIN)/discreet demo
+
+test: $(VENV)/.dev           ## every test
+	$(BIN)/python -m pytest -n auto -m "not soak"
+
+check: $(VENV)/.dev          ## lint, format, types, import direction
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+soak: $(VENV)/.dev           ## the long checks
+	$(BIN)/python -m pytest -m soak
+
+bench: $(VENV)/.bench        ## speed and accuracy against the peers, as ratios of one run
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.docs          ## the site, in site/
+	$(BIN)/zensical build --clean
+
+$(UV):
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check uv
+$(VENV)/.run: $(UV) pyproject.toml constraints.txt
+	$(UV) pip install -q --python $(VENV) -c constraints.txt -e '.[cli,plot]'
+	touch $@
+$(VENV)/.dev: $(VENV)/.run
+	$(UV) pip install -q --python $(VENV) -c constraints.txt --group dev -e '.[cli,plot,accounting]'
+	touch $@
+$(VENV)/.bench: $(VENV)/.dev
+	$(UV) pip install -q --python $(VENV) -c constraints.txt --group bench
+	touch $@
+$(VENV)/.docs: $(VENV)/.dev
+	$(UV) pip install -q --python $(VENV) -c constraints.txt --group docs
+	touch $@
+
+lock: $(UV)                  ## constraints.txt: versions only, no index addresses
+	$(UV) pip compile -q --no-header --no-annotate --no-emit-index-url --all-extras \
+	  --group dev --group docs --group bench pyproject.toml -o constraints.txt --upgrade
+
+clean:
+	rm -rf $(VENV) site demo-report

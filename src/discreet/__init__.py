@@ -1,0 +1,1 @@
+"""Differential privacy whose every guarantee is checked by exact enumeration."""

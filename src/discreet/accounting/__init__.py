@@ -1,0 +1,1 @@
+"""Composition, conversions, filters: how losses add up."""

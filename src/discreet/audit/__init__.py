@@ -1,0 +1,1 @@
+"""Tools that try to break a guarantee: exact, replay and empirical."""

@@ -1,0 +1,68 @@
+"""What can go wrong, drawn once.
+
+::
+
+    DiscreetError
+    ├── InvalidParameter       a parameter breaks a rule (also a ValueError); nothing was read or drawn
+    ├── NeighboursMismatch     guarantees or calibrations over different neighbouring relations
+    ├── BudgetExceeded         a filter or ledger refused; no data was read
+    ├── ConversationClosed     an interactive mechanism has given all the answers it was paid for
+    ├── UnsafeRandomness       a seeded generator where only the operating system's may be used
+    ├── MissingExtra           an optional dependency is not installed
+    └── InternalError          a promise of our own was about to be broken: please report it
+
+No message ever contains a value of the data: only parameters, which are public.
+"""
+
+from __future__ import annotations
+
+
+class DiscreetError(Exception):
+    """The root of every error this package raises on purpose."""
+
+
+class InvalidParameter(DiscreetError, ValueError):
+    """A parameter breaks its rule. Carries the name, the rule and the value."""
+
+    def __init__(self, *, name: str, rule: str, value: object, hint: str = "") -> None:
+        self.name, self.rule, self.value, self.hint = name, rule, value, hint
+        ending = f". {hint}" if hint else ""
+        super().__init__(f"{name} must be {rule}, got {name}={value!r}{ending}")
+
+
+class NeighboursMismatch(DiscreetError, ValueError):
+    """Two neighbouring relations that cannot be used together."""
+
+
+class BudgetExceeded(DiscreetError):
+    """A filter or a ledger refused a charge; no data was read.
+
+    Attributes
+    ----------
+    asked, left
+        The loss that was asked for and what is left, as printable descriptions.
+    """
+
+    def __init__(self, *, asked: object, left: object, budget: str = "budget") -> None:
+        self.asked, self.left, self.budget = asked, left, budget
+        super().__init__(f"{budget}: asked {asked}, left {left}. Ask for less, or open a new budget.")
+
+
+class ConversationClosed(DiscreetError):
+    """The conversation has given every answer its guarantee covers."""
+
+
+class UnsafeRandomness(DiscreetError):
+    """A seeded generator was offered where only the operating system's randomness is allowed."""
+
+
+class MissingExtra(DiscreetError, ImportError):
+    """An optional dependency is needed; the message names the extra that brings it."""
+
+    def __init__(self, *, package: str, extra: str) -> None:
+        self.package, self.extra = package, extra
+        super().__init__(f"{package} is not installed. Install it with: pip install 'discreet[{extra}]'")
+
+
+class InternalError(DiscreetError):
+    """A post-condition of our own failed. Nothing was released. Please report it."""

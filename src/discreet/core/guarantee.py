@@ -1,0 +1,43 @@
+"""Guarantee = Loss + Neighbours: how much is lost, and about whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from discreet.core import checks
+from discreet.core.errors import NeighboursMismatch
+from discreet.core.loss import Loss
+from discreet.core.neighbours import Neighbours
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """What a mechanism promises, known before it sees a row."""
+
+    loss: Loss
+    neighbours: Neighbours
+
+    def __post_init__(self) -> None:
+        checks.instance(Loss, loss=self.loss)
+        checks.instance(Neighbours, neighbours=self.neighbours)
+
+    def epsilon(self, delta: checks.Number) -> float:
+        """Return the epsilon this guarantee gives at a delta, rounded up."""
+        return self.loss.epsilon(delta)
+
+    def implies(self, *, epsilon: checks.Number, delta: checks.Number) -> bool:
+        """Tell whether this guarantee is at least as strong as (epsilon, delta)."""
+        return self.loss.delta(epsilon) <= checks.delta(delta=delta) or self.loss.epsilon(
+            delta
+        ) <= checks.non_negative(epsilon=epsilon)
+
+    def require_same_neighbours(self, other: Guarantee) -> None:
+        """Raise unless both guarantees hide the same change."""
+        if self.neighbours != other.neighbours:
+            raise NeighboursMismatch(
+                f"these guarantees protect different things and do not compose: "
+                f"{self.neighbours}; {other.neighbours}"
+            )
+
+    def __str__(self) -> str:
+        return f"{self.loss} for {self.neighbours}"

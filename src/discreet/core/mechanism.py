@@ -1,0 +1,171 @@
+"""Mechanisms, what they release, and the conversations they open.
+
+A mechanism is a frozen value that holds public parameters only, so its guarantee and its error are
+known before any data are touched. Data given as plain values are wrapped at the door.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Generic, Self, TypeVar
+
+import numpy as np
+
+from discreet.core import checks
+from discreet.core.errors import ConversationClosed, InvalidParameter
+from discreet.core.guarantee import Guarantee
+from discreet.core.loss import Loss
+from discreet.core.neighbours import Neighbours
+from discreet.core.rng import SYSTEM, Rng
+from discreet.core.sensitive import Sensitive
+
+Data = TypeVar("Data")
+Value = TypeVar("Value")
+
+
+class Promise(ABC):
+    """What one-shot and interactive mechanisms share: a guarantee and an error, both free of data."""
+
+    neighbours: Neighbours
+
+    @property
+    @abstractmethod
+    def loss(self) -> Loss:
+        """What one use costs."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The loss together with the change it is about."""
+        return Guarantee(self.loss, self.neighbours)
+
+    @abstractmethod
+    def error(self, beta: checks.Number) -> float:
+        """Return alpha: the error exceeds alpha with probability at most beta."""
+
+
+class Mechanism(Promise, Generic[Data, Value]):
+    """A one-shot mechanism: data in, one release out."""
+
+    @abstractmethod
+    def _draw(self, data: Data, rng: Rng) -> Value:
+        """Compute the released value; all randomness goes through `rng.perform`."""
+
+    def release(self, data: Data | Sensitive[Data], *, rng: Rng = SYSTEM) -> Release[Value]:
+        """Draw one release. It costs `guarantee`, whatever comes out."""
+        value = self._draw(Sensitive.wrap(data).reveal(), rng)
+        return Release(value=value, mechanism=self, unsafe_seeded=rng.unsafe)
+
+
+class Interactive(Promise, Generic[Data, Value]):
+    """A mechanism that answers adaptively chosen questions under one guarantee, charged at `open`."""
+
+    @abstractmethod
+    def _begin(self, data: Sensitive[Data], rng: Rng) -> Conversation[Value]:
+        """Make the conversation over already wrapped data."""
+
+    def open(self, data: Data | Sensitive[Data], *, rng: Rng = SYSTEM) -> Conversation[Value]:
+        """Start a conversation. Everything it will ever answer costs `guarantee`, once."""
+        return self._begin(Sensitive.wrap(data), rng)
+
+
+class Conversation(ABC, Generic[Value]):
+    """An open interactive mechanism. Subclasses answer one question in `_answer`."""
+
+    def __init__(self, mechanism: Interactive[Any, Value], rng: Rng) -> None:
+        self.mechanism = mechanism
+        self.asked = 0
+        self._rng = rng
+        self._closed_because = ""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee that covers every answer of this conversation together."""
+        return self.mechanism.guarantee
+
+    @property
+    def unsafe_seeded(self) -> bool:
+        """Whether the noise came from a seeded generator."""
+        return self._rng.unsafe
+
+    @property
+    def closed(self) -> bool:
+        """Whether no further question is answered."""
+        return bool(self._closed_because)
+
+    def close(self, because: str = "closed by its owner") -> None:
+        """Refuse every further question, saying why."""
+        self._closed_because = self._closed_because or because
+
+    def ask(self, query: Any, **public: Any) -> Value:
+        """Answer one question; its choice may depend on all earlier answers.
+
+        Raises
+        ------
+        ConversationClosed
+            When every answer the guarantee covers has been given. Nothing is drawn.
+        """
+        if self._closed_because:
+            raise ConversationClosed(f"this conversation is closed: {self._closed_because}")
+        answer = self._answer(query, **public)
+        self.asked += 1
+        return answer
+
+    @abstractmethod
+    def _answer(self, query: Any, **public: Any) -> Value:
+        """Answer one question on the data."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = f"closed: {self._closed_because}" if self.closed else "open"
+        return f"<conversation {type(self.mechanism).__name__}, {self.asked} asked, {state}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Release(Generic[Value]):
+    """One published value, with its guarantee, its error and how it was made."""
+
+    value: Value
+    mechanism: Mechanism[Any, Value]
+    unsafe_seeded: bool = False
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the release cost."""
+        return self.mechanism.guarantee
+
+    def error(self, beta: checks.Number) -> float:
+        """Return the bound that holds with probability at least 1 - beta."""
+        return self.mechanism.error(beta)
+
+    def interval(self, confidence: checks.Number) -> tuple[Any, Any]:
+        """Return (low, high): the true value, or all true values at once, lie there with that probability."""
+        if not _is_numeric(self.value):
+            raise InvalidParameter(
+                name="value", rule="a number or an array to have an interval", value=type(self.value)
+            )
+        alpha = self.error(1 - checks.probability(confidence=confidence))
+        return self.value - alpha, self.value + alpha  # type: ignore[operator]
+
+    def __repr__(self) -> str:
+        ending = ", UNSAFE: seeded noise" if self.unsafe_seeded else ""
+        if _is_numeric(self.value) and np.ndim(self.value) == 0:
+            return f"{self.value} ± {self.error(0.05):.4g} (95 %), {self.guarantee}{ending}"
+        return f"Release({self.value!r}, {self.guarantee}{ending})"
+
+    def _repr_html_(self) -> str:
+        from_text = repr(self).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        return f"<code>{from_text}</code>"
+
+
+def _is_numeric(value: object) -> bool:
+    if isinstance(value, bool | np.bool_):
+        return False
+    return isinstance(value, int | float | np.number) or (
+        isinstance(value, np.ndarray) and value.dtype.kind in "iuf"
+    )

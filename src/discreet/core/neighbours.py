@@ -1,0 +1,226 @@
+"""Which change to the data a guarantee hides, in words, in the type, and as code.
+
+Every relation is executable: ``distance(a, b)`` counts how many steps apart two data sets are, and
+``pairs(domain, size)`` lists every pair of neighbours over a tiny domain, so that tests can check a
+guarantee on all of them. Guarantees over different neighbours do not compose.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Row = Hashable
+Rows = tuple[Row, ...]
+
+
+class Neighbours(ABC):
+    """A neighbouring relation. Frozen, comparable by value, free of data."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Say in words what is hidden, to complete "protects ..."."""
+
+    @abstractmethod
+    def distance(self, left: Any, right: Any) -> float:
+        """Count the steps between two data sets (infinity where there is no path)."""
+
+    @abstractmethod
+    def pairs(self, domain: Sequence[Any], size: int) -> Iterator[tuple[Any, Any]]:
+        """List every ordered pair of neighbours made of elements of `domain`, at most `size` of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddRemove(Neighbours):
+    """Hides whether one `unit` is present. The number of units is private."""
+
+    unit: str = "row"
+
+    def __str__(self) -> str:
+        return f"adding or removing one {self.unit}"
+
+    def distance(self, left: Sequence[Row], right: Sequence[Row]) -> float:
+        """Size of the symmetric difference of two multisets."""
+        a, b = Counter(left), Counter(right)
+        return (a - b).total() + (b - a).total()
+
+    def pairs(self, domain: Sequence[Row], size: int) -> Iterator[tuple[Rows, Rows]]:
+        """All multisets of at most `size` rows, each with one row fewer, in both orders."""
+        for count in range(1, size + 1):
+            for rows in itertools.combinations_with_replacement(domain, count):
+                for row in dict.fromkeys(rows):
+                    fewer = list(rows)
+                    fewer.remove(row)
+                    yield rows, tuple(fewer)
+                    yield tuple(fewer), rows
+
+
+@dataclass(frozen=True, slots=True)
+class Replace(Neighbours):
+    """Hides the content of one `unit`. The number of units is public."""
+
+    unit: str = "row"
+
+    def __str__(self) -> str:
+        return f"changing one {self.unit}"
+
+    def distance(self, left: Sequence[Row], right: Sequence[Row]) -> float:
+        """Rows that differ between two multisets of one size."""
+        if len(left) != len(right):
+            return math.inf
+        return (Counter(left) - Counter(right)).total()
+
+    def pairs(self, domain: Sequence[Row], size: int) -> Iterator[tuple[Rows, Rows]]:
+        """All multisets of exactly `size` rows that differ in one row."""
+        for rest in itertools.combinations_with_replacement(domain, size - 1):
+            for a, b in itertools.permutations(domain, 2):
+                yield (*rest, a), (*rest, b)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalReport(Neighbours):
+    """Hides one person's whole answer from everybody, the collector included."""
+
+    def __str__(self) -> str:
+        return "changing one person's own value, even from the collector"
+
+    def distance(self, left: Row, right: Row) -> float:
+        """0 for equal values, else 1."""
+        return 0 if left == right else 1
+
+    def pairs(self, domain: Sequence[Row], size: int = 1) -> Iterator[tuple[Row, Row]]:
+        """All ordered pairs of different values."""
+        del size
+        yield from itertools.permutations(domain, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Neighbours):
+    """Hides one event of a stream: one position holds another symbol; length and order are public."""
+
+    def __str__(self) -> str:
+        return "changing one event of the stream"
+
+    def distance(self, left: Sequence[Row], right: Sequence[Row]) -> float:
+        """Positions that differ."""
+        return _hamming(left, right)
+
+    def pairs(self, domain: Sequence[Row], size: int) -> Iterator[tuple[Rows, Rows]]:
+        """All streams of length `size` that differ in one position."""
+        yield from _change_one_position(domain, size)
+
+
+@dataclass(frozen=True, slots=True)
+class UserStream(Neighbours):
+    """Hides every event of one user: streams of (user, symbol) with all of a user's events left out."""
+
+    def __str__(self) -> str:
+        return "removing or adding every event of one user"
+
+    def distance(self, left: Sequence[tuple[Row, Row]], right: Sequence[tuple[Row, Row]]) -> float:
+        """Users whose events differ, if the other users' events stand in the same order."""
+        users = {user for user, _ in (*left, *right)}
+        changed = {u for u in users if [e for e in left if e[0] == u] != [e for e in right if e[0] == u]}
+        rest = [[event for event in stream if event[0] not in changed] for stream in (left, right)]
+        return len(changed) if rest[0] == rest[1] else math.inf
+
+    def pairs(self, domain: Sequence[tuple[Row, Row]], size: int) -> Iterator[tuple[Rows, Rows]]:
+        """All streams up to length `size`, each with one of its users left out, in both orders."""
+        for count in range(1, size + 1):
+            for stream in itertools.product(domain, repeat=count):
+                for user in dict.fromkeys(user for user, _ in stream):
+                    without = tuple(event for event in stream if event[0] != user)
+                    yield stream, without
+                    yield without, stream
+
+
+@dataclass(frozen=True, slots=True)
+class Edge(Neighbours):
+    """Hides whether one edge of a graph is present. The vertices are public."""
+
+    def __str__(self) -> str:
+        return "adding or removing one edge"
+
+    def distance(self, left: frozenset[Any], right: frozenset[Any]) -> float:
+        """Edges that are in one graph only."""
+        return len(left ^ right)
+
+    def pairs(self, domain: Sequence[Any], size: int) -> Iterator[tuple[frozenset[Any], frozenset[Any]]]:
+        """All graphs on the given vertices with at most `size` edges, each with one edge fewer."""
+        possible = list(itertools.combinations(domain, 2))
+        for count in range(1, min(size, len(possible)) + 1):
+            for edges in itertools.combinations(possible, count):
+                for edge in edges:
+                    yield frozenset(edges), frozenset(edges) - {edge}
+                    yield frozenset(edges) - {edge}, frozenset(edges)
+
+
+@dataclass(frozen=True, slots=True)
+class Bidder(Neighbours):
+    """Hides one bidder's report; who takes part is public."""
+
+    def __str__(self) -> str:
+        return "changing one bidder's report"
+
+    def distance(self, left: Sequence[Row], right: Sequence[Row]) -> float:
+        """Bidders whose reports differ."""
+        return _hamming(left, right)
+
+    def pairs(self, domain: Sequence[Row], size: int) -> Iterator[tuple[Rows, Rows]]:
+        """All profiles of `size` bidders that differ in one report."""
+        yield from _change_one_position(domain, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Query(Neighbours):
+    """Hides one query from all analysts but its owner: query sets that differ in one query."""
+
+    def __str__(self) -> str:
+        return "adding or removing one query of one analyst, towards all the others"
+
+    def distance(self, left: Sequence[Row], right: Sequence[Row]) -> float:
+        """Size of the symmetric difference of two multisets of queries."""
+        return AddRemove("query").distance(left, right)
+
+    def pairs(self, domain: Sequence[Row], size: int) -> Iterator[tuple[Rows, Rows]]:
+        """All query multisets of at most `size`, each with one query fewer, in both orders."""
+        yield from AddRemove("query").pairs(domain, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Analyst(Neighbours):
+    """Hides everything one analyst asks from all the others: one analyst's queries are replaced."""
+
+    def __str__(self) -> str:
+        return "changing every query of one analyst, towards all the others"
+
+    def distance(self, left: Mapping[str, Rows], right: Mapping[str, Rows]) -> float:
+        """Analysts whose questions differ."""
+        if set(left) != set(right):
+            return math.inf
+        return sum(tuple(left[name]) != tuple(right[name]) for name in left)
+
+    def pairs(self, domain: Sequence[Row], size: int) -> Iterator[tuple[dict[str, Rows], dict[str, Rows]]]:
+        """Two analysts with up to `size` queries each; the first one's are replaced."""
+        asked = [queries for count in range(size + 1) for queries in itertools.product(domain, repeat=count)]
+        for other in asked:
+            for a, b in itertools.permutations(asked, 2):
+                yield {"first": a, "second": other}, {"first": b, "second": other}
+
+
+def _hamming(left: Sequence[Row], right: Sequence[Row]) -> float:
+    if len(left) != len(right):
+        return math.inf
+    return sum(a != b for a, b in zip(left, right, strict=True))
+
+
+def _change_one_position(domain: Sequence[Row], size: int) -> Iterator[tuple[Rows, Rows]]:
+    for stream in itertools.product(domain, repeat=size):
+        for place, other in itertools.product(range(size), domain):
+            if stream[place] != other:
+                yield stream, (*stream[:place], other, *stream[place + 1 :])

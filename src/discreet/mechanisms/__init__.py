@@ -1,0 +1,1 @@
+"""One-shot mechanisms: noise, response, selection."""
