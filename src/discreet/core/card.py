@@ -10,7 +10,10 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.core.mechanism import Promise
+import numpy as np
+
+from discreet.core.errors import InvalidParameter
+from discreet.core.mechanism import Conversation, Interactive, Mechanism
 from discreet.core.rng import Rng
 
 
@@ -24,16 +27,25 @@ class Tiny:
         The mechanism under audit, or the interactive mechanism.
     pairs
         Ordered pairs of neighbouring data, as many as can be afforded; all of them on the domain.
-    run
-        Run the mechanism once: (data, rng) -> a hashable output, or the whole transcript.
+    script
+        For interactive mechanisms: asks the questions and returns the whole transcript.
     tight
         Whether some pair must reach 0.8 of the claim.
     """
 
-    mechanism: Promise
+    mechanism: Mechanism[Any, Any] | Interactive[Any, Any]
     pairs: Iterable[tuple[Any, Any]]
-    run: Callable[[Any, Rng], Hashable]
+    script: Callable[[Conversation[Any]], Hashable] | None = None
     tight: bool = True
+
+    def run(self, data: Any, rng: Rng) -> Hashable:
+        """Run the mechanism once and return its output as a hashable value."""
+        if isinstance(self.mechanism, Mechanism):
+            value = self.mechanism.release(data, rng=rng).value
+            return tuple(value.tolist()) if isinstance(value, np.ndarray) else value
+        if self.script is None:
+            raise InvalidParameter(name="script", rule="given for an interactive mechanism", value=None)
+        return self.script(self.mechanism.open(data, rng=rng))
 
 
 @dataclass(frozen=True, slots=True)

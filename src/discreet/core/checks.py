@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Rational
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -41,8 +40,8 @@ def exact(**named: object) -> Fraction:
         if not value.is_finite():
             raise InvalidParameter(name=name, rule="a finite number", value=value)
         return Fraction(value)
-    if isinstance(value, Rational):
-        return Fraction(value.numerator, value.denominator)
+    if isinstance(value, Fraction):
+        return value
     raise InvalidParameter(name=name, rule="a finite number", value=value)
 
 
@@ -100,7 +99,7 @@ def one_of(allowed: tuple[T, ...], **named: object) -> T:
     raise InvalidParameter(name=name, rule=f"one of {words}", value=value)
 
 
-def instance(kind: type[T], **named: object) -> T:
+def instance(kind: type[Any], **named: object) -> Any:
     """Return a value that must be an instance of a class."""
     ((name, value),) = named.items()
     if not isinstance(value, kind):

@@ -7,7 +7,8 @@ known before any data are touched. Data given as plain values are wrapped at the
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from fractions import Fraction
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -27,7 +28,13 @@ Value = TypeVar("Value")
 class Promise(ABC):
     """What one-shot and interactive mechanisms share: a guarantee and an error, both free of data."""
 
+    __slots__ = ()
     neighbours: Neighbours
+
+    def _set(self, **fields: Any) -> None:
+        """Fill the fields of a frozen mechanism; only constructors call it."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
     @property
     @abstractmethod
@@ -42,6 +49,10 @@ class Promise(ABC):
     @abstractmethod
     def error(self, beta: checks.Number) -> float:
         """Return alpha: the error exceeds alpha with probability at most beta."""
+
+    def __repr__(self) -> str:
+        shown = (f"{f.name}={_plain(getattr(self, f.name))}" for f in fields(self))  # type: ignore[arg-type]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 class Mechanism(Promise, Generic[Data, Value]):
@@ -154,13 +165,18 @@ class Release(Generic[Value]):
 
     def __repr__(self) -> str:
         ending = ", UNSAFE: seeded noise" if self.unsafe_seeded else ""
-        if _is_numeric(self.value) and np.ndim(self.value) == 0:
+        if _is_numeric(self.value) and not isinstance(self.value, np.ndarray):
             return f"{self.value} ± {self.error(0.05):.4g} (95 %), {self.guarantee}{ending}"
         return f"Release({self.value!r}, {self.guarantee}{ending})"
 
     def _repr_html_(self) -> str:
         from_text = repr(self).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
         return f"<code>{from_text}</code>"
+
+
+def _plain(value: object) -> str:
+    """Print a parameter the way a person would write it."""
+    return f"{float(value):.12g}" if isinstance(value, Fraction) else repr(value)
 
 
 def _is_numeric(value: object) -> bool:

@@ -60,6 +60,10 @@ class AddRemove(Neighbours):
                     yield tuple(fewer), rows
 
 
+ROWS = AddRemove("row")
+"""What a sensitivity is taken to be about where its owner does not say otherwise."""
+
+
 @dataclass(frozen=True, slots=True)
 class Replace(Neighbours):
     """Hides the content of one `unit`. The number of units is public."""

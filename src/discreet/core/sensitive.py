@@ -36,7 +36,7 @@ class Sensitive(Generic[T]):
     def _refuse(self, *_: Any) -> NoReturn:
         raise DiscreetError("sensitive data cannot be pickled, copied, compared, hashed, iterated or tested")
 
-    __reduce__ = __reduce_ex__ = __getstate__ = _refuse  # type: ignore[assignment]
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse  # type: ignore[assignment]
-    __hash__ = __bool__ = __iter__ = __len__ = __format__ = _refuse  # type: ignore[assignment]
+    __reduce__ = __reduce_ex__ = __getstate__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __hash__ = __bool__ = __iter__ = __len__ = __format__ = _refuse
     __copy__ = __deepcopy__ = _refuse

@@ -1,0 +1,50 @@
+"""From a wanted error back to a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TypeVar
+
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter
+from discreet.core.mechanism import Promise
+from discreet.core.rounding import shorten_up
+
+M = TypeVar("M", bound=Promise)
+
+LARGEST_EPSILON = Fraction(1000)
+
+
+def cheapest(make: Callable[[Fraction], M], *, alpha: checks.Number, beta: checks.Number) -> M:
+    """Return the mechanism with the smallest epsilon whose error(beta) is at most alpha.
+
+    Parameters
+    ----------
+    make
+        Builds the mechanism from an epsilon; its error must not grow with epsilon.
+    alpha, beta
+        The wanted error and the probability of missing it.
+    """
+    wanted, missed = checks.positive(alpha=alpha), checks.probability(beta=beta)
+
+    def fits(epsilon: Fraction) -> bool:
+        return make(epsilon).error(missed) <= wanted
+
+    high = Fraction(1)
+    while not fits(high):
+        high *= 2
+        if high > LARGEST_EPSILON:
+            raise InvalidParameter(
+                name="alpha",
+                rule=f"reachable with epsilon <= {LARGEST_EPSILON}",
+                value=alpha,
+                hint="A grid that is too coarse for the wanted error is a common cause",
+            )
+    low = high / 2
+    while low > Fraction(1, 10**9) and fits(low):
+        low, high = low / 2, low
+    for _ in range(24):
+        middle = (low + high) / 2
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return make(shorten_up(high, 6))
