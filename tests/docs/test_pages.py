@@ -1,0 +1,53 @@
+"""The pages agree with the catalogue, the bibliography and the tests they name."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from discreet.catalogue import catalogue
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+KEYS = set(re.findall(r"^@\w+\{(\w+),", (DOCS / "references.bib").read_text(), re.MULTILINE))
+CITATION = re.compile(r"\[([A-Z][A-Za-z]*\d\d)\]")
+
+
+@pytest.mark.parametrize("card", catalogue(), ids=str)
+def test_every_card_has_a_page_with_an_executed_example(card):
+    page = DOCS / "algorithms" / f"{card.name}.md"
+    assert page.exists(), f"{card.name} has no page"
+    text = page.read_text()
+    assert "```python" in text
+    assert CITATION.search(card.reference), "a card's reference cites a key of docs/references.bib"
+
+
+def test_every_algorithm_page_belongs_to_a_card():
+    pages = {p.stem for p in (DOCS / "algorithms").glob("*.md")} - {"index"}
+    assert pages == {card.name for card in catalogue()}
+
+
+def test_the_index_of_algorithms_lists_every_card():
+    index = (DOCS / "algorithms" / "index.md").read_text()
+    for card in catalogue():
+        assert f"({card.name}.md)" in index
+
+
+def test_every_citation_is_in_the_bibliography():
+    sources = [ROOT / "README.md", *DOCS.rglob("*.md"), *(ROOT / "src").rglob("*.py")]
+    cited = {key for source in sources for key in CITATION.findall(source.read_text())}
+    assert cited
+    assert cited <= KEYS, cited - KEYS
+
+
+def test_every_test_named_by_the_errata_exists():
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (DOCS / "errata.md").read_text())
+    assert len(named) >= 12
+    for path, function in named:
+        assert f"def {function}(" in (ROOT / path).read_text(), f"{path}::{function}"
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda p: p.name)
+def test_every_relative_link_leads_somewhere(page):
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", page.read_text()):
+        assert (page.parent / target).exists(), target
