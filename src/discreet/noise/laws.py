@@ -1,24 +1,23 @@
 """The noises: frozen laws on the integers that can be sampled exactly and that know their own tails.
 
-A law is public. ``sample`` draws through the one door for randomness; ``pmf`` and ``tail`` are correct
-to 2**-100 and serve the exact audits and the error bounds; ``reach(beta)`` is the error theorem of one
-draw.
+A law is public. ``draw``, ``draws`` and ``sample`` draw through the one door for randomness; ``pmf`` and
+``tail`` are correct to 2**-100 and serve the exact audits and the error bounds; ``reach(beta)`` is the
+error theorem of one draw.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.rng import TAIL, Rng
-from discreet.core.rounding import exp_fraction
-from discreet.noise import oracle
+from discreet.noise import samplers, tails
 
 
 class Noise(ABC):
@@ -26,11 +25,25 @@ class Noise(ABC):
 
     @abstractmethod
     def draw(self, rng: Rng) -> int:
-        """Draw one value."""
+        """Draw one value, a Python integer of any size."""
 
     @abstractmethod
+    def draws(self, size: int, rng: Rng) -> NDArray[Any]:
+        """Draw `size` independent values, exactly at any size.
+
+        The array holds 64-bit integers, or Python integers if one of the values reaches 2**62.
+        """
+
     def sample(self, size: int, rng: Rng) -> NDArray[np.int64]:
-        """Draw `size` independent values."""
+        """Draw `size` independent values, cut off at -2**62 and 2**62.
+
+        Add noise to data with `AddNoise` instead: cutting off noise before it is added is no
+        post-processing, cutting off the sum is.
+        """
+        drawn = self.draws(checks.integer(0, size=size), rng)
+        if drawn.dtype == object:
+            drawn = np.clip(drawn, -samplers.LIMIT, samplers.LIMIT).astype(np.int64)
+        return drawn
 
     @abstractmethod
     def pmf(self, x: int) -> Fraction:
@@ -61,27 +74,25 @@ class DiscreteLaplace(Noise):
 
     def draw(self, rng: Rng) -> int:
         """Draw one value."""
-        return oracle.discrete_laplace(self.scale, rng)
+        return samplers.laplace_one(self.scale).draw(rng)
 
-    def sample(self, size: int, rng: Rng) -> NDArray[np.int64]:
+    def draws(self, size: int, rng: Rng) -> NDArray[Any]:
         """Draw `size` independent values."""
-        return np.array([self.draw(rng) for _ in range(size)], dtype=np.int64)
+        return samplers.laplace_draws(self.scale, size, rng)
 
     def pmf(self, x: int) -> Fraction:
         """Return (1 - q) / (1 + q) q^|x| with q = exp(-1 / scale)."""
-        q = exp_fraction(1 / self.scale)
-        return (1 - q) / (1 + q) * exp_fraction(abs(x) / self.scale)
+        return tails.middle(tails.laplace_pmf(self.scale, x, tails.BITS))
 
     def tail(self, x: int) -> Fraction:
         """Return q^x / (1 + q) for x > 0, one minus the mirror image otherwise."""
         if x <= 0:
             return 1 - self.tail(1 - x)
-        return exp_fraction(x / self.scale) / (1 + exp_fraction(1 / self.scale))
+        return tails.middle(tails.laplace_tail(self.scale, x, tails.BITS))
 
     def reach(self, beta: checks.Number) -> int:
         """Return the smallest t with 2 q^(t+1) / (1 + q) <= beta."""
-        b = checks.probability(beta=beta)
-        return _first(lambda t: 2 * self.tail(t + 1) <= b)
+        return tails.laplace_reach(self.scale, checks.probability(beta=beta))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,24 +106,23 @@ class Geometric(Noise):
 
     def draw(self, rng: Rng) -> int:
         """Draw one value."""
-        return oracle.geometric(self.scale, rng)
+        return samplers.geometric_one(self.scale).draw(rng)
 
-    def sample(self, size: int, rng: Rng) -> NDArray[np.int64]:
+    def draws(self, size: int, rng: Rng) -> NDArray[Any]:
         """Draw `size` independent values."""
-        return np.array([self.draw(rng) for _ in range(size)], dtype=np.int64)
+        return samplers.geometric_draws(self.scale, size, rng)
 
     def pmf(self, x: int) -> Fraction:
         """Return (1 - q) q^x for x >= 0."""
-        return Fraction(0) if x < 0 else (1 - exp_fraction(1 / self.scale)) * exp_fraction(x / self.scale)
+        return Fraction(0) if x < 0 else tails.middle(tails.geometric_pmf(self.scale, x, tails.BITS))
 
     def tail(self, x: int) -> Fraction:
         """Return q^x for x > 0, else 1."""
-        return Fraction(1) if x <= 0 else exp_fraction(x / self.scale)
+        return Fraction(1) if x <= 0 else tails.middle(tails.geometric_tail(self.scale, x, tails.BITS))
 
     def reach(self, beta: checks.Number) -> int:
         """Return the smallest t with q^(t+1) <= beta."""
-        b = checks.probability(beta=beta)
-        return _first(lambda t: self.tail(t + 1) <= b)
+        return tails.geometric_reach(self.scale, checks.probability(beta=beta))
 
     def window(self) -> range:
         """Return the integers outside which less than TAIL lies."""
@@ -130,46 +140,28 @@ class DiscreteGaussian(Noise):
 
     def draw(self, rng: Rng) -> int:
         """Draw one value."""
-        return oracle.discrete_gaussian(self.variance, rng)
+        return samplers.gaussian_one(self.variance).draw(rng)
 
-    def sample(self, size: int, rng: Rng) -> NDArray[np.int64]:
+    def draws(self, size: int, rng: Rng) -> NDArray[Any]:
         """Draw `size` independent values."""
-        return np.array([self.draw(rng) for _ in range(size)], dtype=np.int64)
+        return samplers.gaussian_draws(self.variance, size, rng)
 
     def pmf(self, x: int) -> Fraction:
         """Return the weight over the sum of all weights."""
-        return self._weight(x) / self._total()
+        return tails.middle(tails.gaussian_pmf(self.variance, x))
 
     def tail(self, x: int) -> Fraction:
-        """Return the sum of the weights from x on."""
+        """Return P[X >= x]; beyond a standard deviation of 2048 a bound that is tight to 1 / deviation.
+
+        That bound is from above for x > 0, and one minus the bound for the mirror image otherwise.
+        """
         if x <= 0:
             return 1 - self.tail(1 - x)
-        return sum((self._weight(y) for y in range(x, x + self._span())), Fraction(0)) / self._total()
+        return tails.gaussian_tail(self.variance, x)
 
     def reach(self, beta: checks.Number) -> int:
-        """Return the smallest t with P[|X| > t] <= beta."""
-        b = checks.probability(beta=beta)
-        return _first(lambda t: 2 * self.tail(t + 1) <= b)
+        """Return the smallest t with P[|X| > t] <= beta.
 
-    def _weight(self, x: int) -> Fraction:
-        return exp_fraction(Fraction(x * x) / (2 * self.variance))
-
-    def _span(self) -> int:
-        return math.isqrt(math.ceil(self.variance)) * 14 + 14  # exp(-98) < 2**-140
-
-    def _total(self) -> Fraction:
-        return 1 + 2 * sum((self._weight(y) for y in range(1, self._span())), Fraction(0))
-
-
-def _first(holds: object) -> int:
-    """Return the smallest t >= 0 with holds(t), for a condition that stays true."""
-    low, high = -1, 1
-    while not holds(high):  # type: ignore[operator]
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if holds(middle):  # type: ignore[operator]
-            high = middle
-        else:
-            low = middle
-    return high
+        Beyond a standard deviation of 2048 it may come out larger, by one and 1e-10 of itself at most.
+        """
+        return tails.gaussian_reach(self.variance, checks.probability(beta=beta))

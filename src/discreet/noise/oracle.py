@@ -28,15 +28,17 @@ def bernoulli(p: Fraction, rng: Rng) -> bool:
 
 def bernoulli_exp(x: Fraction, rng: Rng) -> bool:
     """Return True with probability exp(-x), x >= 0."""
-    for _ in range(math.floor(x)):
-        if not _bernoulli_exp_unit(Fraction(1), rng):
+    whole, over = divmod(x.numerator, x.denominator)
+    for _ in range(whole):
+        if not _bernoulli_exp_unit(1, 1, rng):
             return False
-    return _bernoulli_exp_unit(x - math.floor(x), rng)
+    return _bernoulli_exp_unit(over, x.denominator, rng)
 
 
-def _bernoulli_exp_unit(x: Fraction, rng: Rng) -> bool:
+def _bernoulli_exp_unit(over: int, under: int, rng: Rng) -> bool:
+    """Return True with probability exp(-over / under), 0 <= over <= under."""
     k = 1
-    while bernoulli(x / k, rng):
+    while uniform_below(under * k, rng) < over:
         k += 1
     return k % 2 == 1
 
@@ -46,10 +48,10 @@ def geometric(scale: Fraction, rng: Rng) -> int:
     t, s = scale.numerator, scale.denominator
     while True:
         u = uniform_below(t, rng)
-        if bernoulli_exp(Fraction(u, t), rng):
+        if _bernoulli_exp_unit(u, t, rng):
             break
     v = 0
-    while bernoulli_exp(Fraction(1), rng):
+    while _bernoulli_exp_unit(1, 1, rng):
         v += 1
     return (u + t * v) // s
 

@@ -7,21 +7,29 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.rng import Primitive, Rng
 from discreet.noise.laws import Noise
+from discreet.noise.samplers import LIMIT
 
 Integers = NDArray[np.int64]
+_LARGEST = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class AddNoise(Primitive["int | Integers", "int | Integers"]):
-    """Return value + noise, for a Python integer of any size or an int64 array.
+    """Return value + noise, for a Python integer of any size or an array of integers.
 
     `sensitivity` is in units of the grid, in the L1 norm (`norm=1`) or the L2 norm (`norm=2`).
+
+    An array never wraps: its values are clamped to [-2**62, 2**62], which moves no two of them further
+    apart, and the exact sum is clamped to 64 bits, which is post-processing.
     """
 
     noise: Noise
@@ -30,17 +38,21 @@ class AddNoise(Primitive["int | Integers", "int | Integers"]):
 
     def sample(self, value: int | Integers, rng: Rng) -> int | Integers:
         """Add a fresh draw to every coordinate."""
-        if isinstance(value, np.ndarray):
-            return value + self.noise.sample(value.size, rng).reshape(value.shape)
-        return value + self.noise.draw(rng)
+        if not isinstance(value, np.ndarray):
+            return _whole(value) + self.noise.draw(rng)
+        noise = self.noise.draws(value.size, rng).reshape(value.shape)
+        noise += _clamped(value)
+        if noise.dtype == object:
+            noise = np.clip(noise, -_LARGEST, _LARGEST).astype(np.int64)
+        return noise
 
     def law(self, value: int | Integers) -> Iterator[tuple[int | tuple[int, ...], Fraction]]:
         """Yield sums inside the noise's window; an array's outcomes are tuples of all coordinates."""
-        window = [(z, self.noise.pmf(z)) for z in self.noise.window()]
+        window = _masses(self.noise)
         if not isinstance(value, np.ndarray):
             yield from ((value + z, p) for z, p in window)
             return
-        cells = [int(v) for v in value.ravel()]
+        cells = [int(v) for v in _clamped(value).ravel()]
         for draw in itertools.product(window, repeat=len(cells)):
             outcome = tuple(v + z for v, (z, _) in zip(cells, draw, strict=True))
             yield outcome, math.prod((p for _, p in draw), start=Fraction(1))
@@ -64,15 +76,44 @@ class NoisyComparison(Primitive["tuple[int, int]", bool]):
 
     def sample(self, value: tuple[int, int], rng: Rng) -> bool:
         """Draw fresh noise and compare."""
-        return value[0] + self.noise.draw(rng) >= value[1]
+        return _whole(value[0]) + self.noise.draw(rng) >= _whole(value[1])
 
     def law(self, value: tuple[int, int]) -> Iterator[tuple[bool, Fraction]]:
         """Yield both outcomes, from the noise's exact tail."""
-        p = self.noise.tail(value[1] - value[0])
+        p = self.noise.tail(int(value[1]) - int(value[0]))
         yield from ((True, p), (False, 1 - p))
 
     def distance(self, value: tuple[int, int], other: tuple[int, int]) -> Fraction:
         """Return how far the values are apart; the thresholds must be the same public number."""
         if value[1] != other[1]:
-            raise ValueError("a replayed comparison met another threshold")
-        return Fraction(abs(value[0] - other[0]))
+            raise NeighboursMismatch("a comparison met another threshold on the neighbour")
+        return Fraction(abs(int(value[0]) - int(other[0])))
+
+
+@lru_cache(maxsize=64)
+def _masses(noise: Noise) -> tuple[tuple[int, Fraction], ...]:
+    """Return the noise's window with its probabilities; audits ask for the same one over and over."""
+    return tuple((z, noise.pmf(z)) for z in noise.window())
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, int | np.integer):
+        return int(value)
+    raise _not_integers(type(value))
+
+
+def _clamped(value: NDArray[Any]) -> NDArray[np.int64]:
+    kind, size = value.dtype.kind, value.dtype.itemsize
+    if kind not in "biuO":
+        raise _not_integers(value.dtype)
+    if kind == "O":
+        return np.array([min(max(_whole(v), -LIMIT), LIMIT) for v in value.flat], np.int64).reshape(
+            value.shape
+        )
+    if size == 8:  # the bounds fit no shorter type, and no shorter type needs them
+        value = np.minimum(value, LIMIT) if kind == "u" else np.clip(value, -LIMIT, LIMIT)
+    return value.astype(np.int64, copy=False)
+
+
+def _not_integers(kind: object) -> InvalidParameter:
+    return InvalidParameter(name="value", rule="an integer or an array of integers", value=kind)
