@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -57,6 +57,9 @@ class Promise(ABC):
 
 class Mechanism(Promise, Generic[Data, Value]):
     """A one-shot mechanism: data in, one release out."""
+
+    measures: ClassVar[bool] = True
+    """Whether a released number estimates a true one. The number of a chosen candidate does not."""
 
     @abstractmethod
     def _draw(self, data: Data, rng: Rng) -> Value:
@@ -156,16 +159,16 @@ class Release(Generic[Value]):
 
     def interval(self, confidence: checks.Number) -> tuple[Any, Any]:
         """Return (low, high): the true value, or all true values at once, lie there with that probability."""
-        if not _is_numeric(self.value):
+        if not (self.mechanism.measures and _is_numeric(self.value)):
             raise InvalidParameter(
-                name="value", rule="a number or an array to have an interval", value=type(self.value)
+                name="value", rule="a measured number or array to have an interval", value=type(self.value)
             )
         alpha = self.error(1 - checks.probability(confidence=confidence))
         return self.value - alpha, self.value + alpha  # type: ignore[operator]
 
     def __repr__(self) -> str:
         ending = ", UNSAFE: seeded noise" if self.unsafe_seeded else ""
-        if _is_numeric(self.value) and not isinstance(self.value, np.ndarray):
+        if self.mechanism.measures and _is_numeric(self.value) and not isinstance(self.value, np.ndarray):
             return f"{self.value} ± {self.error(0.05):.4g} (95 %), {self.guarantee}{ending}"
         return f"Release({self.value!r}, {self.guarantee}{ending})"
 

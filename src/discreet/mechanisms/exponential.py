@@ -1,0 +1,171 @@
+"""The exponential mechanism, sampled exactly."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+from discreet.accounting.calibrate import largest
+from discreet.core import checks
+from discreet.core.card import Card, Tiny
+from discreet.core.errors import InvalidParameter
+from discreet.core.loss import BoundedRangeLoss, Loss
+from discreet.core.neighbours import ROWS, Neighbours
+from discreet.core.rng import Rng
+from discreet.core.rounding import above
+from discreet.mechanisms.scores import Monotone, Selection, Sensitivity, rate_within
+from discreet.noise.selection import ExponentialChoice
+
+WIDEST_BASE = 1 << 1000
+"""The largest ratio of two base weights, so that floats can guide the sampler."""
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Exponential(Selection):
+    """Choose a candidate with probability proportional to base * exp(rate * score).
+
+    Privacy: (epsilon, 0), and the log-likelihood ratio has range epsilon, so rho is below epsilon^2 / 8.
+    [DR14] Theorem 3.10, [DDR20].
+    Accuracy: error(beta) is exact for the worst scores; never above [DR14] Theorem 3.11.
+    Time: O(size).
+
+    Parameters
+    ----------
+    sensitivity
+        `Sensitivity(value)` or `Monotone(value)`; a plain number means the former.
+    epsilon
+        The budget of one release.
+    size, candidates
+        How many candidates there are, or their names. Public, and never chosen by looking at the data.
+    base
+        Positive public weights, one a candidate; equal where left out.
+    grid
+        The unit real scores are rounded to. Without it only integers are taken.
+    neighbours
+        The change the sensitivity was computed for.
+
+    Examples
+    --------
+    >>> Exponential(sensitivity=Monotone(1), epsilon=1, size=100).error(0.05)
+    7.0
+    """
+
+    sensitivity: Sensitivity
+    epsilon: Fraction
+    size: int
+    candidates: tuple[Hashable, ...] | None
+    base: tuple[Fraction, ...] | None
+    grid: Fraction | None
+    neighbours: Neighbours
+
+    def __init__(
+        self,
+        *,
+        sensitivity: checks.Number | Sensitivity,
+        epsilon: checks.Number,
+        size: int | None = None,
+        candidates: Iterable[Hashable] | None = None,
+        base: Iterable[checks.Number] | None = None,
+        grid: checks.Number | None = None,
+        neighbours: Neighbours = ROWS,
+    ) -> None:
+        self._set_public(
+            sensitivity=sensitivity,
+            epsilon=epsilon,
+            size=size,
+            candidates=candidates,
+            grid=grid,
+            neighbours=neighbours,
+        )
+        self._set(base=None if base is None else _read_base(base, self.size))
+
+    @classmethod
+    def for_rho(cls, rho: checks.Number, **public: Any) -> Self:
+        """Return the mechanism that costs at most rho in zCDP: about epsilon = sqrt(8 rho)."""
+        return cls(epsilon=range_for_rho(rho), **public)
+
+    @property
+    def rate(self) -> Fraction:
+        """The exponent of one grid unit, never above epsilon / spread."""
+        return rate_within(self.epsilon, self.spread)
+
+    @property
+    def loss(self) -> Loss:
+        """Bounded range: neighbours move the logarithms of two weights by at most rate * spread apart."""
+        return BoundedRangeLoss(self.rate * self.spread)
+
+    def error(self, beta: checks.Number) -> float:
+        """Return alpha: the choice is more than alpha behind the best score with probability <= beta.
+
+        The worst scores put all other candidates just beyond alpha and give the best one the smallest
+        base weight; for those the bound is exact.
+        """
+        b = checks.probability(beta=beta)
+        weights = self.base if self.base is not None else (Fraction(1),)
+        odds = sum(weights) / min(weights) - 1 if self.base is not None else Fraction(self.size - 1)
+        return self._behind(units_behind(odds * (1 - b) / b, self.rate))
+
+    def _draw(self, data: Any, rng: Rng) -> Hashable:
+        step = ExponentialChoice(self.rate, Fraction(self.spread), self.base)
+        return self._name(rng.perform(step, self._units(data)))
+
+
+def units_behind(odds: Fraction, rate: Fraction) -> int:
+    """Return the smallest t >= 0 with odds * exp(-rate (t + 1)) <= 1."""
+    if odds <= 1:
+        return 0
+    log = above(math.log(odds.numerator) - math.log(odds.denominator), steps=8) + 1e-12
+    return max(0, math.ceil(Fraction(log) / rate) - 1)
+
+
+def range_for_rho(rho: checks.Number) -> Fraction:
+    """Return a range, nearly the largest, whose bounded-range loss costs at most rho in zCDP."""
+    wanted = checks.positive(rho=rho)
+    return largest(lambda range_: BoundedRangeLoss(range_).zcdp() <= wanted, digits=12)
+
+
+def _read_base(base: Iterable[checks.Number], size: int) -> tuple[Fraction, ...]:
+    weights = tuple(checks.positive(base=weight) for weight in base)
+    if len(weights) != size:
+        raise InvalidParameter(name="base", rule=f"{size} weights", value=len(weights))
+    if max(weights) > min(weights) * WIDEST_BASE:
+        raise InvalidParameter(name="base", rule="weights within a factor of 2**1000", value=max(weights))
+    total = sum(weights)
+    return tuple(weight / total for weight in weights)
+
+
+def score_pairs(sensitivity: Sensitivity, levels: Iterable[tuple[int, ...]]) -> Iterator[tuple[Any, Any]]:
+    """Yield scores with every neighbour whose scores each moved by nothing or by the whole sensitivity."""
+    step = int(sensitivity.value)
+    moves = (0, step) if isinstance(sensitivity, Monotone) else (-step, 0, step)
+    for scores in levels:
+        for move in itertools.product(moves, repeat=len(scores)):
+            if any(move):
+                yield scores, tuple(score + m for score, m in zip(scores, move, strict=True))
+
+
+def _tiny() -> Iterator[Tiny]:
+    levels = list(itertools.product((0, 4, 9), repeat=3))
+    for sensitivity in (Sensitivity(1), Monotone(1), Sensitivity(2)):
+        mechanism = Exponential(sensitivity=sensitivity, epsilon=1, size=3)
+        yield Tiny(mechanism, list(score_pairs(sensitivity, levels)))
+    weighted = Exponential(sensitivity=1, epsilon=2, candidates=("a", "b"), base=(1, 5))
+    yield Tiny(weighted, list(score_pairs(Sensitivity(1), itertools.product((0, 4, 9), repeat=2))))
+
+
+CARD = Card(
+    name="exponential",
+    family="mechanisms",
+    title="Exponential mechanism, sampled exactly",
+    theorem="(epsilon, 0)-differential privacy with bounded range; rho below epsilon^2 / 8",
+    reference="[DR14] Theorems 3.10 and 3.11",
+    example=lambda: (
+        Exponential(sensitivity=Monotone(1), epsilon=0.5, candidates=("flu", "cold", "asthma", "none")),
+        (812, 1040, 377, 995),
+    ),
+    tiny=_tiny,
+)

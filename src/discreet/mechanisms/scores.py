@@ -1,0 +1,176 @@
+"""How far scores move between neighbours, told apart in the type.
+
+Selection compares scores with each other, so what counts is the *spread*: how far the difference of two
+scores can move. In general one score goes up while the other goes down, and the spread is twice the
+sensitivity. Where all scores move the same way, it is the sensitivity itself, and half the noise is enough.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.mechanism import Mechanism
+from discreet.core.neighbours import AddRemove, Edge, Neighbours, Query, UserStream
+from discreet.core.rounding import shorten_down, up
+from discreet.mechanisms.grid import Grid
+from discreet.mechanisms.planning import cheapest
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """Between neighbours every score moves by at most `value`, in any direction."""
+
+    value: Fraction
+
+    def __init__(self, value: checks.Number) -> None:
+        object.__setattr__(self, "value", checks.positive(sensitivity=value))
+
+    @classmethod
+    def of(cls, given: checks.Number | Sensitivity, neighbours: Neighbours) -> Sensitivity:
+        """Read a parameter: a plain number means scores that may move in any direction.
+
+        Raises
+        ------
+        NeighboursMismatch
+            Where `Monotone` is claimed for a relation under which scores can move both ways at once.
+        """
+        sensitivity = given if isinstance(given, Sensitivity) else Sensitivity(given)
+        if isinstance(sensitivity, Monotone) and not isinstance(neighbours, _ONE_WAY):
+            raise NeighboursMismatch(
+                f"scores are not monotone under {neighbours}: one score can rise while another falls. "
+                f"Use Sensitivity({sensitivity.value})"
+            )
+        return sensitivity
+
+    def shift(self, grid: Grid) -> int:
+        """Return how many units of the grid one rounded score moves at most."""
+        units = grid.shift(self.value, 1)
+        if units < 1:
+            raise InvalidParameter(
+                name="sensitivity", rule=">= 1 for integers", value=self.value, hint="Pass grid="
+            )
+        return units
+
+    def spread(self, grid: Grid) -> int:
+        """Return how many units the difference of two rounded scores moves at most."""
+        return 2 * self.shift(grid)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({float(self.value):.12g})"
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Monotone(Sensitivity):
+    """Between neighbours all scores move the same way, each by at most `value`.
+
+    True of counts when one person is added or removed, false when one is replaced. Rounding to a grid
+    keeps order, so rounded scores move the same way too.
+    """
+
+    def spread(self, grid: Grid) -> int:
+        """Return how many units the difference of two rounded scores moves at most."""
+        return self.shift(grid)
+
+
+_ONE_WAY = (AddRemove, UserStream, Edge, Query)
+"""Relations where one of two neighbours contains the other. Elsewhere nothing is monotone."""
+
+
+def _read_candidates(
+    size: int | None, candidates: Iterable[Hashable] | None
+) -> tuple[int, tuple[Hashable, ...] | None]:
+    """Read the public range: a number of candidates, or their names, never both."""
+    if (size is None) == (candidates is None):
+        raise InvalidParameter(name="size", rule="given, or candidates, but not both", value=size)
+    if candidates is None:
+        return checks.integer(1, size=size), None
+    names = tuple(candidates)
+    if not names or len(set(names)) != len(names):
+        raise InvalidParameter(name="candidates", rule="different names, at least one", value=names)
+    return len(names), names
+
+
+@lru_cache(maxsize=1024)
+def rate_within(epsilon: Fraction, spread: int) -> Fraction:
+    """Return the exponent of one grid unit for a choice that may cost epsilon: at most epsilon / spread."""
+    return shorten_down(epsilon / spread, 12)
+
+
+class Selection(Mechanism[Any, Any]):
+    """What all selection mechanisms share: public candidates, private scores, one name out."""
+
+    __slots__ = ()
+    measures = False
+    sensitivity: Sensitivity
+    epsilon: Fraction
+    size: int
+    candidates: tuple[Hashable, ...] | None
+    grid: Fraction | None
+
+    @abstractmethod
+    def __init__(self, *, epsilon: checks.Number, **public: Any) -> None: ...
+
+    @classmethod
+    def for_epsilon(cls, epsilon: checks.Number, **public: Any) -> Self:
+        """Return the mechanism for a budget: the same as the constructor."""
+        return cls(epsilon=epsilon, **public)
+
+    @classmethod
+    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
+        """Return the cheapest mechanism that falls more than alpha short with probability at most beta."""
+        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
+
+    @property
+    def spread(self) -> int:
+        """How far the difference of two scores moves between neighbours, in grid units."""
+        return self.sensitivity.spread(Grid(self.grid))
+
+    def _set_public(
+        self,
+        *,
+        sensitivity: checks.Number | Sensitivity,
+        epsilon: checks.Number,
+        size: int | None,
+        candidates: Iterable[Hashable] | None,
+        grid: checks.Number | None,
+        neighbours: Neighbours,
+    ) -> None:
+        """Check and set the public parameters; only constructors call it."""
+        checks.instance(Neighbours, neighbours=neighbours)
+        count, names = _read_candidates(size, candidates)
+        self._set(
+            sensitivity=Sensitivity.of(sensitivity, neighbours),
+            epsilon=checks.positive(epsilon=epsilon),
+            size=count,
+            candidates=names,
+            grid=None if grid is None else checks.positive(grid=grid),
+            neighbours=neighbours,
+        )
+        self.sensitivity.shift(Grid(self.grid))  # refuses a sensitivity that the grid cannot show
+
+    def _units(self, scores: Any) -> NDArray[np.int64]:
+        """Put the scores on the grid."""
+        several = scores if isinstance(scores, np.ndarray | list | tuple) else [scores]
+        return np.asarray(Grid(self.grid).to_units(several, self.size))
+
+    def _name(self, place: int) -> Hashable:
+        """Return what the candidate is called."""
+        return place if self.candidates is None else self.candidates[place]
+
+    def _behind(self, units: int) -> float:
+        """Return the error that choosing a candidate this many grid units behind the best amounts to.
+
+        Both scores were rounded, so the true ones may be one unit further apart.
+        """
+        grid = Grid(self.grid)
+        return 0.0 if self.size == 1 else up(units * grid.step + 2 * grid.rounding)
