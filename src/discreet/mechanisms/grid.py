@@ -4,13 +4,16 @@ Float addition leaks the low bits of the data, so noise is only ever added to in
 a value becomes an integer; the way back is post-processing.
 
 Rounding to the nearest multiple of the unit keeps order and commutes with whole steps, so a value that
-moves by at most m units moves its rounded value by at most ceil(m) units; a vector can lose one more
-unit in every coordinate that moves.
+moves by at most m units moves its rounded value by at most ceil(m) units. In a vector every further
+coordinate can round up a vanishing share of the move to one more unit.
+
+Floats are read as the decimals a person wrote, as parameters are: 0.05 and -0.05 are exactly 0.1 apart.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -18,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 
 LIMIT = 1 << 62
@@ -46,8 +50,22 @@ class Grid:
         """Return the L1 sensitivity in units after rounding, for `size` coordinates."""
         if self.unit is None:
             return math.floor(sensitivity)
+        return math.ceil(sensitivity / self.unit) + size - 1
+
+    def square_shift(self, sensitivity: Fraction, size: int) -> Fraction:
+        """Return the square of the L2 sensitivity in units after rounding, for `size` coordinates.
+
+        Where no grid is declared the square is a whole number; the float next below the root of one
+        is read as that root, so that ``math.sqrt(3)`` means what it says.
+        """
+        if self.unit is None:
+            return Fraction(math.floor(sensitivity * sensitivity * (1 + Fraction(1, 10**12))))
         steps = sensitivity / self.unit
-        return math.ceil(steps) if size == 1 else min(math.floor(steps) + size, size * math.ceil(steps))
+        if size == 1:
+            return Fraction(math.ceil(steps) ** 2)
+        # Each coordinate moves by less than one unit more, so the vector by less than sqrt(size) more.
+        root = Fraction(math.isqrt(size << 80) + 1, 1 << 40)
+        return min((steps + root) ** 2, size * Fraction(math.ceil(steps)) ** 2)
 
     def to_units(self, value: Any, size: int) -> int | NDArray[np.int64]:
         """Turn a number, or an array of `size` numbers, into integers. Total: NaN counts as 0.
@@ -57,49 +75,64 @@ class Grid:
         InvalidParameter
             For a wrong shape, or for a float type where no grid was declared: both are public facts.
         """
-        if isinstance(value, np.ndarray | list | tuple):
-            return self._array_to_units(np.asarray(value), size)
+        if isinstance(value, np.ndarray):
+            return self._array_to_units(value, size)
+        if isinstance(value, list | tuple):
+            self._require_shape((len(value),), size)
+            # One by one: numpy would pick the type of the whole array by its largest value.
+            units = [self._scalar_to_units(each) for each in value]
+            return np.array([max(-LIMIT, min(LIMIT, each)) for each in units], dtype=np.int64)
         if size != 1:
             raise InvalidParameter(name="data", rule=f"an array of {size} values", value=type(value).__name__)
-        if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | Fraction | np.number):
+        return self._scalar_to_units(value)
+
+    def from_units(self, units: int | NDArray[Any]) -> Any:
+        """Turn integers into grid values: integers where the unit is 1, or whole for one number."""
+        if self.unit is None or self.unit == 1:
+            return units
+        if isinstance(units, np.ndarray):
+            return units.astype(np.float64) * self.unit.numerator / self.unit.denominator
+        return units * self.unit.numerator if self.unit.denominator == 1 else float(units * self.unit)
+
+    def _scalar_to_units(self, value: Any) -> int:
+        if isinstance(value, bool | np.bool_) or not isinstance(
+            value, int | float | Fraction | np.integer | np.floating
+        ):
             raise InvalidParameter(name="data", rule="a number", value=type(value).__name__)
         if self.unit is None:
             self._require_integers(isinstance(value, int | np.integer), type(value).__name__)
             return int(value)
         return self._round(value)
 
-    def from_units(self, units: int | NDArray[np.int64]) -> Any:
-        """Turn integers into grid values: integers where the unit is whole, floats otherwise."""
-        if self.unit is None or self.unit == 1:
-            return units
-        if self.unit.denominator == 1 and not isinstance(units, np.ndarray):
-            return units * self.unit.numerator
-        if isinstance(units, np.ndarray):
-            return units * float(self.unit)
-        return float(units * self.unit)
-
     def _array_to_units(self, value: NDArray[Any], size: int) -> NDArray[np.int64]:
-        if value.shape != (size,):
-            raise InvalidParameter(name="data", rule=f"an array of shape ({size},)", value=value.shape)
+        self._require_shape(value.shape, size)
         if value.dtype.kind not in "iuf":
             raise InvalidParameter(name="data", rule="an array of numbers", value=value.dtype.name)
         if self.unit is None:
             self._require_integers(value.dtype.kind in "iu", value.dtype.name)
             return np.asarray(np.clip(value, -LIMIT, LIMIT), dtype=np.int64)
-        steps = np.nan_to_num(value.astype(np.float64), nan=0.0) / float(self.unit)
+        with np.errstate(over="ignore"):  # a warning would tell of a large value
+            steps = np.nan_to_num(value.astype(np.float64), nan=0.0) / float(self.unit)
         whole = np.floor(steps + 0.5)
         units = np.clip(whole, -float(LIMIT), float(LIMIT)).astype(np.int64)
-        # Float division may round across a boundary; those few cells are decided exactly.
-        doubtful = np.abs(steps - np.floor(steps) - 0.5) <= 1e-12 * (1 + np.abs(steps))
-        for place in np.flatnonzero(doubtful & (np.abs(steps) < 2.0**53)):
+        # Float division may round across a boundary; those few cells are decided exactly. Beyond the
+        # precision of a float every cell is doubtful.
+        fine = 8 * max(float(np.finfo(value.dtype).eps), 2.0**-52) if value.dtype.kind == "f" else 2.0**-49
+        inside = np.abs(steps) < 2 * LIMIT
+        share = np.where(inside, steps, 0.0)
+        doubtful = np.abs(share - np.floor(share) - 0.5) <= fine * (1 + np.abs(share))
+        for place in np.flatnonzero(doubtful & inside):
             units[place] = self._round(value[place])
         return units
 
     def _round(self, value: Any) -> int:
-        number = value if isinstance(value, int | Fraction) else float(value)
-        if isinstance(number, float) and not math.isfinite(number):
-            return 0 if math.isnan(number) else int(math.copysign(LIMIT, number))
-        return max(-LIMIT, min(LIMIT, math.floor(Fraction(number) / self.step + _HALF)))
+        if isinstance(value, float | np.floating) and not math.isfinite(value):
+            return 0 if math.isnan(value) else int(math.copysign(LIMIT, value))
+        return max(-LIMIT, min(LIMIT, math.floor(checks.exact(data=value) / self.step + _HALF)))
+
+    def _require_shape(self, shape: tuple[int, ...], size: int) -> None:
+        if shape != (size,):
+            raise InvalidParameter(name="data", rule=f"an array of shape ({size},)", value=shape)
 
     def _require_integers(self, are_integers: bool, kind: str) -> None:
         if not are_integers:
@@ -109,3 +142,18 @@ class Grid:
                 value=kind,
                 hint="Pass grid=, for instance grid=0.01, to release real numbers",
             )
+
+
+def total(function: Callable[[Any], Any], rows: Any, otherwise: Fraction) -> Fraction:
+    """Evaluate a user's function on private rows so that only a finite number can come out.
+
+    An exception, NaN, an infinity or anything that is not a number becomes `otherwise`: an error message
+    would be an answer that nobody paid for.
+    """
+    try:
+        value = function(rows)
+        if isinstance(value, np.ndarray) and value.size == 1:
+            value = value.item()
+        return checks.exact(value=value)
+    except Exception:  # whatever the function does wrong must look the same
+        return otherwise

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Self
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
-from discreet.core.loss import DiscreteLaplaceLoss, Loss, PureLoss
+from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import Rng
-from discreet.core.rounding import below, shorten_up, up
+from discreet.core.rounding import shorten_up, up
 from discreet.mechanisms.grid import Grid
-from discreet.mechanisms.planning import cheapest
+from discreet.mechanisms.planning import cheapest, each_of
 from discreet.noise import AddNoise, DiscreteLaplace
 
 
@@ -93,25 +93,35 @@ class Laplace(Mechanism[Any, Any]):
     @property
     def scale(self) -> Fraction:
         """The scale of the noise in units of the grid, never below shift / epsilon."""
-        return shorten_up(self.shift / self.epsilon, 12)
+        return laplace_scale(self.shift, self.epsilon)
 
     @property
     def loss(self) -> Loss:
-        """The exact curve for one number; for several the pure bound, which holds for every way to split."""
-        if self.size == 1:
-            return DiscreteLaplaceLoss(self.shift, self.scale)
-        return PureLoss(self.shift / self.scale)
+        """The exact curve when one number takes the whole shift: sharing it out loses no more."""
+        return DiscreteLaplaceLoss(self.shift, self.scale)
 
     def error(self, beta: checks.Number) -> float:
         """Return the exact quantile of the largest error among all coordinates."""
-        each = below(-math.expm1(math.log1p(-float(checks.probability(beta=beta))) / self.size))
         grid = Grid(self.grid)
-        return up(DiscreteLaplace(self.scale).reach(each) * grid.step + grid.rounding)
+        reach = DiscreteLaplace(self.scale).reach(each_of(self.size, beta))
+        return up(reach * grid.step + grid.rounding)
 
     def _draw(self, data: Any, rng: Rng) -> Any:
         grid = Grid(self.grid)
-        step = AddNoise(DiscreteLaplace(self.scale), sensitivity=Fraction(self.shift))
+        step = laplace_step(self.shift, self.epsilon)
         return grid.from_units(rng.perform(step, grid.to_units(data, self.size)))
+
+
+@lru_cache(maxsize=1024)
+def laplace_scale(shift: int, epsilon: Fraction) -> Fraction:
+    """Return the scale for a sensitivity in units: 12 digits, never below shift / epsilon."""
+    return shorten_up(shift / epsilon, 12)
+
+
+@lru_cache(maxsize=1024)
+def laplace_step(shift: int, epsilon: Fraction) -> AddNoise:
+    """Return the step that adds the noise; kept, since one parameter often serves many releases."""
+    return AddNoise(DiscreteLaplace(laplace_scale(shift, epsilon)), sensitivity=Fraction(shift))
 
 
 def _tiny() -> Iterator[Tiny]:
@@ -119,6 +129,8 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = Laplace(sensitivity=sensitivity, epsilon=epsilon)
         pairs = [(a, b) for a in range(4) for b in range(4) if 0 < abs(a - b) <= sensitivity]
         yield Tiny(mechanism, pairs)
+    shared = [((0, 0), (1, 1)), ((0, 0), (2, 0)), ((0, 0), (1, -1)), ((0, 0), (0, 1))]
+    yield Tiny(Laplace(sensitivity=2, epsilon=6, size=2), shared)
 
 
 CARD = Card(

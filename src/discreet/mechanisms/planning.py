@@ -1,7 +1,8 @@
-"""From a wanted error back to a budget."""
+"""From a wanted error back to a budget, and from many errors to one."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar
@@ -9,14 +10,20 @@ from typing import TypeVar
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.mechanism import Promise
-from discreet.core.rounding import shorten_up
+from discreet.core.rounding import below, down, shorten_up
 
 M = TypeVar("M", bound=Promise)
 
 LARGEST_EPSILON = Fraction(1000)
 
 
-def cheapest(make: Callable[[Fraction], M], *, alpha: checks.Number, beta: checks.Number) -> M:
+def cheapest(
+    make: Callable[[Fraction], M],
+    *,
+    alpha: checks.Number,
+    beta: checks.Number,
+    error: Callable[[M, Fraction], float] | None = None,
+) -> M:
     """Return the mechanism with the smallest epsilon whose error(beta) is at most alpha.
 
     Parameters
@@ -25,11 +32,14 @@ def cheapest(make: Callable[[Fraction], M], *, alpha: checks.Number, beta: check
         Builds the mechanism from an epsilon; its error must not grow with epsilon.
     alpha, beta
         The wanted error and the probability of missing it.
+    error
+        Another error of the mechanism than its own `error`.
     """
     wanted, missed = checks.positive(alpha=alpha), checks.probability(beta=beta)
 
     def fits(epsilon: Fraction) -> bool:
-        return make(epsilon).error(missed) <= wanted
+        mechanism = make(epsilon)
+        return (mechanism.error(missed) if error is None else error(mechanism, missed)) <= wanted
 
     high = Fraction(1)
     while not fits(high):
@@ -48,3 +58,13 @@ def cheapest(make: Callable[[Fraction], M], *, alpha: checks.Number, beta: check
         middle = (low + high) / 2
         low, high = (low, middle) if fits(middle) else (middle, high)
     return make(shorten_up(high, 6))
+
+
+def each_of(size: int, beta: checks.Number) -> float:
+    """Return what each of `size` independent draws may fail with so that all hold with probability 1 - beta.
+
+    That is 1 - (1 - beta)^(1 / size), rounded down: a little more than beta / size.
+    """
+    missed = down(checks.probability(beta=beta))
+    # log1p, the division and expm1 are each well conditioned here: four units in the last place in all.
+    return below(-math.expm1(math.log1p(-missed) / size), steps=8)

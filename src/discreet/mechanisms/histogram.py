@@ -1,0 +1,158 @@
+"""Counting queries and histograms, whose sensitivity follows from the neighbours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from discreet.accounting.composition import Composed
+from discreet.core import checks
+from discreet.core.card import Card, Tiny
+from discreet.core.errors import NeighboursMismatch
+from discreet.core.loss import DiscreteLaplaceLoss, Loss
+from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.rng import Rng
+from discreet.core.rounding import above, up
+from discreet.mechanisms.geometric import Geometric
+
+
+def theorem_3_8(
+    *, size: int, beta: checks.Number, sensitivity: checks.Number, epsilon: checks.Number
+) -> float:
+    """Bound the largest of `size` Laplace noises by log(size / beta) sensitivity / epsilon, rounded up.
+
+    It is stated for continuous noise. Whole-number noise keeps it once it is rounded up to a whole number.
+    """
+    ratio = checks.integer(1, size=size) / checks.probability(beta=beta)
+    scale = checks.positive(sensitivity=sensitivity) / checks.positive(epsilon=epsilon)
+    return above(math.log(up(ratio)) * up(scale), steps=4)
+
+
+def cells_moved(neighbours: Neighbours) -> int:
+    """Return how many cells of a histogram one change moves, each by one.
+
+    Raises
+    ------
+    NeighboursMismatch
+        For a relation that is not about the rows of a table.
+    """
+    checks.instance(Neighbours, neighbours=neighbours)
+    if isinstance(neighbours, AddRemove | Replace):
+        return 1 if isinstance(neighbours, AddRemove) else 2
+    raise NeighboursMismatch(
+        f"counts of rows are calibrated for AddRemove or Replace, not for {neighbours}: "
+        f"use Laplace(...) with the sensitivity you have computed"
+    )
+
+
+class Count(Geometric):
+    """Release how many rows satisfy a condition.
+
+    Privacy: (epsilon, 0): one row more, less or changed moves a count by at most one. [DR14] Theorem 3.6.
+    Accuracy: error(beta) is the exact quantile of the noise. [DR14] Theorem 3.8 with one query.
+    Time: O(1).
+
+    Parameters
+    ----------
+    epsilon
+        The budget of one release.
+    neighbours
+        `AddRemove` or `Replace`; the sensitivity follows from it.
+
+    Examples
+    --------
+    >>> Count(epsilon=1, neighbours=AddRemove("person")).error(0.05)
+    3.0
+    """
+
+    __slots__ = ()
+
+    def __init__(self, *, epsilon: checks.Number, neighbours: Neighbours) -> None:
+        cells_moved(neighbours)
+        super().__init__(sensitivity=1, epsilon=epsilon, neighbours=neighbours)
+
+
+class Histogram(Geometric):
+    """Release the counts of `size` disjoint cells.
+
+    Privacy: (epsilon, 0), whatever the number of cells: a row is in one cell. [DR14] Theorem 3.6.
+    Accuracy: error(beta) is the exact quantile of the largest of `size` noises. Bound: [DR14] Theorem 3.8.
+    Time: O(size).
+
+    Parameters
+    ----------
+    epsilon
+        The budget of one release.
+    size
+        The number of cells. The cells are declared, never read from the data.
+    neighbours
+        `AddRemove` (one cell moves by one) or `Replace` (two cells do); the sensitivity follows from it.
+
+    Examples
+    --------
+    >>> Histogram(epsilon=1, size=10_000, neighbours=AddRemove("person")).error(0.05)
+    12.0
+    """
+
+    __slots__ = ()
+
+    def __init__(self, *, epsilon: checks.Number, size: int, neighbours: Neighbours) -> None:
+        moved = cells_moved(neighbours)
+        super().__init__(sensitivity=moved, epsilon=epsilon, size=size, neighbours=neighbours)
+
+    @property
+    def loss(self) -> Loss:
+        """The exact curve: as many cells as move, each by one, with independent noise."""
+        return Composed(((DiscreteLaplaceLoss(1, self.scale), self.shift),))
+
+    def _draw(self, data: Any, rng: Rng) -> Any:
+        # A plain number is no histogram, not even of one cell.
+        return super()._draw(data if isinstance(data, list | tuple) else np.asarray(data), rng)
+
+
+def _tiny_counts() -> Iterator[Tiny]:
+    for neighbours in (AddRemove("row"), Replace("row")):
+        pairs = [(a, b) for a in range(4) for b in range(4) if abs(a - b) == 1]
+        yield Tiny(Count(epsilon=1, neighbours=neighbours), pairs)
+
+
+def _tiny_histograms() -> Iterator[Tiny]:
+    for neighbours, epsilon, rows in ((AddRemove("row"), 4, 2), (Replace("row"), 6, 2)):
+        mechanism = Histogram(epsilon=epsilon, size=2, neighbours=neighbours)
+        pairs = {
+            (left, right)
+            for a, b in neighbours.pairs((0, 1), rows)
+            if (left := _cells(a)) != (right := _cells(b))
+        }
+        yield Tiny(mechanism, sorted(pairs))
+
+
+def _cells(rows: Sequence[Any]) -> tuple[int, int]:
+    return sum(row == 0 for row in rows), sum(row == 1 for row in rows)
+
+
+COUNTING = Card(
+    name="counting",
+    family="mechanisms",
+    title="Counting query",
+    theorem="(epsilon, 0)-differential privacy; error at most the noise's exact quantile",
+    reference="[DR14] Theorems 3.6 and 3.8",
+    example=lambda: (Count(epsilon=0.5, neighbours=AddRemove("person")), 1234),
+    tiny=_tiny_counts,
+)
+HISTOGRAM = Card(
+    name="histogram",
+    family="mechanisms",
+    title="Histogram of disjoint cells",
+    theorem="(epsilon, 0)-differential privacy, any number of cells; error about log(size / beta) / epsilon",
+    reference="[DR14] Theorem 3.8 and Example 3.3",
+    example=lambda: (
+        Histogram(epsilon=0.5, size=4, neighbours=AddRemove("person")),
+        np.array([100, 20, 3, 0]),
+    ),
+    tiny=_tiny_histograms,
+)
+CARDS = (COUNTING, HISTOGRAM)

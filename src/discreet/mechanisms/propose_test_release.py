@@ -1,0 +1,278 @@
+"""Propose-test-release: noise for the local sensitivity, once a private test has found it small."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+
+from discreet.core import checks
+from discreet.core.card import Card, Tiny
+from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.loss import ApproxLoss, Loss
+from discreet.core.mechanism import Mechanism
+from discreet.core.neighbours import Neighbours, Replace
+from discreet.core.rng import Rng
+from discreet.core.rounding import up
+from discreet.mechanisms.grid import LIMIT, Grid, total
+from discreet.mechanisms.laplace import laplace_scale, laplace_step
+from discreet.mechanisms.planning import cheapest
+from discreet.noise import DiscreteLaplace, NoisyComparison
+
+_MARGIN = Fraction(1, 1 << 99)  # tails are known to 2**-100; comparisons stay on the safe side of that
+_HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
+    """Release a number whose sensitivity is small near the data, or answer None: no reply.
+
+    Privacy: (epsilon_test + epsilon_release, delta), reply or not. [DL09], with an exact threshold.
+    Accuracy: a reply misses by more than error(beta) with probability at most beta; data further than
+    needed_distance(beta) from instability get a reply with probability at least 1 - beta.
+    Time: that of `distance` and `value`.
+
+    Parameters
+    ----------
+    bound
+        The proposed bound on the local sensitivity of `value`.
+    epsilon_test, epsilon_release, delta
+        The budgets of the test and of the reply, and the probability of a reply where the bound is wrong.
+    distance
+        Data -> how many changes away the nearest data with a larger local sensitivity are (0: the data
+        themselves). One change must move it by at most one.
+    value
+        Data -> the number. Exceptions and numbers that are not finite count as 0 in both functions.
+    grid
+        The unit the number is rounded to: 1 for a count.
+    neighbours
+        The change that `distance` and the local sensitivity are about.
+    """
+
+    bound: Fraction
+    epsilon_test: Fraction
+    epsilon_release: Fraction
+    delta: Fraction
+    distance: Callable[[Any], Any]
+    value: Callable[[Any], Any]
+    grid: Fraction
+    neighbours: Neighbours
+
+    def __init__(
+        self,
+        *,
+        bound: checks.Number,
+        epsilon_test: checks.Number,
+        epsilon_release: checks.Number,
+        delta: checks.Number,
+        distance: Callable[[Any], Any],
+        value: Callable[[Any], Any],
+        grid: checks.Number,
+        neighbours: Neighbours,
+    ) -> None:
+        for name, function in (("distance", distance), ("value", value)):
+            if not callable(function):
+                raise InvalidParameter(name=name, rule="a function of the data", value=function)
+        self._set(
+            bound=checks.positive(bound=bound),
+            epsilon_test=checks.positive(epsilon_test=epsilon_test),
+            epsilon_release=checks.positive(epsilon_release=epsilon_release),
+            delta=checks.probability(delta=delta),
+            distance=distance,
+            value=value,
+            grid=checks.positive(grid=grid),
+            neighbours=checks.instance(Neighbours, neighbours=neighbours),
+        )
+        if self.delta <= _MARGIN:
+            raise InvalidParameter(name="delta", rule="> 2**-99", value=delta)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: checks.Number, **public: Any) -> Self:
+        """Return the mechanism for a budget, half for the test and half for the reply."""
+        half = checks.positive(epsilon=epsilon) / 2
+        return cls(epsilon_test=half, epsilon_release=half, **public)
+
+    @classmethod
+    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
+        """Return the mechanism with the smallest epsilon_release whose replies are good enough."""
+        return cheapest(lambda epsilon: cls(epsilon_release=epsilon, **public), alpha=alpha, beta=beta)
+
+    @classmethod
+    def median(
+        cls,
+        *,
+        bound: checks.Number,
+        lower: checks.Number,
+        upper: checks.Number,
+        grid: checks.Number,
+        **public: Any,
+    ) -> Self:
+        """Return the mechanism for the median of numbers in [lower, upper], rounded to the grid.
+
+        The number of rows is public: neighbours are `Replace`. Numbers outside are clamped, NaN counts
+        as 0 and then so. The lower median is meant where the number of rows is even.
+        """
+        neighbours = public.get("neighbours")
+        if isinstance(neighbours, Neighbours) and not isinstance(neighbours, Replace):
+            raise NeighboursMismatch(
+                f"the distance of the median is computed for Replace, not for {neighbours}"
+            )
+        rows = Rows(
+            unit=checks.positive(grid=grid), lower=checks.exact(lower=lower), upper=checks.exact(upper=upper)
+        )
+        units = math.floor(checks.positive(bound=bound) / rows.unit)
+        return cls(bound=bound, distance=MedianDistance(rows, units), value=Median(rows), grid=grid, **public)
+
+    @property
+    def shift(self) -> int:
+        """The proposed bound in units of the grid."""
+        return Grid(self.grid).shift(self.bound, 1)
+
+    @property
+    def test_noise(self) -> DiscreteLaplace:
+        """The noise on the distance."""
+        return DiscreteLaplace(laplace_scale(1, self.epsilon_test))
+
+    @property
+    def reply_noise(self) -> DiscreteLaplace:
+        """The noise on the reply, in units of the grid."""
+        return DiscreteLaplace(laplace_scale(self.shift, self.epsilon_release))
+
+    @property
+    def threshold(self) -> int:
+        """The smallest noisy distance that gets a reply: distance 0 reaches it with probability <= delta."""
+        noise = self.test_noise
+        return noise.reach(2 * (self.delta - _MARGIN)) + 1 if self.delta < _HALF else 1
+
+    @property
+    def loss(self) -> Loss:
+        """Both budgets and the delta."""
+        test, reply = 1 / self.test_noise.scale, self.shift / self.reply_noise.scale
+        return ApproxLoss(test + reply, self.delta)
+
+    def error(self, beta: checks.Number) -> float:
+        """Return what a reply misses by, but for a probability beta. No reply is no error."""
+        grid = Grid(self.grid)
+        return up(self.reply_noise.reach(beta) * grid.step + grid.rounding)
+
+    def needed_distance(self, beta: checks.Number) -> int:
+        """Return a distance from which a reply comes with probability at least 1 - beta."""
+        return self.threshold + self.test_noise.reach(beta)
+
+    def _draw(self, data: Any, rng: Rng) -> float | int | None:
+        steps = min(Fraction(LIMIT), max(Fraction(0), total(self.distance, data, Fraction(0))))
+        test = NoisyComparison(self.test_noise, sensitivity=Fraction(1))
+        if not rng.perform(test, (math.floor(steps), self.threshold)):
+            return None
+        grid = Grid(self.grid)
+        units = grid.to_units(total(self.value, data, Fraction(0)), 1)
+        noisy = rng.perform(laplace_step(self.shift, self.epsilon_release), units)
+        reply: float | int = grid.from_units(noisy)
+        return reply
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How numbers become sorted whole units within declared bounds."""
+
+    unit: Fraction
+    lower: Fraction
+    upper: Fraction
+
+    def __post_init__(self) -> None:
+        if not self.lower < self.upper:
+            raise InvalidParameter(name="upper", rule=f"> lower ({self.lower})", value=self.upper)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The bounds in units, inwards."""
+        return math.ceil(self.lower / self.unit), math.floor(self.upper / self.unit)
+
+    def ordered(self, data: Sequence[Any]) -> list[int]:
+        """Return the rows in units, clamped and sorted."""
+        low, high = self.ends
+        units = Grid(self.unit).to_units(np.asarray(data, dtype=np.float64), len(data))
+        clamped: list[int] = np.sort(np.clip(units, low, high)).tolist()
+        return clamped
+
+
+@dataclass(frozen=True, slots=True)
+class Median:
+    """The lower median on the grid; the lower bound where there are no rows."""
+
+    rows: Rows
+
+    def __call__(self, data: Sequence[Any]) -> Fraction:
+        """Return the median."""
+        ordered = self.rows.ordered(data)
+        middle = ordered[(len(ordered) + 1) // 2 - 1] if ordered else self.rows.ends[0]
+        return middle * self.rows.unit
+
+
+@dataclass(frozen=True, slots=True)
+class MedianDistance:
+    """How many rows must change until one further change can move the median by more than `bound` units.
+
+    After k changes and one more the median can have jumped across any k + 2 neighbours in the sorted
+    order around it: from x[m + t - k - 1] to x[m + t], 0 <= t <= k + 1 [NRS07], where the bounds stand for
+    the missing rows at both ends. The distance is the smallest such k with a jump above the bound.
+    """
+
+    rows: Rows
+    bound: int
+
+    def __call__(self, data: Sequence[Any]) -> int:
+        """Return the distance; the number of rows and one more where no data are unstable."""
+        ordered, (low, high) = self.rows.ordered(data), self.rows.ends
+        n = len(ordered)
+        middle = (n + 1) // 2
+        padded = np.array([low] * (n + 2) + ordered + [high] * (n + 2), dtype=np.int64)
+        centre = n + 1 + middle  # where the median stands in `padded`
+
+        def unstable(k: int) -> bool:
+            tops, bottoms = padded[centre : centre + k + 2], padded[centre - k - 1 : centre + 1]
+            return int(np.max(tops - bottoms)) > self.bound
+
+        return bisect.bisect_left(range(n + 1), True, key=unstable)  # more changes, wider jumps
+
+
+def _tiny() -> Iterator[Tiny]:
+    mechanism = ProposeTestRelease.median(
+        bound=1,
+        lower=0,
+        upper=3,
+        grid=1,
+        epsilon_test=2,
+        epsilon_release=2,
+        delta=0.01,
+        neighbours=Replace("row"),
+    )
+    yield Tiny(mechanism, list(Replace("row").pairs((0, 1, 2, 3), 3)), tight=False)
+
+
+CARD = Card(
+    name="propose-test-release",
+    family="mechanisms",
+    title="Propose-test-release, with the median",
+    theorem="(epsilon_test + epsilon_release, delta)-differential privacy, reply or not",
+    reference="[DL09]; [NRS07] for the median",
+    example=lambda: (
+        ProposeTestRelease.median(
+            bound=2,
+            lower=0,
+            upper=100,
+            grid=1,
+            epsilon_test=1,
+            epsilon_release=1,
+            delta=1e-6,
+            neighbours=Replace("person"),
+        ),
+        tuple(range(30, 70)) * 20,
+    ),
+    tiny=_tiny,
+)

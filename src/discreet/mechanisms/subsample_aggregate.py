@@ -1,0 +1,219 @@
+"""Subsample-and-aggregate: any function, on blocks of rows, averaged privately."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.core import checks
+from discreet.core.card import Card, Tiny
+from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.loss import DiscreteLaplaceLoss, Loss
+from discreet.core.mechanism import Mechanism
+from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.rng import Primitive, Rng
+from discreet.core.rounding import up
+from discreet.mechanisms.grid import total
+from discreet.mechanisms.laplace import laplace_scale, laplace_step
+from discreet.mechanisms.planning import cheapest
+from discreet.noise import DiscreteLaplace, coins
+
+
+@dataclass(frozen=True, slots=True)
+class Partition(Primitive[int, "tuple[int, ...]"]):
+    """Give each of a number of rows a block, independently and uniformly.
+
+    It meets no data but the number of rows, and a row that is added or removed leaves the others where
+    they are.
+    """
+
+    blocks: int
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """One row."""
+        return Fraction(1)
+
+    def sample(self, value: int, rng: Rng) -> tuple[int, ...]:
+        """Draw a block for every row."""
+        return tuple(coins.uniform_below(self.blocks, value, rng).tolist())
+
+    def law(self, value: int) -> Iterator[tuple[tuple[int, ...], Fraction]]:
+        """Yield every assignment of rows to blocks."""
+        each = Fraction(1, self.blocks**value)
+        yield from ((drawn, each) for drawn in itertools.product(range(self.blocks), repeat=value))
+
+    def distance(self, value: int, other: int) -> Fraction:
+        """Return the difference in the number of rows."""
+        return Fraction(abs(value - other))
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class SubsampleAggregate(Mechanism[Any, Any]):
+    """Evaluate a function on random blocks of rows and release the mean of its clamped results.
+
+    Privacy: (epsilon, 0), whatever the function does: a row is in one block. After [NRS07].
+    Accuracy: error(beta) is the exact quantile of the noise, plus the grid's rounding, against the mean of
+    the blocks' clamped results. How far that is from the function of all rows is the function's affair.
+    Time: `blocks` calls of the function.
+
+    Parameters
+    ----------
+    function
+        Rows -> a number. It sees an array where the data are an array, else a tuple. It must not change
+        its rows.
+    blocks
+        How many blocks. More blocks mean less noise and fewer rows for the function.
+    lower, upper
+        Declared bounds; the results of the blocks are clamped to them.
+    otherwise
+        The result of a block that is empty, or where the function raises or returns anything but a
+        finite number. By default the middle of the bounds.
+    epsilon
+        The budget of one release.
+    grid
+        The unit the blocks' results are rounded to.
+    neighbours
+        `AddRemove` or `Replace`.
+    """
+
+    function: Callable[[Any], Any]
+    blocks: int
+    lower: Fraction
+    upper: Fraction
+    otherwise: Fraction
+    epsilon: Fraction
+    grid: Fraction
+    neighbours: Neighbours
+
+    def __init__(
+        self,
+        *,
+        function: Callable[[Any], Any],
+        blocks: int,
+        lower: checks.Number,
+        upper: checks.Number,
+        epsilon: checks.Number,
+        grid: checks.Number,
+        neighbours: Neighbours,
+        otherwise: checks.Number | None = None,
+    ) -> None:
+        if not callable(function):
+            raise InvalidParameter(name="function", rule="a function of the rows", value=function)
+        low, high = checks.exact(lower=lower), checks.exact(upper=upper)
+        middle = (low + high) / 2 if otherwise is None else checks.exact(otherwise=otherwise)
+        self._set(
+            function=function,
+            blocks=checks.integer(1, blocks=blocks),
+            lower=low,
+            upper=high,
+            otherwise=middle,
+            epsilon=checks.positive(epsilon=epsilon),
+            grid=checks.positive(grid=grid),
+            neighbours=checks.instance(Neighbours, neighbours=neighbours),
+        )
+        if self.width < 1:
+            raise InvalidParameter(name="upper", rule="at least one grid unit above lower", value=upper)
+        if not low <= middle <= high:
+            raise InvalidParameter(name="otherwise", rule="between lower and upper", value=otherwise)
+        if not isinstance(neighbours, AddRemove | Replace):
+            raise NeighboursMismatch(f"blocks of rows need AddRemove or Replace, not {neighbours}")
+
+    @classmethod
+    def for_epsilon(cls, epsilon: checks.Number, **public: Any) -> Self:
+        """Return the mechanism for a budget: the same as the constructor."""
+        return cls(epsilon=epsilon, **public)
+
+    @classmethod
+    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
+        """Return the cheapest mechanism whose error exceeds alpha with probability at most beta."""
+        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
+
+    @property
+    def width(self) -> int:
+        """How many units one block's result, and so the sum of all, can move."""
+        low, high = self._ends
+        return high - low
+
+    @property
+    def noise(self) -> DiscreteLaplace:
+        """The noise on the sum of the blocks' results, in units of the grid."""
+        return DiscreteLaplace(laplace_scale(self.width, self.epsilon))
+
+    @property
+    def loss(self) -> Loss:
+        """The exact curve of the noise for a sum that moves by the whole width."""
+        return DiscreteLaplaceLoss(self.width, self.noise.scale)
+
+    def error(self, beta: checks.Number) -> float:
+        """Return the exact quantile of the noise on the mean, plus the rounding."""
+        return up((self.noise.reach(beta) / Fraction(self.blocks) + Fraction(1, 2)) * self.grid)
+
+    @property
+    def _ends(self) -> tuple[int, int]:
+        return math.ceil(self.lower / self.grid), math.floor(self.upper / self.grid)
+
+    def _draw(self, data: Any, rng: Rng) -> Any:
+        if not isinstance(data, np.ndarray | list | tuple) or (
+            isinstance(data, np.ndarray) and not data.ndim
+        ):
+            raise InvalidParameter(
+                name="data", rule="an array, list or tuple of rows", value=type(data).__name__
+            )
+        assigned = rng.perform(Partition(self.blocks), len(data))
+        results = sum(self._result(rows) for rows in _split(data, assigned, self.blocks))
+        noisy = rng.perform(laplace_step(self.width, self.epsilon), results)
+        return float(int(noisy) * self.grid / self.blocks)
+
+    def _result(self, rows: Sequence[Any] | NDArray[Any]) -> int:
+        value = total(self.function, rows, self.otherwise) if len(rows) else self.otherwise
+        low, high = self._ends
+        return max(low, min(high, math.floor(value / self.grid + Fraction(1, 2))))
+
+
+def _split(data: Any, assigned: Sequence[int], blocks: int) -> Iterator[Any]:
+    """Yield the rows of every block, in their order."""
+    if isinstance(data, np.ndarray):
+        places = np.asarray(assigned, dtype=np.int64)
+        yield from (data[places == block] for block in range(blocks))
+        return
+    members: list[list[Any]] = [[] for _ in range(blocks)]
+    for row, block in zip(data, assigned, strict=True):
+        members[block].append(row)
+    yield from (tuple(rows) for rows in members)
+
+
+def _tiny() -> Iterator[Tiny]:
+    mechanism = SubsampleAggregate(
+        function=max, blocks=2, lower=0, upper=2, epsilon=4, grid=1, neighbours=Replace("row")
+    )
+    yield Tiny(mechanism, list(Replace("row").pairs((0, 1, 2), 3)))
+
+
+CARD = Card(
+    name="subsample-aggregate",
+    family="mechanisms",
+    title="Subsample-and-aggregate with a clamped mean",
+    theorem="(epsilon, 0)-differential privacy for the mean of any function over random blocks",
+    reference="[NRS07]",
+    example=lambda: (
+        SubsampleAggregate(
+            function=max,
+            blocks=10,
+            lower=0,
+            upper=100,
+            epsilon=1,
+            grid=1,
+            neighbours=AddRemove("person"),
+        ),
+        tuple(range(100)) * 3,
+    ),
+    tiny=_tiny,
+)

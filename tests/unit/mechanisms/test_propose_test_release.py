@@ -1,0 +1,240 @@
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.audit.exact import exact
+from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.loss import ApproxLoss
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.mechanisms.propose_test_release import CARD, Median, MedianDistance, ProposeTestRelease, Rows
+from discreet.testing import unsafe_seeded
+
+ROWS = Replace("row")
+PUBLIC = {
+    "bound": 1, "lower": 0, "upper": 3, "grid": 1,
+    "epsilon_test": 2, "epsilon_release": 2, "delta": 0.01, "neighbours": ROWS,
+}  # fmt: skip
+
+
+def mechanism(**changed):
+    return ProposeTestRelease.median(**(PUBLIC | changed))
+
+
+@pytest.mark.parametrize("name", ["bound", "grid", "epsilon_test", "epsilon_release", "delta"])
+@pytest.mark.parametrize("bad", [0, -1, float("nan"), float("inf"), True, "1", None])
+def test_bad_numbers_are_refused_by_name(name, bad):
+    with pytest.raises(InvalidParameter, match=f"{name} must be"):
+        mechanism(**{name: bad})
+
+
+@pytest.mark.parametrize("name", ["lower", "upper"])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), True, "1", None])
+def test_bad_bounds_are_refused_by_name(name, bad):
+    with pytest.raises(InvalidParameter, match=f"{name} must be"):
+        mechanism(**{name: bad})
+
+
+def test_bounds_the_wrong_way_round_and_tiny_deltas_are_refused():
+    with pytest.raises(InvalidParameter, match="upper must be > lower"):
+        mechanism(lower=3, upper=3)
+    with pytest.raises(InvalidParameter, match=r"delta must be > 2\*\*-99"):
+        mechanism(delta=Fraction(1, 1 << 100))
+
+
+@pytest.mark.parametrize("name", ["distance", "value"])
+def test_functions_must_be_functions(name):
+    good = {"distance": len, "value": len} | {name: 3}
+    with pytest.raises(InvalidParameter, match=f"{name} must be a function"):
+        ProposeTestRelease(
+            bound=1, epsilon_test=1, epsilon_release=1, delta=0.01, grid=1, neighbours=ROWS, **good
+        )
+
+
+def test_neighbours_are_required_and_the_medians_are_replaced_rows():
+    public = {name: value for name, value in PUBLIC.items() if name != "neighbours"}
+    with pytest.raises(TypeError):
+        ProposeTestRelease.median(**public)
+    with pytest.raises(NeighboursMismatch, match="Replace"):
+        mechanism(neighbours=AddRemove("row"))
+    with pytest.raises(InvalidParameter, match="neighbours"):
+        mechanism(neighbours="row")
+
+
+def brute_force_distances(domain, size, bound):
+    """Return how many replacements every data set is away from one with a larger local sensitivity."""
+    every = list(itertools.combinations_with_replacement(domain, size))
+
+    def median(rows):
+        return sorted(rows)[(size + 1) // 2 - 1]
+
+    def changed(rows):
+        return {tuple(sorted((*rows[:i], other, *rows[i + 1 :]))) for i in range(size) for other in domain}
+
+    unstable = {rows for rows in every if any(abs(median(rows) - median(r)) > bound for r in changed(rows))}
+    distance, frontier, steps = {}, unstable, 0
+    while frontier:
+        distance |= dict.fromkeys(frontier, steps)
+        frontier = {rows for near in frontier for rows in changed(near)} - distance.keys()
+        steps += 1
+    return every, distance
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("bound", [0, 1, 2, 3, 4])
+def test_the_distance_of_the_median_is_the_brute_force_one(size, bound):
+    every, distance = brute_force_distances(range(5), size, bound)
+    function = MedianDistance(Rows(Fraction(1), Fraction(0), Fraction(4)), bound)
+    for rows in every:
+        assert function(rows) == distance.get(rows, size + 1)
+
+
+def test_one_change_moves_the_distance_by_at_most_one():
+    function = MedianDistance(Rows(Fraction(1), Fraction(0), Fraction(9)), 2)
+    for rows in unsafe_seeded(1).words(1400).reshape(200, 7) % np.uint64(10):
+        for place, other in itertools.product(range(7), (0, 5, 9)):
+            near = rows.astype(np.int64)
+            near[place] = other
+            assert abs(function(rows) - function(near)) <= 1
+
+
+def test_the_median_is_clamped_rounded_and_total():
+    rows = Rows(Fraction(1, 2), Fraction(-1), Fraction(10))
+    median = Median(rows)
+    assert median([1, 2, 3]) == 2
+    assert median([1, 2, 3, 4]) == 2  # the lower one
+    assert median([0.26, 0.26, 9]) == Fraction(1, 2)
+    assert median([99, 99, -99]) == 10
+    assert median([float("nan"), 5, -5]) == 0
+    assert median([]) == -1
+    assert MedianDistance(rows, 3)([]) == 0
+
+
+def test_the_threshold_is_the_smallest_that_keeps_delta():
+    for epsilon, delta in ((2, 0.01), (1, 1e-6), (0.1, 1e-9), (5, 0.3), (1, 0.6)):
+        m = mechanism(epsilon_test=epsilon, delta=delta)
+        assert m.test_noise.tail(m.threshold) <= Fraction(str(delta))
+        assert m.threshold == 1 or m.test_noise.tail(m.threshold - 1) > Fraction(str(delta))
+
+
+def test_exact_loss_is_within_the_claim_on_all_pairs():
+    (tiny,) = CARD.tiny()
+    report = exact(tiny.mechanism, tiny.pairs)
+    assert report.holds, report
+    assert report.pairs == 120
+    assert report.ratio > 0.6
+
+
+class LowThreshold(ProposeTestRelease):
+    __slots__ = ()
+
+    @property
+    def threshold(self):
+        return 2
+
+
+class WrongDistance(MedianDistance):
+    """Takes the local sensitivity of the data for that of everything near: the classical mistake."""
+
+    def __call__(self, data):
+        return 10 if super().__call__(data) > 0 else 0
+
+
+def test_a_threshold_one_too_low_is_caught():
+    """Negative control: P[Z >= 2] = 0.016 > delta = 0.01."""
+    (tiny,) = CARD.tiny()
+    wrong = LowThreshold.median(**PUBLIC)
+    assert wrong.threshold == tiny.mechanism.threshold - 1
+    assert not exact(wrong, tiny.pairs).holds
+
+
+def test_a_distance_that_jumps_is_caught():
+    (tiny,) = CARD.tiny()
+    right = tiny.mechanism
+    wrong = ProposeTestRelease(
+        bound=1, epsilon_test=2, epsilon_release=2, delta=0.01, grid=1, neighbours=ROWS,
+        distance=WrongDistance(right.distance.rows, 1), value=right.value,
+    )  # fmt: skip
+    assert not exact(wrong, tiny.pairs).holds
+
+
+def test_noise_for_a_smaller_bound_is_caught():
+    class LargeSteps(ProposeTestRelease):
+        __slots__ = ()
+
+        @property
+        def loss(self):
+            return ApproxLoss(Fraction(2), self.delta)
+
+    (tiny,) = CARD.tiny()
+    assert not exact(LargeSteps.median(**(PUBLIC | {"epsilon_release": 6})), tiny.pairs).holds
+
+
+def test_stable_data_get_a_reply_within_the_error():
+    """400 runs at beta 0.05 each: more than 45 of either kind has probability below 1e-6."""
+    m, rng = mechanism(upper=100, bound=2, epsilon_test=1, epsilon_release=1, delta=1e-6), unsafe_seeded(1)
+    data = tuple(range(30, 70)) * 20
+    assert m.distance(data) >= m.needed_distance(0.05)
+    replies = [m.release(data, rng=rng).value for _ in range(400)]
+    assert sum(reply is None for reply in replies) <= 45
+    assert sum(reply is not None and abs(reply - 49) > m.error(0.05) for reply in replies) <= 45
+
+
+def test_no_reply_is_an_outcome_and_costs_the_same():
+    m = mechanism(upper=100, delta=1e-9)
+    released = m.release((0, 0, 100, 100, 100), rng=unsafe_seeded(2))
+    assert released.value is None
+    assert released.guarantee == m.guarantee
+    assert "epsilon 4, delta 1e-09" in repr(released)
+    with pytest.raises(InvalidParameter, match="to have an interval"):
+        released.interval(0.95)
+
+
+def test_any_function_will_do_and_its_failures_look_like_zero():
+    def fails(_):
+        raise RuntimeError("secret")
+
+    public = {
+        "bound": 1,
+        "epsilon_test": 9,
+        "epsilon_release": 9,
+        "delta": 0.1,
+        "grid": 1,
+        "neighbours": ROWS,
+    }
+    silent = ProposeTestRelease(distance=fails, value=fails, **public)
+    replies = {silent.release("anything", rng=unsafe_seeded(seed)).value for seed in range(50)}
+    assert None in replies
+    stable = ProposeTestRelease(distance=lambda _: float("inf"), value=lambda _: 7.2, **public)
+    assert stable.release("anything").value is None  # infinity is not a number: count steps
+    sure = ProposeTestRelease(distance=lambda _: 10**30, value=lambda _: 7.2, **public)
+    assert abs(sure.release("anything", rng=unsafe_seeded(3)).value - 7) < 9
+
+
+def test_both_ways_in():
+    public = {
+        name: value for name, value in PUBLIC.items() if name not in ("epsilon_test", "epsilon_release")
+    }
+    half = ProposeTestRelease.for_epsilon(
+        3, distance=len, value=len, **{k: v for k, v in public.items() if k not in ("lower", "upper")}
+    )
+    assert half.epsilon_test == half.epsilon_release == Fraction(3, 2)
+    assert half.guarantee.implies(epsilon=3, delta=0.01)
+    found = ProposeTestRelease.for_error(
+        alpha=5,
+        beta=0.05,
+        epsilon_test=1,
+        distance=len,
+        value=len,
+        bound=1,
+        grid=1,
+        delta=0.01,
+        neighbours=ROWS,
+    )
+    assert found.error(0.05) <= 5
+
+
+def test_instances_are_values():
+    assert {mechanism()} == {mechanism()}
+    assert mechanism() != mechanism(bound=2)
