@@ -6,6 +6,7 @@ known before any data are touched. Data given as plain values are wrapped at the
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -91,6 +92,8 @@ class Conversation(ABC, Generic[Value]):
         self.asked = 0
         self._rng = rng
         self._closed_because = ""
+        self._turn = threading.RLock()
+        self._answering = False
 
     @property
     def guarantee(self) -> Guarantee:
@@ -114,16 +117,26 @@ class Conversation(ABC, Generic[Value]):
     def ask(self, query: Any, **public: Any) -> Value:
         """Answer one question; its choice may depend on all earlier answers.
 
+        One at a time: other threads wait, and a query cannot ask its own conversation, or more answers
+        could be given than the guarantee covers.
+
         Raises
         ------
         ConversationClosed
             When every answer the guarantee covers has been given. Nothing is drawn.
         """
-        if self._closed_because:
-            raise ConversationClosed(f"this conversation is closed: {self._closed_because}")
-        answer = self._answer(query, **public)
-        self.asked += 1
-        return answer
+        with self._turn:
+            if self._answering:
+                raise InvalidParameter(name="query", rule="one that asks no other", value="a nested question")
+            if self._closed_because:
+                raise ConversationClosed(f"this conversation is closed: {self._closed_because}")
+            self._answering = True
+            try:
+                answer = self._answer(query, **public)
+            finally:
+                self._answering = False
+            self.asked += 1
+            return answer
 
     @abstractmethod
     def _answer(self, query: Any, **public: Any) -> Value:

@@ -1,0 +1,235 @@
+"""What the three sparse-vector mechanisms share: public parameters, and the conversation they open."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter
+from discreet.core.loss import Loss
+from discreet.core.mechanism import Conversation, Interactive
+from discreet.core.neighbours import Neighbours
+from discreet.core.rng import Rng
+from discreet.core.rounding import up
+from discreet.core.sensitive import Sensitive
+from discreet.mechanisms.grid import Grid
+from discreet.mechanisms.planning import cheapest
+from discreet.mechanisms.scores import Monotone, Sensitivity
+from discreet.noise import AddNoise, Noise, NoisyComparison
+from discreet.sparse import accuracy
+from discreet.sparse.calibration import make_plan
+from discreet.sparse.plan import Form, NoiseKind, Plan, Rule, Setting
+
+Value = TypeVar("Value")
+
+QUERIES = 1000
+"""How many questions a mechanism is planned for where its owner does not say."""
+
+
+class SparseVector(Interactive[Any, Value]):
+    """Public parameters of a sparse-vector mechanism and all that follows from them."""
+
+    sensitivity: Sensitivity
+    epsilon: Fraction
+    delta: Fraction
+    threshold: Fraction | None
+    noise: NoiseKind
+    rule: Rule
+    grid: Fraction | None
+    queries: int
+
+    @classmethod
+    def for_epsilon(cls, epsilon: checks.Number, **public: Any) -> Self:
+        """Return the mechanism for a budget: the same as the constructor."""
+        return cls(epsilon=epsilon, **public)  # type: ignore[call-arg]
+
+    @classmethod
+    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
+        """Return the cheapest mechanism whose error exceeds alpha with probability at most beta."""
+        return cheapest(
+            lambda epsilon: cls(epsilon=epsilon, **public),  # type: ignore[call-arg]
+            alpha=alpha,
+            beta=beta,
+        )
+
+    def _read(
+        self,
+        *,
+        sensitivity: checks.Number | Sensitivity,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        threshold: checks.Number | None,
+        noise: NoiseKind,
+        rule: Rule,
+        grid: checks.Number | None,
+        queries: int,
+        neighbours: Neighbours,
+    ) -> None:
+        """Check and keep the parameters all three mechanisms have."""
+        checks.instance(Neighbours, neighbours=neighbours)
+        unit = None if grid is None else checks.positive(grid=grid)
+        moved = Sensitivity.of(sensitivity, neighbours)
+        moved.shift(Grid(unit))  # refuses a sensitivity the grid cannot show
+        self._set(
+            sensitivity=moved,
+            epsilon=checks.positive(epsilon=epsilon),
+            delta=checks.delta(delta=delta),
+            threshold=None if threshold is None else checks.exact(threshold=threshold),
+            noise=checks.instance(NoiseKind, noise=noise),
+            rule=checks.instance(Rule, rule=rule),
+            grid=unit,
+            queries=checks.integer(1, queries=queries),
+            neighbours=neighbours,
+        )
+        if self.rule is Rule.BOOK and self.noise is not NoiseKind.LAPLACE:
+            raise InvalidParameter(name="noise", rule="Laplace under the book's rule", value=noise)
+
+    @property
+    def cutoff(self) -> int:
+        """The number of positive answers after which a conversation closes."""
+        return 1
+
+    @property
+    def _wanted_form(self) -> Form | None:
+        return None
+
+    @property
+    def on(self) -> Grid:
+        """The grid values are rounded to: whole numbers where none was declared."""
+        return Grid(self.grid or Fraction(1))
+
+    @property
+    def shift(self) -> int:
+        """The sensitivity in units of the grid."""
+        return math.ceil(self.sensitivity.value / self.on.step)
+
+    @property
+    def plan(self) -> Plan:
+        """The noise laws, when the threshold is drawn, and the cost."""
+        return make_plan(self._setting(self.epsilon, self.delta))
+
+    def _setting(self, epsilon: Fraction, delta: Fraction) -> Setting:
+        return Setting(
+            shift=self.shift,
+            monotone=isinstance(self.sensitivity, Monotone),
+            positives=self.cutoff,
+            epsilon=epsilon,
+            delta=delta,
+            noise=self.noise,
+            form=self._wanted_form,
+            rule=self.rule,
+            queries=self.queries,
+        )
+
+    @property
+    def loss(self) -> Loss:
+        """The cost of a whole conversation, however many questions are asked."""
+        return self.plan.loss
+
+    def error(self, beta: checks.Number, *, queries: int | None = None) -> float:
+        """Return alpha: with probability 1 - beta no answer is wrong by more than alpha.
+
+        A positive answer then means a value of at least threshold - alpha, a negative one a value of at
+        most threshold + alpha. It follows that the conversation does not close before question k while
+        fewer than the allowed number of earlier values reach threshold - alpha. Values mean those on the
+        grid, thresholds those rounded up to it.
+
+        Parameters
+        ----------
+        beta
+            The probability of missing it.
+        queries
+            How many questions the statement is about; by default the number the mechanism is planned for.
+        """
+        b = checks.probability(beta=beta)
+        k = self.queries if queries is None else checks.integer(1, queries=queries)
+        alpha = accuracy.smallest(lambda units: self._failure(units, k) <= b)
+        rounding = Grid(self.grid).rounding
+        return up(alpha * self.on.step + rounding)
+
+    def _failure(self, alpha: int, queries: int) -> float:
+        return accuracy.comparison_failure(self.plan, alpha, queries=queries, positives=self.cutoff)
+
+    @property
+    def value_noise(self) -> Noise | None:
+        """The fresh noise of released values, where values are released."""
+        return None
+
+    def _begin(self, data: Sensitive[Any], rng: Rng) -> Conversation[Value]:
+        return SparseConversation(self, data, rng)
+
+
+class SparseConversation(Conversation[Any]):
+    """Answers `ask(query, threshold=...)` until it has given its last positive answer.
+
+    A query is a function of the data. It runs once; whatever goes wrong inside it, and whatever it returns
+    that is not a number, counts as the value 0, because an error message would be an answer nobody
+    paid for. The bound on its sensitivity must include such failures.
+    """
+
+    def __init__(self, mechanism: SparseVector[Any], data: Sensitive[Any], rng: Rng) -> None:
+        super().__init__(mechanism, rng)
+        self.positives = 0
+        self._public = mechanism
+        self._plan = mechanism.plan
+        self._values = mechanism.value_noise
+        self._data = data
+        self._moved = Fraction(mechanism.shift)
+        self._hidden: int | None = None  # the threshold's noise; never published
+
+    def _answer(self, query: Any, **public: Any) -> Any:
+        bar = self._bar(**public)
+        if not callable(query):
+            raise InvalidParameter(name="query", rule="a function of the data", value=type(query).__name__)
+        value = self._evaluate(query)
+        if self._hidden is None:
+            step = AddNoise(self._plan.threshold_noise, sensitivity=Fraction(0))
+            self._hidden = int(self._rng.perform(step, 0))
+        comparison = NoisyComparison(self._plan.query_noise, sensitivity=self._moved)
+        positive = self._rng.perform(comparison, (value, bar + self._hidden))
+        if self._public.noise is NoiseKind.GAUSSIAN and self.asked + 1 >= self._public.queries:
+            self.close(f"all {self._public.queries} questions it was planned for have been asked")
+        if positive:
+            self._count()
+        return self._reply(positive, value)
+
+    def _bar(self, *, threshold: checks.Number | None = None) -> int:
+        """Return the public threshold in units, rounded up, with the offset of one-sided noise."""
+        given = self._public.threshold if threshold is None else checks.exact(threshold=threshold)
+        if given is None:
+            raise InvalidParameter(
+                name="threshold", rule="given with the question where the mechanism has none", value=None
+            )
+        return math.ceil(given / self._public.on.step) + self._plan.offset
+
+    def _evaluate(self, query: Callable[[Any], Any]) -> int:
+        try:
+            value = query(self._data.reveal())
+            number = int(value) if isinstance(value, bool | np.bool_) else value
+            units = self._public.on.to_units(number, 1)
+        except Exception:  # any error of a stranger's function would speak about the data
+            return 0
+        return units if isinstance(units, int) else 0
+
+    def _count(self) -> None:
+        """Close, or forget the threshold's noise, before anything else can go wrong."""
+        self.positives += 1
+        if self._plan.form is Form.REDRAWN:
+            self._hidden = None
+        cutoff = self._public.cutoff
+        if self.positives >= cutoff:
+            was = "its positive answer has" if cutoff == 1 else f"all {cutoff} positive answers have"
+            self.close(f"{was} been given")
+
+    def _reply(self, positive: bool, value: int) -> Any:
+        if self._values is None:
+            return positive
+        if not positive:
+            return None
+        noisy = self._rng.perform(AddNoise(self._values, sensitivity=self._moved), value)
+        return self._public.on.from_units(noisy)

@@ -1,0 +1,270 @@
+"""NumericSparse: ask on and on; positive answers come with their value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Self
+
+from discreet.core import checks
+from discreet.core.card import Card, Tiny
+from discreet.core.errors import InvalidParameter
+from discreet.core.loss import Loss
+from discreet.core.neighbours import ROWS, Neighbours
+from discreet.core.rounding import above, shorten_up
+from discreet.mechanisms.scores import Monotone, Sensitivity
+from discreet.noise import DiscreteGaussian, DiscreteLaplace, Noise
+from discreet.sparse import accuracy
+from discreet.sparse.above_threshold import each_value
+from discreet.sparse.calibration import (
+    PLANNED_BETA,
+    largest,
+    make_plan,
+    require,
+    with_gaussian_values,
+    with_values,
+)
+from discreet.sparse.conversation import QUERIES, SparseVector
+from discreet.sparse.loss import SparseLoss
+from discreet.sparse.plan import Form, NoiseKind, Plan, Rule, Setting
+from discreet.sparse.sparse import warn_of_useless_delta
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class NumericSparse(SparseVector["float | None"]):
+    """Answer None for values that seem below a threshold and a noisy value for those that do not.
+
+    Privacy: (epsilon, delta) for the whole conversation, however many questions. [DR14] Theorem 3.27.
+    Accuracy: error(beta) covers tests and values together, from exact tails. Theorem 3.28, corrected.
+    Time: O(1) a question.
+
+    Parameters
+    ----------
+    sensitivity
+        How far neighbours move every query: a number, or `Monotone(number)` where all move the same way.
+    epsilon, delta
+        The budget of one conversation; delta may be 0.
+    positives
+        The number of values after which the conversation closes.
+    threshold
+        The public threshold; without it every question brings its own.
+    noise
+        The noise of the tests: exponential (one-sided), Laplace, or Gaussian, which needs delta > 0.
+    values
+        The noise of released values, always fresh: Laplace, or Gaussian, which needs delta > 0. By default
+        whichever the error is smaller with.
+    form
+        Whether the threshold is drawn once or again after each value; by default whichever errs less.
+    rule
+        Budget divided for the smallest error, or the book's scales.
+    grid
+        The unit values are rounded to. Without it values are whole numbers.
+    queries
+        How many questions `error` speaks about. With Gaussian tests it is a cap.
+    neighbours
+        The change the sensitivity was computed for.
+    """
+
+    sensitivity: Sensitivity
+    epsilon: Fraction
+    delta: Fraction
+    positives: int
+    threshold: Fraction | None
+    noise: NoiseKind
+    values: NoiseKind | None
+    form: Form | None
+    rule: Rule
+    grid: Fraction | None
+    queries: int
+    neighbours: Neighbours
+
+    def __init__(
+        self,
+        *,
+        sensitivity: checks.Number | Sensitivity,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        positives: int,
+        threshold: checks.Number | None = None,
+        noise: NoiseKind = NoiseKind.EXPONENTIAL,
+        values: NoiseKind | None = None,
+        form: Form | None = None,
+        rule: Rule = Rule.OPTIMAL,
+        grid: checks.Number | None = None,
+        queries: int = QUERIES,
+        neighbours: Neighbours = ROWS,
+    ) -> None:
+        self._set(
+            positives=checks.integer(1, positives=positives),
+            form=None if form is None else checks.instance(Form, form=form),
+            values=None if values is None else checks.instance(NoiseKind, values=values),
+        )
+        self._read(
+            sensitivity=sensitivity,
+            epsilon=epsilon,
+            delta=delta,
+            threshold=threshold,
+            noise=noise,
+            rule=rule,
+            grid=grid,
+            queries=queries,
+            neighbours=neighbours,
+        )
+        if values is NoiseKind.EXPONENTIAL or (values is NoiseKind.GAUSSIAN and self.delta == 0):
+            raise InvalidParameter(name="values", rule="Laplace, or Gaussian with delta > 0", value=values)
+        _ = self._both  # refuses what cannot be planned
+
+    @classmethod
+    def book(cls, *, epsilon: checks.Number, delta: checks.Number, positives: int, **public: Any) -> Self:
+        """Return [DR14] Algorithm 3: tests with 8/9 of epsilon, or sqrt(512) / (sqrt(512) + 1) of it.
+
+        Warns where delta > 0 makes the noise larger instead of smaller: for c <= 8 ln(2 / delta).
+        """
+        warn_of_useless_delta(delta, positives, 0.5)
+        return cls(
+            epsilon=epsilon,
+            delta=delta,
+            positives=positives,
+            noise=NoiseKind.LAPLACE,
+            values=NoiseKind.LAPLACE,
+            rule=Rule.BOOK,
+            **public,
+        )
+
+    @property
+    def cutoff(self) -> int:
+        """The number of positive answers after which a conversation closes."""
+        return self.positives
+
+    @property
+    def _wanted_form(self) -> Form | None:
+        return self.form
+
+    @property
+    def _both(self) -> tuple[Plan, Noise, SparseLoss]:
+        return _divide(self._setting(self.epsilon, self.delta), self.values)
+
+    @property
+    def plan(self) -> Plan:
+        """The noise laws of the tests, and when the threshold is drawn."""
+        return self._both[0]
+
+    @property
+    def value_noise(self) -> Noise:
+        """The fresh noise of released values."""
+        return self._both[1]
+
+    @property
+    def loss(self) -> Loss:
+        """The cost of tests and values together, however many questions are asked."""
+        return self._both[2]
+
+    def _failure(self, alpha: int, queries: int) -> float:
+        return _failure(self.plan, self.value_noise, alpha, queries=queries, positives=self.positives)
+
+
+def _failure(plan: Plan, values: Noise, alpha: int, *, queries: int, positives: int) -> float:
+    return accuracy.comparison_failure(
+        plan, alpha, queries=queries, positives=positives
+    ) + accuracy.value_failure(values, alpha, positives=positives)
+
+
+@lru_cache(maxsize=256)
+def _divide(setting: Setting, values: NoiseKind | None) -> tuple[Plan, Noise, SparseLoss]:
+    """Return the division of the budget between tests and values with the smallest planned error."""
+    if setting.rule is Rule.BOOK:
+        found = [_book(setting)]
+    else:
+        default = [NoiseKind.LAPLACE] if setting.delta == 0 else [NoiseKind.LAPLACE, NoiseKind.GAUSSIAN]
+        kinds = [values] if values else default
+        found = [_share(setting, kind, Fraction(tenths, 10)) for kind in kinds for tenths in range(5, 10)]
+
+    def error(candidate: tuple[Plan, Noise, SparseLoss]) -> int:
+        plan, noise, _ = candidate
+
+        def holds(alpha: int) -> bool:
+            missed = _failure(plan, noise, alpha, queries=setting.queries, positives=setting.positives)
+            return missed <= PLANNED_BETA
+
+        return accuracy.smallest(holds)
+
+    best = found[0] if len(found) == 1 else min(found, key=error)
+    require(best[2], setting.epsilon, setting.delta)
+    return best
+
+
+def _share(setting: Setting, kind: NoiseKind, share: Fraction) -> tuple[Plan, Noise, SparseLoss]:
+    """Give a share of epsilon and delta to the tests, and the values all that the joint curve then leaves."""
+    c, shift = setting.positives, setting.shift
+    plan = make_plan(replace(setting, epsilon=share * setting.epsilon, delta=share * setting.delta))
+    tests = plan.loss
+    if kind is NoiseKind.LAPLACE:
+        if setting.delta == 0:
+            scale = shorten_up(c * shift / (setting.epsilon - tests.count * tests.high), 12)
+        else:
+            scale = shift / largest(
+                lambda value: (
+                    with_values(tests, value=value, count=c).delta(setting.epsilon) <= setting.delta
+                ),
+                (1 - share) * setting.epsilon / (8 * c),
+            )
+            scale = shorten_up(scale, 12)
+        return plan, DiscreteLaplace(scale), with_values(tests, value=shift / scale, count=c)
+
+    def gaussian(precision: Fraction) -> SparseLoss:
+        return with_gaussian_values(tests, shift=shift, variance=1 / precision, count=c)
+
+    def fits(precision: Fraction) -> bool:
+        return precision < 2 and gaussian(precision).delta(setting.epsilon) <= setting.delta
+
+    start = Fraction(1)
+    while not fits(start):
+        start /= 4
+    variance = shorten_up(1 / largest(fits, start), 12)
+    return plan, DiscreteGaussian(variance), gaussian(1 / variance)
+
+
+def _book(setting: Setting) -> tuple[Plan, Noise, SparseLoss]:
+    c = setting.positives
+    if setting.delta == 0:
+        plan = make_plan(replace(setting, epsilon=setting.epsilon * 8 / 9))
+        scale = 9 * c / setting.epsilon  # 2 c / epsilon_2 with epsilon_2 = 2 epsilon / 9
+    else:
+        root = Fraction(above(math.sqrt(512)))
+        plan = make_plan(
+            replace(setting, epsilon=setting.epsilon * root / (root + 1), delta=setting.delta / 2)
+        )
+        spread = Fraction(above(math.sqrt(32 * c * above(math.log(2 / setting.delta)))))
+        scale = spread * (root + 1) / (2 * setting.epsilon)
+    scale = shorten_up(scale * setting.shift, 12)
+    return plan, DiscreteLaplace(scale), with_values(plan.loss, value=setting.shift / scale, count=c)
+
+
+def _tiny() -> Iterator[Tiny]:
+    crossing = [((0, 1), (1, 0)), ((1, 1), (2, 0))]
+    rising = [((0, 0), (1, 1)), ((0, 1), (0, 2))]
+    general = NumericSparse(sensitivity=1, epsilon=6, delta=0, positives=1, threshold=1)
+    yield Tiny(general, crossing, script=each_value(2))
+    monotone = NumericSparse(sensitivity=Monotone(1), epsilon=6, delta=0, positives=1, threshold=1)
+    yield Tiny(monotone, rising, script=each_value(2), tight=False)
+    gaussian = NumericSparse(
+        sensitivity=1, epsilon=4, delta=0.01, positives=1, threshold=1, values=NoiseKind.GAUSSIAN
+    )
+    yield Tiny(gaussian, crossing[:1], script=each_value(2), tight=False)
+
+
+CARD = Card(
+    name="numeric-sparse",
+    family="sparse",
+    title="NumericSparse: questions until c values have been released",
+    theorem="(epsilon, delta)-differential privacy for any number of questions with c released values",
+    reference="[DR14] Theorems 3.27 and 3.28",
+    example=lambda: (
+        NumericSparse(sensitivity=Monotone(1), epsilon=1, delta=1e-9, positives=5, threshold=500),
+        tuple(range(0, 1000, 7)),
+    ),
+    tiny=_tiny,
+)

@@ -1,0 +1,158 @@
+"""Sparse: ask on and on until c answers are positive."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+from discreet.core import checks
+from discreet.core.card import Card, Tiny
+from discreet.core.neighbours import ROWS, Neighbours
+from discreet.mechanisms.scores import Monotone, Sensitivity
+from discreet.sparse.above_threshold import each_value, moved_pairs
+from discreet.sparse.conversation import QUERIES, SparseVector
+from discreet.sparse.plan import Form, NoiseKind, Rule
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Sparse(SparseVector[bool]):
+    """Answer whether values reach a threshold, and close after `positives` that seem to.
+
+    Privacy: (epsilon, delta) for the whole conversation, however many questions. [DR14] Theorem 3.25.
+    Accuracy: error(beta) is the smallest alpha for `queries` answers, from exact tails. Theorem 3.26.
+    Time: O(1) a question.
+
+    Parameters
+    ----------
+    sensitivity
+        How far neighbours move every query: a number, or `Monotone(number)` where all move the same way.
+    epsilon, delta
+        The budget of one conversation; delta may be 0.
+    positives
+        The number of positive answers after which the conversation closes.
+    threshold
+        The public threshold; without it every question brings its own.
+    noise
+        Exponential (one-sided), Laplace, or Gaussian, which needs delta > 0.
+    form
+        Whether the threshold is drawn once or again after each positive answer; by default whichever needs
+        less query noise.
+    rule
+        The optimal split, or the book's scales.
+    grid
+        The unit values are rounded to. Without it values are whole numbers.
+    queries
+        How many questions `error` speaks about. With Gaussian noise it is a cap.
+    neighbours
+        The change the sensitivity was computed for.
+    """
+
+    sensitivity: Sensitivity
+    epsilon: Fraction
+    delta: Fraction
+    positives: int
+    threshold: Fraction | None
+    noise: NoiseKind
+    form: Form | None
+    rule: Rule
+    grid: Fraction | None
+    queries: int
+    neighbours: Neighbours
+
+    def __init__(
+        self,
+        *,
+        sensitivity: checks.Number | Sensitivity,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        positives: int,
+        threshold: checks.Number | None = None,
+        noise: NoiseKind = NoiseKind.EXPONENTIAL,
+        form: Form | None = None,
+        rule: Rule = Rule.OPTIMAL,
+        grid: checks.Number | None = None,
+        queries: int = QUERIES,
+        neighbours: Neighbours = ROWS,
+    ) -> None:
+        self._set(
+            positives=checks.integer(1, positives=positives),
+            form=None if form is None else checks.instance(Form, form=form),
+        )
+        self._read(
+            sensitivity=sensitivity,
+            epsilon=epsilon,
+            delta=delta,
+            threshold=threshold,
+            noise=noise,
+            rule=rule,
+            grid=grid,
+            queries=queries,
+            neighbours=neighbours,
+        )
+        _ = self.plan  # refuses what cannot be planned
+
+    @classmethod
+    def book(cls, *, epsilon: checks.Number, delta: checks.Number, positives: int, **public: Any) -> Self:
+        """Return [DR14] Algorithm 2: threshold scale 2 c / epsilon or sqrt(32 c ln(1 / delta)) / epsilon.
+
+        Warns where delta > 0 makes the noise larger instead of smaller: for c <= 8 ln(1 / delta).
+        """
+        warn_of_useless_delta(delta, positives, 1.0)
+        return cls(
+            epsilon=epsilon,
+            delta=delta,
+            positives=positives,
+            noise=NoiseKind.LAPLACE,
+            rule=Rule.BOOK,
+            **public,
+        )
+
+    @property
+    def cutoff(self) -> int:
+        """The number of positive answers after which a conversation closes."""
+        return self.positives
+
+    @property
+    def _wanted_form(self) -> Form | None:
+        return self.form
+
+
+def warn_of_useless_delta(delta: checks.Number, positives: int, share: float) -> None:
+    """Warn where the book's scales for delta > 0 are above those for delta 0."""
+    given = checks.delta(delta=delta)
+    if given > 0 and positives <= 8 * math.log(1 / (share * given)):
+        warnings.warn("with so few positive answers the book's noise is smaller with delta=0", stacklevel=3)
+
+
+def _tiny() -> Iterator[Tiny]:
+    for kind, form, epsilon in (
+        (Sensitivity, Form.ONCE, 6),
+        (Monotone, Form.ONCE, 6),
+        (Monotone, Form.REDRAWN, 16),
+    ):
+        mechanism = Sparse(sensitivity=kind(1), epsilon=epsilon, delta=0, positives=2, threshold=1, form=form)
+        pairs = moved_pairs(2, 1, monotone=kind is Monotone)
+        yield Tiny(mechanism, pairs, script=each_value(2), tight=False)
+    for form, epsilon in ((Form.ONCE, 6), (Form.REDRAWN, 16)):
+        tight = Sparse(sensitivity=1, epsilon=epsilon, delta=0, positives=2, threshold=1, form=form)
+        yield Tiny(tight, [((0, 1, 0, 1), (1, 0, 1, 0))], script=each_value(4))
+    composed = Sparse(sensitivity=1, epsilon=12, delta=0.01, positives=2, threshold=1, form=Form.REDRAWN)
+    yield Tiny(composed, [((0, 1, 1), (1, 0, 0))], script=each_value(3), tight=False)
+
+
+CARD = Card(
+    name="sparse",
+    family="sparse",
+    title="Sparse: questions until c positive answers",
+    theorem="(epsilon, delta)-differential privacy for any number of questions with c positive answers",
+    reference="[DR14] Theorems 3.25 and 3.26, [LSL17] Algorithm 1",
+    example=lambda: (
+        Sparse(sensitivity=Monotone(1), epsilon=1, delta=1e-9, positives=10, threshold=500),
+        tuple(range(0, 1000, 7)),
+    ),
+    tiny=_tiny,
+)
