@@ -3,10 +3,96 @@
 >>> import discreet as dp
 >>> dp.Laplace(sensitivity=1, epsilon=0.5).error(0.05)
 6.0
+
+Names are loaded when they are first used, so that ``import discreet`` costs next to nothing.
 """
 
-from discreet.core.neighbours import AddRemove, Replace
-from discreet.mechanisms.laplace import Laplace
+from __future__ import annotations
 
-__all__ = ["AddRemove", "Laplace", "Replace"]
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.accounting.composition import compose
+    from discreet.core.guarantee import Guarantee
+    from discreet.core.mechanism import Release
+    from discreet.core.neighbours import AddRemove, Replace
+    from discreet.mechanisms.exponential import Exponential
+    from discreet.mechanisms.gaussian import Gaussian
+    from discreet.mechanisms.geometric import Geometric
+    from discreet.mechanisms.histogram import Count, Histogram
+    from discreet.mechanisms.laplace import Laplace
+    from discreet.mechanisms.noisy_max import MaxNoise, NoisyMax
+    from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+    from discreet.mechanisms.propose_test_release import ProposeTestRelease
+    from discreet.mechanisms.randomized_response import RandomizedResponse
+    from discreet.mechanisms.scores import Monotone
+    from discreet.mechanisms.subsample_aggregate import SubsampleAggregate
+    from discreet.mechanisms.top_k import TopK
+    from discreet.sparse.above_threshold import AboveThreshold
+    from discreet.sparse.numeric_sparse import NumericSparse
+    from discreet.sparse.sparse import Sparse
+
 __version__ = "0.1.0"
+
+_HOME = {
+    "AboveThreshold": "sparse.above_threshold",
+    "AddRemove": "core.neighbours",
+    "Count": "mechanisms.histogram",
+    "Exponential": "mechanisms.exponential",
+    "Gaussian": "mechanisms.gaussian",
+    "Geometric": "mechanisms.geometric",
+    "Guarantee": "core.guarantee",
+    "Histogram": "mechanisms.histogram",
+    "Laplace": "mechanisms.laplace",
+    "MaxNoise": "mechanisms.noisy_max",
+    "Monotone": "mechanisms.scores",
+    "NoisyMax": "mechanisms.noisy_max",
+    "NumericSparse": "sparse.numeric_sparse",
+    "PermuteAndFlip": "mechanisms.permute_and_flip",
+    "ProposeTestRelease": "mechanisms.propose_test_release",
+    "RandomizedResponse": "mechanisms.randomized_response",
+    "Release": "core.mechanism",
+    "Replace": "core.neighbours",
+    "Sparse": "sparse.sparse",
+    "SubsampleAggregate": "mechanisms.subsample_aggregate",
+    "TopK": "mechanisms.top_k",
+    "compose": "accounting.composition",
+}
+
+__all__ = [
+    "AboveThreshold",
+    "AddRemove",
+    "Count",
+    "Exponential",
+    "Gaussian",
+    "Geometric",
+    "Guarantee",
+    "Histogram",
+    "Laplace",
+    "MaxNoise",
+    "Monotone",
+    "NoisyMax",
+    "NumericSparse",
+    "PermuteAndFlip",
+    "ProposeTestRelease",
+    "RandomizedResponse",
+    "Release",
+    "Replace",
+    "Sparse",
+    "SubsampleAggregate",
+    "TopK",
+    "compose",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"discreet.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

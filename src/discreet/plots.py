@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 _INK, _BAR, _SPAN, _FAINT = "#1c2733", "#4c78a8", "#d1495b", "#d9dee4"
@@ -19,7 +19,7 @@ def bars(
     width: int = 640,
 ) -> str:
     """Draw horizontal bars, each with its error bar of half-width `errors`."""
-    left, right, row, top = 130, 90, 26, 40
+    left, right, row, top = 130, 120, 26, 40
     high = max([v + e for v, e in zip(values, errors, strict=True)] + [1e-12])
     height = top + row * len(labels) + 12
 
@@ -35,13 +35,13 @@ def bars(
             f'<rect x="{left}" y="{y}" width="{x(value) - left:.1f}" height="{row - 6}" fill="{_BAR}"/>'
             f'<path d="M{x(value - error):.1f} {middle}H{x(value + error):.1f}" stroke="{_SPAN}" '
             f'stroke-width="3"/>'
-            f'<text x="{x(value + error) + 6:.1f}" y="{middle + 4}">{value:,.6g} ± {error:,.3g}</text>'
+            f'<text x="{x(value + error) + 6:.1f}" y="{middle + 4}">{_number(value)} ± {_number(error)}</text>'
         )
     return "".join([*parts, "</svg>"])
 
 
 def curves(
-    series: dict[str, Sequence[tuple[float, float]]],
+    series: Mapping[str, Sequence[tuple[float, float]]],
     *,
     title: str,
     x_label: str,
@@ -54,6 +54,7 @@ def curves(
     points = [point for line in series.values() for point in line]
     x_low, x_high = (_decade(min(p[0] for p in points), -1), _decade(max(p[0] for p in points), 1))
     y_low, y_high = (_decade(min(p[1] for p in points), -1), _decade(max(p[1] for p in points), 1))
+    x_high, y_high = max(x_high, x_low + 1), max(y_high, y_low + 1)
 
     def x(value: float) -> float:
         return left + (math.log10(value) - x_low) / (x_high - x_low) * (width - left - right)
@@ -89,9 +90,12 @@ def curves(
     return "".join([*parts, "</svg>"])
 
 
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.4g}"
+
+
 def _decade(value: float, direction: int) -> int:
-    power = math.log10(value)
-    return math.floor(power) if direction < 0 else max(math.ceil(power), math.floor(power) + 1)
+    return math.floor(math.log10(value)) if direction < 0 else math.ceil(math.log10(value))
 
 
 def _open(width: int, height: int, title: str) -> str:

@@ -2,11 +2,57 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import pickle
 import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import numpy as np
 
+from discreet.audit.empirical import proportion_bounds
+from discreet.core.card import Card
+from discreet.core.errors import DiscreetError, InvalidParameter
+from discreet.core.mechanism import Conversation, Interactive, Mechanism, Release
+from discreet.core.neighbours import Neighbours
 from discreet.core.rng import Rng
+from discreet.core.sensitive import Sensitive
+from discreet.mechanisms.scores import Selection
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+PRIVACY_PARAMETERS = (
+    "epsilon",
+    "epsilon_test",
+    "epsilon_release",
+    "delta",
+    "rho",
+    "sensitivity",
+    "l2_sensitivity",
+    "bound",
+)
+"""Constructor parameters that carry the promise."""
+
+BAD_NUMBERS: tuple[Any, ...] = (
+    float("nan"),
+    float("inf"),
+    float("-inf"),
+    -1,
+    -0.5,
+    True,
+    "1",
+    b"1",
+    [1],
+    np.bool_(True),
+    np.float64("nan"),
+    1j,
+)
+"""Values that no privacy parameter may have."""
 
 
 class UnsafeSeededRng(Rng):
@@ -31,3 +77,215 @@ class UnsafeSeededRng(Rng):
 def unsafe_seeded(seed: int) -> UnsafeSeededRng:
     """Return a generator that anyone who knows the seed can predict."""
     return UnsafeSeededRng(seed)
+
+
+def check_mechanism(card: Card) -> tuple[str, ...]:
+    """Check that an algorithm keeps the contract of every mechanism.
+
+    Returns
+    -------
+    The names of the checks that were made: some apply to numbers only, some to conversations only.
+
+    Raises
+    ------
+    AssertionError
+        Saying what is broken.
+    """
+    mechanism, _ = card.example()
+    _require(isinstance(mechanism, Mechanism | Interactive), "the example is not a mechanism")
+    return tuple(check.__name__ for check in CONTRACT if check(card))
+
+
+def check_is_a_frozen_value(card: Card) -> bool:
+    """Two mechanisms with the same parameters are equal, hash alike, copy well, and never change."""
+    (one, _), (other, _) = card.example(), card.example()
+    _require(one == other and hash(one) == hash(other), "equal parameters make unequal mechanisms")
+    _require(copy.deepcopy(one) == one, "a deep copy differs")
+    for field in dataclasses.fields(one):
+        _require_raises(AttributeError, setattr, one, field.name, None, what=f"{field.name} can be changed")
+    _require_raises((AttributeError, TypeError), setattr, one, "something", 1, what="attributes can be added")
+    return True
+
+
+def check_promises_without_data(card: Card) -> bool:
+    """Guarantee and error are known before any data, and are the same after a release."""
+    mechanism, data = card.example()
+    before = (mechanism.guarantee, mechanism.error(Fraction(1, 20)), repr(mechanism))
+    _require(isinstance(before[0].neighbours, Neighbours), "the guarantee does not say what is hidden")
+    _require(mechanism.error(Fraction(1, 100)) >= before[1], "a smaller beta gives a smaller error")
+    made = _use(mechanism, data, unsafe_seeded(1))
+    _require(made.guarantee == before[0], "what was released carries another guarantee")
+    after = (mechanism.guarantee, mechanism.error(Fraction(1, 20)), repr(mechanism))
+    _require(before == after, "guarantee, error or repr changed with use")
+    return True
+
+
+def check_refuses_bad_parameters(card: Card) -> bool:
+    """Every privacy parameter refuses NaN, infinities, negative numbers, booleans and text."""
+    mechanism, _ = card.example()
+    given = _constructor_arguments(card)
+    # A parameter that is None here is the unused one of two ways to calibrate.
+    promised = [name for name in PRIVACY_PARAMETERS if given.get(name) is not None]
+    _require(bool(promised), "no constructor parameter carries the promise")
+    for name in promised:
+        bad = (*BAD_NUMBERS, 1, 2) if name == "delta" else (*BAD_NUMBERS, 0, 0.0)
+        for value in bad:
+            what = f"{name}={value!r} is accepted"
+            changed = {**given, name: value}
+            _require_raises(InvalidParameter, lambda c=changed: type(mechanism)(**c), what=what)
+    return True
+
+
+def check_refuses_bad_beta(card: Card) -> bool:
+    """error(beta) takes probabilities strictly between 0 and 1 only."""
+    mechanism, _ = card.example()
+    for value in (*BAD_NUMBERS, 0, 1, None):
+        _require_raises(InvalidParameter, mechanism.error, value, what=f"error({value!r}) is accepted")
+    return True
+
+
+def check_keeps_data_out_of_sight(card: Card) -> bool:
+    """Take wrapped data, print none, let no conversation be copied, raise our own errors for odd data."""
+    mechanism, data = card.example()
+    wrapped = Sensitive.wrap(data)
+    _require_raises(DiscreetError, pickle.dumps, wrapped, what="sensitive data can be pickled")
+    made = _use(mechanism, wrapped, unsafe_seeded(2))
+    if isinstance(made, Conversation):
+        _require_raises(Exception, pickle.dumps, made, what="a conversation can be pickled")
+        _require_raises(Exception, copy.deepcopy, made, what="a conversation can be copied")
+        _require(_marker(data) not in repr(made), "a conversation prints its data")
+        return True
+    for odd in (object(), None, "text", 1j):
+        try:
+            answer = mechanism.release(odd, rng=unsafe_seeded(3))
+        except DiscreetError:
+            continue
+        _require(isinstance(answer, Release), "odd data give something that is not a release")
+    return True
+
+
+def check_marks_seeded_noise(card: Card) -> bool:
+    """Releases made with a seeded generator say so; those made with the system's do not."""
+    mechanism, data = card.example()
+    seeded, proper = _use(mechanism, data, unsafe_seeded(4)), _use(mechanism, data, None)
+    _require(seeded.unsafe_seeded and not proper.unsafe_seeded, "seeded noise is not marked")
+    _require(isinstance(seeded, Conversation) or "UNSAFE" in repr(seeded), "the mark is not printed")
+    return True
+
+
+def check_runs_in_threads(card: Card) -> bool:
+    """One mechanism serves several threads at once."""
+    mechanism, data = card.example()
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: _use(mechanism, data, None), range(16)))
+    _require(len({id(one) for one in made}) == len(made), "two threads were given the same object")
+    return True
+
+
+def check_error_bound(card: Card, *, draws: int = 300) -> bool:
+    """Errors exceed error(beta) at most as often as beta says.
+
+    Made for mechanisms that add noise to the numbers they are given, and for those that choose one of the
+    scores they are given. False-alarm rate 1e-9; a bound that fails three times as often as it should, at
+    beta 0.1, is found with probability above 0.99.
+    """
+    mechanism, data = card.example()
+    rng, beta = unsafe_seeded(5), Fraction(1, 10)
+    if isinstance(mechanism, Interactive) or not _are_numbers(data):
+        return False
+    truth = np.asarray(data, dtype=np.float64)
+    missed = [_miss(mechanism, mechanism.release(data, rng=rng).value, truth) for _ in range(draws)]
+    known = [error for error in missed if error is not None]
+    bound = mechanism.error(beta)
+    failures = sum(error > bound for error in known)
+    low, _ = proportion_bounds(failures, draws, alpha=1e-9)
+    _require(low <= beta, f"the error bound for beta {float(beta)} failed {failures} times in {draws}")
+    return bool(known)
+
+
+CONTRACT: tuple[Callable[[Card], bool], ...] = (
+    check_is_a_frozen_value,
+    check_promises_without_data,
+    check_refuses_bad_parameters,
+    check_refuses_bad_beta,
+    check_keeps_data_out_of_sight,
+    check_marks_seeded_noise,
+    check_runs_in_threads,
+    check_error_bound,
+)
+"""Every check of `check_mechanism`. Each raises AssertionError, or returns whether it applied."""
+
+
+def neighbouring_pairs(
+    neighbours: Neighbours, domain: Sequence[Any], size: int
+) -> SearchStrategy[tuple[Any, Any]]:
+    """Return a Hypothesis strategy for pairs of neighbours over a tiny domain."""
+    from hypothesis import strategies  # noqa: PLC0415 - a development tool
+
+    return strategies.sampled_from(list(neighbours.pairs(domain, size)))
+
+
+def awkward_numbers() -> SearchStrategy[Any]:
+    """Return a Hypothesis strategy for the numbers that break sums: NaN, infinities, zeros, 2**53 + 1, ..."""
+    from hypothesis import strategies  # noqa: PLC0415 - a development tool
+
+    edges: list[Any] = [-0.0, 5e-324, 1.8e308, 2.0**53, 2**53 + 1, 2**63, -(2**63), 0.1]
+    return strategies.one_of(strategies.sampled_from(edges), strategies.floats(), strategies.integers())
+
+
+def _use(mechanism: Any, data: Any, rng: Rng | None) -> Any:
+    """Release, or open a conversation, with a given generator or the default one."""
+    act = mechanism.open if isinstance(mechanism, Interactive) else mechanism.release
+    made = act(data) if rng is None else act(data, rng=rng)
+    _require(isinstance(made, Release | Conversation), "neither a release nor a conversation came back")
+    return made
+
+
+def _constructor_arguments(card: Card) -> dict[str, Any]:
+    """Return what the example's constructor was called with."""
+    kind = type(card.example()[0])
+    original, calls = kind.__init__, []
+
+    def record(self: Any, **given: Any) -> None:
+        calls.append(given)
+        original(self, **given)
+
+    with mock.patch.object(kind, "__init__", record):
+        card.example()
+    _require(bool(calls), "the example is not made by its constructor")
+    return calls[-1]
+
+
+def _are_numbers(value: Any) -> bool:
+    return np.asarray(value).dtype.kind in "iuf"
+
+
+def _miss(mechanism: Any, value: Any, truth: Any) -> float | None:
+    """Return how far a release is off, or None where that is not the card's own numbers against its own."""
+    if isinstance(mechanism, Selection):
+        names = list(mechanism.candidates or range(mechanism.size))
+        return float(truth.max() - truth[names.index(value)]) if value in names else None
+    if hasattr(mechanism, "size") and np.shape(value) == truth.shape:
+        return float(np.abs(np.asarray(value, dtype=np.float64) - truth).max())
+    return None
+
+
+def _marker(data: Any) -> str:
+    """Return a text that would betray the data; a short one could be there by chance."""
+    text = repr(data)
+    return text if len(text) >= 6 else "\0"
+
+
+def _require(condition: bool, what: str) -> None:
+    if not condition:
+        raise AssertionError(what)
+
+
+def _require_raises(
+    kind: type[Exception] | tuple[type[Exception], ...], act: Callable[..., Any], *given: Any, what: str
+) -> None:
+    try:
+        act(*given)
+    except kind:
+        return
+    raise AssertionError(what)

@@ -4,10 +4,12 @@
 
     DiscreetError
     ├── InvalidParameter       a parameter breaks a rule (also a ValueError); nothing was read or drawn
+    ├── Refused                a request outside the language or the policy (also a ValueError)
     ├── NeighboursMismatch     guarantees or calibrations over different neighbouring relations
     ├── BudgetExceeded         a filter or ledger refused; no data was read
     ├── ConversationClosed     an interactive mechanism has given all the answers it was paid for
     ├── UnsafeRandomness       a seeded generator where only the operating system's may be used
+    ├── EngineFailed           a data engine gave up; its own words may quote data and are kept back
     ├── MissingExtra           an optional dependency is not installed
     └── InternalError          a promise of our own was about to be broken: please report it
 
@@ -28,6 +30,20 @@ class InvalidParameter(DiscreetError, ValueError):
         self.name, self.rule, self.value, self.hint = name, rule, value, hint
         ending = f". {hint}" if hint else ""
         super().__init__(f"{name} must be {rule}, got {name}={value!r}{ending}")
+
+
+class Refused(DiscreetError, ValueError):
+    """A request was refused before anything was read. Speaks of the request and public metadata only.
+
+    Attributes
+    ----------
+    what, why, way_out
+        The part of the request, the reason, and what to ask instead.
+    """
+
+    def __init__(self, *, what: str, why: str, way_out: str) -> None:
+        self.what, self.why, self.way_out = what, why, way_out
+        super().__init__(f"{what}: {why}. {way_out}.")
 
 
 class NeighboursMismatch(DiscreetError, ValueError):
@@ -62,6 +78,13 @@ class MissingExtra(DiscreetError, ImportError):
     def __init__(self, *, package: str, extra: str) -> None:
         self.package, self.extra = package, extra
         super().__init__(f"{package} is not installed. Install it with: pip install 'discreet[{extra}]'")
+
+
+class EngineFailed(DiscreetError):
+    """A data engine gave up. The message is always the same: the engine's own words may quote data."""
+
+    def __init__(self) -> None:
+        super().__init__("the data engine could not do this; its own message is withheld, it may quote data")
 
 
 class InternalError(DiscreetError):

@@ -10,12 +10,12 @@ import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar
 
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.errors import ConversationClosed, InvalidParameter
+from discreet.core.errors import ConversationClosed, DiscreetError, InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import Loss
 from discreet.core.neighbours import Neighbours
@@ -141,6 +141,9 @@ class Conversation(ABC, Generic[Value]):
     @abstractmethod
     def _answer(self, query: Any, **public: Any) -> Value:
         """Answer one question on the data."""
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise DiscreetError("a conversation cannot be copied or pickled: its answers would be given twice")
 
     def __enter__(self) -> Self:
         return self

@@ -127,11 +127,17 @@ class UserStream(Neighbours):
         return "removing or adding every event of one user"
 
     def distance(self, left: Sequence[tuple[Row, Row]], right: Sequence[tuple[Row, Row]]) -> float:
-        """Users whose events differ, if the other users' events stand in the same order."""
+        """Count the users to leave out of one stream and to add to the other; meant for short streams."""
         users = {user for user, _ in (*left, *right)}
-        changed = {u for u in users if [e for e in left if e[0] == u] != [e for e in right if e[0] == u]}
-        rest = [[event for event in stream if event[0] not in changed] for stream in (left, right)]
-        return len(changed) if rest[0] == rest[1] else math.inf
+        shared = {user for user, _ in left} & {user for user, _ in right}
+        # The most users that both streams agree on stay; each other one is left out, added, or both.
+        staying = next(
+            count
+            for count in range(len(shared), -1, -1)
+            for kept in itertools.combinations(shared, count)
+            if [e for e in left if e[0] in kept] == [e for e in right if e[0] in kept]
+        )
+        return len(users - shared) + 2 * (len(shared) - staying)
 
     def pairs(self, domain: Sequence[tuple[Row, Row]], size: int) -> Iterator[tuple[Rows, Rows]]:
         """All streams up to length `size`, each with one of its users left out, in both orders."""

@@ -1,0 +1,147 @@
+"""Choices that give away more than they claim."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.audit.museum.exhibit import Exhibit, Exhibited
+from discreet.core.card import Tiny
+from discreet.core.loss import BoundedRangeLoss, LaplaceLoss, Loss
+from discreet.core.rng import Rng
+from discreet.noise import AddNoise, DiscreteLaplace
+from discreet.noise.selection import ExponentialChoice, FlippedChoice, NoisyArgmax
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LaplaceMax(Exhibited):
+    """The candidate with the largest noisy score; the noise has scale `factor` / epsilon."""
+
+    factor: int = 1
+
+    def _draw(self, data: Sequence[int], rng: Rng) -> int:
+        step = NoisyArgmax(DiscreteLaplace(self.factor / self.epsilon), Fraction(2))
+        return rng.perform(step, np.array(data))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WinningCount(Exhibited):
+    """The best of counts that all move the same way, and with `value` also its noisy count."""
+
+    value: bool = True
+
+    def _draw(self, data: Sequence[int], rng: Rng) -> Any:
+        noisy = rng.perform(AddNoise(DiscreteLaplace(1 / self.epsilon), Fraction(len(data))), np.array(data))
+        best = int(np.argmax(noisy))
+        return (best, int(np.ravel(noisy)[best])) if self.value else best
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Weighing(Exhibited):
+    """The exponential mechanism with rate epsilon / `factor` for scores of sensitivity 1."""
+
+    factor: int = 1
+
+    def _draw(self, data: Sequence[int], rng: Rng) -> int:
+        return rng.perform(ExponentialChoice(self.epsilon / self.factor, Fraction(2)), np.array(data))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MisnamedFlip(Weighing):
+    """Permute-and-flip at rate epsilon / 2, with the loss curve of the exponential mechanism."""
+
+    @property
+    def loss(self) -> Loss:
+        """A claim with a proof for another algorithm."""
+        return BoundedRangeLoss(self.epsilon)
+
+    def _draw(self, data: Sequence[int], rng: Rng) -> int:
+        return rng.perform(FlippedChoice(self.epsilon / 2, Fraction(2)), np.array(data))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HonestWeighing(Weighing):
+    """The exponential mechanism at rate epsilon / 2, with its own curve."""
+
+    @property
+    def loss(self) -> Loss:
+        """The exponential mechanism's curve."""
+        return BoundedRangeLoss(self.epsilon)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ContinuousCurve(Exhibited):
+    """Integer Laplace noise with the loss curve of continuous noise; with `pure`, of randomized response."""
+
+    pure: bool = False
+
+    @property
+    def loss(self) -> Loss:
+        """The continuous curve, which is too good for the integers."""
+        return super(ContinuousCurve, self).loss if self.pure else LaplaceLoss(self.epsilon)
+
+    def _draw(self, data: int, rng: Rng) -> Any:
+        return rng.perform(AddNoise(DiscreteLaplace(1 / self.epsilon), Fraction(1)), data)
+
+
+def _general(size: int, top: int) -> tuple[tuple[Any, Any], ...]:
+    """All pairs of score vectors that differ by at most 1 in every coordinate."""
+    every = list(itertools.product(range(top + 1), repeat=size))
+    close = (
+        (a, b)
+        for a, b in itertools.combinations(every, 2)
+        if max(abs(x - y) for x, y in zip(a, b, strict=True)) <= 1
+    )
+    return tuple(close)
+
+
+_SHIFTED = (((0, 5), (1, 4)), ((0, 0, 20), (1, 1, 19)), ((5, 0), (4, 1)))
+_COUNTS = tuple((a, b) for a, b in _general(2, 1) if all(x <= y for x, y in zip(a, b, strict=True)))
+
+EXHIBITS = (
+    Exhibit(
+        name="noisy-max-general",
+        wrong="Laplace noise of scale 1 / epsilon is enough only where all scores move the same way",
+        source="[DR14] Claim 3.9 used for general scores",
+        audit="exact",
+        broken=lambda: Tiny(LaplaceMax(Fraction(1)), _SHIFTED),
+        right=lambda: Tiny(LaplaceMax(Fraction(1), factor=2), _SHIFTED),
+    ),
+    Exhibit(
+        name="winning-count",
+        wrong="the noisy score of the winner is published for free",
+        source="[DR14] section 3.3: noisy max releases the index only",
+        audit="exact",
+        broken=lambda: Tiny(WinningCount(Fraction(2)), _COUNTS),
+        right=lambda: Tiny(WinningCount(Fraction(2), value=False), _COUNTS),
+    ),
+    Exhibit(
+        name="exponential-without-two",
+        wrong="the exponent lacks the factor 1 / 2, so general scores cost twice the claim",
+        source="[DR14] Definition 3.4",
+        audit="exact",
+        broken=lambda: Tiny(Weighing(Fraction(1)), _general(3, 2)),
+        right=lambda: Tiny(Weighing(Fraction(1), factor=2), _general(3, 2)),
+    ),
+    Exhibit(
+        name="permute-and-flip-as-exponential",
+        wrong="permute-and-flip has no bounded range, yet was charged as if it had",
+        source="opendp #2911",
+        audit="exact",
+        broken=lambda: Tiny(MisnamedFlip(Fraction(4)), _general(3, 2)),
+        right=lambda: Tiny(HonestWeighing(Fraction(4), factor=2), _general(3, 2)),
+    ),
+    Exhibit(
+        name="continuous-curve-on-integers",
+        wrong="integer noise was charged by the curve of continuous noise",
+        source="docs/algorithms/laplace.md",
+        audit="exact",
+        broken=lambda: Tiny(ContinuousCurve(Fraction(1)), ((0, 1),)),
+        right=lambda: Tiny(ContinuousCurve(Fraction(1), pure=True), ((0, 1),)),
+    ),
+)

@@ -1,0 +1,52 @@
+import json
+
+from click.testing import CliRunner
+
+from discreet.catalogue import catalogue
+from discreet.cli.main import commands
+
+
+def run(*arguments):
+    return CliRunner().invoke(commands, arguments)
+
+
+def test_the_catalogue_lists_every_card():
+    listed = json.loads(run("catalogue", "--json").output)
+    assert [row["name"] for row in listed] == [card.name for card in catalogue()]
+    assert all(row["theorem"] and row["reference"] for row in listed)
+    assert "laplace" in run("catalogue").output
+
+
+def test_an_audit_prints_claim_measurement_and_ratio():
+    result = run("audit", "laplace", "--json")
+    assert result.exit_code == 0
+    rows = json.loads(result.output)
+    assert all(row["holds"] and 0 < row["ratio"] <= 1 for row in rows)
+    assert max(row["ratio"] for row in rows) >= 0.8
+    assert "claimed against measured" in run("audit", "laplace").output
+
+
+def test_an_audit_of_an_unknown_mechanism_names_the_known_ones():
+    result = run("audit", "laplacian")
+    assert result.exit_code == 2
+    assert "permute-and-flip" in result.output
+
+
+def test_a_broken_guarantee_makes_the_audit_fail(monkeypatch):
+    from discreet.audit.rows import Row
+
+    broken = Row("M", "exact", "epsilon at delta 0", 1.0, 2.0, 2.0, False)
+    monkeypatch.setattr("discreet.cli.audit.audit_card", lambda card, samples: [broken])
+    result = run("audit", "laplace")
+    assert result.exit_code == 1
+    assert "NO" in result.output
+
+
+def test_the_demo_spends_exactly_its_budget_and_writes_a_report(tmp_path):
+    result = run("demo", "--out", str(tmp_path / "report"))
+    assert result.exit_code == 0, result.output
+    assert "spent epsilon 1; left epsilon 0" in result.output
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert page.count("<svg") == 7
+    assert "People by region" in page
+    assert "<script" not in page

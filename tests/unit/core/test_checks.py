@@ -1,0 +1,156 @@
+"""Every rule on a parameter: what passes, what is refused, and that the message names it all."""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter
+
+NOT_NUMBERS = [
+    True,
+    False,
+    np.True_,
+    "1",
+    "",
+    b"1",
+    None,
+    [1],
+    (1,),
+    {1},
+    1j,
+    object(),
+    np.array([1.0]),
+    float("nan"),
+    float("inf"),
+    float("-inf"),
+    np.float64("nan"),
+    np.float32("inf"),
+    Decimal("NaN"),
+    Decimal("Infinity"),
+]
+
+RULES = {
+    "exact": (checks.exact, [0, -1, 1.5], []),
+    "positive": (checks.positive, [1, 0.1, 5e-324, 1e308, Fraction(1, 10**400)], [0, 0.0, -0.0, -1, -5e-324]),
+    "non_negative": (checks.non_negative, [0, -0.0, 1, Fraction(0)], [-1, -5e-324, Fraction(-1, 10**400)]),
+    "probability": (checks.probability, [0.5, 1e-300, Decimal("0.999999999999999999999")], [0, 1, 1.5, -0.1]),
+    "delta": (checks.delta, [0, 0.5, 1e-12], [1, 1.0, 2, -1e-12]),
+    "at_least": (lambda **named: checks.at_least(3, **named), [3, 3.0, 10], [2.999999, -3, 0]),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_good_values_come_back_as_fractions(rule):
+    check, good, _ = RULES[rule]
+    for value in good:
+        result = check(epsilon=value)
+        assert type(result) is Fraction
+        assert result == Fraction(str(value)) if isinstance(value, float | Decimal) else result == value
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("value", NOT_NUMBERS, ids=repr)
+def test_what_is_not_a_finite_number_is_refused(rule, value):
+    with pytest.raises(InvalidParameter) as caught:
+        RULES[rule][0](epsilon=value)
+    assert caught.value.name == "epsilon"
+    assert caught.value.value is value
+    assert caught.value.rule in str(caught.value)
+    assert f"got epsilon={value!r}" in str(caught.value)
+
+
+@pytest.mark.parametrize(("rule", "value"), [(rule, value) for rule in RULES for value in RULES[rule][2]])
+def test_what_breaks_the_rule_is_refused(rule, value):
+    with pytest.raises(InvalidParameter) as caught:
+        RULES[rule][0](rho=value)
+    assert str(caught.value).startswith("rho must be ")
+    assert str(caught.value).endswith(f"got rho={value!r}")
+
+
+def test_the_error_is_a_value_error_and_carries_a_hint():
+    error = InvalidParameter(name="a", rule="b", value=3, hint="Do this")
+    assert isinstance(error, ValueError)
+    assert str(error) == "a must be b, got a=3. Do this"
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (0.1, Fraction(1, 10)),
+        (1e-6, Fraction(1, 10**6)),
+        (np.float64(0.1), Fraction(1, 10)),
+        (np.float32(0.1), Fraction(1, 10)),
+        (Decimal("0.1"), Fraction(1, 10)),
+        (np.int8(-3), Fraction(-3)),
+        (np.uint64(2**64 - 1), Fraction(2**64 - 1)),
+        (10**400, Fraction(10**400)),
+        (Fraction(1, 3), Fraction(1, 3)),
+    ],
+)
+def test_numbers_are_read_as_written(written, meant):
+    assert checks.exact(x=written) == meant
+
+
+@settings(deadline=None)
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_reading_a_float_keeps_the_float(x):
+    assert float(checks.exact(x=x)) == x
+
+
+@settings(deadline=None)
+@given(st.fractions())
+def test_fractions_pass_unchanged(x):
+    assert checks.exact(x=x) == x
+
+
+@pytest.mark.parametrize("value", [2, 5, np.int64(3), 10**30])
+def test_integers(value):
+    assert checks.integer(2, size=value) == value
+    assert type(checks.integer(2, size=value)) is int
+
+
+@pytest.mark.parametrize(
+    "value", [1, -1, 2.0, 2.5, True, np.True_, "2", None, Fraction(2), Decimal(2), math.nan]
+)
+def test_bad_integers(value):
+    with pytest.raises(InvalidParameter, match=r"size must be an integer >= 2, got size="):
+        checks.integer(2, size=value)
+
+
+@pytest.mark.parametrize("value", [0, 2, np.uint8(1)])
+def test_indices(value):
+    assert checks.index(3, category=value) == value
+
+
+@pytest.mark.parametrize("value", [-1, 3, True, 1.0, "1", None])
+def test_bad_indices(value):
+    with pytest.raises(InvalidParameter, match=r"category must be an integer in 0\.\.2"):
+        checks.index(3, category=value)
+
+
+def test_closed_sets():
+    assert checks.one_of(("a", "b"), kind="b") == "b"
+    assert checks.one_of((1, 2), norm=2) == 2
+    for value in ("c", None, 1):
+        with pytest.raises(InvalidParameter, match="one of 'a', 'b'"):
+            checks.one_of(("a", "b"), kind=value)
+    with pytest.raises(InvalidParameter):
+        checks.one_of((1, 2), norm=True)  # equal to 1, but not meant
+
+
+def test_instances():
+    assert checks.instance(Fraction, x=Fraction(1)) == 1
+    with pytest.raises(InvalidParameter, match="x must be an instance of Fraction"):
+        checks.instance(Fraction, x=1)
+
+
+@pytest.mark.parametrize("check", [checks.exact, checks.positive, checks.probability])
+def test_one_name_at_a_time(check):
+    with pytest.raises(ValueError, match="unpack"):
+        check(a=0.5, b=0.5)
