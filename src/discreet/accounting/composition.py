@@ -1,0 +1,188 @@
+"""Composition: several losses as one, by the tightest sound route.
+
+`Composed` is the only place where a count multiplies. Losses are fixed in advance here, mechanisms may be
+chosen adaptively; where the losses themselves are chosen adaptively, use `discreet.accounting.filters`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.accounting import routes
+from discreet.accounting.numeric import Parts
+from discreet.accounting.routes import Route
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.guarantee import Guarantee
+from discreet.core.loss import Loss, Pair
+from discreet.core.losses.base import checked_order
+from discreet.core.mechanism import Promise, Release
+from discreet.core.neighbours import Neighbours
+from discreet.core.pld import common_unit
+from discreet.core.rounding import up
+
+_TAIL = 1e-24  # sent to infinity by the `pld` view, which does not know the delta it is for
+
+
+@dataclass(frozen=True, slots=True)
+class Composed(Loss):
+    """Losses with counts, taken together. Nested compositions are flattened and equal losses merged."""
+
+    parts: Parts
+
+    def __post_init__(self) -> None:
+        counts: dict[Loss, int] = {}
+        for loss, count in self.parts:
+            checks.instance(Loss, loss=loss)
+            times = checks.integer(0, count=count)
+            for inner, inside in loss.parts if isinstance(loss, Composed) else ((loss, 1),):
+                counts[inner] = counts.get(inner, 0) + inside * times
+        kept = sorted(((loss, count) for loss, count in counts.items() if count), key=repr)
+        object.__setattr__(self, "parts", tuple(kept))
+
+    def delta(self, epsilon: checks.Number) -> float:
+        """Return the smallest delta of all routes."""
+        e = checks.non_negative(epsilon=epsilon)
+        return min((route.delta(self.parts, e) for route in routes.worthwhile(self.parts)), default=0.0)
+
+    def epsilon(self, delta: checks.Number) -> float:
+        """Return the smallest epsilon of all routes."""
+        return self.best(delta)[0]
+
+    def best(self, delta: checks.Number) -> tuple[float, Route]:
+        """Return the smallest epsilon at a delta and the route that gives it."""
+        d = checks.delta(delta=delta)
+        found = [(route.epsilon(self.parts, d), route) for route in routes.worthwhile(self.parts)]
+        return min(found, key=lambda pair: pair[0])
+
+    def renyi(self, order: checks.Number) -> float:
+        """Return the sum of the divergences."""
+        return routes.renyi(self.parts, checked_order(order))
+
+    def zcdp(self) -> float:
+        """Return the sum of the rhos."""
+        return routes.zcdp(self.parts)
+
+    def gaussian(self) -> tuple[Fraction, Fraction] | None:
+        """Return the sum of the Gaussian views, where every part has one."""
+        return routes.gaussian(self.parts)
+
+    def pld(self, step: Fraction) -> Pair | None:
+        """Return the convolution of the parts' distributions."""
+        pairs = [(loss.pld(step), count) for loss, count in self.parts]
+        whole: Pair | None = None
+        for pair, count in pairs:
+            if pair is None:
+                return None
+            first = pair[0].power(count, spare=_TAIL)
+            second = first if pair[1] is pair[0] else pair[1].power(count, spare=_TAIL)
+            if whole is None:
+                whole = first, second
+                continue
+            same = whole[0] is whole[1] and first is second
+            one = whole[0].compose(first, spare=_TAIL)
+            whole = one, one if same else whole[1].compose(second, spare=_TAIL)
+        return whole
+
+    def exact_epsilon(self) -> Fraction | None:
+        """Return the sum of the epsilons at the failure masses."""
+        cases = routes.worst_cases(self.parts)
+        return None if cases is None else sum((c * e for e, _, c in cases), Fraction(0))
+
+    def exact_rho(self) -> Fraction | None:
+        """Return the sum of the rhos."""
+        rhos = [loss.exact_rho() for loss, _ in self.parts]
+        counts = [count for _, count in self.parts]
+        found = [rho * count for rho, count in zip(rhos, counts, strict=True) if rho is not None]
+        return sum(found, Fraction(0)) if len(found) == len(rhos) else None
+
+    def exact_failure(self) -> Fraction:
+        """Return the sum of the failure masses, at most 1."""
+        return min(Fraction(1), routes.failure(self.parts))
+
+    @property
+    def failure(self) -> float:
+        """The sum of the failure masses."""
+        return up(self.exact_failure())
+
+    @property
+    def unit(self) -> Fraction:
+        """The common unit of the parts."""
+        return common_unit(loss.unit for loss, _ in self.parts)
+
+    def __str__(self) -> str:
+        return " + ".join(f"{count} x ({loss})" if count > 1 else str(loss) for loss, count in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """What several mechanisms cost together, and by which route that is known."""
+
+    loss: Composed
+    neighbours: Neighbours | None
+
+    def epsilon(self, delta: checks.Number) -> float:
+        """Return the smallest epsilon of all routes."""
+        return self.loss.epsilon(delta)
+
+    def delta(self, epsilon: checks.Number) -> float:
+        """Return the smallest delta of all routes."""
+        return self.loss.delta(epsilon)
+
+    def route(self, delta: checks.Number) -> str:
+        """Say in words which route gives the epsilon at this delta."""
+        epsilon, route = self.loss.best(delta)
+        return f"{route.name}: {route.words} (epsilon {epsilon:.6g} at delta {float(delta):.3g})"
+
+    def table(self, delta: checks.Number) -> tuple[tuple[str, float], ...]:
+        """List every route with its epsilon; infinity where it does not apply."""
+        d = checks.delta(delta=delta)
+        return tuple((route.name, route.epsilon(self.loss.parts, d)) for route in routes.ROUTES)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The loss with the neighbours of the composed guarantees."""
+        if self.neighbours is None:
+            raise NeighboursMismatch("these are losses without neighbours; compose guarantees instead")
+        return Guarantee(self.loss, self.neighbours)
+
+    def __str__(self) -> str:
+        return str(self.loss if self.neighbours is None else self.guarantee)
+
+
+Item = Loss | Guarantee | Promise | Release[Any]
+
+
+def compose(*items: Item, counts: Sequence[int] | None = None) -> Composition:
+    """Compose losses, or whatever has a guarantee, over the same neighbours.
+
+    Privacy: sound for mechanisms chosen adaptively as long as the losses are fixed in advance.
+    Time: about 0.1 s an epsilon for a handful of losses, whatever their counts.
+
+    Parameters
+    ----------
+    items
+        Losses; or guarantees, mechanisms and releases. Not a mixture of losses and the others.
+    counts
+        How often each is used; once each where left out.
+
+    Raises
+    ------
+    NeighboursMismatch
+        When the guarantees protect different things.
+    """
+    times = [1] * len(items) if counts is None else [checks.integer(0, count=c) for c in counts]
+    if len(times) != len(items):
+        raise InvalidParameter(name="counts", rule=f"{len(items)} numbers, one an item", value=counts)
+    found = [item.guarantee if isinstance(item, Promise | Release) else item for item in items]
+    guarantees = [item for item in found if isinstance(item, Guarantee)]
+    if guarantees and len(guarantees) < len(items):
+        raise NeighboursMismatch("a loss without neighbours does not compose with a guarantee")
+    for other in guarantees[1:]:
+        guarantees[0].require_same_neighbours(other)
+    losses = [item.loss if isinstance(item, Guarantee) else item for item in found]
+    neighbours = guarantees[0].neighbours if guarantees else None
+    return Composition(Composed(tuple(zip(losses, times, strict=True))), neighbours)

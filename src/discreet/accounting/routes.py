@@ -1,0 +1,280 @@
+"""The ways to bound a composition, each from the views of its parts alone.
+
+A route gives an upper bound on epsilon at a delta and on delta at an epsilon; infinity and 1 where it
+does not apply. All of them hold for mechanisms chosen adaptively with losses fixed in advance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NamedTuple
+
+from discreet.accounting import optimal
+from discreet.accounting.advanced import advanced_slack, advanced_sum
+from discreet.accounting.numeric import Parts, distributions
+from discreet.core.loss import ORDERS, ApproxLoss, ZCDPLoss, gaussian_delta, renyi_delta
+from discreet.core.losses.base import smallest_epsilon
+from discreet.core.pld import LossDistribution
+from discreet.core.rounding import above, down, up
+
+_TARGETS = (1e-60, 0.25)
+
+
+class Route(NamedTuple):
+    """One way to bound a composition."""
+
+    name: str
+    words: str
+    epsilon: Callable[[Parts, Fraction], float]
+    delta: Callable[[Parts, Fraction], float]
+
+
+def failure(parts: Parts) -> Fraction:
+    """Return the sum of the failure masses."""
+    return sum((count * loss.exact_failure() for loss, count in parts), Fraction(0))
+
+
+def zcdp(parts: Parts) -> float:
+    """Return the sum of the rhos, rounded up."""
+    total = Fraction(0)
+    for loss, count in parts:
+        rho = loss.exact_rho()
+        if rho is None:
+            return math.inf
+        total += count * rho
+    return up(total)
+
+
+def renyi(parts: Parts, order: float) -> float:
+    """Return the sum of the divergences of one order, rounded up."""
+    values = [(loss.renyi(order), count) for loss, count in parts]
+    if any(math.isinf(value) for value, _ in values):
+        return math.inf
+    return up(sum((count * Fraction(value) for value, count in values), Fraction(0)))
+
+
+def gaussian(parts: Parts) -> tuple[Fraction, Fraction] | None:
+    """Return the sums of the Gaussian views, where every part has one."""
+    square = spread = Fraction(0)
+    for loss, count in parts:
+        view = loss.gaussian()
+        if view is None:
+            return None
+        square, spread = square + count * view[0], spread + count * view[1]
+    return square, spread
+
+
+def worst_cases(parts: Parts) -> list[tuple[Fraction, Fraction, int]] | None:
+    """Return (epsilon, delta, count) of every part at its own failure mass; None where one has none."""
+    cases = []
+    for loss, count in parts:
+        value = loss.exact_epsilon()
+        if value is None:
+            return None
+        cases.append((value, loss.exact_failure(), count))
+    return cases
+
+
+# --- one mechanism -------------------------------------------------------------------------------
+
+
+def _alone_epsilon(parts: Parts, delta: Fraction) -> float:
+    return parts[0][0].epsilon(delta) if _single(parts) else math.inf
+
+
+def _alone_delta(parts: Parts, epsilon: Fraction) -> float:
+    return parts[0][0].delta(epsilon) if _single(parts) else 1.0
+
+
+def _single(parts: Parts) -> bool:
+    return len(parts) == 1 and parts[0][1] == 1
+
+
+# --- sums ----------------------------------------------------------------------------------------
+
+
+def _basic_epsilon(parts: Parts, delta: Fraction) -> float:
+    """Sum the epsilons; parts without one at their failure mass share the delta that is left."""
+    mass = failure(parts)
+    if mass > delta or mass >= 1:
+        return math.inf
+    values = [(loss, loss.exact_epsilon(), count) for loss, count in parts]
+    sharing = sum(count for _, value, count in values if value is None)
+    share = (delta - mass) / sharing if sharing else Fraction(0)
+    total = Fraction(0)
+    for loss, value, count in values:
+        found = loss.epsilon(loss.exact_failure() + share) if value is None else 0.0
+        if math.isinf(found):
+            return math.inf
+        total += count * (Fraction(found) if value is None else value)
+    return up(total)
+
+
+def _basic_delta(parts: Parts, epsilon: Fraction) -> float:
+    mass = failure(parts)
+    return up(mass) if mass < 1 and _basic_epsilon(parts, mass) <= epsilon else 1.0
+
+
+def _advanced_epsilon(parts: Parts, delta: Fraction) -> float:
+    cases = worst_cases(parts)
+    mass = failure(parts)
+    if cases is None or delta <= mass:
+        return math.inf
+    return advanced_sum([(e, count) for e, _, count in cases], delta - mass)
+
+
+def _advanced_delta(parts: Parts, epsilon: Fraction) -> float:
+    cases = worst_cases(parts)
+    if cases is None:
+        return 1.0
+    slack = advanced_slack([(e, count) for e, _, count in cases], down(epsilon))
+    return min(1.0, above(up(failure(parts)) + slack))
+
+
+# --- optimal for worst cases -----------------------------------------------------------------------
+
+
+def _homogeneous(parts: Parts) -> LossDistribution | None:
+    cases = worst_cases(parts)
+    if not cases or len({(e, d) for e, d, _ in cases}) > 1 or cases[0][0] == 0:
+        return None
+    count = sum(count for _, _, count in cases)
+    if not optimal.spelled_out(count):
+        return None
+    return optimal.homogeneous(epsilon=cases[0][0], delta=cases[0][1], count=count)
+
+
+def _mixed(parts: Parts) -> Parts | None:
+    """Return the parts with every loss replaced by its worst case, where these differ."""
+    cases = worst_cases(parts)
+    if not cases or len({(e, d) for e, d, _ in cases}) == 1:
+        return None
+    return tuple((ApproxLoss(e, d), count) for e, d, count in cases)
+
+
+def _mixed_epsilon(parts: Parts, delta: Fraction) -> float:
+    worst = _mixed(parts)
+    return math.inf if worst is None else _pld_epsilon(worst, delta)
+
+
+def _mixed_delta(parts: Parts, epsilon: Fraction) -> float:
+    worst = _mixed(parts)
+    return 1.0 if worst is None else _pld_delta(worst, epsilon)
+
+
+def _read_epsilon(found: LossDistribution | None, delta: Fraction) -> float:
+    return math.inf if found is None else found.epsilon(delta)
+
+
+def _read_delta(found: LossDistribution | None, epsilon: Fraction) -> float:
+    return 1.0 if found is None else found.delta(epsilon)
+
+
+# --- concentrated ----------------------------------------------------------------------------------
+
+
+def _zcdp_epsilon(parts: Parts, delta: Fraction) -> float:
+    rho, mass = zcdp(parts), failure(parts)
+    if math.isinf(rho) or delta <= mass:
+        return 0.0 if rho == 0 and delta >= mass else math.inf
+    return smallest_epsilon(ZCDPLoss(Fraction(rho)).delta, down(delta - mass))
+
+
+def _zcdp_delta(parts: Parts, epsilon: Fraction) -> float:
+    rho, mass = zcdp(parts), failure(parts)
+    if math.isinf(rho):
+        return 1.0
+    return min(1.0, above(up(mass) + ZCDPLoss(Fraction(rho)).delta(epsilon)))
+
+
+def _renyi_epsilon(parts: Parts, delta: Fraction) -> float:
+    mass = failure(parts)
+    if delta <= mass:
+        return math.inf
+    log_delta = math.log(down(delta - mass)) if down(delta - mass) > 0 else -math.inf
+    best = math.inf
+    for order in ORDERS:
+        divergence = renyi(parts, order)
+        cost = -(log_delta + math.log(order)) / (order - 1)
+        found = divergence + cost + math.log1p(-1 / order)
+        best = min(best, found + 1e-13 * (1 + divergence + abs(cost)))
+    return max(0.0, best)
+
+
+def _renyi_delta(parts: Parts, epsilon: Fraction) -> float:
+    e = down(epsilon)
+    best = min(renyi_delta(order, renyi(parts, order), e) for order in ORDERS)
+    return min(1.0, above(up(failure(parts)) + best))
+
+
+def _gaussian_epsilon(parts: Parts, delta: Fraction) -> float:
+    view = gaussian(parts)
+    if view is None:
+        return math.inf
+    return smallest_epsilon(lambda e: gaussian_delta(*view, Fraction(e)), down(delta))
+
+
+def _gaussian_delta(parts: Parts, epsilon: Fraction) -> float:
+    view = gaussian(parts)
+    return 1.0 if view is None else gaussian_delta(*view, epsilon)
+
+
+# --- numerical -------------------------------------------------------------------------------------
+
+
+def _pld_epsilon(parts: Parts, delta: Fraction) -> float:
+    pair = distributions(parts, down(delta))
+    return math.inf if pair is None else max(d.epsilon(delta) for d in pair)
+
+
+def _pld_delta(parts: Parts, epsilon: Fraction) -> float:
+    """Aim at the delta another route gives, then at the one found, until they are close."""
+    target = min(_zcdp_delta(parts, epsilon), _renyi_delta(parts, epsilon))
+    best = 1.0
+    for _ in range(3):
+        target = min(max(target, _TARGETS[0]), _TARGETS[1])
+        pair = distributions(parts, target)
+        if pair is None:
+            return 1.0
+        best = min(best, max(d.delta(epsilon) for d in pair))
+        if best > target / 100:
+            break
+        target = best
+    return best
+
+
+ALONE = Route("alone", "the curve of the only mechanism", _alone_epsilon, _alone_delta)
+BASIC = Route("basic", "the sum of the epsilons and of the deltas", _basic_epsilon, _basic_delta)
+ADVANCED = Route("advanced", "Theorem 3.20 of the book", _advanced_epsilon, _advanced_delta)
+OPTIMAL = Route(
+    "optimal",
+    "the optimal theorem for equal (epsilon, delta)",
+    lambda parts, delta: _read_epsilon(_homogeneous(parts), delta),
+    lambda parts, epsilon: _read_delta(_homogeneous(parts), epsilon),
+)
+OPTIMAL_MIXED = Route(
+    "optimal, mixed",
+    "the optimal theorem for different (epsilon, delta), approximated from above",
+    _mixed_epsilon,
+    _mixed_delta,
+)
+ZCDP = Route("zCDP", "the sum of the rhos, converted with the best order", _zcdp_epsilon, _zcdp_delta)
+RENYI = Route("Rényi", "the sum of the Rényi divergences at the best order", _renyi_epsilon, _renyi_delta)
+GAUSSIAN = Route(
+    "Gaussian", "one Gaussian whose mu^2 is the sum of theirs", _gaussian_epsilon, _gaussian_delta
+)
+NUMERIC = Route("PLD", "numerical privacy-loss distributions, rounded up", _pld_epsilon, _pld_delta)
+
+ROUTES = (ALONE, BASIC, ADVANCED, OPTIMAL, OPTIMAL_MIXED, ZCDP, RENYI, GAUSSIAN, NUMERIC)
+
+
+def worthwhile(parts: Parts) -> tuple[Route, ...]:
+    """Return the routes one of which is the tightest known: others are dominated."""
+    if _single(parts):
+        return (ALONE,)
+    if gaussian(parts) is not None:
+        return (BASIC, GAUSSIAN)
+    numeric = all(loss.gaussian() is not None or loss.pld(Fraction(1)) is not None for loss, _ in parts)
+    return (BASIC, OPTIMAL, ZCDP, RENYI, NUMERIC if numeric else OPTIMAL_MIXED)

@@ -1,0 +1,1 @@
+"""The loss classes, one family a file. Import them from discreet.core.loss."""

@@ -1,0 +1,290 @@
+"""The losses of additive noise: Laplace, discrete Laplace, Gaussian."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.core import checks, normal
+from discreet.core.losses.base import SLACK, SMALLEST, Loss, Pair, checked_order, short, zcdp_delta
+from discreet.core.losses.pure import PureLoss
+from discreet.core.pld import LossDistribution, Vector, from_density, from_floats, from_points
+from discreet.core.rounding import above, down, up
+
+_REACH = 13.5  # standard deviations kept of a normal loss: 1e-41 lies outside
+_FEW = 4096
+_DEPTH = 100  # losses of probability below e^-100 are lifted: far apart losses would need endless grids
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceLoss(Loss):
+    """Continuous Laplace noise with sensitivity / scale = `value`. Noise on a grid has its own class."""
+
+    value: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", checks.non_negative(epsilon=self.value))
+
+    def delta(self, epsilon: checks.Number) -> float:
+        """Return the exact curve 1 - e^{(epsilon - value) / 2}."""
+        gap = self.value - checks.non_negative(epsilon=epsilon)
+        return 0.0 if gap <= 0 else min(1.0, above(-math.expm1(-up(gap) / 2) * (1 + SLACK)))
+
+    def epsilon(self, delta: checks.Number) -> float:
+        """Return value + 2 log(1 - delta), the inverse of the curve."""
+        d = checks.delta(delta=delta)
+        value = up(self.value)
+        if self.delta(0) <= d:
+            return 0.0
+        logarithm = 2 * (math.log1p(-down(d)) if d < Fraction(1, 2) else math.log(up(1 - d)))
+        return min(value, max(0.0, above(value + logarithm + SLACK * abs(logarithm))))
+
+    def renyi(self, order: checks.Number) -> float:
+        """Return the exact Rényi divergence of two Laplace distributions."""
+        a, e = checked_order(order), up(self.value)
+        first = (a - 1) * e + math.log(a / (2 * a - 1))
+        second = -a * e + math.log((a - 1) / (2 * a - 1))
+        divergence = (first + math.log1p(math.exp(second - first))) / (a - 1)
+        rounding = 1e-14 * (1 + a * e) / (a - 1)
+        return max(0.0, min(e, above(self.zcdp() * a), divergence * (1 + SLACK) + rounding))
+
+    def zcdp(self) -> float:
+        """Return value + e^-value - 1, tight for continuous noise only."""
+        e = up(self.value)
+        if e < 1e-2:
+            return above(e * e / 2, 4)
+        return min(above(e * e / 2, 4), e + math.expm1(-e) + 1e-15 * (1 + e))
+
+    def pld(self, step: Fraction) -> Pair:
+        """Return atoms at value and -value and the density e^{(l - value) / 2} / 4 between them."""
+        e = float(self.value)
+        bottom = max(-self.value, self.value - 2 * _DEPTH)
+        depth = float(self.value - bottom) / 2
+        ends = from_points(step, [(self.value, 0.5), (bottom, above(math.exp(-depth) / 2 * (1 + SLACK)))])
+        # Cells are cut at the two ends, so the first and the last may be shorter than a step.
+        low, high = math.floor(bottom / step), math.ceil(self.value / step)
+        h, first = float(step), float((low + 1) * step - bottom)
+        last = float(self.value - (high - 1) * step)
+        left = np.arange(low, high) * h
+        start, stop = np.zeros(high - low), np.full(high - low, h)
+        if high > low:
+            start[0], stop[-1] = h - first, last
+        share, mass = _exponential_cell(start, stop, h)
+        mass = mass * np.exp(np.minimum((left - e) / 2, 0.0)) * (1 + SLACK)
+        masses = np.zeros(high - low + 1)
+        masses[:-1] += mass * (1 - share) * (1 + SLACK)
+        masses[1:] += mass * share * (1 + SLACK)
+        masses[ends.low - low : ends.low - low + len(ends.masses)] += ends.masses
+        one = LossDistribution(step, low, masses, 0.0)
+        return one, one
+
+    def exact_epsilon(self) -> Fraction:
+        """Return the value."""
+        return self.value
+
+    @property
+    def unit(self) -> Fraction:
+        """The value."""
+        return self.value
+
+    def __str__(self) -> str:
+        return f"epsilon {short(self.value)}"
+
+
+def _exponential_cell(start: Vector, stop: Vector, h: float) -> tuple[Vector, Vector]:
+    """Return, for the density e^{t/2} / 4 on [start, stop] of a cell [0, h], the upper share and the mass."""
+    mass = np.exp(start / 2) * np.expm1((stop - start) / 2) / 2
+    # The upper share of a point is (1 - e^-t) / (1 - e^-h); its mean over the density is exact below:
+    # the integral of e^{t/2} (1 - e^-t) / 4 is that of sinh(t/2) / 2, that is cosh(t/2).
+    upper = 2 * np.sinh((stop + start) / 4) * np.sinh((stop - start) / 4) / -math.expm1(-h)
+    with np.errstate(invalid="ignore"):
+        share = np.where(mass > 0, upper / mass, 1.0)
+    return np.minimum(share * (1 + SLACK), 1.0), mass
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplaceLoss(Loss):
+    """Discrete Laplace noise of a scale on integers that neighbours move by at most `shift` in total.
+
+    With shift 1 it is exactly randomized response, so the continuous curve would be a false promise.
+    """
+
+    shift: int
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shift", checks.integer(0, shift=self.shift))
+        object.__setattr__(self, "scale", checks.positive(scale=self.scale))
+
+    @property
+    def value(self) -> Fraction:
+        """The pure epsilon."""
+        return self.shift / self.scale
+
+    def delta(self, epsilon: checks.Number) -> float:
+        """Sum the exact curve over the values the loss takes.
+
+        The loss at output x is (|x - shift| - |x|) / scale: `value` up to 0, falling by 2 / scale a step
+        until -value. With q = e^{-1/scale}, gap = value - epsilon and m the last x whose loss is above
+        epsilon, the sum is ((1 - e^-gap) + q (1 - q^m) - e^-gap (q^-m - 1)) / (1 + q); the last term
+        is at most half of the first, so nothing cancels.
+        """
+        gap = self.value - checks.non_negative(epsilon=epsilon)
+        if gap <= 0:
+            return 0.0
+        m = math.ceil(gap * self.scale / 2) - 1
+        g, run, q = up(gap), float(m / self.scale), math.exp(-float(1 / self.scale))
+        total = -math.expm1(-g) - q * math.expm1(-run)
+        if run:  # e^-g (e^run - 1) without overflow, since run <= g / 2
+            total -= math.exp(run - g) * -math.expm1(-run)
+        return min(1.0, above(total / (1 + q) * (1 + SLACK) + 4e-16 * min(g, 1.0)))
+
+    def epsilon(self, delta: checks.Number) -> float:
+        """Return the pure epsilon at delta 0, else invert the curve."""
+        d = checks.delta(delta=delta)
+        return up(self.value) if d == 0 else min(up(self.value), Loss.epsilon(self, d))
+
+    def renyi(self, order: checks.Number) -> float:
+        """Return the pure view: exact for shift 1, sound for every shift."""
+        return PureLoss(self.value).renyi(order)
+
+    def zcdp(self) -> float:
+        """Return the pure view: exact for shift 1, sound for every shift."""
+        return PureLoss(self.value).zcdp()
+
+    def pld(self, step: Fraction) -> Pair:
+        """Return the exact masses: value below 0, then one loss an integer, then -value."""
+        q = math.exp(-float(1 / self.scale))
+        head = above(1 / (1 + q), 6)
+        last = min(self.shift, math.ceil(_DEPTH * self.scale) + 1)
+        x = np.arange(1, last)
+        # P[X = x] = (1 - q) / (1 + q) q^x, and P[X >= last] = q^last / (1 + q).
+        weights = (
+            -math.expm1(-1 / float(self.scale)) * head * np.exp(-x * float(1 / self.scale)) * (1 + 1e-12)
+        )
+        tail = above(math.exp(-float(last / self.scale)) * head * (1 + 1e-12))
+        bottom = self.value - 2 * last / self.scale
+        if not self.shift:
+            one = from_points(step, [(Fraction(0), 1.0)])
+        elif last <= _FEW:
+            inner = [(self.value - 2 * j / self.scale, float(w)) for j, w in enumerate(weights.tolist(), 1)]
+            one = from_points(step, [(self.value, head), *inner, (bottom, tail)])
+        else:
+            losses = np.concatenate([[float(self.value)], (self.shift - 2 * x) / float(self.scale)])
+            losses = np.append(losses, float(bottom))
+            one = from_floats(step, losses, np.concatenate([[head], weights, [tail]]))
+        return one, one
+
+    def exact_epsilon(self) -> Fraction:
+        """Return the pure epsilon."""
+        return self.value
+
+    @property
+    def unit(self) -> Fraction:
+        """The distance between possible losses, or the only one."""
+        return self.value if self.shift <= 1 else 1 / self.scale
+
+    def __str__(self) -> str:
+        return f"epsilon {short(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianLoss(Loss):
+    """Gaussian noise: mu = L2 sensitivity / standard deviation.
+
+    `slack` is 1 for continuous noise. Noise on the integers of standard deviation s (in grid units) is
+    covered in every dimension by slack = (1 - 1 / (4 s^2))^-2: the discrete Gaussian is below the
+    rounded one in convex order, the rounded one below a Gaussian widened by that factor, and
+    delta(epsilon) is the mean of a convex function of the noise (docs/algorithms/gaussian.md).
+    """
+
+    mu: Fraction
+    slack: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mu", checks.non_negative(mu=self.mu))
+        object.__setattr__(self, "slack", checks.at_least(1, slack=self.slack))
+
+    def delta(self, epsilon: checks.Number) -> float:
+        """Return the exact curve for slack 1, an upper bound otherwise, and never above zCDP's."""
+        e = checks.non_negative(epsilon=epsilon)
+        square = self.mu * self.mu
+        return gaussian_delta(square, self.slack * square, e)
+
+    def epsilon(self, delta: checks.Number) -> float:
+        """Invert the curve; infinity at delta 0."""
+        d = checks.delta(delta=delta)
+        return math.inf if d == 0 and self.mu else Loss.epsilon(self, d)
+
+    def zcdp(self) -> float:
+        """Return mu^2 / 2, for continuous and discrete noise alike."""
+        return up(self.mu * self.mu / 2)
+
+    def exact_rho(self) -> Fraction:
+        """Return mu^2 / 2."""
+        return self.mu * self.mu / 2
+
+    def gaussian(self) -> tuple[Fraction, Fraction]:
+        """Return mu^2 and slack mu^2."""
+        square = self.mu * self.mu
+        return square, self.slack * square
+
+    def pld(self, step: Fraction) -> Pair:
+        """Return the normal density of the loss."""
+        return gaussian_pld(*self.gaussian(), step)
+
+    def __str__(self) -> str:
+        return f"Gaussian loss mu {short(self.mu)}"
+
+
+def gaussian_delta(square: Fraction, spread: Fraction, epsilon: Fraction) -> float:
+    """Return the delta of the loss N(-square / 2, spread) under Q, rounded up.
+
+    It is the mean of (e^L - e^epsilon)+, exact for spread = square; otherwise what zCDP with rho =
+    square / 2 gives may be smaller.
+    """
+    if square == 0:
+        return 0.0
+    # The numerators are exact, so the arguments of the normal law are right to a few units.
+    deviation = math.sqrt(float(spread))
+    one = (spread - square / 2 - epsilon, spread / 2 - square / 2)
+    first = float(one[1]) + normal.log_cdf(float(one[0]) / deviation)
+    tail = normal.log_cdf(float(-square / 2 - epsilon) / deviation)
+    second = float(epsilon) + tail
+    magnitude = 1 + float(one[1]) + abs(first) + float(epsilon) + abs(tail)
+    difference = math.exp(min(first, 700.0)) * (-math.expm1(min(0.0, second - first)) + 4e-15 * magnitude)
+    bound = 1.0 if first > 700 else max(SMALLEST, difference * (1 + 4e-15 * magnitude))
+    if spread == square:
+        return min(1.0, bound)
+    return min(1.0, bound, zcdp_delta(up(square / 2), down(epsilon)))
+
+
+def gaussian_pld(square: Fraction, spread: Fraction, step: Fraction) -> Pair:
+    """Return the loss under P: mass e^{(spread - square) / 2} times N(spread - square / 2, spread)."""
+    if square == 0:
+        one = from_points(step, [(Fraction(0), 1.0)])
+        return one, one
+    mean, deviation = float(spread - square / 2), math.sqrt(float(spread))
+    log_mass = float(spread - square) / 2
+    refinement = max(1, math.ceil(4 * float(step) / deviation))  # Gauss's rule needs narrow cells
+    fine = step / refinement
+    low = math.floor((mean - _REACH * deviation) / float(fine))
+    high = math.ceil((mean + _REACH * deviation) / float(fine))
+    factor = math.exp(log_mass) / (deviation * math.sqrt(2 * math.pi))
+
+    def density(losses: Vector) -> Vector:
+        scaled = (losses - mean) / deviation
+        values: Vector = factor * np.exp(-0.5 * scaled * scaled)
+        return values
+
+    outside = math.exp(log_mass) * 4 * normal.cdf(-_REACH)
+    body = from_density(fine, low=low, high=high, density=density, infinity=outside)
+    masses = body.masses.copy()
+    masses[0] += outside
+    one = LossDistribution(body.step, body.low, masses, body.infinity)
+    if refinement > 1:
+        one = one.coarsened(refinement)
+    return one, one
