@@ -32,10 +32,10 @@ $(UV):
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check uv
 $(VENV)/.run: $(UV) pyproject.toml constraints.txt
-	$(UV) pip install -q --python $(VENV) -c constraints.txt -e '.[cli,plot]'
+	$(UV) pip install -q --python $(VENV) -c constraints.txt -e '.[cli,data]'
 	touch $@
 $(VENV)/.dev: $(VENV)/.run
-	$(UV) pip install -q --python $(VENV) -c constraints.txt --group dev -e '.[cli,plot,accounting]'
+	$(UV) pip install -q --python $(VENV) -c constraints.txt --group dev -e '.[cli,data,postgres,spark,graphs,accounting]'
 	touch $@
 $(VENV)/.bench: $(VENV)/.dev
 	$(UV) pip install -q --python $(VENV) -c constraints.txt --group bench

@@ -35,7 +35,8 @@ def bars(
             f'<rect x="{left}" y="{y}" width="{x(value) - left:.1f}" height="{row - 6}" fill="{_BAR}"/>'
             f'<path d="M{x(value - error):.1f} {middle}H{x(value + error):.1f}" stroke="{_SPAN}" '
             f'stroke-width="3"/>'
-            f'<text x="{x(value + error) + 6:.1f}" y="{middle + 4}">{_number(value)} ± {_number(error)}</text>'
+            f'<text x="{x(value + error) + 6:.1f}" y="{middle + 4}">'
+            f"{_number(value)} ± {_number(error)}</text>"
         )
     return "".join([*parts, "</svg>"])
 
@@ -83,7 +84,8 @@ def curves(
             f'<text x="{width - right + 30}" y="{top + 20 * k + 11}">{escape(name)}</text>'
         )
     parts.append(
-        f'<text x="{(left + width - right) / 2}" y="{height - 8}" text-anchor="middle">{escape(x_label)}</text>'
+        f'<text x="{(left + width - right) / 2}" y="{height - 8}" text-anchor="middle">'
+        f"{escape(x_label)}</text>"
         f'<text x="14" y="{height / 2}" text-anchor="middle" '
         f'transform="rotate(-90 14 {height / 2})">{escape(y_label)}</text>'
     )

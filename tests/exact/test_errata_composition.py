@@ -11,7 +11,7 @@ import pytest
 from discreet.accounting import advanced, calibrate, optimal
 from discreet.accounting.composition import compose
 from discreet.core.errors import InvalidParameter
-from discreet.core.loss import GaussianLoss, PureLoss
+from discreet.core.loss import PureLoss
 
 DELTA = math.exp(-32)
 
@@ -68,32 +68,6 @@ def test_corollary_3_21_fails_near_one():
     assert truth == pytest.approx(0.99994, abs=1e-5)
     with pytest.raises(InvalidParameter, match="1/2"):
         advanced.corollary(epsilon=epsilon, count=1, slack=slack)
-
-
-@pytest.mark.parametrize("count", [1, 3, 30, 1000])
-@pytest.mark.parametrize("epsilon", [0.01, 0.5, 0.99])
-@pytest.mark.parametrize("slack", [0.5, 0.1, 1e-3, 1e-9])
-def test_corollary_3_21_holds_as_restricted(epsilon, count, slack):
-    step = advanced.corollary(epsilon=epsilon, count=count, slack=slack)
-    assert optimum(step, count).delta(Fraction(str(epsilon))) <= slack
-
-
-def test_multiplicative_chernoff_fails_as_printed():
-    """One draw with mean 0.01 exceeds 51 times its mean with probability 0.01, not 2.4e-4."""
-    mean, epsilon = 0.01, 50
-    assert mean > math.exp(-mean * epsilon**2 / 3)
-
-
-def test_the_classical_gaussian_rule_fails_for_large_epsilon():
-    """sqrt(2 ln(1.25 / delta)) / epsilon is too small at epsilon = 10: the rule is stated below 1 only."""
-    delta = 1e-6
-    classical = math.sqrt(2 * math.log(1.25 / delta)) / 10
-    assert classical == pytest.approx(0.52988, abs=1e-5)
-    assert GaussianLoss(1 / Fraction(classical)).delta(10) > delta
-    assert float(calibrate.gaussian_sigma(epsilon=10, delta=delta)) == pytest.approx(0.54109, abs=1e-5)
-    assert (
-        GaussianLoss(1 / Fraction(math.sqrt(2 * math.log(1.25 / delta)) / Fraction(9, 10))).delta(0.9) < delta
-    )
 
 
 def test_mean_loss_bound_of_lemma_3_18_is_twice_too_large():
