@@ -70,6 +70,14 @@ def test_corollary_3_21_fails_near_one():
         advanced.corollary(epsilon=epsilon, count=1, slack=slack)
 
 
+@pytest.mark.parametrize("count", [1, 3, 30, 1000])
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 0.99])
+@pytest.mark.parametrize("slack", [0.5, 0.1, 1e-3, 1e-9])
+def test_corollary_3_21_holds_as_restricted(epsilon, count, slack):
+    step = advanced.corollary(epsilon=epsilon, count=count, slack=slack)
+    assert optimum(step, count).delta(Fraction(str(epsilon))) <= slack
+
+
 def test_mean_loss_bound_of_lemma_3_18_is_twice_too_large():
     """KL of randomized response is epsilon tanh(epsilon / 2), half of epsilon (e^epsilon - 1) when small."""
     for epsilon in (1e-3, 1e-2):

@@ -24,7 +24,7 @@ NOT_NUMBERS = [
     (1,),
     {1},
     1j,
-    object(),
+    object,
     np.array([1.0]),
     float("nan"),
     float("inf"),
