@@ -8,6 +8,7 @@ from discreet import __version__
 from discreet.cli.audit import audit
 from discreet.cli.catalogue import catalogue
 from discreet.cli.demo import demo
+from discreet.cli.init import init
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -16,5 +17,5 @@ def commands() -> None:
     """Differential privacy whose every guarantee is checked by exact enumeration."""
 
 
-for command in (audit, catalogue, demo):
+for command in (audit, catalogue, demo, init):
     commands.add_command(command)

@@ -50,3 +50,26 @@ def test_the_demo_spends_exactly_its_budget_and_writes_a_report(tmp_path):
     assert page.count("<svg") == 7
     assert "People by region" in page
     assert "<script" not in page
+
+
+def test_init_writes_names_and_types_but_no_value(tmp_path):
+    data = tmp_path / "visits.csv"
+    data.write_text("age,ward\n31,canary-ward\n")
+    out = tmp_path / "visits.toml"
+    assert run("init", str(data), "--out", str(out)).exit_code == 0
+    text = out.read_text()
+    assert 'name = "visits"' in text
+    assert "[columns.ward]" in text
+    assert "canary" not in text
+    again = run("init", str(data), "--out", str(out))
+    assert again.exit_code == 1
+    assert "exists already" in again.output
+    assert "canary" not in run("init", str(data)).output
+
+
+def test_init_refuses_a_file_it_cannot_read_without_quoting_it(tmp_path):
+    data = tmp_path / "secret.xlsx"
+    data.write_text("canary")
+    result = run("init", str(data))
+    assert result.exit_code == 1
+    assert "canary" not in result.output

@@ -1,0 +1,234 @@
+"""Answers: released values with their error bars, what they cost, and nothing else."""
+
+from __future__ import annotations
+
+import datetime
+import html
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter, MissingExtra
+from discreet.core.guarantee import Guarantee
+from discreet.data.budget import Vector
+from discreet.data.estimates import Number, enclosure, estimate, plain
+from discreet.data.explain import Explanation
+from discreet.data.plan import Aggregate, Span
+from discreet.data.plan_facts import Measure
+from discreet.mechanisms.planning import each_of
+
+Value = bool | int | float | str | datetime.date | tuple[Number, ...] | None
+"""What a cell of an answer may hold; None for a key that its grouping set leaves out."""
+
+Interval = tuple[Number, Number]
+
+_SHOWN = 20
+_USUAL = Fraction(95, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Noisy:
+    """A measured vector: one noisy number a group."""
+
+    vector: Vector
+    values: tuple[int, ...]
+
+    def point(self, place: int) -> Fraction:
+        """Return the best guess of the true number: the middle of what the dropped digits leave open."""
+        size = 1 << self.vector.dropped
+        return Fraction(self.values[place] * size) + Fraction(size - 1, 2)
+
+    def box(self, place: int, beta: float) -> Span:
+        """Return between which numbers the true one lies, but for probability beta.
+
+        A group that a threshold let through has noise that helped it to be there. So its lower end is where
+        the threshold itself is: each group is below it with a probability that delta has paid for.
+        """
+        size, reach = 1 << self.vector.dropped, self.vector.noise.reach(beta)
+        below = reach if self.vector.threshold is None else max(reach, self.vector.threshold - 2)
+        low, high = self.values[place] - below, self.values[place] + reach
+        return low * size, high * size + size - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The groups of one grouping set with everything released about them."""
+
+    keys: tuple[tuple[Value, ...], ...]
+    measured: tuple[tuple[Measure, Noisy], ...]
+    chosen: tuple[tuple[Measure, Fraction, tuple[int, ...]], ...]
+
+    def noisy(self, measures: Sequence[Measure]) -> list[Noisy]:
+        """Return the vectors of some measures."""
+        found = dict(self.measured)
+        return [found[measure] for measure in measures]
+
+    def quantiles(self, measure: Measure, points: Sequence[Fraction], place: int) -> tuple[int, ...]:
+        """Return the quantiles of a group, put in order: the true ones are, and sorting costs nothing."""
+        found = {point: values[place] for known, point, values in self.chosen if known == measure}
+        ordered = dict(zip(sorted(found), sorted(found.values()), strict=True))
+        return tuple(ordered[point] for point in points)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A column of the answer: the place of a key, or an aggregate with its measures."""
+
+    name: str
+    what: int | Aggregate
+    measures: tuple[Measure, ...] = ()
+
+    def value(self, block: Block, place: int) -> Value:
+        """Return the released value of a group."""
+        if isinstance(self.what, int):
+            return block.keys[place][self.what]
+        if self.what.kind == "quantile":
+            unit = self.measures[0].unit
+            steps = block.quantiles(self.measures[0], self.what.points, place)
+            values = tuple(plain(step * unit, unit) for step in steps)
+            return values[0] if len(values) == 1 else values
+        found = [noisy.point(place) for noisy in block.noisy(self.measures)]
+        return estimate(self.what.kind, self.measures, found)
+
+    def intervals(self, blocks: Sequence[Block], confidence: Fraction) -> list[Interval]:
+        """Return one interval a group; all hold at once with the given probability."""
+        if isinstance(self.what, int):
+            raise InvalidParameter(name="name", rule="an aggregate of the answer", value=self.name)
+        groups = sum(len(block.keys) for block in blocks)
+        if self.what.kind == "quantile":
+            unit = self.measures[0].unit
+            low, high = (plain(end * unit, unit) for end in self.measures[0].row)
+            return [(low, high)] * groups
+        beta = each_of(max(1, groups * len(self.measures)), 1 - confidence)
+        found = []
+        for block in blocks:
+            vectors = block.noisy(self.measures)
+            for place in range(len(block.keys)):
+                box = [noisy.box(place, beta) for noisy in vectors]
+                found.append(enclosure(self.what.kind, self.measures, box))
+        return found
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Answer:
+    """The answer to one question: rows of released values, with intervals and what they cost.
+
+    Groups of declared keys are all there, in declared order, whatever the data hold. Groups that a threshold
+    let through are sorted by key.
+
+    Attributes
+    ----------
+    explanation
+        Cost, noise and errors: the same as before the question was asked.
+    unsafe_seeded
+        Whether the noise came from a seeded generator.
+    """
+
+    explanation: Explanation
+    outputs: tuple[Output, ...]
+    blocks: tuple[Block, ...]
+    unsafe_seeded: bool
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(output.name for output in self.outputs)
+
+    @property
+    def rows(self) -> tuple[tuple[Value, ...], ...]:
+        """The released values, row by row."""
+        return tuple(
+            tuple(output.value(block, place) for output in self.outputs)
+            for block in self.blocks
+            for place in range(len(block.keys))
+        )
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the answer cost."""
+        return self.explanation.guarantee
+
+    def column(self, name: str) -> tuple[Value, ...]:
+        """Return one column of values."""
+        output = self._output(name)
+        places = ((block, place) for block in self.blocks for place in range(len(block.keys)))
+        return tuple(output.value(block, place) for block, place in places)
+
+    def interval(self, name: str, confidence: checks.Number) -> tuple[Interval, ...]:
+        """Return (low, high) for every row: all true values of the column lie there with that probability.
+
+        The value of a quantile has no error bar that could be known without a further look at the data:
+        its interval is the declared range, and `explanation` states the error of its rank.
+        """
+        level = checks.probability(confidence=confidence)
+        return tuple(self._output(name).intervals(self.blocks, level))
+
+    def to_pandas(self, confidence: checks.Number = _USUAL) -> Any:
+        """Return a pandas frame with columns ``name_low`` and ``name_high`` beside each aggregate."""
+        try:
+            import pandas  # noqa: PLC0415 - an optional extra
+        except ImportError:
+            raise MissingExtra(package="pandas", extra="data") from None
+        return pandas.DataFrame(dict(self._with_intervals(confidence)))
+
+    def _with_intervals(self, confidence: checks.Number) -> Iterator[tuple[str, list[Any]]]:
+        for output in self.outputs:
+            yield output.name, list(self.column(output.name))
+            if isinstance(output.what, Aggregate):
+                ends = self.interval(output.name, confidence)
+                yield f"{output.name}_low", [low for low, _ in ends]
+                yield f"{output.name}_high", [high for _, high in ends]
+
+    def _output(self, name: str) -> Output:
+        for output in self.outputs:
+            if output.name == name:
+                return output
+        raise InvalidParameter(name="name", rule=f"one of {', '.join(self.columns)}", value=name)
+
+    def __len__(self) -> int:
+        return sum(len(block.keys) for block in self.blocks)
+
+    def _cells(self) -> list[list[str]]:
+        """Print the first rows, aggregates with their interval at 95 %."""
+        columns = []
+        for output in self.outputs:
+            shown = [_shown(value) for value in self.column(output.name)[:_SHOWN]]
+            if isinstance(output.what, Aggregate) and output.what.kind != "quantile":
+                ends = self.interval(output.name, _USUAL)
+                shown = [
+                    f"{text} [{_shown(a)}, {_shown(b)}]" for text, (a, b) in zip(shown, ends, strict=False)
+                ]
+            columns.append([output.name, *shown])
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    @property
+    def _notes(self) -> list[str]:
+        left = len(self) - _SHOWN
+        notes = [f"... and {left} more rows"] if left > 0 else []
+        notes.append(f"[ ] holds all true values of a column at once with probability 95 %; {self.explanation.cost}")
+        return notes + (["UNSAFE: seeded noise"] if self.unsafe_seeded else [])
+
+    def __repr__(self) -> str:
+        rows = self._cells()
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        return "\n".join([*(line.rstrip() for line in lines), *self._notes])
+
+    def _repr_html_(self) -> str:
+        head, *body = self._cells()
+        cells = "".join(f"<th>{html.escape(name)}</th>" for name in head)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in body
+        )
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self._notes)
+        return f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table>{notes}"
+
+
+def _shown(value: Value) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return ", ".join(_shown(part) for part in value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,193 @@
+"""From SQL to a noisy answer: plan, price, read exact aggregates, add noise. In that order.
+
+Nothing that is decided before the engine runs depends on the data, and nothing after it does but through the
+random steps: the vectors have the shape of the declared groups (or of the groups already shown), zeros where
+the engine found nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.core.errors import InternalError
+from discreet.core.rng import Rng
+from discreet.data.answer import Answer, Block, Noisy, Output, Value
+from discreet.data.budget import Budget, Vector, budget
+from discreet.data.columns import Code
+from discreet.data.explain import Explanation, explanation
+from discreet.data.plan import Aggregate, Field, Plan, Policy
+from discreet.data.plan_facts import Measure, SetFacts, measures, rows_kept
+from discreet.data.plan_tables import Tables
+from discreet.data.render import bounded, render
+from discreet.data.schema import Schema
+from discreet.data.sources.base import Source
+from discreet.data.sql import parse
+from discreet.data.thresholds import Key
+
+Totals = dict[Key, int]
+Counts = dict[Key, dict[int, int]]
+
+
+def explain(text: str, *, schemas: Schema | Iterable[Schema] | Tables, policy: Policy) -> Explanation:
+    """Say what a question would cost and how well it would be answered. Needs no data and costs nothing.
+
+    Parameters
+    ----------
+    text
+        One SELECT of the language of `discreet.data.sql`.
+    schemas
+        The private tables it may name.
+    policy
+        What the owner allows one question to cost.
+
+    Raises
+    ------
+    Refused
+        For anything outside the language or the policy.
+    """
+    return prepare(text, schemas=schemas, policy=policy).explanation
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A question that is planned and priced, and not yet asked."""
+
+    plan: Plan
+    tables: Tables
+    explanation: Explanation
+
+    @property
+    def budget(self) -> Budget:
+        """The noise of every measure."""
+        return self.explanation.budget
+
+
+def prepare(text: str, *, schemas: Schema | Iterable[Schema] | Tables, policy: Policy) -> Prepared:
+    """Plan and price a question from public facts alone; see `explain`."""
+    tables = Tables.of(schemas)
+    plan = parse(text, schemas=tables, policy=policy)
+    return Prepared(plan, tables, explanation(plan, tables, budget(plan, tables, policy)))
+
+
+def ask(prepared: Prepared, *, source: Source, key: str, rng: Rng) -> Answer:
+    """Read the exact aggregates and release them with noise.
+
+    Privacy: `prepared.explanation.guarantee`, whatever comes out, an error included.
+    Accuracy: `prepared.explanation.columns`, and the intervals of the answer.
+    Time: that of the engine's queries, and O(groups).
+
+    Parameters
+    ----------
+    prepared
+        The question. It must be paid for before.
+    source
+        The engine that holds the tables.
+    key
+        The secret of the table that orders a user's rows.
+    rng
+        Where the noise comes from.
+    """
+    plan, tables = prepared.plan, prepared.tables
+    found = _read(plan, tables, source, key)
+    blocks = tuple(_block(plan, tables, prepared.budget, one, found, rng) for one in prepared.budget.facts.sets)
+    outputs = []
+    for output in plan.outputs:
+        if isinstance(output.what, Aggregate):
+            outputs.append(Output(output.name, output.what, measures(output.what, tables)))
+        else:
+            outputs.append(Output(output.name, plan.keys.index(output.what)))
+    return Answer(prepared.explanation, tuple(outputs), blocks, rng.unsafe)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Exact aggregates of the groups an engine found, by grouping set and measure."""
+
+    totals: Mapping[tuple[tuple[Field, ...], Measure], Totals]
+    counts: Mapping[tuple[tuple[Field, ...], Measure], Counts]
+
+    def __repr__(self) -> str:
+        return "exact aggregates (...)"
+
+
+def _read(plan: Plan, tables: Tables, source: Source, key: str) -> _Found:
+    kept = {
+        name: source.materialise(
+            bounded(tables.schema(name), max_rows=rows, key=key), key=f"{name}, {rows} rows, {key}"
+        )
+        for name, rows in rows_kept(plan, tables).items()
+    }
+    totals: dict[tuple[tuple[Field, ...], Measure], Totals] = {}
+    counts: dict[tuple[tuple[Field, ...], Measure], Counts] = {}
+    for query in render(plan, tables, key=key, kept=kept, sums_widen=source.sums_widen):
+        rows = source.execute(query.tree)
+        width = len(query.keys)
+        if query.measures[0].kind == "histogram":
+            by_value: Counts = counts.setdefault((query.keys, query.measures[0]), {})
+            for row in rows:
+                by_value.setdefault(_key(row[:width]), {})[_whole(row[width])] = _whole(row[width + 1])
+            continue
+        for place, measure in enumerate(query.measures):
+            totals[query.keys, measure] = {_key(row[:width]): _whole(row[width + place]) for row in rows}
+    return _Found(totals, counts)
+
+
+def _key(codes: tuple[Code | None, ...]) -> Key:
+    return tuple(code for code in codes if code is not None)
+
+
+def _whole(code: Code | None) -> int:
+    return code if isinstance(code, int) else 0
+
+
+def _block(plan: Plan, tables: Tables, made: Budget, one: SetFacts, found: _Found, rng: Rng) -> Block:
+    """Release everything about one grouping set."""
+    vectors = [vector for vector in made.vectors if vector.keys == one.keys]
+    groups: list[Key]
+    done: dict[Measure, Noisy] = {}
+    if one.cells is not None:
+        groups = list(itertools.product(*(tables.column(field).codes() for field in one.keys)))
+    else:
+        finder = next(vector for vector in vectors if vector.threshold is not None)
+        shown = rng.perform(finder.finding, found.totals[one.keys, finder.measure])
+        groups = [key for key, _ in shown]
+        done[finder.measure] = Noisy(finder, tuple(count for _, count in shown))
+    for vector in vectors:
+        if vector.measure not in done:
+            done[vector.measure] = _noisy(vector, groups, found.totals[one.keys, vector.measure], rng)
+    chosen = []
+    for choice in made.choices:
+        if choice.keys == one.keys:
+            histograms = found.counts[one.keys, choice.measure]
+            given = tuple(histograms.get(group, {}) for group in groups)
+            chosen.append((choice.measure, choice.step.point, rng.perform(choice.step, given)))
+    keys = tuple(_shown(plan, tables, one.keys, group) for group in groups)
+    return Block(keys, tuple(done.items()), tuple(chosen))
+
+
+def _noisy(vector: Vector, groups: list[Key], totals: Totals, rng: Rng) -> Noisy:
+    """Add noise to the vector over given groups, zero where the engine found none."""
+    exact = np.empty(len(groups), dtype=object)
+    exact[:] = [totals.get(group, 0) >> vector.dropped for group in groups]
+    return Noisy(vector, tuple(np.ravel(rng.perform(vector.step, exact)).tolist()))
+
+
+def _shown(plan: Plan, tables: Tables, keys: tuple[Field, ...], group: Key) -> tuple[Value, ...]:
+    """Return the values of all keys of the plan; None for those the grouping set leaves out."""
+    codes = dict(zip(keys, group, strict=True))
+    return tuple(_value(tables, field, codes[field]) if field in codes else None for field in plan.keys)
+
+
+def _value(tables: Tables, field: Field, code: Code) -> Value:
+    value: Any = tables.column(field).decode(code)
+    if isinstance(value, Fraction):
+        return float(value)
+    if value is None:
+        raise InternalError(f"{field.name} has a key without a value")
+    return value  # type: ignore[no-any-return]

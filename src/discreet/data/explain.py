@@ -1,0 +1,196 @@
+"""What a question would cost and how well it would be answered: known without reading a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.core.guarantee import Guarantee
+from discreet.core.rounding import up
+from discreet.data.budget import Budget, Choice, Vector
+from discreet.data.plan import Aggregate, Plan
+from discreet.data.plan_facts import Measure, measures, rows_kept
+from discreet.data.plan_tables import Tables
+from discreet.data.quantiles import rank_error
+from discreet.mechanisms.planning import each_of
+from discreet.noise import DiscreteLaplace
+
+_BETA = Fraction(1, 20)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnError:
+    """The error of one column at 95 %, all declared groups at once.
+
+    Attributes
+    ----------
+    name
+        The column.
+    error
+        For counts and sums: none is further off. For quantiles: none has a rank that many rows off. None where
+        it depends on the noisy count, which is part of the answer.
+    words
+        The same in words.
+    """
+
+    name: str
+    error: float | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation:
+    """Cost, noise, contribution bounds and errors of a question, from public facts alone."""
+
+    budget: Budget
+    columns: tuple[ColumnError, ...]
+    bounds: tuple[str, ...]
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the answer costs, for every accountant."""
+        return self.budget.guarantee
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon of the answer."""
+        return self.budget.epsilon
+
+    @property
+    def delta(self) -> Fraction:
+        """The delta of the answer: 0 where neither a threshold nor Gaussian noise needs it."""
+        return self.budget.spent_delta
+
+    @property
+    def cost(self) -> str:
+        """The cost in one line."""
+        return f"epsilon {float(self.epsilon):.6g}, delta {float(self.delta):.3g} for {self.budget.neighbours}"
+
+    def error(self, name: str) -> float | None:
+        """Return the error of a column at 95 %; None where it is not public."""
+        return next((one.error for one in self.columns if one.name == name), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "epsilon": float(self.epsilon),
+            "delta": float(self.delta),
+            "neighbours": str(self.budget.neighbours),
+            "noise": self.budget.route,
+            "measurements": [_described(part) for part in (*self.budget.vectors, *self.budget.choices)],
+            "contribution_bounds": list(self.bounds),
+            "columns": [
+                {"name": one.name, "error_95": one.error, "words": one.words} for one in self.columns
+            ],
+        }
+
+    def __repr__(self) -> str:
+        lines = [f"cost     {self.cost}", f"noise    {self.budget.route}"]
+        for part in (*self.budget.vectors, *self.budget.choices):
+            described = _described(part)
+            lines.append(f"           {described['what']}: {described['noise']}")
+        lines += [f"bounds   {line}" for line in self.bounds]
+        lines += [f"error    {one.name}: {one.words}" for one in self.columns]
+        return "\n".join(lines)
+
+
+def explanation(plan: Plan, tables: Tables, made: Budget) -> Explanation:
+    """Describe a planned answer."""
+    columns = [
+        _column(output.name, output.what, measures(output.what, tables), made)
+        for output in plan.outputs
+        if isinstance(output.what, Aggregate)
+    ]
+    return Explanation(made, tuple(columns), _bounds(plan, tables, made))
+
+
+def _column(name: str, what: Aggregate, used: tuple[Measure, ...], made: Budget) -> ColumnError:
+    if what.kind == "quantile":
+        return _quantile(name, what, used[0], made)
+    errors = [_vector_error(made, measure, draws=len(used)) for measure in used]
+    groups = "in every group at once" if _declared(made) else "in each group that is shown"
+    if len(used) == 1:
+        return ColumnError(name, errors[0], f"at most {errors[0]:.6g} at 95 %, {groups}")
+    words = f"from sums within {errors[0]:.6g} and a count within {errors[-1]:.6g} at 95 %, {groups}"
+    return ColumnError(name, None, words)
+
+
+def _declared(made: Budget) -> bool:
+    return all(one.cells is not None for one in made.facts.sets)
+
+
+def _vector_error(made: Budget, measure: Measure, *, draws: int) -> float:
+    """Return the largest error over all groups of all grouping sets."""
+    found = [vector for vector in made.vectors if vector.measure == measure]
+    groups = sum(vector.cells or 1 for vector in found)
+    beta = each_of(groups * draws, _BETA)
+    unit = measure.unit**2 if measure.kind == "squares" else measure.unit
+    return max(up((vector.noise.reach(beta) + (vector.dropped > 0)) * (1 << vector.dropped) * unit) for vector in found)
+
+
+def _quantile(name: str, what: Aggregate, measure: Measure, made: Budget) -> ColumnError:
+    found = [
+        choice for choice in made.choices if choice.measure == measure and choice.step.point in what.points
+    ]
+    total = sum(choice.cells or 1 for choice in found)
+    error = max(
+        rank_error(
+            point=choice.step.point, span=choice.step.span, rate=choice.step.rate, choices=total, beta=_BETA
+        )
+        for choice in found
+    )
+    return ColumnError(name, error, f"its rank is off by at most {error:.6g} rows at 95 %")
+
+
+def _bounds(plan: Plan, tables: Tables, made: Budget) -> tuple[str, ...]:
+    known = made.facts
+    lines = [
+        f"at most {rows} rows of one {tables.schema(name).unit.name} in {name} count"
+        for name, rows in rows_kept(plan, tables).items()
+    ]
+    lines = lines or [f"one row is one unit of {plan.table}"]
+    lines.append(f"one unit touches at most {known.groups_per_unit} groups of a grouping set")
+    for measure in dict.fromkeys(measure for one in known.sets for measure, _ in one.measures):
+        if measure.number is not None and measure.kind in ("sum", "histogram"):
+            low, high = (float(end * measure.unit) for end in measure.row)
+            lines.append(f"{_numbers(measure)} is clamped to [{low:g}, {high:g}] in each row")
+        if measure.group is not None:
+            low, high = (float(end * measure.unit) for end in measure.group)
+            lines.append(f"one unit's {_what(measure)} is clamped to [{low:g}, {high:g}] in each group")
+    return tuple(dict.fromkeys(lines))
+
+
+def _described(part: Vector | Choice) -> dict[str, Any]:
+    keys = ", ".join(field.name for field in part.keys) or "all rows"
+    if isinstance(part, Choice):
+        what = f"quantile {float(part.step.point):g} of {_numbers(part.measure)} by {keys}"
+        noise = f"exact choice, epsilon {float(part.loss.range_):.6g}"
+        return {"what": what, "noise": noise, "rate": float(part.step.rate)}
+    law = part.noise
+    # A scale is shown in the column's own unit, rounded up.
+    unit = part.measure.unit**2 if part.measure.kind == "squares" else part.measure.unit
+    step = unit * (1 << part.dropped)
+    if isinstance(law, DiscreteLaplace):
+        scale, kind = up(law.scale * step), "discrete Laplace, scale"
+    else:
+        scale, kind = up(Fraction(up(law.variance) ** 0.5) * step), "discrete Gaussian, standard deviation"
+    described = {"what": f"{_what(part.measure)} by {keys}", "noise": f"{kind} {scale:.6g}", "scale": scale}
+    if part.threshold is not None:
+        described["noise"] += f"; groups of {part.threshold} or more, delta {float(part.failure):.3g}"
+        described["threshold"] = part.threshold
+    return described
+
+
+def _what(measure: Measure) -> str:
+    if measure.kind == "units":
+        return "number of units"
+    if measure.kind == "rows":
+        return "number of rows" if measure.number is None else f"number of rows with {_numbers(measure)}"
+    return {"sum": "sum of ", "squares": "sum of squares of "}.get(measure.kind, "") + _numbers(measure)
+
+
+def _numbers(measure: Measure) -> str:
+    """Name the columns a measure is computed from."""
+    return ", ".join(field.name for field in measure.number.fields) if measure.number else "rows"
+

@@ -1,0 +1,258 @@
+"""How far one unit can move the exact answers of a plan: from public metadata alone.
+
+A plan is computed from a few *measures*, each a vector of whole numbers with one entry a group. A unit's
+contribution to a measure is bounded in three ways: how many entries it touches, how large each is, and how
+large they are together. `facts` states what follows for the neighbours the owner declared. Nothing is ever
+taken to be constant, however obvious, so no answer is free.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from discreet.core.errors import Refused
+from discreet.core.neighbours import Neighbours, Replace
+from discreet.core.rounding import up
+from discreet.data.plan import Aggregate, Field, Plan, Polynomial, Span
+from discreet.data.plan_numbers import MAX_UNITS, scaled
+from discreet.data.plan_tables import Tables, declared
+from discreet.data.schema import Schema, User
+
+MeasureKind = Literal["rows", "units", "sum", "squares", "histogram"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A vector of whole numbers that the engine computes exactly.
+
+    Parameters
+    ----------
+    kind
+        rows (present values), units, sum, sum of squares, or rows by value.
+    number
+        What is summed or counted; None counts rows whatever they hold.
+    unit
+        What one step of the whole numbers is worth (of a square: its root).
+    row
+        Each row's value is clamped to these steps.
+    centre
+        Steps subtracted from each row's clamped value, to halve what a unit can move.
+    group
+        Each unit's total in a group is clamped to these steps.
+    """
+
+    kind: MeasureKind
+    number: Polynomial | None = None
+    unit: Fraction = Fraction(1)
+    row: Span = (1, 1)
+    centre: int = 0
+    group: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """The largest difference between the vectors of neighbours, in steps.
+
+    `l0` entries differ, by at most `linf` each, by `l1` in sum and by the root of `l2_squared` in length.
+    """
+
+    l0: int
+    linf: int
+    l1: int
+    l2_squared: int
+
+    @property
+    def l2(self) -> float:
+        """The Euclidean length, rounded up."""
+        root = math.isqrt(self.l2_squared)
+        if root * root == self.l2_squared:
+            return up(Fraction(root))
+        scale = 1 << 64
+        return up(Fraction(math.isqrt(self.l2_squared * scale * scale) + 1, scale))
+
+
+@dataclass(frozen=True, slots=True)
+class SetFacts:
+    """One grouping set: its keys, how many groups are declared (None: found by threshold), its measures."""
+
+    keys: tuple[Field, ...]
+    cells: int | None
+    measures: tuple[tuple[Measure, Sensitivity], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is hidden, and how far one unit moves each measure of each grouping set."""
+
+    neighbours: Neighbours
+    rows_per_unit: int
+    groups_per_unit: int
+    sets: tuple[SetFacts, ...]
+
+
+def facts(plan: Plan, schemas: Schema | Iterable[Schema] | Tables) -> Facts:
+    """Derive the sensitivity of every measure of a plan."""
+    tables = Tables.of(schemas)
+    schema = tables.schema(plan.table)
+    rows, groups = rows_per_unit(plan, tables), groups_per_unit(plan, tables)
+    found = []
+    for keys in plan.sets:
+        cells = cells_of(keys, tables)
+        listed = tuple(
+            (measure, _sensitivity(measure, schema.neighbours, rows, groups, cells))
+            for measure in set_measures(plan, keys, tables)
+        )
+        found.append(SetFacts(keys, cells, listed))
+    return Facts(schema.neighbours, rows, groups, tuple(found))
+
+
+def stacked(parts: Iterable[Sensitivity]) -> Sensitivity:
+    """Return the sensitivity of several vectors released as one."""
+    listed = list(parts)
+    return Sensitivity(
+        l0=sum(part.l0 for part in listed),
+        linf=max(part.linf for part in listed),
+        l1=sum(part.l1 for part in listed),
+        l2_squared=sum(part.l2_squared for part in listed),
+    )
+
+
+def rows_kept(plan: Plan, tables: Tables) -> dict[str, int]:
+    """Return the private tables of a plan whose unit is a user, with the rows of one user that count."""
+    kept = {}
+    for name in (plan.table, *(join.table for join in plan.joins)):
+        relation = tables.relation(name)
+        if isinstance(relation, Schema) and isinstance(relation.unit, User):
+            asked = plan.options.max_rows if name == plan.table else None
+            kept[name] = asked or relation.unit.max_rows
+    return kept
+
+
+def rows_per_unit(plan: Plan, tables: Tables) -> int:
+    """Return how many rows of the joined table one unit has at most.
+
+    Private tables are bounded one by one and joined on the unit, so every pair of rows can meet.
+    """
+    return math.prod(rows_kept(plan, tables).values())
+
+
+def groups_per_unit(plan: Plan, tables: Tables) -> int:
+    """Return how many groups of one grouping set one unit may touch."""
+    return plan.options.max_groups or tables.schema(plan.table).unit.max_groups
+
+
+def set_measures(plan: Plan, keys: tuple[Field, ...], tables: Tables) -> tuple[Measure, ...]:
+    """Return what must be measured for one grouping set, each once; units where a threshold needs them."""
+    listed = [measure for aggregate in plan.aggregates for measure in measures(aggregate, tables)]
+    if cells_of(keys, tables) is None:
+        listed.append(Measure("units"))
+    return tuple(dict.fromkeys(listed))
+
+
+def measures(aggregate: Aggregate, tables: Tables) -> tuple[Measure, ...]:
+    """Return the measures one aggregate is computed from."""
+    group = None
+    if aggregate.kind == "count_units":
+        return (Measure("units"),)
+    if aggregate.kind == "count":
+        if aggregate.group_bounds is not None:
+            group = int(aggregate.group_bounds[0]), int(aggregate.group_bounds[1])
+        return (Measure("rows", aggregate.number, group=group),)
+    if aggregate.number is None:
+        raise Refused(what=aggregate.kind, why="it is computed of a number", way_out="Name a column")
+    exact = scaled(aggregate.number, tables)
+    row, unit = _steps(aggregate.row_bounds, exact.unit) or exact.span, exact.unit
+    if aggregate.kind == "quantile":
+        return (Measure("histogram", aggregate.number, unit, row),)
+    if aggregate.kind == "sum":
+        group = _steps(aggregate.group_bounds, exact.unit)
+        return (Measure("sum", aggregate.number, unit, row, group=group),)
+    centre = (row[0] + row[1]) // 2
+    total = Measure("sum", aggregate.number, unit, row, centre)
+    count = Measure("rows", aggregate.number)
+    if aggregate.kind == "average":
+        return total, count
+    if max(row[1] - centre, centre - row[0]) ** 2 > MAX_UNITS:
+        raise Refused(
+            what="variance",
+            why="the declared bounds are too wide for squares in 64-bit integers",
+            way_out="Use narrower contribution bounds, or ask the owner for a coarser grid",
+        )
+    return Measure("squares", aggregate.number, unit, row, centre), total, count
+
+
+def _steps(bounds: tuple[Fraction, Fraction] | None, unit: Fraction) -> Span | None:
+    return None if bounds is None else (int(bounds[0] / unit), int(bounds[1] / unit))
+
+
+def cells_of(keys: tuple[Field, ...], tables: Tables) -> int | None:
+    """Return how many groups are declared; None where some key's values are not."""
+    columns = [tables.column(field) for field in keys]
+    if not all(declared(column) for column in columns):
+        return None
+    return math.prod(column.size or 1 for column in columns)
+
+
+def _sensitivity(
+    measure: Measure, neighbours: Neighbours, rows: int, groups: int, cells: int | None
+) -> Sensitivity:
+    """Bound one unit's vector: at most `entries` entries in [low, high], of absolute sum at most `total`."""
+    entries = min(groups, rows) if cells is None else min(groups, rows, cells)
+    if measure.kind == "histogram":
+        width = measure.row[1] - measure.row[0] + 1
+        cells = None if cells is None else cells * width
+        entries = rows if cells is None else min(rows, cells)
+        low, high, total = 0, rows, rows
+    elif measure.kind == "units":
+        low, high, total = 0, 1, entries
+    else:
+        least, most = _row_range(measure)
+        low, high = min(0, rows * least), max(0, rows * most)
+        total = rows * max(-least, most)
+        if measure.group is not None:
+            floor, ceiling = measure.group
+            low, high = (min(max(end, floor), ceiling) for end in (low, high))
+            low, high = min(0, low), max(0, high)
+            if not floor <= 0 <= ceiling:
+                # Clamping may then move a total away from 0, so only the size of each entry bounds the sum.
+                total = entries * max(-low, high)
+    total = min(total, entries * max(-low, high))
+    return _between(neighbours, (low, high), total=total, entries=entries, cells=cells)
+
+
+def _row_range(measure: Measure) -> Span:
+    if measure.kind == "rows":
+        return 0, 1
+    low, high = measure.row[0] - measure.centre, measure.row[1] - measure.centre
+    if measure.kind == "squares":
+        return 0, max(low * low, high * high)
+    return low, high
+
+
+def _between(
+    neighbours: Neighbours, each: Span, *, total: int, entries: int, cells: int | None
+) -> Sensitivity:
+    low, high = each
+    largest = max(-low, high)
+    if largest == 0:
+        return Sensitivity(0, 0, 0, 0)
+    # The longest vector puts all it can into as few entries as it can.
+    full = min(entries, total // largest)
+    rest = total - full * largest if full < entries else 0
+    length = full * largest**2 + rest**2
+    if not isinstance(neighbours, Replace):
+        return Sensitivity(entries, largest, total, length)
+    if cells == 1:
+        return Sensitivity(1, high - low, high - low, (high - low) ** 2)
+    # One unit's vector leaves and another comes: entries of one sign cannot add up in one place.
+    one_sign = low == 0 or high == 0
+    return Sensitivity(
+        l0=2 * entries if cells is None else min(2 * entries, cells),
+        linf=high - low,
+        l1=2 * total,
+        l2_squared=2 * length if one_sign else 4 * length,
+    )

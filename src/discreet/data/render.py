@@ -1,0 +1,283 @@
+"""A plan as queries for an engine: syntax trees without a dialect, whose answers are whole numbers.
+
+Where the unit is a user, contributions are bounded in two steps. `bounded` keeps a few rows of each user,
+chosen by a keyed hash of the user's own rows, so nobody else's presence matters; it depends on the table and
+the bound only and is worth keeping. Everything after it drops rows or keeps their number (a join with a
+public table is on a unique key, one with a private table multiplies the bounds). The last step before the
+sums keeps a few groups of each user and clamps the user's totals.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from discreet.core.errors import InternalError
+from discreet.data.columns import Code
+from discreet.data.plan import TRUE, Field, Plan
+from discreet.data.plan_facts import (
+    Measure,
+    cells_of,
+    groups_per_unit,
+    rows_kept,
+    rows_per_unit,
+    set_measures,
+)
+from discreet.data.plan_tables import Tables
+from discreet.data.render_expressions import (
+    alias,
+    cast,
+    clamped,
+    column,
+    keyed_hash,
+    named,
+    number,
+    own,
+    present,
+    select,
+    table,
+    where,
+    whole,
+)
+from discreet.data.schema import Schema, User
+
+UNIT, PLACE, BOUNDED, TOTALS, RANKED = (
+    "discreet_unit",
+    "discreet_place",
+    "discreet_bounded",
+    "discreet_totals",
+    "discreet_ranked",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One query for an engine.
+
+    Its rows hold the codes of `keys`, then (for a histogram) the value in steps, then the `measures`.
+    """
+
+    keys: tuple[Field, ...]
+    measures: tuple[Measure, ...]
+    tree: exp.Query
+
+
+def bounded(schema: Schema, *, max_rows: int, key: str) -> exp.Query:
+    """Return the query for at most `max_rows` rows of each user, chosen by a keyed hash of the rows."""
+    if not isinstance(schema.unit, User):
+        raise InternalError("only users' rows are bounded")
+    names = [Field(schema.name, one.name) for one in schema.columns]
+    unit = Field(schema.name, schema.unit.column)
+    rest = [(column(field), schema.column(field.name)) for field in names if field != unit]
+    order = keyed_hash(key, column(unit), rest)
+    place = exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[column(unit)],
+        order=exp.Order(expressions=[exp.Ordered(this=order)]),
+    )
+    inner = select([*map(column, names), alias(place, PLACE)], table(schema.name), tests=[present(unit)])
+    kept = exp.LTE(this=own(PLACE), expression=whole(max_rows))
+    return select([own(field.name) for field in names], named(inner, RANKED), tests=[kept])
+
+
+def render(
+    plan: Plan,
+    schemas: Schema | Iterable[Schema] | Tables,
+    *,
+    key: str,
+    kept: Mapping[str, exp.Table] | None = None,
+) -> tuple[Query, ...]:
+    """Return the queries of a plan: one per grouping set, and one more per quantile.
+
+    Parameters
+    ----------
+    plan, schemas
+        The question and the tables it is about.
+    key
+        The secret of the keyed hash.
+    kept
+        Where the engine keeps the `bounded` rows of a private table, by the table's name. The bound must be
+        the one that `rows_kept` states for the plan.
+    """
+    tables = Tables.of(schemas)
+    queries = []
+    for keys in plan.sets:
+        listed = set_measures(plan, keys, tables)
+        numbers = tuple(measure for measure in listed if measure.kind != "histogram")
+        parts = [numbers] if numbers else []
+        parts += [(measure,) for measure in listed if measure.kind == "histogram"]
+        for part in parts:
+            queries.append(Query(keys, part, _Renderer(plan, tables, key, kept or {}).query(keys, part)))
+    return tuple(queries)
+
+
+def filled(
+    query: Query, rows: Iterable[tuple[Code | None, ...]], tables: Tables
+) -> list[tuple[tuple[Code, ...], tuple[int, ...]]]:
+    """Return one entry per declared group in declared order, zero where the engine found nothing.
+
+    The keys of the result depend on the schema alone: a group that is only in the data is left out.
+    """
+    if query.measures[0].kind == "histogram":
+        raise InternalError("the rows of a histogram are read by `histograms`")
+    width = len(query.keys)
+    found = {tuple(row[:width]): tuple(int(cell or 0) for cell in row[width:]) for row in rows}
+    nothing = (0,) * len(query.measures)
+    return [(group, found.get(group, nothing)) for group in _groups(query, tables)]
+
+
+def histograms(
+    query: Query, rows: Iterable[tuple[Code | None, ...]], tables: Tables
+) -> list[tuple[tuple[Code, ...], dict[int, int]]]:
+    """Return, for every declared group in declared order, how many rows have which value (in steps)."""
+    width = len(query.keys)
+    found: dict[tuple[Code | None, ...], dict[int, int]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[:width]), {})[int(row[width] or 0)] = int(row[width + 1] or 0)
+    return [(group, found.get(group, {})) for group in _groups(query, tables)]
+
+
+def _groups(query: Query, tables: Tables) -> Iterable[tuple[Code, ...]]:
+    return itertools.product(*(tables.column(field).codes() for field in query.keys))
+
+
+@dataclass(frozen=True, slots=True)
+class _Renderer:
+    plan: Plan
+    tables: Tables
+    key: str
+    kept: Mapping[str, exp.Table]
+
+    def query(self, keys: tuple[Field, ...], measures: tuple[Measure, ...]) -> exp.Query:
+        """Return the query for some measures of one grouping set."""
+        groups = list(map(column, keys))
+        if measures[0].kind == "histogram":
+            groups.append(_steps(measures[0], self.tables))
+        totals = [alias(_total(measure, self.tables), f"m{i}") for i, measure in enumerate(measures)]
+        unit = self.tables.schema(self.plan.table).unit
+        if isinstance(unit, User) and self._needs_totals(keys, measures):
+            user = column(Field(self.plan.table, unit.column))
+            inner = self._rows(
+                [user, *groups], [alias(user, UNIT), *_keys(groups), *totals], keys, measures, {}
+            )
+            return self._of_users(inner, keys, len(groups), measures)
+        return self._rows(groups, [*_keys(groups), *totals], keys, measures, self._bounded())
+
+    def _rows(
+        self,
+        groups: list[exp.Expr],
+        listed: list[exp.Expr],
+        keys: tuple[Field, ...],
+        measures: tuple[Measure, ...],
+        before: Mapping[str, exp.Query],
+    ) -> exp.Query:
+        """Return totals over every row that counts, once."""
+        joins = [
+            exp.Join(
+                this=self._relation(join.table),
+                kind="INNER",
+                on=exp.EQ(this=column(join.left), expression=column(join.right)),
+            )
+            for join in self.plan.joins
+        ]
+        tests = [] if self.plan.where == TRUE else [where(self.plan.where, self.tables)]
+        needed = [*keys]
+        if measures[0].kind == "histogram" and measures[0].number is not None:
+            needed += measures[0].number.fields
+        tests += [present(field) for field in dict.fromkeys(needed) if self.tables.column(field).nullable]
+        source = self._relation(self.plan.table)
+        copied = [group.copy() for group in groups]
+        return select(listed, source, joins=joins, tests=tests, groups=copied, before=before)
+
+    def _needs_totals(self, keys: tuple[Field, ...], measures: tuple[Measure, ...]) -> bool:
+        """Say whether a user's rows must be added up before they are counted."""
+        clamps = any(measure.kind == "units" or measure.group is not None for measure in measures)
+        return clamps or self._caps_groups(keys)
+
+    def _caps_groups(self, keys: tuple[Field, ...]) -> bool:
+        """Say whether a user could touch more groups than allowed."""
+        reach, cells = rows_per_unit(self.plan, self.tables), cells_of(keys, self.tables)
+        return groups_per_unit(self.plan, self.tables) < (reach if cells is None else min(reach, cells))
+
+    def _of_users(
+        self, totals: exp.Query, keys: tuple[Field, ...], groups: int, measures: tuple[Measure, ...]
+    ) -> exp.Query:
+        """Keep a few groups of each user, clamp the user's totals, then add up the users."""
+        before, source, tests = {**self._bounded(), TOTALS: totals}, TOTALS, []
+        if self._caps_groups(keys):
+            before[RANKED], source = self._ranked(keys), RANKED
+            tests = [exp.LTE(this=own(PLACE), expression=whole(groups_per_unit(self.plan, self.tables)))]
+        names = [f"k{i}" for i in range(groups)]
+        sums = [alias(_clamped_total(measure, i), f"m{i}") for i, measure in enumerate(measures)]
+        return select(
+            [*map(own, names), *sums], table(source), tests=tests, groups=list(map(own, names)), before=before
+        )
+
+    def _ranked(self, keys: tuple[Field, ...]) -> exp.Query:
+        """Put each user's groups in the order of a keyed hash; the keys themselves break ties."""
+        names = [own(f"k{i}") for i in range(len(keys))]
+        kinds = [self.tables.column(field) for field in keys]
+        order = keyed_hash(self.key, own(UNIT), zip(names, kinds, strict=True))
+        place = exp.Window(
+            this=exp.DenseRank(),
+            partition_by=[own(UNIT)],
+            order=exp.Order(expressions=[exp.Ordered(this=part) for part in (order, *names)]),
+        )
+        return select([exp.Star(), alias(place, PLACE)], table(TOTALS))
+
+    def _relation(self, name: str) -> exp.Expr:
+        """Return a table, or the bounded rows of a table of users, under the table's name."""
+        users = list(rows_kept(self.plan, self.tables))
+        if name not in users:
+            return table(name)
+        found = self.kept.get(name)
+        return named(table(f"{BOUNDED}_{users.index(name)}") if found is None else found.copy(), name)
+
+    def _bounded(self) -> dict[str, exp.Query]:
+        """Return the queries for bounded rows that the engine does not keep."""
+        return {
+            f"{BOUNDED}_{i}": bounded(self.tables.schema(name), max_rows=rows, key=self.key)
+            for i, (name, rows) in enumerate(rows_kept(self.plan, self.tables).items())
+            if name not in self.kept
+        }
+
+
+def _keys(groups: list[exp.Expr]) -> list[exp.Expr]:
+    return [alias(group, f"k{i}") for i, group in enumerate(groups)]
+
+
+def _steps(measure: Measure, tables: Tables) -> exp.Expr:
+    """Return a row's value in steps, clamped and moved by the centre."""
+    if measure.number is None:
+        raise InternalError(f"{measure.kind} needs a number")
+    value = clamped(number(measure.number, tables), measure.row)
+    return exp.Sub(this=value, expression=whole(measure.centre)) if measure.centre else value
+
+
+def _total(measure: Measure, tables: Tables) -> exp.Expr:
+    """Return a measure of the rows of a group."""
+    if measure.kind == "rows" and measure.number is not None:
+        return exp.Count(this=number(measure.number, tables))
+    if measure.kind in ("rows", "units", "histogram"):
+        return exp.Count(this=exp.Star())
+    value = _steps(measure, tables)
+    if measure.kind == "squares":
+        value = exp.Mul(this=exp.Paren(this=value), expression=exp.Paren(this=value.copy()))
+    return _sum(value)
+
+
+def _clamped_total(measure: Measure, place: int) -> exp.Expr:
+    """Return a measure of the users of a group, from each user's own total."""
+    if measure.kind == "units":
+        return exp.Count(this=exp.Star())
+    total = own(f"m{place}")
+    return _sum(total if measure.group is None else clamped(total, measure.group))
+
+
+def _sum(value: exp.Expr) -> exp.Expr:
+    # 38 digits hold any sum of 64-bit integers over more rows than there will ever be.
+    wide = cast(value, "wide")
+    return exp.Coalesce(this=exp.Sum(this=wide), expressions=[whole(0)])

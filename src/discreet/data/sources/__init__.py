@@ -1,0 +1,70 @@
+"""Engines behind one small protocol, and the one place that tells them apart."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from discreet.core.errors import InvalidParameter
+from discreet.data.sources.base import Answer, Field, Source
+
+__all__ = ["Answer", "Field", "Source", "open_source"]
+
+_RULE = (
+    "a path of a .parquet, .csv or .csv.gz file, a pandas, polars, Arrow or Spark frame, "
+    "(DuckDB connection or .duckdb path, table) or (PostgreSQL connection string, table)"
+)
+_DSN = re.compile(r"postgres(ql)?://|[a-z_]+ *=")
+_FRAMES = {("pandas", "DataFrame"), ("polars", "DataFrame"), ("polars", "LazyFrame"), ("pyarrow", "Table")}
+
+
+def open_source(inputs: Mapping[str, object]) -> Source:
+    """Open the engine that can read these inputs; all of them must be of one engine.
+
+    Raises
+    ------
+    InvalidParameter
+        When an input is nothing we can read, or the inputs belong to different engines.
+    MissingExtra
+        When the engine's driver is not installed.
+    """
+    engines = {name: _engine(name, data) for name, data in inputs.items()}
+    if len(set(engines.values())) != 1:
+        raise InvalidParameter(name="data", rule="all of one engine", value=sorted(set(engines.values())))
+    engine = engines.popitem()[1]
+    module: Any = importlib.import_module(f"discreet.data.sources.{engine}")
+    if engine == "duckdb":
+        opened: Source = module.DuckDB(inputs)
+    elif engine == "spark":
+        opened = module.Spark(inputs)
+    else:
+        pairs: dict[str, tuple[str, str]] = dict(inputs)  # type: ignore[arg-type]  # _engine checked them
+        servers = {dsn for dsn, _ in pairs.values()}
+        if len(servers) != 1:
+            raise InvalidParameter(name="data", rule="tables of one server", value=f"{len(servers)} servers")
+        opened = module.Postgres(servers.pop(), {name: table for name, (_, table) in pairs.items()})
+    return opened
+
+
+def _engine(name: str, data: object) -> str:
+    """Return the module that reads an input. Looks at its type, never into it."""
+    if isinstance(data, str | os.PathLike):
+        return "duckdb"
+    if isinstance(data, tuple) and len(data) == 2 and isinstance(data[1], str):
+        owner = data[0]
+        if isinstance(owner, str) and _DSN.match(owner):
+            return "postgres"
+        if isinstance(owner, str | os.PathLike) or _package(owner) in ("duckdb", "_duckdb"):
+            return "duckdb"
+    if _package(data) == "pyspark":
+        return "spark"
+    if (_package(data), type(data).__name__) in _FRAMES:
+        return "duckdb"
+    raise InvalidParameter(name=f"{name} data", rule=_RULE, value=type(data).__name__)
+
+
+def _package(value: object) -> str:
+    return type(value).__module__.split(".")[0]

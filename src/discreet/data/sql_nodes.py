@@ -1,0 +1,126 @@
+"""The guard every node passes: each set argument is taken by name, or the request is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from discreet.core.errors import Refused
+from discreet.data.columns import Column
+from discreet.data.plan import Field
+from discreet.data.plan_tables import Tables
+from discreet.data.schema import Dimension, Schema
+from discreet.data.sql_text import refused, shown
+
+_UNSET: tuple[object, ...] = (None, False, [], "")
+_AFTER = "Apply it to the answer, which costs nothing"
+_WORDS = {
+    "catalog": ("a catalogue before the table's name", "Leave it out"),
+    "db": ("a schema before the table's name", "Leave it out"),
+    "desc": ("DESC", "Leave it out"),
+    "distinct": ("DISTINCT", "Leave it out"),
+    "having": ("HAVING", _AFTER),
+    "into": ("INTO", "Leave it out"),
+    "limit": ("LIMIT", _AFTER),
+    "locks": ("FOR UPDATE", "Leave it out"),
+    "method": ("NATURAL JOIN", "Write JOIN ... USING (key)"),
+    "offset": ("OFFSET", _AFTER),
+    "order": ("ORDER BY", _AFTER),
+    "qualify": ("QUALIFY", _AFTER),
+    "query": ("a subquery", "List the values"),
+    "rollup": ("WITH ROLLUP", "Write GROUP BY ROLLUP (...)"),
+    "sample": ("TABLESAMPLE", "Leave it out"),
+    "side": ("an outer join", "Write JOIN ... USING (key)"),
+    "symmetric": ("SYMMETRIC", "Put the smaller bound first"),
+    "unnest": ("UNNEST", "List the values"),
+    "windows": ("WINDOW", "Leave it out"),
+    "with_": ("WITH", "Name the table in FROM"),
+}
+
+
+def take(node: exp.Expression, *names: str) -> tuple[Any, ...]:
+    """Return the named arguments of a node; refuse if any other argument is set."""
+    for name, value in node.args.items():
+        if name not in names and value not in _UNSET:
+            what, way_out = _WORDS.get(name, (f"{type(node).__name__}.{name}", "Leave it out"))
+            raise refused(what, "it is not part of the language", way_out)
+    return tuple(node.args.get(name) for name in names)
+
+
+def unknown(node: exp.Expression, place: str) -> Refused:
+    """Return the refusal of a node that has no translation where it stands."""
+    what = f"{type(node).__name__} in {place}"
+    return refused(what, "it is not part of the language", "See the dialect's page for what is")
+
+
+def word(node: object) -> str:
+    """Return the text of an identifier."""
+    if not isinstance(node, exp.Identifier):
+        raise refused("name", "a plain name is needed here", "Use the names of the schema")
+    (text, _) = take(node, "this", "quoted")
+    if not isinstance(text, str):
+        raise refused("name", "a plain name is needed here", "Use the names of the schema")
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The tables of one FROM clause under the names the request gave them.
+
+    `same` maps the key of a joined table to the column it equals, so that one column has one name.
+    """
+
+    tables: Tables
+    names: dict[str, Schema | Dimension]
+    same: dict[Field, Field]
+
+    @property
+    def main(self) -> Schema:
+        """The private table that stands first."""
+        first = next(iter(self.names.values()))
+        if not isinstance(first, Schema):
+            raise refused(first.name, "it is a public table", "Put a private table first and join it")
+        return first
+
+    def field(self, node: exp.Expression) -> Field:
+        """Return the column that a node names, or refuse."""
+        if not isinstance(node, exp.Column):
+            raise unknown(node, "place of a column")
+        name, table = take(node, "this", "table")
+        if table is None:
+            return self._unqualified(word(name))
+        relation = self.names.get(word(table).lower())
+        if relation is None:
+            raise refused(word(table), "no table of FROM has this name", "Use a table of FROM, or its alias")
+        field = _column(relation, word(name))
+        if field is None:
+            raise _unknown_column(word(name), relation)
+        return self.same.get(field, field)
+
+    def column(self, field: Field) -> Column:
+        """Return what is declared of a column."""
+        return self.tables.column(field)
+
+    def _unqualified(self, name: str) -> Field:
+        listed = [_column(relation, name) for relation in self.names.values()]
+        found = {self.same.get(field, field) for field in listed if field is not None}
+        if not found:
+            raise _unknown_column(name, *self.names.values())
+        if len(found) > 1:
+            raise refused(name, "several tables have a column of this name", "Put the table's name before it")
+        return found.pop()
+
+
+def _column(relation: Schema | Dimension, name: str) -> Field | None:
+    for column in relation.columns:
+        if column.name.lower() == name.lower():
+            return Field(relation.name, column.name)
+    return None
+
+
+def _unknown_column(name: str, *relations: Schema | Dimension) -> Refused:
+    known = ", ".join(column.name for relation in relations for column in relation.columns)
+    way_out = f"Columns: {known if len(known) <= 400 else known[:400] + '...'}; text stands in single quotes"
+    return refused(f"column {shown(name)}", "it is not declared", way_out)

@@ -1,0 +1,140 @@
+"""From text to a parse tree, within stated limits, and the DIFFERENTIAL_PRIVACY clause cut out of the tokens.
+
+The dialect knows no function at all: every call arrives as a name with arguments, so nothing that the parser
+library takes for known can slip past the translation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+from sqlglot import exp, parser, tokens
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from discreet.core.errors import Refused
+
+MAX_CHARACTERS = 20_000
+MAX_TOKENS = 4_096
+MAX_DEPTH = 32
+_SHOWN = 40
+_NUMBER = re.compile(r"(\d{1,18})(?:\.(\d{0,18}))?(?:[eE]([+-]?\d{1,2}))?")
+
+
+class DiscreetSql(Dialect):
+    """Standard SQL with names in backticks or double quotes, and without any function."""
+
+    class Tokenizer(tokens.Tokenizer):
+        """Strings stand in single quotes only."""
+
+        QUOTES = ["'"]  # noqa: RUF012  # the library's way to declare a dialect
+        IDENTIFIERS = ['"', "`"]  # noqa: RUF012
+
+    class Parser(parser.Parser):
+        """Functions are names, whatever they are called."""
+
+        FUNCTIONS = {}  # noqa: RUF012
+        FUNCTION_PARSERS = {}  # noqa: RUF012
+        NO_PAREN_FUNCTIONS = {}  # noqa: RUF012
+        NO_PAREN_FUNCTION_PARSERS = {}  # noqa: RUF012
+
+
+def refused(what: str, why: str, way_out: str) -> Refused:
+    """Return the error, with the part of the request cut to a readable length."""
+    return Refused(what=shown(what), why=why, way_out=way_out)
+
+
+def shown(text: str) -> str:
+    """Return a piece of the request as one short printable line."""
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    return plain if len(plain) <= _SHOWN else plain[: _SHOWN - 3] + "..."
+
+
+def parsed(text: str) -> tuple[exp.Select, tuple[tuple[str, Token], ...]]:
+    """Return the one SELECT of a text and the options of its clause."""
+    found = _tokens(text)
+    rest, options = _cut_clause(found)
+    try:
+        trees = DiscreetSql().parser().parse(rest, text)
+    except (SqlglotError, RecursionError):
+        raise refused("SQL", "it is not understood", "Check it against the dialect's page") from None
+    tree = trees[0] if len(trees) == 1 else None
+    if not isinstance(tree, exp.Select):
+        raise refused("SQL", "it must be exactly one SELECT", "Send one query at a time")
+    return tree, options
+
+
+def number(text: str, what: str) -> Fraction:
+    """Return the value of a number as it was written."""
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        why = "numbers have at most 18 digits on either side of the point and an exponent of at most 99"
+        raise refused(what, why, "Write it as 0.5 or 1e-6")
+    return Fraction(text)
+
+
+def _tokens(text: str) -> list[Token]:
+    if not isinstance(text, str):
+        raise refused("SQL", "it must be text", "Send the query as a string")
+    if len(text) > MAX_CHARACTERS:
+        raise refused("SQL", f"it has more than {MAX_CHARACTERS} characters", "Ask a shorter question")
+    if not all(c.isprintable() or c in "\t\n\r" for c in text):
+        raise refused("SQL", "it holds a character that cannot be printed", "Use plain text")
+    try:
+        found = list(DiscreetSql().tokenize(text))
+    except SqlglotError:
+        raise refused("SQL", "a quote is not closed", "Close every ' and \" and `") from None
+    while found and found[-1].token_type == TokenType.SEMICOLON:
+        found.pop()
+    if any(token.comments for token in found):
+        raise refused("comment", "comments are not part of the language", "Leave it out")
+    if any(token.token_type == TokenType.SEMICOLON for token in found):
+        raise refused(";", "it must be exactly one SELECT", "Send one query at a time")
+    if not found or found[0].token_type != TokenType.SELECT:
+        raise refused("SQL", "it must begin with SELECT", "Ask for aggregates of one table")
+    _check_size(found)
+    return found
+
+
+def _check_size(found: Sequence[Token]) -> None:
+    if len(found) > MAX_TOKENS:
+        raise refused("SQL", f"it has more than {MAX_TOKENS} words", "Ask a shorter question")
+    opening = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+    closing = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+    prefix = (TokenType.NOT, TokenType.DASH, TokenType.PLUS)
+    depth = run = 0
+    for token in found:
+        depth += (token.token_type in opening) - (token.token_type in closing)
+        run = run + 1 if token.token_type in prefix else 0
+        if depth + run > MAX_DEPTH:
+            raise refused("SQL", f"it is nested more than {MAX_DEPTH} deep", "Ask a simpler question")
+
+
+def _cut_clause(found: list[Token]) -> tuple[list[Token], tuple[tuple[str, Token], ...]]:
+    """Take `WITH DIFFERENTIAL_PRIVACY OPTIONS (...)` out of the tokens; no SQL parser knows it."""
+    if len(found) < 2 or found[1].token_type != TokenType.WITH:
+        return found, ()
+    way_out = "Write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (name = value, ...)"
+    words = [token.text.upper() for token in found[2:5]]
+    if words != ["DIFFERENTIAL_PRIVACY", "OPTIONS", "("]:
+        raise refused("SELECT WITH", "only the DIFFERENTIAL_PRIVACY clause is known", way_out)
+    options: list[tuple[str, Token]] = []
+    place = 5
+    while True:
+        name, equals, value, end = (found[place : place + 4] + [None] * 4)[:4]
+        if name is None or equals is None or value is None or end is None:
+            raise refused("OPTIONS", "the clause is not closed", way_out)
+        if name.token_type != TokenType.VAR or equals.token_type != TokenType.EQ:
+            raise refused(f"OPTIONS ... {name.text}", "each option is a name, = and one value", way_out)
+        if value.token_type not in (TokenType.NUMBER, TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING):
+            why = "the value must be one positive number or name"
+            raise refused(f"{name.text} = {value.text}", why, way_out)
+        options.append((name.text.lower(), value))
+        place += 4
+        if end.token_type == TokenType.R_PAREN:
+            return [found[0], *found[place:]], tuple(options)
+        if end.token_type != TokenType.COMMA:
+            raise refused(f"{name.text} = {value.text}{end.text}", "it is more than one value", way_out)

@@ -1,0 +1,149 @@
+"""A private table: the owner's data on some engine, behind a declared schema."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import NoReturn
+
+from sqlglot import exp
+
+from discreet.core.errors import DiscreetError, InvalidParameter
+from discreet.core.rng import SYSTEM
+from discreet.data.columns import Column
+from discreet.data.schema import Dimension, Schema
+from discreet.data.schema_toml import read_schema
+from discreet.data.sources import Source, open_source
+from discreet.data.sources.encode import encoded
+
+Declared = Schema | str | os.PathLike[str]
+
+
+class Table:
+    """A private table and the public tables it may be joined with.
+
+    Opening reads the declared columns once and keeps them as codes (see `discreet.data.columns`); later
+    changes of the data are not seen. Nothing of the data is ever printed, pickled or copied.
+
+    Parameters
+    ----------
+    data
+        A path of a .parquet, .csv or .csv.gz file; a pandas, polars, Arrow or Spark frame;
+        ``(DuckDB connection or .duckdb path, table)``; or ``(PostgreSQL connection string, table)``.
+    schema
+        A `Schema`, or the path of a TOML file that holds one.
+    dimensions
+        The data of each public table the schema declares.
+    joined
+        Other private tables, as (data, schema), that may be joined on the privacy unit. They must protect
+        the same unit.
+
+    Attributes
+    ----------
+    schema, schemas
+        The schema of this table, and of it and all joined ones.
+    source
+        The engine. Relations carry the names of the schemas and of the public tables.
+    key
+        The secret that orders a user's rows when they are bounded. Drawn afresh for each opening.
+    """
+
+    __slots__ = ("key", "schema", "schemas", "source")
+
+    def __init__(
+        self,
+        data: object,
+        *,
+        schema: Declared,
+        dimensions: Mapping[str, object] | None = None,
+        joined: Sequence[tuple[object, Declared]] = (),
+    ) -> None:
+        self.schema = _schema(schema)
+        others = [(one, _schema(other)) for one, other in joined]
+        self.schemas: tuple[Schema, ...] = (self.schema, *(other for _, other in others))
+        self.key = SYSTEM.random_bytes(16).hex()
+        _check_units(self.schemas)
+        public = _public(self.schemas)
+        inputs = {self.schema.name: data} | {other.name: one for one, other in others}
+        _check_names(inputs, public, dimensions or {})
+        inputs |= {name: (dimensions or {})[name] for name in public}
+        self.source: Source = open_source(inputs)
+        read: dict[str, tuple[tuple[Column, ...], str | None]]
+        read = {one.name: (one.columns, one.unit.column) for one in self.schemas}
+        read |= {name: (dimension.columns, None) for name, dimension in public.items()}
+        try:
+            self.source.load(
+                {name: encoded(self.source, name, kinds, unit=unit) for name, (kinds, unit) in read.items()}
+            )
+            for dimension in public.values():
+                _check_unique(self.source, dimension)
+        except BaseException:
+            self.source.close()
+            raise
+
+    def close(self) -> None:
+        """Give the engine back. The table cannot be read any more."""
+        self.source.close()
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Table({self.schema.name!r}, {len(self.schema.columns)} columns, {self.source.dialect})"
+
+    def __reduce__(self) -> NoReturn:
+        raise DiscreetError("a private table cannot be pickled or copied")
+
+
+def _schema(declared: Declared) -> Schema:
+    if isinstance(declared, Schema):
+        return declared
+    if isinstance(declared, str | os.PathLike):
+        return read_schema(declared)
+    raise InvalidParameter(name="schema", rule="a Schema or the path of a TOML file", value=declared)
+
+
+def _check_units(schemas: tuple[Schema, ...]) -> None:
+    first, *others = schemas
+    for other in others:
+        if other.unit.column is None or other.neighbours != first.neighbours:
+            rule = f"protecting the same unit as {first.name} ({first.neighbours})"
+            raise InvalidParameter(name=f"{other.name}.neighbours", rule=rule, value=str(other.neighbours))
+
+
+def _public(schemas: tuple[Schema, ...]) -> dict[str, Dimension]:
+    public: dict[str, Dimension] = {}
+    for dimension in (dimension for schema in schemas for dimension in schema.dimensions):
+        if public.setdefault(dimension.name, dimension) != dimension:
+            rule = "declared alike wherever it is declared"
+            raise InvalidParameter(name="dimensions", rule=rule, value=dimension.name)
+    return public
+
+
+def _check_names(
+    inputs: Mapping[str, object], public: Mapping[str, object], given: Mapping[str, object]
+) -> None:
+    names = [name.lower() for name in (*inputs, *public)]
+    if len(set(names)) < len(names):
+        raise InvalidParameter(name="tables", rule="named differently", value=sorted(names))
+    if set(given) != set(public):
+        rule = f"data for exactly the declared public tables ({', '.join(sorted(public)) or 'none'})"
+        raise InvalidParameter(name="dimensions", rule=rule, value=sorted(given))
+
+
+def _check_unique(source: Source, dimension: Dimension) -> None:
+    """Refuse a public table whose key is repeated or missing: a join would then copy or lose rows."""
+    key = exp.column(dimension.key)
+    counts = (exp.Count(this=exp.Star()), exp.Count(this=exp.Distinct(expressions=[key])))
+    ((rows, keys),) = source.execute(exp.select(*counts).from_(dimension.name))
+    if rows != keys:
+        rule = "unique and never missing, once read as declared"
+        raise InvalidParameter(
+            name=f"{dimension.name}.{dimension.key}", rule=rule, value=f"{keys} keys in {rows} rows"
+        )

@@ -1,0 +1,82 @@
+"""A schema to fill in, written from the names and types of columns alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from discreet.core.errors import InvalidParameter
+from discreet.data.columns import checked_name
+from discreet.data.schema_toml import toml_value
+from discreet.data.sources import Field, open_source
+
+_HEAD: Final = """\
+# What is public about the table {name}. Everything written here may be seen by every analyst,
+# so write what you knew before you looked at the data: never its own minimum, maximum or values.
+
+name = {quoted}
+
+# Which change a guarantee hides: "add-remove" hides whether a unit is there at all;
+# "replace" hides what a unit's data say and makes the number of units public.
+neighbours = "add-remove"
+
+# Whom a guarantee protects. As it stands: one row. Where one person may have several rows, say whose
+# a row is and how many rows, and groups of one query, count for each person.
+# [unit]
+# column = "user_id"      # a column of kind "identifier"
+# max_rows = 1
+# max_groups = 1
+
+# Kinds: category (values), integer (lower, upper), decimal (lower, upper, grid), boolean,
+# date (lower, upper), identifier, text. Columns that are left out are never read.
+# Missing cells stay missing; to count them as a value instead, add: null = <that value>
+"""
+
+_BOUNDS = "lower =               # the smallest value that makes sense\nupper =               # the largest"
+_BODIES: Final = {
+    "integer": f'kind = "integer"\n{_BOUNDS}',
+    "real": f'kind = "decimal"\n{_BOUNDS}\ngrid = 0.01           # round to multiples of this',
+    "boolean": 'kind = "boolean"',
+    "date": f'kind = "date"\n{_BOUNDS}',
+    "text": 'kind = "category"     # or "text", or "identifier"\n'
+    "values = []           # every value, in order\n"
+    '# other = ""          # the value that others count as',
+    "uuid": 'kind = "identifier"',
+}
+_LIKE: Final = {"decimal": "real", "timestamp": "date", "zoned": "date"}
+
+
+def template(data: object, *, name: str) -> str:
+    """Return a commented TOML schema for data that `Table` takes, to be completed by its owner.
+
+    Only names and types of columns are looked at. The text is not valid before the bounds are filled in:
+    there is no bound that is right without knowing what the data mean.
+
+    Parameters
+    ----------
+    data
+        As for `Table`.
+    name
+        What queries will call the table.
+    """
+    checked_name(name=name)
+    source = open_source({name: data})
+    try:
+        columns = source.columns(name)
+    finally:
+        source.close()
+    return "\n".join([_HEAD.format(name=name, quoted=toml_value(name)), *_sections(columns)])
+
+
+def _sections(columns: tuple[Field, ...]) -> Iterator[str]:
+    for column in columns:
+        try:
+            checked_name(**{"column name": column.name})
+        except InvalidParameter:
+            yield f"# The column {toml_value(column.name)} ({column.type}) cannot be declared: rename it.\n"
+            continue
+        body = _BODIES.get(_LIKE.get(column.family, column.family))
+        if body is None:
+            yield f"# The column {column.name} is of type {column.type}, which cannot be declared.\n"
+            continue
+        yield f"# {column.type}\n[columns.{column.name}]\n{body}\n"

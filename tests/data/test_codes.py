@@ -1,0 +1,100 @@
+"""Codes and bounding, against definitions: whatever the cells, codes stay within bounds and users apart."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pandas as pd
+import pyarrow as pa
+import sqlglot
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from discreet import AddRemove
+from discreet.data import Decimal, Identifier, Integer, Row, Schema, Table, User
+
+EXTREMES = (math.nan, math.inf, -math.inf, -0.0, 5e-324, -1.7976931348623157e308, 2.0**53 + 2, 1e19)
+
+
+def query(sql):
+    return sqlglot.parse_one(sql, read="duckdb")
+
+
+def codes(column, cells, kind):
+    schema = Schema("t", columns=(column,), unit=Row(), neighbours=AddRemove("row"))
+    with Table(pa.table({"x": pa.array(cells, type=kind)}), schema=schema) as table:
+        # Rows of one relation come back in the order they were loaded.
+        return [row[0] for row in table.source.execute(query("SELECT x FROM t"))]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    low=st.integers(-(2**53), 2**53 - 1),
+    width=st.integers(1, 2**54),
+    grid=st.sampled_from([Fraction(1), Fraction(1, 100), Fraction(1, 3), Fraction(7), Fraction(5, 8)]),
+    cells=st.lists(st.none() | st.sampled_from(EXTREMES) | st.floats(), max_size=20),
+)
+@example(low=2**53 - 2, width=1, grid=Fraction(1, 3), cells=[2.0**53 / 3 + k for k in range(-4, 5)])
+@example(low=-5, width=10, grid=Fraction(1, 100), cells=[0.005, 0.015, -0.005, 0.045, 0.0349999999])
+def test_numbers_become_the_nearest_code_within_the_bounds(low, width, grid, cells):
+    upper = min(low + width, 2**53)
+    column = Decimal("x", lower=low * grid, upper=upper * grid, grid=grid)
+    found = codes(column, cells, pa.float64())
+    assert len(found) == len(cells)
+    for cell, code in zip(cells, found, strict=True):
+        if cell is None or math.isnan(cell):
+            assert code is None
+            continue
+        assert low <= code <= upper
+        if not math.isinf(cell):
+            nearest = min(max(Fraction(cell) / grid, low), upper)
+            assert abs(code - nearest) <= Fraction(1, 2) + abs(nearest) / 2**50
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    lower=st.integers(-(2**53), 2**53 - 1),
+    cells=st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=20),
+)
+def test_whole_numbers_are_clamped_exactly(lower, cells):
+    column = Integer("x", lower=lower, upper=2**53)
+    wanted = [None if cell is None else min(max(cell, lower), 2**53) for cell in cells]
+    assert codes(column, cells, pa.int64()) == wanted
+
+
+VISITS = Schema(
+    "visits",
+    columns=(Identifier("who"), Integer("spent", lower=0, upper=99)),
+    unit=User(column="who", max_rows=2, max_groups=1),
+    neighbours=AddRemove("who"),
+)
+OWN_ROWS = "MD5('key' || '|' || who || '|' || CAST(spent AS TEXT))"
+ROW_NUMBER = "MD5('key' || CAST(rowid AS TEXT))"
+
+
+def kept(frame, order):
+    ordered = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY who ORDER BY {order}) AS place FROM visits"
+    with Table(frame, schema=VISITS) as table:
+        rows = table.source.execute(query(f"SELECT who, spent FROM ({ordered}) AS o WHERE place <= 2"))
+    return sorted(rows)
+
+
+def changes_others(order):
+    """Count the users whose removal changes which rows of somebody else are kept."""
+    rows = [(f"u{k % 5}", (k * 37) % 100) for k in range(60)] + [("heavy", k) for k in range(40)]
+    frame = pd.DataFrame(rows[::-1], columns=["who", "spent"])
+    whole = kept(frame, order)
+    changed = 0
+    for user in ("u0", "u3", "heavy"):
+        without = kept(frame[frame.who != user], order)
+        changed += without != [row for row in whole if row[0] != user]
+    return changed
+
+
+def test_bounding_by_own_rows_never_touches_another_user():
+    assert changes_others(OWN_ROWS) == 0
+
+
+def test_bounding_by_row_number_would():
+    assert changes_others(ROW_NUMBER) > 0

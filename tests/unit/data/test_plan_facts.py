@@ -1,0 +1,149 @@
+"""Sensitivities in closed form, for hand-made cases whose answer is plain."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from sql_schemas import CLAUSE, TABLES, plan
+
+from discreet import AddRemove, Replace
+from discreet.core.errors import Refused
+from discreet.data import Category, Identifier, Integer, Row, Schema, Text, User
+from discreet.data.plan import Aggregate, Policy
+from discreet.data.plan_facts import Facts, Sensitivity, facts, measures, rows_per_unit, stacked
+from discreet.data.sql import parse
+
+POLICY = Policy(epsilon=Fraction(1), delta=Fraction("1e-6"))
+
+
+def events(unit: Row | User, kind: type[AddRemove] | type[Replace]) -> Schema:
+    columns = (
+        Identifier("who"),
+        Category("g", values=("a", "b", "c")),
+        Integer("pos", lower=2, upper=10),
+        Integer("both", lower=-4, upper=10, grid=2),
+        Text("note"),
+    )
+    return Schema("events", columns=columns, unit=unit, neighbours=kind(unit.name))
+
+
+def found(text: str, unit: Row | User, kind: type[AddRemove] | type[Replace]) -> Facts:
+    schema = events(unit, kind)
+    return facts(parse(text, schemas=schema, policy=POLICY), schema)
+
+
+ROW, USER = Row(), User(column="who", max_rows=5, max_groups=2)
+CASES = [
+    ("COUNT(*)", "", ROW, AddRemove, Sensitivity(1, 1, 1, 1)),
+    ("COUNT(*)", "g", ROW, AddRemove, Sensitivity(1, 1, 1, 1)),
+    ("COUNT(*)", "g", ROW, Replace, Sensitivity(2, 1, 2, 2)),
+    ("COUNT(*)", "", ROW, Replace, Sensitivity(1, 1, 1, 1)),
+    ("SUM(pos)", "", ROW, AddRemove, Sensitivity(1, 10, 10, 100)),
+    ("SUM(both)", "", ROW, AddRemove, Sensitivity(1, 5, 5, 25)),
+    ("SUM(both)", "", ROW, Replace, Sensitivity(1, 7, 7, 49)),
+    ("SUM(pos)", "g", ROW, Replace, Sensitivity(2, 10, 20, 200)),
+    ("SUM(pos, contribution_bounds_per_row => (0, 4))", "", ROW, AddRemove, Sensitivity(1, 4, 4, 16)),
+    ("COUNT(*)", "", USER, AddRemove, Sensitivity(1, 5, 5, 25)),
+    # All five rows in one group: splitting them over two groups makes the vector shorter.
+    ("COUNT(*)", "g", USER, AddRemove, Sensitivity(2, 5, 5, 25)),
+    ("COUNT(*, contribution_bounds_per_group => (0, 3))", "g", USER, AddRemove, Sensitivity(2, 3, 5, 9 + 4)),
+    ("COUNT(*, contribution_bounds_per_group => (0, 2))", "g", USER, AddRemove, Sensitivity(2, 2, 4, 8)),
+    ("COUNT(*)", "g", USER, Replace, Sensitivity(3, 5, 10, 50)),
+    ("COUNT(DISTINCT who)", "g", USER, AddRemove, Sensitivity(2, 1, 2, 2)),
+    ("COUNT(DISTINCT who)", "", USER, AddRemove, Sensitivity(1, 1, 1, 1)),
+    ("SUM(both)", "g", USER, AddRemove, Sensitivity(2, 25, 25, 625)),
+    ("SUM(both)", "", USER, Replace, Sensitivity(1, 35, 35, 35 * 35)),
+    ("SUM(pos, contribution_bounds_per_group => (0, 9))", "g", USER, AddRemove, Sensitivity(2, 9, 18, 162)),
+    # Clamping to at least 6 lifts small totals, so both groups can hold the largest.
+    (
+        "SUM(pos, contribution_bounds_per_group => (6, 30))",
+        "g",
+        USER,
+        AddRemove,
+        Sensitivity(2, 30, 60, 1800),
+    ),
+    ("MEDIAN(pos)", "g", USER, AddRemove, Sensitivity(5, 5, 5, 25)),
+    ("MEDIAN(pos)", "", ROW, Replace, Sensitivity(2, 1, 2, 2)),
+    ("COUNT(*)", "note", USER, AddRemove, Sensitivity(2, 5, 5, 25)),
+]
+
+
+@pytest.mark.parametrize(("call", "group", "unit", "kind", "expected"), CASES)
+def test_sensitivities(call: str, group: str, unit: Row | User, kind: type, expected: Sensitivity) -> None:
+    text = f"SELECT {call} FROM events" + (f" GROUP BY {group}" if group else "")
+    stated = found(text, unit, kind)
+    assert stated.sets[0].measures[0][1] == expected
+    assert stated.neighbours == kind(unit.name)
+
+
+def test_an_average_is_centred() -> None:
+    stated = found("SELECT AVG(pos) FROM events", ROW, AddRemove)
+    (total, moved), (count, once) = stated.sets[0].measures
+    assert (total.kind, total.centre, moved) == ("sum", 6, Sensitivity(1, 4, 4, 16))
+    assert (count.kind, once) == ("rows", Sensitivity(1, 1, 1, 1))
+
+
+def test_a_variance_is_centred() -> None:
+    stated = found("SELECT STDDEV(pos) FROM events", ROW, AddRemove)
+    assert [measure.kind for measure, _ in stated.sets[0].measures] == ["squares", "sum", "rows"]
+    assert stated.sets[0].measures[0][1] == Sensitivity(1, 16, 16, 256)
+
+
+def test_measures_that_aggregates_share_are_measured_once() -> None:
+    stated = found("SELECT AVG(pos), VAR_POP(pos), COUNT(pos), STDDEV(pos) FROM events", ROW, AddRemove)
+    assert [measure.kind for measure, _ in stated.sets[0].measures] == ["sum", "rows", "squares"]
+
+
+def test_groups_found_by_threshold_are_measured_in_units() -> None:
+    stated = found("SELECT note, SUM(pos) FROM events GROUP BY note", USER, AddRemove)
+    assert stated.sets[0].cells is None
+    assert [measure.kind for measure, _ in stated.sets[0].measures] == ["sum", "units"]
+
+
+def test_options_tighten() -> None:
+    base = facts(plan(CLAUSE.format("epsilon=0.5")), TABLES)
+    tight = facts(plan(CLAUSE.format("max_rows_contributed=2, max_groups_contributed=1")), TABLES)
+    assert (base.rows_per_unit, base.groups_per_unit) == (5, 2)
+    assert (tight.rows_per_unit, tight.groups_per_unit) == (2, 1)
+    assert tight.sets[0].measures[0][1].l1 == 2
+
+
+def test_private_joins_multiply_rows() -> None:
+    joined = plan("SELECT COUNT(*), SUM(price) FROM visits JOIN orders USING (user_id)")
+    assert rows_per_unit(joined, TABLES) == 5 * 2
+    assert facts(joined, TABLES).sets[0].measures[1][1].l1 == 10 * 50
+    assert rows_per_unit(plan("SELECT COUNT(*) FROM visits JOIN stores USING (store)"), TABLES) == 5
+
+
+def test_grouping_sets_add_up() -> None:
+    stated = found("SELECT COUNT(*) FROM events GROUP BY CUBE(g)", ROW, Replace)
+    parts = [one.measures[0][1] for one in stated.sets]
+    assert [one.cells for one in stated.sets] == [1, 3]
+    assert stacked(parts) == Sensitivity(3, 1, 3, 3)
+
+
+@pytest.mark.parametrize("squared", [0, 1, 2, 49, 50, 10**40 + 1, 2**130])
+def test_length_is_rounded_up(squared: int) -> None:
+    length = Sensitivity(1, 1, 1, squared).l2
+    assert Fraction(length) ** 2 >= squared
+    assert length <= math.sqrt(squared) * (1 + 1e-15)
+
+
+def test_variances_too_wide_for_exact_squares_are_refused() -> None:
+    wide = Schema(
+        "wide",
+        columns=(Integer("x", lower=-(2**53), upper=2**53),),
+        unit=Row(),
+        neighbours=AddRemove("row"),
+    )
+    with pytest.raises(Refused, match="squares"):
+        parse("SELECT VAR_POP(x) FROM wide", schemas=wide, policy=POLICY)
+    narrow = "SELECT VAR_POP(x, contribution_bounds_per_row => (0, 1000)) FROM wide"
+    assert parse(narrow, schemas=wide, policy=POLICY).aggregates[0].row_bounds == (0, 1000)
+
+
+def test_an_aggregate_of_nothing_is_refused() -> None:
+    with pytest.raises(Refused):
+        measures(Aggregate("sum"), TABLES)
