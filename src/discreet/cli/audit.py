@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+from difflib import get_close_matches
 
 import click
 from rich.console import Console
@@ -13,12 +14,19 @@ from rich.table import Table
 
 from discreet.audit.rows import Row, audit_card
 from discreet.catalogue import catalogue, find
+from discreet.core.card import Card
 from discreet.core.errors import InvalidParameter
 
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[MECHANISM]...")
-@click.option("--samples", default=0, show_default=True, help="Also run that many black-box samples a side.")
+@click.option(
+    "--samples",
+    default=0,
+    type=click.IntRange(min=0),
+    show_default=True,
+    help="Also run that many black-box samples a side.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def audit(names: tuple[str, ...], samples: int, as_json: bool) -> None:
     """Compare what mechanisms claim with what they do; all of them if none is named.
@@ -27,10 +35,7 @@ def audit(names: tuple[str, ...], samples: int, as_json: bool) -> None:
     listed pair of neighbours. The ratio is what was measured over what is claimed: above 1 the guarantee
     is broken and the exit status is 1.
     """
-    try:
-        cards = [find(name) for name in names] or list(catalogue())
-    except InvalidParameter as error:
-        raise click.UsageError(str(error)) from None
+    cards = [_card(name) for name in names] or list(catalogue())
     steps = track(cards, "auditing", console=Console(stderr=True), disable=as_json, transient=True)
     rows = [(card.name, row) for card in steps for row in audit_card(card, samples=samples)]
     if as_json:
@@ -41,15 +46,25 @@ def audit(names: tuple[str, ...], samples: int, as_json: bool) -> None:
     sys.exit(0 if all(row.holds for _, row in rows) else 1)
 
 
+def _card(name: str) -> Card:
+    try:
+        return find(name.lower())
+    except InvalidParameter:
+        known = [card.name for card in catalogue()]
+        near = get_close_matches(name.lower(), known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else f" Known: {', '.join(known)}."
+        raise click.UsageError(f"there is no mechanism {name!r}.{hint}") from None
+
+
 def _table(rows: list[tuple[str, Row]]) -> Table:
-    table = Table(title="claimed against measured")
-    for heading in ("card", "instance", "method", "compared"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("claimed", "measured", "ratio"):
+    """Give every instance a line of its own above its numbers: both fit a narrow terminal."""
+    table = Table(title="claimed against measured", show_lines=False)
+    table.add_column("instance and what was compared", overflow="fold", ratio=1)
+    for heading in ("claimed", "measured", "ratio", "holds"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("holds")
     for name, row in rows:
-        numbers = (f"{row.claimed:.6g}", f"{row.measured:.6g}", f"{row.ratio:.4f}")
+        numbers = (f"{row.claimed:.5g}", f"{row.measured:.5g}", f"{row.ratio:.4f}")
         verdict = "[green]yes[/]" if row.holds else "[bold red]NO[/]"
-        table.add_row(name, row.mechanism.replace("[", r"\["), row.method, row.view, *numbers, verdict)
+        words = f"{name}: {row.mechanism}\n  {row.method}: {row.view}"
+        table.add_row(words.replace("[", r"\["), *numbers, verdict, end_section=True)
     return table

@@ -21,7 +21,8 @@ def catalogue(as_json: bool) -> None:
         click.echo(json.dumps([{f: getattr(card, f) for f in fields} for card in cards], indent=2))
         return
     table = Table(title=f"{len(cards)} algorithms")
-    for heading in ("name", "family", "guarantee", "reference"):
+    table.add_column("name", no_wrap=True)
+    for heading in ("family", "guarantee", "reference"):
         table.add_column(heading, overflow="fold")
     for card in cards:
         table.add_row(card.name, card.family, card.theorem, card.reference.replace("[", r"\["))

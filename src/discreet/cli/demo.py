@@ -72,9 +72,14 @@ class Budget:
 def demo(out: Path) -> None:
     """Publish statistics of 61,395 people under one budget of epsilon 1, and write a report."""
     console = Console()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise click.UsageError(f"--out must be a folder that can be written: {problem}") from None
     table = _load()
     budget = Budget(PureFilter(epsilon=1))
-    console.print("61,395 survey respondents; everything below together costs [b]epsilon 1[/].\n")
+    console.print("61,395 survey respondents (the survey's size is public).")
+    console.print("Everything below together costs [b]epsilon 1[/].\n")
 
     marginals = {name: _histogram(budget, table, name) for name in DOMAINS}
     wages = _wages(budget, table, marginals["gender"])
@@ -92,13 +97,10 @@ def demo(out: Path) -> None:
         console.print(f"mean hourly earnings, {gender}: [b]{mean:.2f}[/] ± {error:.2f} dollars (95 %)")
 
     found, asked = _surprises(budget, table, marginals, console)
-    console.print(
-        f"\n{asked:,} questions through one sparse-vector conversation; groups far larger than predicted:"
-    )
+    console.print(f"\nGroups far larger than predicted: {_asked(asked, found)}")
     console.print(_surprise_table(found[:8]))
     console.print(_budget_table(budget))
-    console.print(f"{budget.filter!r}")
-    out.mkdir(parents=True, exist_ok=True)
+    console.print(_left(budget))
     (out / "index.html").write_text(_report(budget, marginals, wages, found, asked), encoding="utf-8")
     console.print(f"\nThe report with plots: [b]{out / 'index.html'}[/]")
 
@@ -130,7 +132,7 @@ def _wages(budget: Budget, table: Data, genders: Release[Any]) -> dict[str, tupl
     cents = [min(round(100 * float(wage)), TOP_CENTS) for wage in table["earnings"]]
     sums = [sum(c for c, g in zip(cents, table["gender"], strict=True) if g == name) for name in names]
     mechanism = Laplace(sensitivity=TOP_CENTS, epsilon=0.15, size=len(names), neighbours=PERSON)
-    noisy = budget.release("sums of hourly earnings by gender", mechanism, sums)
+    noisy = budget.release("sums of hourly earnings by gender, in cents", mechanism, sums)
     wrong_sum, wrong_count = noisy.error(0.025), genders.error(0.025)
     means = {}
     for name, total, count in zip(names, noisy.value, genders.value, strict=True):
@@ -231,6 +233,20 @@ def _surprise_table(found: list[tuple[str, float, float]]) -> Table:
     return table
 
 
+def _asked(asked: int, found: list[tuple[str, float, float]]) -> str:
+    planned = len(list(_cells()))
+    if len(found) < POSITIVES:
+        return f"all {planned:,} planned questions were answered."
+    return (
+        f"the conversation closed with its {POSITIVES}th value, at question {asked:,} of {planned:,} planned."
+    )
+
+
+def _left(budget: Budget) -> str:
+    spent, left = budget.filter.spent["epsilon"], budget.filter.left["epsilon"]
+    return f"spent epsilon {float(spent):g}; left epsilon {float(left):g}"
+
+
 def _budget_table(budget: Budget) -> Table:
     table = Table(title="what was spent")
     for heading in ("release", "loss", "error at 95 %"):
@@ -277,8 +293,9 @@ def _report(
         pictures="".join(f"<figure>{picture}</figure>" for picture in pictures),
         rows=rows,
         surprises=surprises,
-        asked=f"{asked:,}",
-        left=escape(repr(budget.filter)),
+        asked=escape(_asked(asked, found)),
+        error=f"{budget.lines[-1][2]:,.0f}",
+        left=_left(budget),
     )
 
 
@@ -304,12 +321,13 @@ figure{{margin:1.5rem 0}}svg{{max-width:100%;height:auto}}
 </style>
 <h1>61,395 people, epsilon 1</h1>
 <p>Every number on this page was released with differential privacy: whether any one person took part in the
-survey changes the probability of this whole page by at most a factor e. Red bars are 95 % errors, all
-cells of a picture at once.</p>
+survey (whose size is public) changes the probability of this whole page by at most a factor e. Hourly
+earnings count up to $75. Red bars are 95 % errors, all cells of a picture at once.</p>
 {pictures}
 <h2>Surprises</h2>
-<p>{asked} questions were asked in one conversation: is a group larger, by 1,000 people, than
-independence of its traits predicts? Only the positive answers below used up its budget.</p>
+<p>In one conversation thousands of questions were planned: is a group larger, by 1,000 people, than
+independence of its traits predicts? Only positive answers use up its budget: {asked} Each value is right to
+± {error} (95 %, all together).</p>
 <table><tr><th>group</th><th>predicted</th><th>more by about</th></tr>{surprises}</table>
 <h2>Budget</h2>
 <table><tr><th>release</th><th>loss</th><th>error at 95 %</th></tr>{rows}</table>

@@ -1,21 +1,38 @@
-"""The group that all commands hang on. Heavy parts are imported by the command that needs them."""
+"""The group that all commands hang on. A command's module is imported when the command runs."""
 
 from __future__ import annotations
+
+import importlib
 
 import click
 
 from discreet import __version__
-from discreet.cli.audit import audit
-from discreet.cli.catalogue import catalogue
-from discreet.cli.demo import demo
-from discreet.cli.init import init
+
+_COMMANDS = {
+    "audit": "Try to break the guarantees of mechanisms.",
+    "catalogue": "List every algorithm with its theorem.",
+    "demo": "Publish statistics of a real survey; write a report.",
+    "init": "Write a schema template for a data file.",
+}
+"""Names and one-line summaries, so that --help need not import anything heavy."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Lazy(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"discreet.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="discreet")
 def commands() -> None:
     """Differential privacy whose every guarantee is checked by exact enumeration."""
-
-
-for command in (audit, catalogue, demo, init):
-    commands.add_command(command)

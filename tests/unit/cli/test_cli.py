@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 from click.testing import CliRunner
 
@@ -27,9 +29,11 @@ def test_an_audit_prints_claim_measurement_and_ratio():
 
 
 def test_an_audit_of_an_unknown_mechanism_names_the_known_ones():
-    result = run("audit", "laplacian")
-    assert result.exit_code == 2
-    assert "permute-and-flip" in result.output
+    near = run("audit", "laplacian")
+    assert near.exit_code == 2
+    assert "Did you mean laplace?" in near.output
+    assert "permute-and-flip" in run("audit", "xyzzy").output
+    assert run("audit", "laplace", "--samples", "-5").exit_code == 2
 
 
 def test_a_broken_guarantee_makes_the_audit_fail(monkeypatch):
@@ -73,3 +77,13 @@ def test_init_refuses_a_file_it_cannot_read_without_quoting_it(tmp_path):
     result = run("init", str(data))
     assert result.exit_code == 1
     assert "canary" not in result.output
+
+
+def test_help_lists_every_command_without_importing_any():
+    code = "import sys; from discreet.cli.main import commands; assert 'discreet.audit' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    listed = run("--help").output
+    for name in ("audit", "catalogue", "demo", "init"):
+        assert name in listed
+        assert run(name, "--help").exit_code == 0
+    assert run("nonsense").exit_code == 2

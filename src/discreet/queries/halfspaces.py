@@ -1,0 +1,103 @@
+"""Halfspaces: rows on one side of a hyperplane through the space of some numeric attributes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter, Refused
+from discreet.queries.query import Array, Axes, LinearQuery
+from discreet.queries.universe import Codes, Universe
+from discreet.queries.workload import Queries
+
+_ABSENT = np.iinfo(np.int64).min // 128  # any sum of up to 64 terms with it stays below every threshold
+_MOST = 1 << 54
+
+
+class HalfspaceQuery(LinearQuery):
+    """Counts the cells whose terms, one whole number an attribute, add up to at least a threshold."""
+
+    def __init__(
+        self, universe: Universe, axes: Axes, name: str, *, terms: list[NDArray[np.int64]], threshold: int
+    ) -> None:
+        super().__init__(universe, axes, name)
+        self.terms, self.threshold = terms, threshold
+
+    def table(self) -> Array:
+        """Return the weights as an array over the query's own axes."""
+        total = np.zeros((1,) * len(self.axes), dtype=np.int64)
+        for place, term in enumerate(self.terms):
+            total = total + term.reshape([-1 if p == place else 1 for p in range(len(self.axes))])
+        return np.asarray(total >= self.threshold)
+
+    def at(self, codes: Codes) -> Array:
+        """Return the weights of some cells, given as rows of codes."""
+        total = np.zeros(len(codes), dtype=np.int64)
+        for axis, term in zip(self.axes, self.terms, strict=True):
+            total += term[codes[:, axis]]
+        return np.asarray(total >= self.threshold)
+
+    def extent(self) -> tuple[Any, Any]:
+        """Return the smallest and the largest weight of any cell."""
+        low, high = (sum(int(end(term)) for term in self.terms) for end in (np.min, np.max))
+        return int(low >= self.threshold), int(high >= self.threshold)
+
+
+class Halfspaces(Queries):
+    """Rows with <normal, values> >= threshold, computed in whole numbers: no rounding at the border.
+
+    Attributes of a normal have numbers or booleans as values; a row that misses one of them (None) is on
+    neither side.
+
+    Parameters
+    ----------
+    halfspaces
+        Pairs of a normal, a mapping from names to numbers, and a threshold. Floats are read as the
+        decimals a person wrote.
+
+    >>> universe = Universe([("age", range(100)), ("income", range(0, 200, 10))])
+    >>> Halfspaces(universe, [({"age": 0.5, "income": 1}, 70)]).names
+    ('1/2*age + 1*income >= 70',)
+    """
+
+    def __init__(
+        self, universe: Universe, halfspaces: Iterable[tuple[Mapping[str, checks.Number], checks.Number]]
+    ) -> None:
+        super().__init__(universe, [_made(universe, *halfspace) for halfspace in halfspaces])
+
+
+def _made(
+    universe: Universe, normal: Mapping[str, checks.Number], threshold: checks.Number
+) -> HalfspaceQuery:
+    slopes = {name: checks.exact(**{f"normal of {name}": slope}) for name, slope in normal.items()}
+    axes = universe.axes(name for name, slope in slopes.items() if slope)
+    border = checks.exact(threshold=threshold)
+    products: list[list[Fraction | None]] = []
+    for axis in axes:
+        name, values = universe.attributes[axis]
+        products.append([None if v is None else slopes[name] * _numeric(name, v) for v in values])
+    scale = math.lcm(border.denominator, *(p.denominator for ps in products for p in ps if p is not None))
+    largest = sum(max((abs(p) for p in ps if p is not None), default=Fraction(0)) for ps in products)
+    if max(largest, abs(border)) * scale > _MOST or len(axes) > 64:
+        raise Refused(
+            what="a halfspace",
+            why="it has too many digits or attributes to be compared exactly",
+            way_out="Round its numbers, or leave attributes out",
+        )
+    terms = [np.array([_ABSENT if p is None else int(p * scale) for p in ps]) for ps in products]
+    name = " + ".join(f"{slopes[universe.names[axis]]}*{universe.names[axis]}" for axis in axes)
+    name = f"{name or 0} >= {border}"
+    return HalfspaceQuery(universe, axes, name, terms=terms, threshold=int(border * scale))
+
+
+def _numeric(name: str, value: Any) -> Fraction:
+    try:
+        return Fraction(int(value)) if isinstance(value, bool) else checks.exact(**{name: value})
+    except InvalidParameter:
+        raise InvalidParameter(name=name, rule="an attribute whose values are numbers", value=value) from None

@@ -1,0 +1,134 @@
+"""Queries given as an explicit sparse matrix, one row a query and one column a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from discreet.core.errors import InvalidParameter
+from discreet.queries.histogram import Histogram
+from discreet.queries.query import LARGEST, Array, LinearQuery, weighted
+from discreet.queries.universe import Codes, Universe
+from discreet.queries.workload import Workload
+
+
+class SparseQuery(LinearQuery):
+    """Weights of a few cells, by number, ascending; every other cell weighs nothing."""
+
+    def __init__(self, universe: Universe, name: str, *, cells: Array, weights: Array) -> None:
+        super().__init__(universe, tuple(range(len(universe.shape))), name)
+        self._cells, self._weights = cells, weights
+
+    @property
+    def is_predicate(self) -> bool:
+        """Whether every weight is 0 or 1."""
+        return bool((self._weights == 1).all())
+
+    @property
+    def is_integral(self) -> bool:
+        """Whether every weight is a whole number, so that whole counts have whole answers."""
+        return self._weights.dtype.kind == "i"
+
+    def table(self) -> Array:
+        """Return the weights as an array over the universe."""
+        self.universe.require_dense()
+        table = np.zeros(self.universe.size, dtype=self._weights.dtype)
+        table[self._cells] = self._weights
+        return table.reshape(self.universe.shape)
+
+    def at(self, codes: Codes) -> Array:
+        """Return the weights of some cells, given as rows of codes."""
+        asked = self.universe.ravel(codes)
+        result = np.zeros(len(asked), dtype=self._weights.dtype)
+        places = np.searchsorted(self._cells, asked)
+        found = places < len(self._cells)
+        found[found] = self._cells[places[found]] == asked[found]
+        result[found] = self._weights[places[found]]
+        return result
+
+    def extent(self) -> tuple[Any, Any]:
+        """Return the smallest and the largest weight of any cell."""
+        ends = [*self._weights] + [0] * (len(self._cells) < self.universe.size)
+        return min(ends), max(ends)
+
+    def _on_array(self, data: Array) -> int | float:
+        return weighted(data.reshape(-1)[self._cells], self._weights)
+
+
+class Matrix(Workload):
+    """Queries that are the rows of a sparse matrix.
+
+    Parameters
+    ----------
+    matrix
+        Anything `scipy.sparse` reads, or a plain array: queries by cells, cells in the universe's order.
+    names
+        One for each query; numbered where left out.
+    """
+
+    def __init__(self, universe: Universe, matrix: Any, *, names: Sequence[str] | None = None) -> None:
+        super().__init__(universe)
+        rows = sparse.csr_array(matrix)
+        if rows.dtype.kind not in "biuf" or not bool(np.isfinite(rows.data).all()):
+            raise InvalidParameter(name="matrix", rule="of finite numbers", value=rows.dtype)
+        if rows.ndim != 2 or rows.shape[1] != universe.size or not rows.shape[0]:
+            rule = f"a matrix of {universe.size} columns and at least one row"
+            raise InvalidParameter(name="matrix", rule=rule, value=rows.shape)
+        rows = rows.astype(np.float64 if rows.dtype.kind == "f" else np.int64)
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        if rows.dtype.kind == "i" and rows.nnz and int(np.abs(rows.data).max()) > LARGEST:
+            raise InvalidParameter(name="matrix", rule=f"whole numbers up to {LARGEST}", value="larger ones")
+        self._rows = rows.astype(np.int64) if bool((rows.data == 1).all()) else rows
+        self._names = tuple(f"row {i}" for i in range(len(self))) if names is None else tuple(names)
+        if len(self._names) != len(self):
+            raise InvalidParameter(name="names", rule=f"{len(self)} names", value=len(self._names))
+
+    def __len__(self) -> int:
+        return int(self._rows.shape[0])
+
+    @cached_property
+    def is_predicates(self) -> bool:
+        """Whether every weight of every query is 0 or 1."""
+        return bool((self._rows.data == 1).all())
+
+    @property
+    def is_integral(self) -> bool:
+        """Whether every weight is a whole number, so that whole counts have whole answers."""
+        return bool(self._rows.dtype.kind == "i")
+
+    def _query(self, index: int) -> SparseQuery:
+        here = slice(self._rows.indptr[index], self._rows.indptr[index + 1])
+        cells, weights = self._rows.indices[here], self._rows.data[here]
+        return SparseQuery(self.universe, self._names[index], cells=cells, weights=weights)
+
+    def _answers(self, data: Histogram | Array) -> Array:
+        if isinstance(data, Histogram):
+            codes, counts = data.entries()
+            return np.asarray(self._rows[:, self.universe.ravel(codes)] @ counts)
+        return np.asarray(self._rows @ data.reshape(-1))
+
+    def _adjoint(self, vector: Array) -> Array:
+        return np.asarray(self._rows.T @ vector).reshape(self.universe.shape)
+
+    def cells(self, most: int) -> Codes | None:
+        """Return one cell for each different column."""
+        columns = self._rows.tocsc()
+        filled = np.flatnonzero(np.diff(columns.indptr))
+        kept: dict[tuple[bytes, bytes], int] = {}
+        for cell in filled:
+            here = slice(columns.indptr[cell], columns.indptr[cell + 1])
+            kept.setdefault((columns.indices[here].tobytes(), columns.data[here].tobytes()), int(cell))
+        found = sorted(kept.values())
+        if len(filled) < self.universe.size:  # some column is empty: the first number not in the list
+            gaps = np.flatnonzero(filled != np.arange(len(filled)))
+            found.append(int(gaps[0]) if len(gaps) else len(filled))
+        return None if len(found) > most else self.universe.unravel(np.array(found))
+
+    def block(self, start: int, stop: int, codes: Codes) -> Array:
+        """Return the weights of some queries at some cells: one row a query."""
+        return np.asarray(self._rows[start:stop][:, self.universe.ravel(codes)].toarray())

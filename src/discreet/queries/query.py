@@ -1,0 +1,259 @@
+"""One linear query: a weight for every cell of a universe.
+
+Most queries look at a few attributes only, so a query is kept as its `axes` and what it is on them; the
+full vector is made on request.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.core.errors import InvalidParameter
+from discreet.queries.histogram import MOST, Histogram
+from discreet.queries.universe import Codes, Universe
+
+Array = NDArray[Any]
+Axes = tuple[int, ...]
+Predicate = Callable[..., Any]
+"""Takes one array of codes an attribute, all of one length, and says which rows count."""
+
+LARGEST = 1 << 53
+"""The largest whole weight: floats hold all whole numbers up to here."""
+
+_BLOCK = 1 << 18
+
+
+class LinearQuery(ABC):
+    """A weight for every cell; its answer is the weighted count. Public and free of data.
+
+    Attributes
+    ----------
+    universe, axes, name
+        Where it lives, the attributes (by place) that its weights depend on, and what to call it.
+    """
+
+    def __init__(self, universe: Universe, axes: Axes, name: str) -> None:
+        self.universe, self.axes, self.name = universe, axes, name
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of `table`."""
+        return tuple(self.universe.shape[axis] for axis in self.axes)
+
+    @property
+    def is_predicate(self) -> bool:
+        """Whether every weight is 0 or 1."""
+        return True
+
+    @property
+    def is_integral(self) -> bool:
+        """Whether every weight is a whole number, so that whole counts have whole answers."""
+        return True
+
+    @abstractmethod
+    def table(self) -> Array:
+        """Return the weights as an array over the query's own axes."""
+
+    @abstractmethod
+    def at(self, codes: Codes) -> Array:
+        """Return the weights of some cells, given as rows of codes."""
+
+    def vector(self) -> Array:
+        """Return the weights as an array over the universe."""
+        self.universe.require_dense()
+        shape = [size if a in self.axes else 1 for a, size in enumerate(self.universe.shape)]
+        return np.array(np.broadcast_to(self.table().reshape(shape), self.universe.shape))
+
+    def extent(self) -> tuple[Any, Any]:
+        """Return the smallest and the largest weight of any cell."""
+        table = self.table()
+        return table.min(), table.max()
+
+    def evaluate(self, data: Any) -> int | float:
+        """Return the true answer on a histogram or an array of weights over the universe."""
+        given = as_data(self.universe, data)
+        if isinstance(given, Histogram):
+            codes, counts = given.entries()
+            return weighted(counts, self.at(codes))
+        return self._on_array(given)
+
+    def _on_array(self, data: Array) -> int | float:
+        others = tuple(a for a in range(data.ndim) if a not in self.axes)
+        return weighted(data.sum(axis=others), self.table())
+
+    def __repr__(self) -> str:
+        return f"<query {self.name}>"
+
+
+class ProductQuery(LinearQuery):
+    """Counts the cells whose every attribute is in a set of its own, or all the other cells.
+
+    Parameters
+    ----------
+    masks
+        One array of booleans for each axis: the codes that count.
+    complement
+        Count the cells that are *not* in the product.
+    """
+
+    def __init__(
+        self,
+        universe: Universe,
+        axes: Axes,
+        name: str,
+        *,
+        masks: Sequence[NDArray[np.bool_]],
+        complement: bool = False,
+    ) -> None:
+        super().__init__(universe, axes, name)
+        self.masks, self.complement = tuple(masks), complement
+
+    def table(self) -> Array:
+        """Return the weights as an array over the query's own axes."""
+        table = np.ones(self.shape, dtype=np.bool_)
+        for place, mask in enumerate(self.masks):
+            table &= mask.reshape([-1 if p == place else 1 for p in range(len(self.axes))])
+        return ~table if self.complement else table
+
+    def at(self, codes: Codes) -> Array:
+        """Return the weights of some cells, given as rows of codes."""
+        inside = np.ones(len(codes), dtype=np.bool_)
+        for axis, mask in zip(self.axes, self.masks, strict=True):
+            inside &= mask[codes[:, axis]]
+        return ~inside if self.complement else inside
+
+    def extent(self) -> tuple[Any, Any]:
+        """Return the smallest and the largest weight of any cell."""
+        low, high = all(mask.all() for mask in self.masks), all(mask.any() for mask in self.masks)
+        return (1 - int(high), 1 - int(low)) if self.complement else (int(low), int(high))
+
+    def _on_array(self, data: Array) -> int | float:
+        inside = data
+        # Only the box of the query is read: runs of codes are views, other sets are gathered.
+        for axis, mask in zip(self.axes, self.masks, strict=True):
+            codes = np.flatnonzero(mask)
+            if not len(codes):
+                return as_number(data.sum() if self.complement else data.dtype.type(0))
+            first, last = int(codes[0]), int(codes[-1])
+            run = slice(first, last + 1) if last - first + 1 == len(codes) else codes
+            inside = inside[(slice(None),) * axis + (run,)]
+        answer = inside.sum()
+        return as_number(data.sum() - answer if self.complement else answer)
+
+
+class TableQuery(LinearQuery):
+    """Weights listed one by one over some of the attributes."""
+
+    def __init__(self, universe: Universe, axes: Axes, name: str, *, table: Any) -> None:
+        super().__init__(universe, axes, name)
+        values = np.array(table)
+        if values.dtype.kind not in "biuf" or not bool(np.isfinite(values).all()):
+            raise InvalidParameter(name=name, rule="an array of finite numbers", value=values.dtype)
+        if values.shape not in (self.shape, (math.prod(self.shape),)):
+            rule = f"an array of shape {self.shape}"
+            raise InvalidParameter(name=name, rule=rule, value=values.shape)
+        values = values.reshape(self.shape)
+        if values.dtype.kind in "iu" and max(int(values.max()), -int(values.min())) > LARGEST:
+            raise InvalidParameter(name=name, rule=f"whole numbers up to {LARGEST}", value="larger ones")
+        if bool(np.isin(values, (0, 1)).all()):
+            self._table = values.astype(np.bool_)
+        else:
+            self._table = values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+
+    @property
+    def is_predicate(self) -> bool:
+        """Whether every weight is 0 or 1."""
+        return self._table.dtype.kind == "b"
+
+    @property
+    def is_integral(self) -> bool:
+        """Whether every weight is a whole number, so that whole counts have whole answers."""
+        return self._table.dtype.kind != "f"
+
+    def table(self) -> Array:
+        """Return the weights as an array over the query's own axes."""
+        return self._table
+
+    def at(self, codes: Codes) -> Array:
+        """Return the weights of some cells, given as rows of codes."""
+        found = self._table[tuple(codes[:, axis] for axis in self.axes)]
+        return np.broadcast_to(found, len(codes))
+
+
+class PredicateQuery(LinearQuery):
+    """Counts the cells for which a function of some attributes' codes holds."""
+
+    def __init__(self, universe: Universe, axes: Axes, name: str, *, holds: Predicate) -> None:
+        super().__init__(universe, axes, name)
+        self._holds = holds
+
+    def table(self) -> Array:
+        """Return the weights as an array over the query's own axes."""
+        own = Universe(self.universe.attributes[axis] for axis in self.axes)
+        own.require_dense()
+        table = np.empty(own.size, dtype=np.bool_)
+        for start in range(0, own.size, _BLOCK):
+            stop = min(start + _BLOCK, own.size)
+            table[start:stop] = self._asked(own.unravel(np.arange(start, stop)))
+        return table.reshape(own.shape)
+
+    def at(self, codes: Codes) -> Array:
+        """Return the weights of some cells, given as rows of codes."""
+        return self._asked(codes[:, list(self.axes)])
+
+    def _asked(self, codes: Codes) -> Array:
+        held = np.asarray(self._holds(*codes.T))
+        if held.dtype != np.bool_ or held.shape != (len(codes),):
+            raise InvalidParameter(
+                name=self.name,
+                rule="a function of arrays of codes that returns one boolean a row",
+                value=(held.dtype, held.shape),
+            )
+        return held
+
+
+def as_data(universe: Universe, data: Any) -> Histogram | Array:
+    """Return a sparse histogram as it is, anything else as an array over the universe."""
+    if isinstance(data, Histogram):
+        if data.universe != universe:
+            raise InvalidParameter(name="data", rule="over the universe of the queries", value=data)
+        return data.counts() if data.is_dense else data
+    universe.require_dense()
+    array = np.asarray(data)
+    if array.dtype.kind not in "biuf" or array.shape not in (universe.shape, (universe.size,)):
+        rule = f"a histogram, or an array of numbers of shape {universe.shape}"
+        raise InvalidParameter(name="data", rule=rule, value=(array.dtype, array.shape))
+    return as_numbers(array).reshape(universe.shape)
+
+
+def as_numbers(array: Array) -> Array:
+    """Return an array as 64-bit numbers; refuse integers whose sums might wrap."""
+    if array.dtype.kind == "f":
+        return array.astype(np.float64, copy=False)
+    if array.dtype.kind != "b" and array.size:
+        top = max(int(array.max()), -int(array.min()))
+        if top * array.size > MOST and float(np.abs(array.astype(np.float64)).sum()) > MOST:
+            raise InvalidParameter(name="data", rule="integers whose sums fit 62 bits", value="(withheld)")
+    return array.astype(np.int64, copy=False)
+
+
+def weighted(data: Array, table: Array) -> int | float:
+    """Return the sum of products of two arrays of one shape; of whole numbers, exactly."""
+    if table.dtype.kind == "b":
+        return as_number(data[table].sum())
+    if table.dtype.kind == "i" and data.dtype.kind == "i" and data.size:
+        most = float(np.abs(table).max()) * float(np.abs(data).sum())
+        if most > MOST:
+            return sum(int(a) * int(b) for a, b in zip(table.flat, data.flat, strict=True))
+    return as_number(np.vdot(table, data))
+
+
+def as_number(value: Any) -> int | float:
+    """Return a scalar as a plain number."""
+    return int(value) if np.asarray(value).dtype.kind in "biu" else float(value)

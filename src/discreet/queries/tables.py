@@ -1,0 +1,280 @@
+"""Many marginal tables in few passes over the data.
+
+Summing each table out of the histogram would read it once a table. Instead the attributes are split into
+one group more than the largest table has attributes: then every table misses some group, so it can be
+made from the histogram with that group summed out, which is many times smaller. The same is done to those
+smaller tables, until they are so small that one sparse matrix turns all of them into the wanted ones.
+Every step is a sum, so its transpose copies: the adjoint walks the same steps backwards.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from discreet.queries.universe import Codes
+
+Axes = tuple[int, ...]
+Array = NDArray[Any]
+
+_SMALL = 4096  # cells: below this a call costs more than the sums it makes
+_TINY = 128
+_RUN = 256  # cells next to one another that make a sum over the last axes fast
+
+
+@dataclass(slots=True)
+class _Step:
+    """Sums one table out of another: `parent` is a position among the steps, -1 the data."""
+
+    axes: Axes
+    parent: int
+    shape: tuple[int, ...]  # of the parent, with neighbouring axes of one fate joined: few, long loops
+    gone: Axes  # which of those are summed out
+    feeds: bool = True  # whether later steps, or the matrices, read it
+    sets: list[int] = field(default_factory=list)  # wanted tables that the matrices make of it
+
+
+class Tables:
+    """A plan for the marginal tables over some sets of axes, laid end to end in one vector.
+
+    Parameters
+    ----------
+    shape
+        The universe's shape.
+    wanted
+        Sets of axes, ascending, each at most once.
+    """
+
+    def __init__(self, shape: Sequence[int], wanted: Sequence[Axes]) -> None:
+        self.shape = tuple(shape)
+        self.wanted = tuple(wanted)
+        sizes = [self.cells(axes) for axes in self.wanted]
+        self.offsets: tuple[int, ...] = (0, *itertools.accumulate(sizes))
+        self._steps: list[_Step] = []
+        self._direct: dict[int, int] = {}  # wanted table -> the step that is it
+        self._plan(list(range(len(self.wanted))), -1)
+
+    def cells(self, axes: Axes) -> int:
+        """Count the cells of a table."""
+        return math.prod(self.shape[axis] for axis in axes)
+
+    def part(self, vector: Array, index: int) -> Array:
+        """Return one table of the vector of all tables, as an array over its axes (a view)."""
+        flat = vector[self.offsets[index] : self.offsets[index + 1]]
+        return flat.reshape([self.shape[axis] for axis in self.wanted[index]])
+
+    # The plan ------------------------------------------------------------------------------------
+
+    def _plan(self, sets: list[int], parent: int) -> None:
+        axes = self.union(sets)
+        here = len(self._steps)
+        above = self._steps[parent].axes if parent >= 0 else tuple(range(len(self.shape)))
+        step = _Step(axes, parent, *self._merged(above, axes))
+        self._steps.append(step)
+        if len(sets) == 1:
+            step.feeds = False
+            self._direct[sets[0]] = here
+        elif self.cells(axes) <= _SMALL:
+            step.sets = sets
+        else:
+            for child in self._split(axes, sets):
+                self._plan(child, here)
+
+    def _split(self, axes: Axes, sets: list[int]) -> list[list[int]]:
+        """Deal the sets out so that each share misses a group of axes, the largest it can.
+
+        Together they have all the axes, so no share gets all of them.
+        """
+        order = max(len(self.wanted[s]) for s in sets)
+        groups = sorted(self._groups(axes, order + 1), key=self.cells, reverse=True)
+        shares: dict[Axes, list[int]] = {}
+        for s in sets:
+            free = (group for group in groups if not set(group) & set(self.wanted[s]))
+            shares.setdefault(next(free, ()), []).append(s)
+        whole = shares.pop((), [])
+        return [*([s] for s in whole), *shares.values()]
+
+    def _groups(self, axes: Axes, count: int) -> list[Axes]:
+        """Split axes into about `count` neighbouring groups: a long last one, the others alike."""
+        if count >= len(axes):
+            return [(axis,) for axis in axes]
+        last = len(axes) - 1
+        most = len(axes) - count + 1
+        while len(axes) - last < most and self.cells(axes[last:]) < min(_RUN, self.cells(axes) ** 0.5):
+            last -= 1
+        groups, rest = [axes[last:]], axes[:last]
+        for left in range(count - 1, 0, -1):
+            goal = self.cells(rest) ** (1 / left)
+            take = 1
+            while len(rest) - take > left - 1 and self.cells(rest[: take + 1]) <= goal * 1.5:
+                take += 1
+            if left == 1:
+                take = len(rest)
+            groups.append(rest[:take])
+            rest = rest[take:]
+        return groups
+
+    def _merged(self, axes: Axes, kept: Axes) -> tuple[tuple[int, ...], Axes]:
+        runs = [
+            (stays, math.prod(self.shape[axis] for axis in run))
+            for stays, run in itertools.groupby(axes, key=set(kept).__contains__)
+        ]
+        return tuple(size for _, size in runs), tuple(i for i, (stays, _) in enumerate(runs) if not stays)
+
+    # Forwards ------------------------------------------------------------------------------------
+
+    def of_array(self, data: Array) -> Array:
+        """Return all tables of an array over the universe."""
+        found: list[Array | None] = []
+        for step in self._steps:
+            found.append(_summed(data if step.parent < 0 else found[step.parent], step))
+        return self._finish(found, np.result_type(data.dtype, np.int64))
+
+    def of_entries(self, codes: Codes, counts: Array) -> Array:
+        """Return all tables of a sparse histogram."""
+        found: list[Array | None] = []
+        worth = max(1 << 16, 8 * len(counts))
+        for step in self._steps:
+            source = None if step.parent < 0 else found[step.parent]
+            if source is not None:
+                found.append(_summed(source, step))
+            elif self.cells(step.axes) > worth and step.feeds:
+                found.append(None)
+            else:
+                found.append(self._counted(codes, counts, step.axes))
+        return self._finish(found, np.result_type(counts.dtype, np.int64))
+
+    def _counted(self, codes: Codes, counts: Array, axes: Axes) -> Array:
+        cells = np.zeros(len(codes), dtype=np.int64)
+        for axis in axes:
+            cells *= self.shape[axis]
+            cells += codes[:, axis]
+        table = np.zeros(self.cells(axes), dtype=np.result_type(counts.dtype, np.int64))
+        np.add.at(table, cells, counts)
+        return table
+
+    def _finish(self, found: list[Array | None], dtype: Any) -> Array:
+        result = np.empty(self.offsets[-1], dtype=dtype)
+        if self._pool:
+            small = [np.ravel(found[i]) for i, s in enumerate(self._steps) if s.sets]  # type: ignore[arg-type]
+            self._pool.forwards(np.concatenate(small), result)
+        for s, step in self._direct.items():
+            result[self.offsets[s] : self.offsets[s + 1]] = np.ravel(found[step])  # type: ignore[arg-type]
+        return result
+
+    # Backwards -----------------------------------------------------------------------------------
+
+    def adjoint(self, vector: Array) -> Array:
+        """Return the transpose: each cell of the universe adds up its cells of all the tables."""
+        dtype = np.result_type(vector.dtype, np.int64)
+        into: list[Array | None] = [None] * len(self._steps)
+        self._unpool(vector.astype(dtype, copy=False), into)
+        for s, here in self._direct.items():
+            into[here] = vector[self.offsets[s] : self.offsets[s + 1]].astype(dtype)
+        for here in reversed(range(1, len(self._steps))):
+            step, source = self._steps[here], into[here]
+            into[here] = None
+            into[step.parent] = _spread(source, step, into[step.parent])
+        return _spread(into[0], self._steps[0], None).reshape(self.shape)
+
+    def _unpool(self, vector: Array, into: list[Array | None]) -> None:
+        if not self._pool:
+            return
+        pool = self._pool.backwards(vector)
+        start = 0
+        for here, step in enumerate(self._steps):
+            if step.sets:
+                stop = start + self.cells(step.axes)
+                into[here] = pool[start:stop]
+                start = stop
+
+    # The small tables ----------------------------------------------------------------------------
+
+    @cached_property
+    def _pool(self) -> _Pool | None:
+        sources = [(step.axes, step.sets) for step in self._steps if step.sets]
+        return _Pool(self, sources) if sources else None
+
+    def shares(self, axes: Axes, sets: list[int]) -> list[list[int]]:
+        """Deal out the wanted tables that a small table makes: by groups while that saves sums."""
+        if self.cells(axes) > _TINY and len(sets) > 4:
+            return self._split(axes, sets)
+        return [[s] for s in sets]
+
+    def union(self, sets: Iterable[int]) -> Axes:
+        """Return every axis that one of the wanted tables has."""
+        return tuple(sorted(set().union(*(self.wanted[s] for s in sets))))
+
+
+def _summed(source: Any, step: _Step) -> Array:
+    if not step.gone:
+        return np.asarray(source)
+    return np.asarray(source.reshape(step.shape).sum(axis=step.gone).reshape(-1))
+
+
+def _spread(source: Any, step: _Step, target: Array | None) -> Array:
+    """Copy a table over the axes that were summed out of its parent, on top of what is there."""
+    if target is None and not step.gone:
+        return np.asarray(source)
+    narrow = source.reshape([1 if i in step.gone else size for i, size in enumerate(step.shape)])
+    if target is None:
+        target = np.empty(math.prod(step.shape), dtype=source.dtype)
+        np.copyto(target.reshape(step.shape), narrow)
+    else:
+        wide = target.reshape(step.shape)
+        wide += narrow
+    return target
+
+
+class _Pool:
+    """Small tables laid end to end, and the matrices that sum the wanted ones out of them."""
+
+    def __init__(self, tables: Tables, level: list[tuple[Axes, list[int]]]) -> None:
+        self._tables = tables
+        self._matrices: list[sparse.csr_array[Any]] = []
+        while any(len(sets) > 1 or tables.wanted[sets[0]] != axes for axes, sets in level):
+            level = self._shrink(level)
+        spans = [np.arange(tables.offsets[s], tables.offsets[s + 1]) for _, (s,) in level]
+        self._places = np.concatenate(spans)
+
+    def _shrink(self, level: list[tuple[Axes, list[int]]]) -> list[tuple[Axes, list[int]]]:
+        """Add one matrix and return the tables it makes."""
+        following, indices, lengths, start = [], [], [], 0
+        for axes, sets in level:
+            shape = [self._tables.shape[axis] for axis in axes]
+            numbers = np.arange(start, start + math.prod(shape), dtype=np.int32).reshape(shape)
+            start += numbers.size
+            for share in self._tables.shares(axes, sets):
+                kept = self._tables.union(share)
+                order = [axes.index(axis) for axis in kept]
+                order += [place for place in range(len(axes)) if place not in order]
+                terms = numbers.transpose(order).reshape(self._tables.cells(kept), -1)
+                indices.append(terms.reshape(-1))
+                lengths.append(np.full(len(terms), terms.shape[1], dtype=np.int32))
+                following.append((kept, share))
+        ends = np.cumsum(np.concatenate([np.zeros(1, dtype=np.int32), *lengths]), dtype=np.int32)
+        ones = np.ones(int(ends[-1]), dtype=np.int64)
+        matrix = sparse.csr_array((ones, np.concatenate(indices), ends), shape=(len(ends) - 1, start))
+        self._matrices.append(matrix)
+        return following
+
+    def forwards(self, pool: Array, result: Array) -> None:
+        """Write the wanted tables into the vector of all."""
+        for matrix in self._matrices:
+            pool = matrix @ pool
+        result[self._places] = pool
+
+    def backwards(self, vector: Array) -> Array:
+        """Return the transpose: the small tables of the vector of all."""
+        pool = vector[self._places]
+        for matrix in reversed(self._matrices):
+            pool = matrix.T @ pool
+        return np.asarray(pool)

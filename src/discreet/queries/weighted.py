@@ -1,0 +1,45 @@
+"""Real-valued linear queries: a weight for each combination of values of a few attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from discreet.queries.query import Array, Axes, TableQuery
+from discreet.queries.universe import Universe
+from discreet.queries.workload import Queries
+
+
+class Weighted(Queries):
+    """Sums of weights: a row adds the weight of its values of some attributes.
+
+    Whole weights keep whole answers; other weights are floats and taken as they are.
+
+    Parameters
+    ----------
+    queries
+        Pairs of a list of names and an array of weights with one axis a name, in the order of the names.
+
+    >>> universe = Universe([("visits", (0, 1, 2, 5)), ("member", (False, True))])
+    >>> Weighted(universe, [(["visits"], [0, 1, 2, 5])]).answers([[1, 0], [1, 1], [0, 0], [0, 2]]).tolist()
+    [12]
+    """
+
+    def __init__(self, universe: Universe, queries: Iterable[tuple[Sequence[str], Any]]) -> None:
+        super().__init__(universe, [_made(universe, *query) for query in queries])
+
+
+def _made(universe: Universe, names: Sequence[str], weights: Any) -> TableQuery:
+    axes, table = arranged(universe, names, np.asarray(weights))
+    return TableQuery(universe, axes, f"sum of weights over {', '.join(names)}", table=table)
+
+
+def arranged(universe: Universe, names: Sequence[str], table: Array) -> tuple[Axes, Array]:
+    """Return the axes of some names, ascending, and a table whose axes followed the names."""
+    axes = universe.axes(names)
+    order = [universe.axis(name) for name in names]
+    if table.ndim == len(order):
+        table = table.transpose([order.index(axis) for axis in axes])
+    return axes, table

@@ -1,0 +1,249 @@
+"""Many linear queries in structured form."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter
+from discreet.core.neighbours import Neighbours
+from discreet.queries import sensitivity
+from discreet.queries.histogram import MOST, Histogram
+from discreet.queries.query import Array, LinearQuery, as_data, as_numbers, weighted
+from discreet.queries.tables import Axes, Tables
+from discreet.queries.universe import Codes, Universe
+
+
+class Workload(ABC):
+    """Linear queries over one universe. Public and free of data.
+
+    Whole counts and whole weights give whole answers, exactly; anything else gives floats. Rounding can
+    move a float answer by more than the sensitivity says, so noise is added on a grid, never to floats.
+    """
+
+    def __init__(self, universe: Universe) -> None:
+        self.universe: Universe = checks.instance(Universe, universe=universe)
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Count the queries."""
+
+    @abstractmethod
+    def _query(self, index: int) -> LinearQuery:
+        """Make one query; the index is in range."""
+
+    @abstractmethod
+    def _answers(self, data: Histogram | Array) -> Array:
+        """Answer on a sparse histogram or an array over the universe."""
+
+    @abstractmethod
+    def _adjoint(self, vector: Array) -> Array:
+        """Return the transpose applied to 64-bit numbers, one a query."""
+
+    @property
+    def is_predicates(self) -> bool:
+        """Whether every weight of every query is 0 or 1."""
+        return True
+
+    @property
+    def is_integral(self) -> bool:
+        """Whether every weight is a whole number, so that whole counts have whole answers."""
+        return self.is_predicates
+
+    def query(self, index: int) -> LinearQuery:
+        """Return one query."""
+        return self._query(checks.index(len(self), index=index))
+
+    def __iter__(self) -> Iterator[LinearQuery]:
+        return (self._query(index) for index in range(len(self)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What to call each query."""
+        return tuple(query.name for query in self)
+
+    def subset(self, indices: Iterable[int]) -> Queries:
+        """Return some of the queries as a workload of their own, in the order given."""
+        return Queries(self.universe, [self.query(index) for index in indices])
+
+    def answers(self, data: Any) -> Array:
+        """Return the true answers on a histogram or an array over the universe, one a query."""
+        given = as_data(self.universe, data)
+        self._check_range(given.entries()[1] if isinstance(given, Histogram) else given)
+        return self._answers(given)
+
+    def adjoint(self, vector: Any) -> Array:
+        """Return, for each cell of the universe, the sum of its weights times the queries' numbers.
+
+        This is the transpose of `answers`: the inner product of `answers(x)` and y is that of x and
+        `adjoint(y)`.
+        """
+        self.universe.require_dense()
+        numbers = np.asarray(vector)
+        if numbers.dtype.kind not in "biuf" or numbers.shape != (len(self),):
+            rule = f"an array of {len(self)} numbers"
+            raise InvalidParameter(name="vector", rule=rule, value=(numbers.dtype, numbers.shape))
+        self._check_range(numbers)
+        return self._adjoint(as_numbers(numbers))
+
+    @cached_property
+    def largest_weight(self) -> Fraction:
+        """The largest size of a weight."""
+        return sensitivity.largest_weight(self)
+
+    def _check_range(self, numbers: Array) -> None:
+        """Refuse whole numbers whose sums, weighted, might wrap; sums without weights are known to fit."""
+        if self.is_predicates or not self.is_integral or numbers.dtype.kind == "f":
+            return
+        if self.largest_weight > 1 and float(self.largest_weight) * float(np.abs(numbers).sum()) > MOST:
+            raise InvalidParameter(name="data", rule="integers whose sums fit 62 bits", value="(withheld)")
+
+    def sensitivity(self, neighbours: Neighbours, *, norm: float) -> Fraction:
+        """Return how far the answers of neighbours can be apart, in the L1, L2 or maximum norm.
+
+        Exact where the weights are whole numbers; rounded up in the last digits where they are floats.
+        The root that norm 2 asks for is rounded up; `square_sensitivity` is its square.
+
+        Parameters
+        ----------
+        neighbours
+            Which change of one row is hidden. A unit of several rows multiplies the result by their number.
+        norm
+            1, 2 or math.inf.
+
+        Raises
+        ------
+        Refused
+            When the queries have too little structure to find the exact value in a reasonable time.
+            `sensitivity_bound` still answers.
+        """
+        return sensitivity.exact(self, neighbours, norm)
+
+    def square_sensitivity(self, neighbours: Neighbours) -> Fraction:
+        """Return the square of the L2 sensitivity."""
+        return sensitivity.square(self, neighbours)
+
+    def sensitivity_bound(self, neighbours: Neighbours, *, norm: float) -> Fraction:
+        """Return the sensitivity, or a number above it where the exact one takes too long to find."""
+        return sensitivity.bound(self, neighbours, norm)
+
+    # What subclasses with structure know better --------------------------------------------------
+
+    def closed_form(self, *, replaced: bool, power: int) -> Fraction | int | None:
+        """Return the largest sum over queries of |change| ** power (1 or 2), where there is a formula."""
+        del replaced, power
+        return None
+
+    def extents(self) -> Iterable[tuple[Any, Any]]:
+        """List the smallest and largest weight of each query; repeats may be left out."""
+        return (query.extent() for query in self)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all columns are known to have the same norm."""
+        return False
+
+    def loose(self, *, replaced: bool, power: int) -> Fraction:
+        """Return a bound on what `closed_form` returns that is quick to find."""
+        return sensitivity.loose(self, replaced, power)
+
+    def classes(self) -> list[Array]:
+        """Return a label for each value of each attribute; no query tells values of one label apart."""
+        used = {axis for query in self for axis in query.axes}
+        return [
+            np.arange(n) if axis in used else np.zeros(n, int) for axis, n in enumerate(self.universe.shape)
+        ]
+
+    def cells(self, most: int) -> Codes | None:
+        """Return cells that meet every possible column, as rows of codes; None if there are too many."""
+        return sensitivity.combined(self.classes(), most)
+
+    def block(self, start: int, stop: int, codes: Codes) -> Array:
+        """Return the weights of some queries at some cells: one row a query."""
+        return np.stack([self._query(index).at(codes) for index in range(start, stop)])
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self)} queries over {', '.join(self.universe.names)}>"
+
+
+class Tabled(Workload):
+    """Queries that are answered from marginal tables, which are made together."""
+
+    sets: tuple[Axes, ...]
+    """The sets of axes whose tables are needed, each once."""
+
+    @cached_property
+    def tables(self) -> Tables:
+        """How the tables are made."""
+        return Tables(self.universe.shape, self.sets)
+
+    @abstractmethod
+    def _from_tables(self, vector: Array) -> Array:
+        """Answer from the tables, laid end to end."""
+
+    @abstractmethod
+    def _to_tables(self, vector: Array) -> Array:
+        """Return the transpose of `_from_tables`."""
+
+    def _answers(self, data: Histogram | Array) -> Array:
+        if isinstance(data, Histogram):
+            return self._from_tables(self.tables.of_entries(*data.entries()))
+        return self._from_tables(self.tables.of_array(data))
+
+    def _adjoint(self, vector: Array) -> Array:
+        return self.tables.adjoint(self._to_tables(vector))
+
+
+class Queries(Tabled):
+    """A list of single queries, each over its own attributes."""
+
+    def __init__(self, universe: Universe, queries: Sequence[LinearQuery]) -> None:
+        super().__init__(universe)
+        self._queries = tuple(queries)
+        if not self._queries:
+            raise InvalidParameter(name="queries", rule="a list of at least one query", value=queries)
+        for query in self._queries:
+            checks.instance(LinearQuery, queries=query)
+            if query.universe != universe:
+                raise InvalidParameter(name="queries", rule="over one universe", value=query)
+        self.sets = tuple(dict.fromkeys(query.axes for query in self._queries))
+        places = {axes: place for place, axes in enumerate(self.sets)}
+        self._places = [places[query.axes] for query in self._queries]
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def _query(self, index: int) -> LinearQuery:
+        return self._queries[index]
+
+    @cached_property
+    def is_predicates(self) -> bool:
+        """Whether every weight of every query is 0 or 1."""
+        return all(query.is_predicate for query in self._queries)
+
+    @cached_property
+    def is_integral(self) -> bool:
+        """Whether every weight is a whole number, so that whole counts have whole answers."""
+        return all(query.is_integral for query in self._queries)
+
+    def _from_tables(self, vector: Array) -> Array:
+        found = [
+            weighted(self.tables.part(vector, place), query.table())
+            for place, query in zip(self._places, self._queries, strict=True)
+        ]
+        whole = vector.dtype.kind == "i" and self.is_integral
+        return np.array(found, dtype=np.int64 if whole else np.float64)
+
+    def _to_tables(self, vector: Array) -> Array:
+        whole = vector.dtype.kind == "i" and self.is_integral
+        result = np.zeros(self.tables.offsets[-1], dtype=np.int64 if whole else np.float64)
+        for number, place, query in zip(vector, self._places, self._queries, strict=True):
+            part = self.tables.part(result, place)
+            part += number * query.table()
+        return result
