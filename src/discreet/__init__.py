@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.accounting.composition import compose
+    from discreet.accounting.filters import ApproxFilter, ConcentratedFilter, Odometer, PureFilter
+    from discreet.core import errors
     from discreet.core.guarantee import Guarantee
     from discreet.core.mechanism import Release
     from discreet.core.neighbours import AddRemove, Replace
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.permute_and_flip import PermuteAndFlip
     from discreet.mechanisms.propose_test_release import ProposeTestRelease
     from discreet.mechanisms.randomized_response import RandomizedResponse
-    from discreet.mechanisms.scores import Monotone
+    from discreet.mechanisms.scores import Monotone, Sensitivity
     from discreet.mechanisms.subsample_aggregate import SubsampleAggregate
     from discreet.mechanisms.top_k import TopK
     from discreet.sparse.above_threshold import AboveThreshold
@@ -38,6 +40,8 @@ __version__ = "0.1.0"
 _HOME = {
     "AboveThreshold": "sparse.above_threshold",
     "AddRemove": "core.neighbours",
+    "ApproxFilter": "accounting.filters",
+    "ConcentratedFilter": "accounting.filters",
     "Count": "mechanisms.histogram",
     "Exponential": "mechanisms.exponential",
     "Gaussian": "mechanisms.gaussian",
@@ -49,20 +53,29 @@ _HOME = {
     "Monotone": "mechanisms.scores",
     "NoisyMax": "mechanisms.noisy_max",
     "NumericSparse": "sparse.numeric_sparse",
+    "Odometer": "accounting.filters",
     "PermuteAndFlip": "mechanisms.permute_and_flip",
     "ProposeTestRelease": "mechanisms.propose_test_release",
+    "PureFilter": "accounting.filters",
     "RandomizedResponse": "mechanisms.randomized_response",
     "Release": "core.mechanism",
     "Replace": "core.neighbours",
+    "Sensitivity": "mechanisms.scores",
     "Sparse": "sparse.sparse",
     "SubsampleAggregate": "mechanisms.subsample_aggregate",
     "TopK": "mechanisms.top_k",
     "compose": "accounting.composition",
 }
 
+_MODULES = {
+    name: name for name in ("accounting", "audit", "data", "datasets", "optimisation", "queries", "testing")
+} | {"errors": "core.errors"}
+
 __all__ = [
     "AboveThreshold",
     "AddRemove",
+    "ApproxFilter",
+    "ConcentratedFilter",
     "Count",
     "Exponential",
     "Gaussian",
@@ -74,19 +87,25 @@ __all__ = [
     "Monotone",
     "NoisyMax",
     "NumericSparse",
+    "Odometer",
     "PermuteAndFlip",
     "ProposeTestRelease",
+    "PureFilter",
     "RandomizedResponse",
     "Release",
     "Replace",
+    "Sensitivity",
     "Sparse",
     "SubsampleAggregate",
     "TopK",
     "compose",
+    "errors",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"discreet.{_MODULES[name]}")
     if name not in _HOME:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"discreet.{_HOME[name]}"), name)
@@ -95,4 +114,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted({*__all__, *_MODULES, "__version__"})

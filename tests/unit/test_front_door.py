@@ -1,0 +1,35 @@
+import subprocess
+import sys
+
+import pytest
+
+import discreet as dp
+
+
+def test_every_listed_name_can_be_had():
+    for name in dir(dp):
+        assert getattr(dp, name) is not None
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="Laplacian"):
+        _ = dp.Laplacian
+
+
+@pytest.mark.parametrize("heavy", ["scipy", "numpy", "duckdb", "sqlglot", "click", "matplotlib"])
+def test_importing_the_package_loads_nothing_heavy(heavy):
+    code = f"import sys, discreet; sys.exit({heavy!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_library_works_without_its_extras():
+    """The first example of the README needs numpy and scipy alone."""
+    code = (
+        "import sys\n"
+        "for name in ('click', 'rich', 'duckdb', 'sqlglot', 'networkx', 'dp_accounting', 'pandas'):\n"
+        "    sys.modules[name] = None\n"
+        "import discreet as dp\n"
+        "dp.Laplace(sensitivity=1, epsilon=1).release(3)\n"
+        "dp.compose(dp.Laplace(sensitivity=1, epsilon=1)).epsilon(1e-6)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
