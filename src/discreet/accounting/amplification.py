@@ -28,6 +28,9 @@ from discreet.core.pld import LossDistribution, Vector, from_floats
 from discreet.core.rounding import above, below, down, up
 
 
+_NEAR_ONE = Fraction(1, 10**9)
+
+
 @dataclass(frozen=True, slots=True)
 class _Sampled(Loss):
     """What both schemes share: with rate q, a pure epsilon becomes log(1 + q (e^epsilon - 1))."""
@@ -40,6 +43,8 @@ class _Sampled(Loss):
         rate = checks.positive(rate=self.rate)
         if not rate <= 1:
             raise InvalidParameter(name="rate", rule="above 0 and at most 1", value=self.rate)
+        if 1 - rate < _NEAR_ONE:
+            rate = Fraction(1)  # floats cannot tell such a rate from 1, and 1 is the safe side
         object.__setattr__(self, "rate", rate)
 
     def delta(self, epsilon: checks.Number) -> float:

@@ -6,6 +6,7 @@ known before any data are touched. Data given as plain values are wrapped at the
 
 from __future__ import annotations
 
+import os
 import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
@@ -46,6 +47,16 @@ class Promise(ABC):
     def guarantee(self) -> Guarantee:
         """The loss together with the change it is about."""
         return Guarantee(self.loss, self.neighbours)
+
+    @property
+    def bought(self) -> Loss:
+        """The loss in the terms the mechanism was built with; as true as `loss`, and often said simpler."""
+        return self.loss
+
+    @property
+    def words(self) -> str:
+        """The guarantee in words, as releases print it."""
+        return str(self.guarantee)
 
     @abstractmethod
     def error(self, beta: checks.Number) -> float:
@@ -94,6 +105,7 @@ class Conversation(ABC, Generic[Value]):
         self._closed_because = ""
         self._turn = threading.RLock()
         self._answering = False
+        self._process = os.getpid()
 
     @property
     def guarantee(self) -> Guarantee:
@@ -110,7 +122,7 @@ class Conversation(ABC, Generic[Value]):
         """Whether no further question is answered."""
         return bool(self._closed_because)
 
-    def close(self, because: str = "closed by its owner") -> None:
+    def close(self, because: str = "its owner ended it") -> None:
         """Refuse every further question, saying why."""
         self._closed_because = self._closed_because or because
 
@@ -125,11 +137,15 @@ class Conversation(ABC, Generic[Value]):
         ConversationClosed
             When every answer the guarantee covers has been given. Nothing is drawn.
         """
+        if os.getpid() != self._process:  # before the lock, which a fork may have left taken
+            raise ConversationClosed("this conversation was opened by another process, which may still use it")
         with self._turn:
             if self._answering:
                 raise InvalidParameter(name="query", rule="one that asks no other", value="a nested question")
             if self._closed_because:
-                raise ConversationClosed(f"this conversation is closed: {self._closed_because}")
+                raise ConversationClosed(
+                    f"this conversation is closed: {self._closed_because}. Open a new one; it costs again"
+                )
             self._answering = True
             try:
                 answer = self._answer(query, **public)
@@ -185,8 +201,8 @@ class Release(Generic[Value]):
     def __repr__(self) -> str:
         ending = ", UNSAFE: seeded noise" if self.unsafe_seeded else ""
         if self.mechanism.measures and _is_numeric(self.value) and not isinstance(self.value, np.ndarray):
-            return f"{self.value} ± {self.error(0.05):.4g} (95 %), {self.guarantee}{ending}"
-        return f"Release({self.value!r}, {self.guarantee}{ending})"
+            return f"{self.value} ± {self.error(0.05):.4g} (95 %), {self.mechanism.words}{ending}"
+        return f"Release({self.value!r}, {self.mechanism.words}{ending})"
 
     def _repr_html_(self) -> str:
         from_text = repr(self).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

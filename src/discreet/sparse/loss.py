@@ -103,9 +103,13 @@ class SparseLoss(Loss):
         return min(BoundedRangeLoss(self.low + self.high).zcdp(), PureLoss(self.high).zcdp())
 
     def pld(self, step: Fraction) -> Pair:
-        """Return the losses of the bits, of the values and the mass at infinity, for both orders."""
-        rising = self._distribution(self.low, self.high, step)
-        return rising, rising if self.low == self.high else self._distribution(self.high, self.low, step)
+        """Return the losses of the bits, of the values and the mass at infinity.
+
+        One conversation may rise with a person while another one falls, so a monotone conversation has no
+        order of its own to offer to a composition: there each of its steps counts as a pure one.
+        """
+        either = self._distribution(self.high, self.high, step)
+        return either, either
 
     def _distribution(self, fall: Fraction, rise: Fraction, step: Fraction) -> LossDistribution:
         losses, masses, lost = self._points(fall, rise)

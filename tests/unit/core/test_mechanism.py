@@ -1,12 +1,13 @@
 """Mechanisms, releases, conversations, guarantees and cards."""
 
+import os
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from discreet import AddRemove, Laplace, Replace
+from discreet import AddRemove, Laplace, Replace, Sparse
 from discreet.core.card import Tiny
 from discreet.core.errors import (
     BudgetExceeded,
@@ -227,3 +228,20 @@ class TestCard:
 
     def test_a_release_is_a_release(self):
         assert isinstance(ECHO.release(1), Release)
+
+
+def test_a_forked_conversation_answers_in_one_process_only():
+    conversation = Sparse(sensitivity=1, epsilon=1, delta=0, positives=1, threshold=0).open([10**6])
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            conversation.ask(lambda data: data[0])
+            os.write(writer, b"answered")
+        except ConversationClosed:
+            os.write(writer, b"refused")
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(reader, 8) == b"refused"
+    assert conversation.ask(lambda data: data[0])

@@ -86,7 +86,7 @@ class Loss(ABC):
 
 def checked_order(order: checks.Number) -> float:
     """Return a Rényi order, which must be > 1."""
-    a = float(order)
+    a = float(checks.exact(order=order))
     if not (a > 1 and math.isfinite(a)):
         raise InvalidParameter(name="order", rule="finite and > 1", value=order)
     return a
@@ -98,6 +98,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
         return 0.0
     if math.isinf(rho):
         return 1.0
+    rho = max(rho, 1e-280)  # below, the search for an order overflows; more rho is a sound bound
 
     def log_delta(order: float) -> float:
         return _log_renyi_delta(order, order * rho, epsilon)

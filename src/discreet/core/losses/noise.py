@@ -191,6 +191,9 @@ class DiscreteLaplaceLoss(Loss):
         return f"epsilon {short(self.value)}"
 
 
+_LEAST = Fraction(1, 10**12)
+
+
 @dataclass(frozen=True, slots=True)
 class GaussianLoss(Loss):
     """Gaussian noise: mu = L2 sensitivity / standard deviation.
@@ -205,7 +208,9 @@ class GaussianLoss(Loss):
     slack: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", checks.non_negative(mu=self.mu))
+        mu = checks.non_negative(mu=self.mu)
+        # Floats cannot follow a smaller loss through a composition; a little more is the safe side.
+        object.__setattr__(self, "mu", max(mu, _LEAST) if mu else mu)
         object.__setattr__(self, "slack", checks.at_least(1, slack=self.slack))
 
     def delta(self, epsilon: checks.Number) -> float:
