@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import html
+import importlib
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -52,13 +54,17 @@ class Noisy:
         return low * size, high * size + size - 1
 
 
+Chosen = tuple[Measure, Fraction, tuple[int, ...]]
+"""A quantile: of which histogram, which one, and its value in every group, in steps."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """The groups of one grouping set with everything released about them."""
 
     keys: tuple[tuple[Value, ...], ...]
     measured: tuple[tuple[Measure, Noisy], ...]
-    chosen: tuple[tuple[Measure, Fraction, tuple[int, ...]], ...]
+    chosen: tuple[Chosen, ...]
 
     def noisy(self, measures: Sequence[Measure]) -> list[Noisy]:
         """Return the vectors of some measures."""
@@ -92,23 +98,22 @@ class Output:
         found = [noisy.point(place) for noisy in block.noisy(self.measures)]
         return estimate(self.what.kind, self.measures, found)
 
-    def intervals(self, blocks: Sequence[Block], confidence: Fraction) -> list[Interval]:
-        """Return one interval a group; all hold at once with the given probability."""
+    def intervals(self, blocks: Sequence[Block], confidence: Fraction) -> Iterator[Interval]:
+        """Yield one interval a group; all hold at once with the given probability."""
         if isinstance(self.what, int):
             raise InvalidParameter(name="name", rule="an aggregate of the answer", value=self.name)
         groups = sum(len(block.keys) for block in blocks)
         if self.what.kind == "quantile":
             unit = self.measures[0].unit
             low, high = (plain(end * unit, unit) for end in self.measures[0].row)
-            return [(low, high)] * groups
+            yield from [(low, high)] * groups
+            return
         beta = each_of(max(1, groups * len(self.measures)), 1 - confidence)
-        found = []
         for block in blocks:
             vectors = block.noisy(self.measures)
             for place in range(len(block.keys)):
                 box = [noisy.box(place, beta) for noisy in vectors]
-                found.append(enclosure(self.what.kind, self.measures, box))
-        return found
+                yield enclosure(self.what.kind, self.measures, box)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -152,9 +157,7 @@ class Answer:
 
     def column(self, name: str) -> tuple[Value, ...]:
         """Return one column of values."""
-        output = self._output(name)
-        places = ((block, place) for block in self.blocks for place in range(len(block.keys)))
-        return tuple(output.value(block, place) for block, place in places)
+        return tuple(self._values(self._output(name)))
 
     def interval(self, name: str, confidence: checks.Number) -> tuple[Interval, ...]:
         """Return (low, high) for every row: all true values of the column lie there with that probability.
@@ -168,7 +171,7 @@ class Answer:
     def to_pandas(self, confidence: checks.Number = _USUAL) -> Any:
         """Return a pandas frame with columns ``name_low`` and ``name_high`` beside each aggregate."""
         try:
-            import pandas  # noqa: PLC0415 - an optional extra
+            pandas: Any = importlib.import_module("pandas")
         except ImportError:
             raise MissingExtra(package="pandas", extra="data") from None
         return pandas.DataFrame(dict(self._with_intervals(confidence)))
@@ -180,6 +183,10 @@ class Answer:
                 ends = self.interval(output.name, confidence)
                 yield f"{output.name}_low", [low for low, _ in ends]
                 yield f"{output.name}_high", [high for _, high in ends]
+
+    def _values(self, output: Output) -> Iterator[Value]:
+        places = ((block, place) for block in self.blocks for place in range(len(block.keys)))
+        return (output.value(block, place) for block, place in places)
 
     def _output(self, name: str) -> Output:
         for output in self.outputs:
@@ -194,12 +201,11 @@ class Answer:
         """Print the first rows, aggregates with their interval at 95 %."""
         columns = []
         for output in self.outputs:
-            shown = [_shown(value) for value in self.column(output.name)[:_SHOWN]]
+            shown = [_shown(value) for value in itertools.islice(self._values(output), _SHOWN)]
             if isinstance(output.what, Aggregate) and output.what.kind != "quantile":
-                ends = self.interval(output.name, _USUAL)
-                shown = [
-                    f"{text} [{_shown(a)}, {_shown(b)}]" for text, (a, b) in zip(shown, ends, strict=False)
-                ]
+                ends = output.intervals(self.blocks, _USUAL)
+                pairs = zip(shown, ends, strict=False)
+                shown = [f"{text} [{_shown(low)}, {_shown(high)}]" for text, (low, high) in pairs]
             columns.append([output.name, *shown])
         return [list(row) for row in zip(*columns, strict=True)]
 
@@ -207,13 +213,17 @@ class Answer:
     def _notes(self) -> list[str]:
         left = len(self) - _SHOWN
         notes = [f"... and {left} more rows"] if left > 0 else []
-        notes.append(f"[ ] holds all true values of a column at once with probability 95 %; {self.explanation.cost}")
+        notes.append(
+            f"[ ] holds all true values of a column at once with probability 95 %; {self.explanation.cost}"
+        )
         return notes + (["UNSAFE: seeded noise"] if self.unsafe_seeded else [])
 
     def __repr__(self) -> str:
         rows = self._cells()
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
+        ]
         return "\n".join([*(line.rstrip() for line in lines), *self._notes])
 
     def _repr_html_(self) -> str:
@@ -228,7 +238,9 @@ class Answer:
 
 def _shown(value: Value) -> str:
     if value is None:
-        return ""
+        return "(all)"
+    if isinstance(value, str):
+        return value if value.isprintable() else ascii(value)
     if isinstance(value, tuple):
         return ", ".join(_shown(part) for part in value)
     return f"{value:.6g}" if isinstance(value, float) else str(value)

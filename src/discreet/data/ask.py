@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.core.errors import InternalError
 from discreet.core.rng import Rng
-from discreet.data.answer import Answer, Block, Noisy, Output, Value
+from discreet.data.answer import Answer, Block, Chosen, Noisy, Output, Value
 from discreet.data.budget import Budget, Vector, budget
 from discreet.data.columns import Code
 from discreet.data.explain import Explanation, explanation
@@ -94,8 +94,8 @@ def ask(prepared: Prepared, *, source: Source, key: str, rng: Rng) -> Answer:
         Where the noise comes from.
     """
     plan, tables = prepared.plan, prepared.tables
-    found = _read(plan, tables, source, key)
-    blocks = tuple(_block(plan, tables, prepared.budget, one, found, rng) for one in prepared.budget.facts.sets)
+    releaser = _Releaser(prepared, _read(plan, tables, source, key), rng)
+    blocks = tuple(releaser.block(one) for one in prepared.budget.facts.sets)
     outputs = []
     for output in plan.outputs:
         if isinstance(output.what, Aggregate):
@@ -146,29 +146,42 @@ def _whole(code: Code | None) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _block(plan: Plan, tables: Tables, made: Budget, one: SetFacts, found: _Found, rng: Rng) -> Block:
-    """Release everything about one grouping set."""
-    vectors = [vector for vector in made.vectors if vector.keys == one.keys]
-    groups: list[Key]
-    done: dict[Measure, Noisy] = {}
-    if one.cells is not None:
-        groups = list(itertools.product(*(tables.column(field).codes() for field in one.keys)))
-    else:
-        finder = next(vector for vector in vectors if vector.threshold is not None)
-        shown = rng.perform(finder.finding, found.totals[one.keys, finder.measure])
-        groups = [key for key, _ in shown]
-        done[finder.measure] = Noisy(finder, tuple(count for _, count in shown))
-    for vector in vectors:
-        if vector.measure not in done:
-            done[vector.measure] = _noisy(vector, groups, found.totals[one.keys, vector.measure], rng)
-    chosen = []
-    for choice in made.choices:
-        if choice.keys == one.keys:
-            histograms = found.counts[one.keys, choice.measure]
-            given = tuple(histograms.get(group, {}) for group in groups)
-            chosen.append((choice.measure, choice.step.point, rng.perform(choice.step, given)))
-    keys = tuple(_shown(plan, tables, one.keys, group) for group in groups)
-    return Block(keys, tuple(done.items()), tuple(chosen))
+@dataclass(frozen=True, slots=True)
+class _Releaser:
+    """Takes exact aggregates through the random steps, one grouping set after the other."""
+
+    prepared: Prepared
+    found: _Found
+    rng: Rng
+
+    def block(self, one: SetFacts) -> Block:
+        """Release everything about one grouping set."""
+        vectors = [vector for vector in self.prepared.budget.vectors if vector.keys == one.keys]
+        done: dict[Measure, Noisy] = {}
+        if one.cells is None:
+            finder = next(vector for vector in vectors if vector.threshold is not None)
+            shown = self.rng.perform(finder.finding, self.found.totals[one.keys, finder.measure])
+            groups = [key for key, _ in shown]
+            done[finder.measure] = Noisy(finder, tuple(count for _, count in shown))
+        else:
+            columns = [self.prepared.tables.column(field) for field in one.keys]
+            groups = list(itertools.product(*(column.codes() for column in columns)))
+        for vector in vectors:
+            if vector.measure not in done:
+                totals = self.found.totals[one.keys, vector.measure]
+                done[vector.measure] = _noisy(vector, groups, totals, self.rng)
+        plan, tables = self.prepared.plan, self.prepared.tables
+        keys = tuple(_shown(plan, tables, one.keys, group) for group in groups)
+        return Block(keys, tuple(done.items()), self._chosen(one, groups))
+
+    def _chosen(self, one: SetFacts, groups: list[Key]) -> tuple[Chosen, ...]:
+        chosen = []
+        for choice in self.prepared.budget.choices:
+            if choice.keys == one.keys:
+                histograms = self.found.counts[one.keys, choice.measure]
+                given = tuple(histograms.get(group, {}) for group in groups)
+                chosen.append((choice.measure, choice.step.point, self.rng.perform(choice.step, given)))
+        return tuple(chosen)
 
 
 def _noisy(vector: Vector, groups: list[Key], totals: Totals, rng: Rng) -> Noisy:

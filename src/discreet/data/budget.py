@@ -1,8 +1,8 @@
 """What one question costs and which noise it gets: decided from public facts, before a row is read.
 
-Every grouping set has a few vectors of whole numbers to be measured (`plan_facts`). Each gets the same share of
-the budget: no measure is known to matter more than another. Two ways are compared, and the one that predicts the
-smaller errors is taken:
+Every grouping set has a few vectors of whole numbers to be measured (`plan_facts`). Each gets the same share
+of the budget: no measure is known to matter more than another. Two ways are compared, and the one that
+predicts the smaller errors is taken:
 
 * discrete Laplace noise everywhere. The shares of epsilon add up, and delta pays for thresholds only;
 * discrete Gaussian noise everywhere, where delta > 0. The squares of mu add up to one Gaussian loss.
@@ -32,7 +32,7 @@ from discreet.core.loss import (
 from discreet.core.neighbours import Neighbours
 from discreet.core.rounding import shorten_up
 from discreet.data.plan import Field, Plan, Policy
-from discreet.data.plan_facts import Facts, Measure, Sensitivity, SetFacts, facts, measures
+from discreet.data.plan_facts import Facts, Measure, Sensitivity, SetFacts, facts, finder, measures
 from discreet.data.plan_tables import Tables
 from discreet.data.quantiles import QuantileChoices, spread_per_row
 from discreet.data.thresholds import KeysAbove, threshold
@@ -44,6 +44,9 @@ from discreet.noise import AddNoise, DiscreteGaussian, DiscreteLaplace
 
 MAX_CHOICES = 10_000_000
 """Groups times declared values that one quantile may have."""
+
+MAX_FRACTION = 1_000_000
+"""The largest denominator of a quantile: ranks are counted in as many parts of a row."""
 
 _RESOLUTION = 30  # binary digits of the largest move of one entry: far finer than the noise
 _BETA = Fraction(1, 20)
@@ -137,8 +140,7 @@ class Budget:
     @property
     def loss(self) -> Loss:
         """Everything the answer costs."""
-        parts: list[Loss] = [vector.loss for vector in self.vectors]
-        parts += [choice.loss for choice in self.choices]
+        parts = self._losses()
         parts += [ApproxLoss(Fraction(0), vector.failure) for vector in self.vectors if vector.failure]
         return Composed(tuple((loss, 1) for loss in parts))
 
@@ -150,7 +152,9 @@ class Budget:
     @property
     def route(self) -> str:
         """The noise that was chosen, in words."""
-        kinds = ["discrete Gaussian noise" if self._gaussian else "discrete Laplace noise"] * bool(self.vectors)
+        kinds = ["discrete Gaussian noise" if self._gaussian else "discrete Laplace noise"] * bool(
+            self.vectors
+        )
         kinds += ["exact choices"] * bool(self.choices)
         return " and ".join(kinds)
 
@@ -163,13 +167,16 @@ class Budget:
     def _gaussian(self) -> bool:
         return any(isinstance(vector.noise, DiscreteGaussian) for vector in self.vectors)
 
+    def _losses(self) -> list[Loss]:
+        return [*(vector.loss for vector in self.vectors), *(choice.loss for choice in self.choices)]
+
     def kept(self) -> bool:
         """Check that the loss is at most (epsilon, delta), by sums that hold whatever else is true."""
         pure, square, spread = Fraction(0), Fraction(0), Fraction(0)
-        for part in (*self.vectors, *self.choices):
-            view = part.loss.gaussian()
+        for loss in self._losses():
+            view = loss.gaussian()
             if view is None:
-                pure += part.loss.exact_epsilon() or 0
+                pure += loss.exact_epsilon() or 0
             else:
                 square, spread = square + view[0], spread + view[1]
         mass = sum((vector.failure for vector in self.vectors), Fraction(0))
@@ -193,16 +200,16 @@ def budget(plan: Plan, tables: Tables, policy: Policy) -> Budget:
 
 @lru_cache(maxsize=256)
 def _budget(plan: Plan, tables: Tables, epsilon: Fraction, delta: Fraction) -> Budget:
-    known = facts(plan, tables)
+    known, counted = facts(plan, tables), finder(plan, tables)
     places = [(one, measure, moved) for one in known.sets for measure, moved in one.measures]
     points = _points(plan, tables)
     measured = [place for place in places if place[1].kind != "histogram"]
     chosen = [(place, point) for place in places for point in points.get(place[1], ())]
     share = epsilon / (len(measured) + len(chosen))
     choices = tuple(_choice(*place, point, share) for place, point in chosen)
-    ways = [_laplace(known, measured, share, delta)]
+    ways = [_laplace(known, counted, measured, share, delta)]
     if delta > 0 and measured:
-        ways.append(_gaussian(known, measured, share, delta))
+        ways.append(_gaussian(known, counted, measured, share, delta))
     vectors = ways[0] if len(ways) == 1 or not _better(ways[1], ways[0]) else ways[1]
     made = Budget(epsilon, delta, known, vectors, choices)
     if not made.kept():
@@ -228,6 +235,12 @@ def _choice(one: SetFacts, measure: Measure, moved: Sensitivity, point: Fraction
             why=f"it has more than {MAX_CHOICES} declared values to choose from, all groups together",
             way_out="Give contribution_bounds_per_row, or ask for fewer groups",
         )
+    if point.denominator > MAX_FRACTION:
+        raise Refused(
+            what="quantile",
+            why=f"it is a fraction with a denominator above {MAX_FRACTION}",
+            way_out="Round it to six decimals",
+        )
     rows = max(1, moved.l1)
     rate = rate_within(share, spread_per_row(point) * rows)
     return Choice(one.keys, measure, one.cells, QuantileChoices(point, measure.row, rate, Fraction(rows)))
@@ -236,16 +249,20 @@ def _choice(one: SetFacts, measure: Measure, moved: Sensitivity, point: Fraction
 Place = tuple[SetFacts, Measure, Sensitivity]
 
 
-def _laplace(known: Facts, places: list[Place], share: Fraction, delta: Fraction) -> tuple[Vector, ...]:
+def _laplace(
+    known: Facts, counted: Measure, places: list[Place], share: Fraction, delta: Fraction
+) -> tuple[Vector, ...]:
     found = []
     for one, measure, moved in places:
         dropped, coarse = coarsened(moved)
         noise = DiscreteLaplace(laplace_scale(coarse.l1, share))
         found.append(Vector(one.keys, measure, one.cells, dropped, coarse, noise))
-    return _with_thresholds(known, found, delta)
+    return _with_thresholds(known, counted, found, delta)
 
 
-def _gaussian(known: Facts, places: list[Place], share: Fraction, delta: Fraction) -> tuple[Vector, ...]:
+def _gaussian(
+    known: Facts, counted: Measure, places: list[Place], share: Fraction, delta: Fraction
+) -> tuple[Vector, ...]:
     """Give every vector the same part of mu^2; thresholds get half of delta where there are some."""
     listed = [(one, measure, *coarsened(moved)) for one, measure, moved in places]
     squares = tuple(coarse.l2_squared for _, _, _, coarse in listed)
@@ -255,7 +272,7 @@ def _gaussian(known: Facts, places: list[Place], share: Fraction, delta: Fractio
     for one, measure, dropped, coarse in listed:
         noise = DiscreteGaussian(_variance(coarse.l2_squared, factor))
         found.append(Vector(one.keys, measure, one.cells, dropped, coarse, noise))
-    return _with_thresholds(known, found, half)
+    return _with_thresholds(known, counted, found, half)
 
 
 @lru_cache(maxsize=256)
@@ -276,9 +293,11 @@ def _variance(square: int, factor: Fraction) -> Fraction:
     return max(NARROWEST, shorten_up(square * factor, _DIGITS))
 
 
-def _with_thresholds(known: Facts, vectors: list[Vector], delta: Fraction) -> tuple[Vector, ...]:
-    """Set the threshold of each number of units that finds groups; each gets an equal part of delta."""
-    finding = [v for v in vectors if v.cells is None and v.measure.kind == "units"]
+def _with_thresholds(
+    known: Facts, counted: Measure, vectors: list[Vector], delta: Fraction
+) -> tuple[Vector, ...]:
+    """Set the threshold of every vector that finds groups; each gets an equal part of delta."""
+    finding = [vector for vector in vectors if vector.cells is None and vector.measure == counted]
     if not finding:
         return tuple(vectors)
     part, groups = delta / len(finding), min(known.groups_per_unit, known.rows_per_unit)

@@ -1,9 +1,9 @@
-"""From noisy numbers to the aggregate that was asked for, with an interval: post-processing, in exact rationals.
+"""From noisy numbers to the aggregate that was asked for, with an interval: exact post-processing.
 
-A *box* says between which whole numbers each measure of a group lies. An aggregate's interval is an enclosure of
-its values over the box, cut to what the declared bounds allow. Everything is defined for every input: where the
-noisy count leaves nothing to divide by, the estimate is the middle of the possible values and the interval is all
-of them.
+A *box* says between which whole numbers each measure of a group lies. An aggregate's interval is an enclosure
+of its values over the box, cut to what the declared bounds allow. Everything is defined for every input:
+where the noisy count leaves nothing to divide by, the estimate is the middle of the possible values and the
+interval is all of them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Number = int | float
 def estimate(kind: Kind, measures: Sequence[Measure], values: Sequence[Fraction]) -> Number:
     """Return the aggregate of a group from its noisy measures.
 
-    Counts and sums are left as they are, below 0 too, so that they stay unbiased and can be added up. Averages
-    and variances are cut to what is possible.
+    Counts and sums are left as they are, below 0 too, so that they stay unbiased and can be added up.
+    Averages and variances are cut to what is possible.
     """
     unit = measures[0].unit
     if kind in ("count", "count_units", "sum"):
@@ -47,10 +47,8 @@ def enclosure(kind: Kind, measures: Sequence[Measure], box: Sequence[Span]) -> t
     """Return an interval that holds the aggregate wherever the true measures lie in the box."""
     unit = measures[0].unit
     if kind in ("count", "count_units", "sum"):
-        low, high = box[0]
-        if kind != "sum":
-            low, high = max(0, low), max(0, high)
-        return plain(low * unit, unit, down), plain(high * unit, unit, up)
+        least, largest = box[0] if kind == "sum" else (max(0, box[0][0]), max(0, box[0][1]))
+        return plain(least * unit, unit, down), plain(largest * unit, unit, up)
     possible = _possible(kind, measures[0])
     fewest, most = max(2 if kind.endswith("_samp") else 1, box[-1][0]), box[-1][1]
     if most < fewest:
@@ -66,7 +64,7 @@ def enclosure(kind: Kind, measures: Sequence[Measure], box: Sequence[Span]) -> t
 
 def plain(value: Fraction, unit: Fraction, rounded: Callable[[Fraction], float] = float) -> Number:
     """Return a number as an int where the column's steps are whole, else as a float."""
-    return math.floor(value) if unit.denominator == 1 else rounded(value)
+    return math.floor(value) if unit.denominator == 1 else rounded(value) + 0.0  # no negative zero
 
 
 def _variance(kind: Kind, box: Sequence[Span], fewest: int, most: int) -> Range:
@@ -102,10 +100,11 @@ def _possible(kind: Kind, measure: Measure) -> Range:
 
 def _scaled(kind: Kind, steps: Fraction, unit: Fraction, rounded: Callable[[Fraction], float]) -> float:
     if kind == "average":
-        return rounded(steps * unit)
-    if kind.startswith("variance"):
-        return rounded(steps * unit * unit)
-    return rounded(_root(steps * unit * unit, rounded is up))
+        value = steps * unit
+    else:
+        value = steps * unit * unit
+        value = value if kind.startswith("variance") else _root(value, rounded is up)
+    return rounded(value) + 0.0  # no negative zero
 
 
 def _root(value: Fraction, upwards: bool) -> Fraction:

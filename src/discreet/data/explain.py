@@ -28,8 +28,8 @@ class ColumnError:
     name
         The column.
     error
-        For counts and sums: none is further off. For quantiles: none has a rank that many rows off. None where
-        it depends on the noisy count, which is part of the answer.
+        For counts and sums: none is further off. For quantiles: no rank is more rows off. None where it
+        depends on the noisy count, which is part of the answer.
     words
         The same in words.
     """
@@ -65,7 +65,14 @@ class Explanation:
     @property
     def cost(self) -> str:
         """The cost in one line."""
-        return f"epsilon {float(self.epsilon):.6g}, delta {float(self.delta):.3g} for {self.budget.neighbours}"
+        return (
+            f"epsilon {float(self.epsilon):.6g}, delta {float(self.delta):.3g} for {self.budget.neighbours}"
+        )
+
+    @property
+    def parts(self) -> tuple[Vector | Choice, ...]:
+        """Everything that is measured or chosen."""
+        return (*self.budget.vectors, *self.budget.choices)
 
     def error(self, name: str) -> float | None:
         """Return the error of a column at 95 %; None where it is not public."""
@@ -78,7 +85,7 @@ class Explanation:
             "delta": float(self.delta),
             "neighbours": str(self.budget.neighbours),
             "noise": self.budget.route,
-            "measurements": [_described(part) for part in (*self.budget.vectors, *self.budget.choices)],
+            "measurements": [_described(part) for part in self.parts],
             "contribution_bounds": list(self.bounds),
             "columns": [
                 {"name": one.name, "error_95": one.error, "words": one.words} for one in self.columns
@@ -87,7 +94,7 @@ class Explanation:
 
     def __repr__(self) -> str:
         lines = [f"cost     {self.cost}", f"noise    {self.budget.route}"]
-        for part in (*self.budget.vectors, *self.budget.choices):
+        for part in self.parts:
             described = _described(part)
             lines.append(f"           {described['what']}: {described['noise']}")
         lines += [f"bounds   {line}" for line in self.bounds]
@@ -126,7 +133,10 @@ def _vector_error(made: Budget, measure: Measure, *, draws: int) -> float:
     groups = sum(vector.cells or 1 for vector in found)
     beta = each_of(groups * draws, _BETA)
     unit = measure.unit**2 if measure.kind == "squares" else measure.unit
-    return max(up((vector.noise.reach(beta) + (vector.dropped > 0)) * (1 << vector.dropped) * unit) for vector in found)
+    return max(
+        up((vector.noise.reach(beta) + (vector.dropped > 0)) * (1 << vector.dropped) * unit)
+        for vector in found
+    )
 
 
 def _quantile(name: str, what: Aggregate, measure: Measure, made: Budget) -> ColumnError:
@@ -175,7 +185,8 @@ def _described(part: Vector | Choice) -> dict[str, Any]:
         scale, kind = up(law.scale * step), "discrete Laplace, scale"
     else:
         scale, kind = up(Fraction(up(law.variance) ** 0.5) * step), "discrete Gaussian, standard deviation"
-    described = {"what": f"{_what(part.measure)} by {keys}", "noise": f"{kind} {scale:.6g}", "scale": scale}
+    described: dict[str, Any] = {"what": f"{_what(part.measure)} by {keys}", "scale": scale}
+    described["noise"] = f"{kind} {scale:.6g}"
     if part.threshold is not None:
         described["noise"] += f"; groups of {part.threshold} or more, delta {float(part.failure):.3g}"
         described["threshold"] = part.threshold
@@ -193,4 +204,3 @@ def _what(measure: Measure) -> str:
 def _numbers(measure: Measure) -> str:
     """Name the columns a measure is computed from."""
     return ", ".join(field.name for field in measure.number.fields) if measure.number else "rows"
-

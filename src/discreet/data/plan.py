@@ -25,6 +25,8 @@ Kind = Literal[
     "quantile",
 ]
 Sign = Literal["<", "<=", "=", "<>"]
+MIN_EPSILON = Fraction(1, 10**6)
+"""The least a question may cost: below it an answer is nothing but noise."""
 Span = tuple[int, int]
 """Codes from the first to the second, both included."""
 
@@ -156,7 +158,7 @@ class Policy:
     delta: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checks.positive(epsilon=self.epsilon))
+        object.__setattr__(self, "epsilon", checks.at_least(MIN_EPSILON, epsilon=self.epsilon))
         object.__setattr__(self, "delta", checks.delta(delta=self.delta))
 
 

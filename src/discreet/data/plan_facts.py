@@ -149,8 +149,13 @@ def set_measures(plan: Plan, keys: tuple[Field, ...], tables: Tables) -> tuple[M
     """Return what must be measured for one grouping set, each once; units where a threshold needs them."""
     listed = [measure for aggregate in plan.aggregates for measure in measures(aggregate, tables)]
     if cells_of(keys, tables) is None:
-        listed.append(Measure("units"))
+        listed.append(finder(plan, tables))
     return tuple(dict.fromkeys(listed))
+
+
+def finder(plan: Plan, tables: Tables) -> Measure:
+    """Return the measure that finds undeclared groups: units, which are rows where the unit is a row."""
+    return Measure("units" if rows_kept(plan, tables) else "rows")
 
 
 def measures(aggregate: Aggregate, tables: Tables) -> tuple[Measure, ...]:
@@ -161,7 +166,7 @@ def measures(aggregate: Aggregate, tables: Tables) -> tuple[Measure, ...]:
     if aggregate.kind == "count":
         if aggregate.group_bounds is not None:
             group = int(aggregate.group_bounds[0]), int(aggregate.group_bounds[1])
-        return (Measure("rows", aggregate.number, group=group),)
+        return (Measure("rows", _absent(aggregate.number, tables), group=group),)
     if aggregate.number is None:
         raise Refused(what=aggregate.kind, why="it is computed of a number", way_out="Name a column")
     exact = scaled(aggregate.number, tables)
@@ -173,7 +178,7 @@ def measures(aggregate: Aggregate, tables: Tables) -> tuple[Measure, ...]:
         return (Measure("sum", aggregate.number, unit, row, group=group),)
     centre = (row[0] + row[1]) // 2
     total = Measure("sum", aggregate.number, unit, row, centre)
-    count = Measure("rows", aggregate.number)
+    count = Measure("rows", _absent(aggregate.number, tables))
     if aggregate.kind == "average":
         return total, count
     if max(row[1] - centre, centre - row[0]) ** 2 > MAX_UNITS:
@@ -183,6 +188,13 @@ def measures(aggregate: Aggregate, tables: Tables) -> tuple[Measure, ...]:
             way_out="Use narrower contribution bounds, or ask the owner for a coarser grid",
         )
     return Measure("squares", aggregate.number, unit, row, centre), total, count
+
+
+def _absent(number: Polynomial | None, tables: Tables) -> Polynomial | None:
+    """Return a number that may be missing; None where it never is, so that all rows are counted once."""
+    if number is None or not any(tables.column(field).nullable for field in number.fields):
+        return None
+    return number
 
 
 def _steps(bounds: tuple[Fraction, Fraction] | None, unit: Fraction) -> Span | None:

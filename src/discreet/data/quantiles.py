@@ -7,8 +7,9 @@ The choice among the values low .. high for the quantile q = a / b of one group 
 A quantile scores 0, and every score counts how many b-ths of a row its rank is off. One more row x adds a to
 n, and b to R (for v >= x) and to L (for v > x): a n - b R(v) moves by a or a - b, and b L(v) - a n by -a or
 b - a. So every score moves by at most m = max(a, b - a), and the difference of two scores by at most 2 m. A
-unit that adds or removes k rows, in whatever groups, moves the logarithms of the joint probability of all choices
-by values within a range of 2 m k rate: the rows' moves add up in each group, and independent choices add up.
+unit that adds or removes k rows, in whatever groups, moves the logarithms of the joint probability of all
+choices by values within a range of 2 m k rate: the rows' moves add up in each group, and independent choices
+add up.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from discreet.core import checks
 from discreet.core.rng import Primitive, Rng
 from discreet.data.plan import Span
 from discreet.mechanisms.exponential import units_behind
+from discreet.mechanisms.grid import LIMIT
 from discreet.mechanisms.planning import each_of
 from discreet.noise.oracle import uniform_below
 from discreet.noise.selection import ExponentialChoice, exponential_weights
@@ -83,7 +85,11 @@ class QuantileChoices(Primitive["tuple[Histogram, ...]", "tuple[int, ...]"]):
         return first + uniform_below(last - first + 1, rng)
 
     def _law(self, histogram: Histogram) -> list[tuple[int, Fraction]]:
-        spread = [(v, s) for first, last, s in runs(histogram, self.point, self.span) for v in range(first, last + 1)]
+        spread = [
+            (v, s)
+            for first, last, s in runs(histogram, self.point, self.span)
+            for v in range(first, last + 1)
+        ]
         weights = exponential_weights(np.array([score for _, score in spread], dtype=np.int64), self.rate)
         total = sum(weights)
         return [(v, weight / total) for (v, _), weight in zip(spread, weights, strict=True)]
@@ -100,7 +106,8 @@ def runs(histogram: Histogram, point: Fraction, span: Span) -> list[Run]:
     below, start = 0, span[0]
 
     def score(fewer: int, at_most: int) -> int:
-        return -max(0, a * rows - b * at_most, b * fewer - a * rows)
+        # No table is large enough to get there; if one were, nothing may overflow.
+        return -min(LIMIT, max(0, a * rows - b * at_most, b * fewer - a * rows))
 
     for v in sorted(counts):
         if start < v:

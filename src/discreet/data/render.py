@@ -89,6 +89,7 @@ def render(
     *,
     key: str,
     kept: Mapping[str, exp.Table] | None = None,
+    sums_widen: bool = False,
 ) -> tuple[Query, ...]:
     """Return the queries of a plan: one per grouping set, and one more per quantile.
 
@@ -101,6 +102,8 @@ def render(
     kept
         Where the engine keeps the `bounded` rows of a private table, by the table's name. The bound must be
         the one that `rows_kept` states for the plan.
+    sums_widen
+        Whether the engine adds up 64-bit integers in a wider type on its own. Others are given 38 digits.
     """
     tables = Tables.of(schemas)
     queries = []
@@ -110,7 +113,8 @@ def render(
         parts = [numbers] if numbers else []
         parts += [(measure,) for measure in listed if measure.kind == "histogram"]
         for part in parts:
-            queries.append(Query(keys, part, _Renderer(plan, tables, key, kept or {}).query(keys, part)))
+            renderer = _Renderer(plan, tables, key, kept or {}, sums_widen)
+            queries.append(Query(keys, part, renderer.query(keys, part)))
     return tuple(queries)
 
 
@@ -150,13 +154,14 @@ class _Renderer:
     tables: Tables
     key: str
     kept: Mapping[str, exp.Table]
+    sums_widen: bool
 
     def query(self, keys: tuple[Field, ...], measures: tuple[Measure, ...]) -> exp.Query:
         """Return the query for some measures of one grouping set."""
         groups = list(map(column, keys))
         if measures[0].kind == "histogram":
             groups.append(_steps(measures[0], self.tables))
-        totals = [alias(_total(measure, self.tables), f"m{i}") for i, measure in enumerate(measures)]
+        totals = [alias(self._total(measure), f"m{i}") for i, measure in enumerate(measures)]
         unit = self.tables.schema(self.plan.table).unit
         if isinstance(unit, User) and self._needs_totals(keys, measures):
             user = column(Field(self.plan.table, unit.column))
@@ -211,7 +216,7 @@ class _Renderer:
             before[RANKED], source = self._ranked(keys), RANKED
             tests = [exp.LTE(this=own(PLACE), expression=whole(groups_per_unit(self.plan, self.tables)))]
         names = [f"k{i}" for i in range(groups)]
-        sums = [alias(_clamped_total(measure, i), f"m{i}") for i, measure in enumerate(measures)]
+        sums = [alias(self._clamped_total(measure, i), f"m{i}") for i, measure in enumerate(measures)]
         return select(
             [*map(own, names), *sums], table(source), tests=tests, groups=list(map(own, names)), before=before
         )
@@ -244,6 +249,29 @@ class _Renderer:
             if name not in self.kept
         }
 
+    def _total(self, measure: Measure) -> exp.Expr:
+        """Return a measure of the rows of a group."""
+        if measure.kind == "rows" and measure.number is not None:
+            return exp.Count(this=number(measure.number, self.tables))
+        if measure.kind in ("rows", "units", "histogram"):
+            return exp.Count(this=exp.Star())
+        value = _steps(measure, self.tables)
+        if measure.kind == "squares":
+            value = exp.Mul(this=exp.Paren(this=value), expression=exp.Paren(this=value.copy()))
+        return self._sum(value)
+
+    def _clamped_total(self, measure: Measure, place: int) -> exp.Expr:
+        """Return a measure of the users of a group, from each user's own total."""
+        if measure.kind == "units":
+            return exp.Count(this=exp.Star())
+        total = own(f"m{place}")
+        return self._sum(total if measure.group is None else clamped(total, measure.group))
+
+    def _sum(self, value: exp.Expr) -> exp.Expr:
+        # 38 digits hold any sum of 64-bit integers over more rows than there will ever be.
+        wide = value if self.sums_widen else cast(value, "wide")
+        return exp.Coalesce(this=exp.Sum(this=wide), expressions=[whole(0)])
+
 
 def _keys(groups: list[exp.Expr]) -> list[exp.Expr]:
     return [alias(group, f"k{i}") for i, group in enumerate(groups)]
@@ -255,29 +283,3 @@ def _steps(measure: Measure, tables: Tables) -> exp.Expr:
         raise InternalError(f"{measure.kind} needs a number")
     value = clamped(number(measure.number, tables), measure.row)
     return exp.Sub(this=value, expression=whole(measure.centre)) if measure.centre else value
-
-
-def _total(measure: Measure, tables: Tables) -> exp.Expr:
-    """Return a measure of the rows of a group."""
-    if measure.kind == "rows" and measure.number is not None:
-        return exp.Count(this=number(measure.number, tables))
-    if measure.kind in ("rows", "units", "histogram"):
-        return exp.Count(this=exp.Star())
-    value = _steps(measure, tables)
-    if measure.kind == "squares":
-        value = exp.Mul(this=exp.Paren(this=value), expression=exp.Paren(this=value.copy()))
-    return _sum(value)
-
-
-def _clamped_total(measure: Measure, place: int) -> exp.Expr:
-    """Return a measure of the users of a group, from each user's own total."""
-    if measure.kind == "units":
-        return exp.Count(this=exp.Star())
-    total = own(f"m{place}")
-    return _sum(total if measure.group is None else clamped(total, measure.group))
-
-
-def _sum(value: exp.Expr) -> exp.Expr:
-    # 38 digits hold any sum of 64-bit integers over more rows than there will ever be.
-    wide = cast(value, "wide")
-    return exp.Coalesce(this=exp.Sum(this=wide), expressions=[whole(0)])

@@ -17,7 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.data.canonical import conjunction
 from discreet.data.columns import Category, Identifier, Integer
-from discreet.data.plan import TRUE, Condition, Field, Join, Options, Output, Plan, Policy
+from discreet.data.plan import MIN_EPSILON, TRUE, Condition, Field, Join, Options, Output, Plan, Policy
 from discreet.data.plan_tables import Tables, declared
 from discreet.data.schema import Dimension, Schema, User
 from discreet.data.sql_aggregates import aggregate
@@ -25,7 +25,6 @@ from discreet.data.sql_conditions import condition
 from discreet.data.sql_nodes import Scope, take, unknown, word
 from discreet.data.sql_text import number, parsed, refused, shown
 
-MIN_EPSILON = Fraction(1, 10**6)
 MAX_CELLS = 1_000_000
 MAX_SETS = 64
 MAX_OUTPUTS = 100

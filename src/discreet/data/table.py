@@ -9,9 +9,14 @@ from typing import NoReturn
 
 from sqlglot import exp
 
+from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter
-from discreet.core.rng import SYSTEM
+from discreet.core.rng import SYSTEM, Rng
+from discreet.data.answer import Answer
+from discreet.data.ask import ask, explain, prepare
 from discreet.data.columns import Column
+from discreet.data.explain import Explanation
+from discreet.data.plan import Policy
 from discreet.data.schema import Dimension, Schema
 from discreet.data.schema_toml import read_schema
 from discreet.data.sources import Source, open_source
@@ -82,6 +87,40 @@ class Table:
             self.source.close()
             raise
 
+    def explain(self, query: str, *, epsilon: checks.Number, delta: checks.Number) -> Explanation:
+        """Say what a question would cost and how well it would be answered. No row is read.
+
+        Parameters
+        ----------
+        query
+            One SELECT; see `sql`.
+        epsilon, delta
+            The most it may cost. The query's own OPTIONS clause may ask for less.
+        """
+        return explain(query, schemas=self.schemas, policy=_policy(epsilon, delta))
+
+    def sql(self, query: str, *, epsilon: checks.Number, delta: checks.Number, rng: Rng = SYSTEM) -> Answer:
+        """Answer a question with noise. It costs `Answer.guarantee`, whatever comes out.
+
+        Parameters
+        ----------
+        query
+            One SELECT, plain or with BigQuery's WITH DIFFERENTIAL_PRIVACY clause.
+        epsilon, delta
+            The most it may cost. The query's own OPTIONS clause may ask for less.
+        rng
+            Where the noise comes from.
+
+        Raises
+        ------
+        Refused
+            For anything outside the language. Nothing was read.
+        EngineFailed
+            Where the engine gave up; its words are kept back.
+        """
+        prepared = prepare(query, schemas=self.schemas, policy=_policy(epsilon, delta))
+        return ask(prepared, source=self.source, key=self.key, rng=rng)
+
     def close(self) -> None:
         """Give the engine back. The table cannot be read any more."""
         self.source.close()
@@ -99,6 +138,10 @@ class Table:
 
     def __reduce__(self) -> NoReturn:
         raise DiscreetError("a private table cannot be pickled or copied")
+
+
+def _policy(epsilon: checks.Number, delta: checks.Number) -> Policy:
+    return Policy(epsilon=checks.exact(epsilon=epsilon), delta=checks.exact(delta=delta))
 
 
 def _schema(declared: Declared) -> Schema:

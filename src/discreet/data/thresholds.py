@@ -63,7 +63,9 @@ class KeysAbove(Primitive["Mapping[Key, int]", Shown]):
     def distance(self, value: Mapping[Key, int], other: Mapping[Key, int]) -> Fraction:
         """Return how far the numbers of units are apart; a group that is not there has none."""
         keys = sorted({*value, *other})
-        first, second = (np.array([side.get(key, 0) for key in keys], dtype=np.int64) for side in (value, other))
+        first, second = (
+            np.array([side.get(key, 0) for key in keys], dtype=np.int64) for side in (value, other)
+        )
         return AddNoise(self.noise, self.sensitivity, self.norm).distance(first, second)
 
     @staticmethod
@@ -73,7 +75,7 @@ class KeysAbove(Primitive["Mapping[Key, int]", Shown]):
 
 
 def threshold(noise: Noise, *, groups: int, delta: Fraction) -> int:
-    """Return the smallest threshold that groups of one unit reach with probability at most delta, all together.
+    """Return the smallest threshold that some group of one unit reaches with probability at most delta.
 
     Parameters
     ----------

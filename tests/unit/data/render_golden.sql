@@ -4,13 +4,13 @@ SELECT
   COUNT(*) AS "m0",
   COALESCE(
     SUM(
-      CAST(CASE
+      CASE
         WHEN CAST("people"."age" AS BIGINT) < 0
         THEN 0
         WHEN CAST("people"."age" AS BIGINT) > 120
         THEN 120
         ELSE CAST("people"."age" AS BIGINT)
-      END AS DECIMAL(38, 0))
+      END
     ),
     0
   ) AS "m1"
@@ -106,13 +106,13 @@ WITH "discreet_bounded_0" AS (
     "trips"."zone" AS "k0",
     COALESCE(
       SUM(
-        CAST(CASE
+        CASE
           WHEN CAST("trips"."km" AS BIGINT) < 0
           THEN 0
           WHEN CAST("trips"."km" AS BIGINT) > 50
           THEN 50
           ELSE CAST("trips"."km" AS BIGINT)
-        END - 25 AS DECIMAL(38, 0))
+        END - 25
       ),
       0
     ) AS "m0",
@@ -140,8 +140,8 @@ WITH "discreet_bounded_0" AS (
 )
 SELECT
   "k0",
-  COALESCE(SUM(CAST("m0" AS DECIMAL(38, 0))), 0) AS "m0",
-  COALESCE(SUM(CAST("m1" AS DECIMAL(38, 0))), 0) AS "m1",
+  COALESCE(SUM("m0"), 0) AS "m0",
+  COALESCE(SUM("m1"), 0) AS "m1",
   COUNT(*) AS "m2"
 FROM "discreet_ranked"
 WHERE
@@ -333,13 +333,13 @@ WITH "discreet_bounded_0" AS (
     "trips"."who" AS "discreet_unit",
     COALESCE(
       SUM(
-        CAST(CASE
+        CASE
           WHEN -1 + 2 * CAST("trips"."km" AS BIGINT) < -1
           THEN -1
           WHEN -1 + 2 * CAST("trips"."km" AS BIGINT) > 99
           THEN 99
           ELSE -1 + 2 * CAST("trips"."km" AS BIGINT)
-        END AS DECIMAL(38, 0))
+        END
       ),
       0
     ) AS "m0"
@@ -350,12 +350,7 @@ WITH "discreet_bounded_0" AS (
     "trips"."who"
 )
 SELECT
-  COALESCE(
-    SUM(
-      CAST(CASE WHEN "m0" < 0 THEN 0 WHEN "m0" > 99 THEN 99 ELSE "m0" END AS DECIMAL(38, 0))
-    ),
-    0
-  ) AS "m0"
+  COALESCE(SUM(CASE WHEN "m0" < 0 THEN 0 WHEN "m0" > 99 THEN 99 ELSE "m0" END), 0) AS "m0"
 FROM "discreet_totals";
 
 -- totals, postgres

@@ -56,6 +56,8 @@ class Source(ABC):
     """The name sqlglot has for the engine's SQL."""
     parses_text: ClassVar[bool] = False
     """Whether the engine can read text as a number or date without failing on any text."""
+    sums_widen: ClassVar[bool] = False
+    """Whether the engine adds up 64-bit integers in a wider type on its own, so that no sum overflows."""
 
     def __init__(self) -> None:
         self._lock = RLock()

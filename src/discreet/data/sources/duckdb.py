@@ -66,6 +66,7 @@ class DuckDB(Source):
 
     dialect = "duckdb"
     parses_text: ClassVar[bool] = True
+    sums_widen: ClassVar[bool] = True
 
     def __init__(self, inputs: Mapping[str, object]) -> None:
         super().__init__()

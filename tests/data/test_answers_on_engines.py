@@ -1,0 +1,75 @@
+"""One question, one seed, one key: the same answer to the last digit on every engine."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet import AddRemove
+from discreet.data import Category, Decimal, Identifier, Integer, Schema, Table, Text, User
+from discreet.data.ask import ask, prepare
+from discreet.data.plan import Policy
+from discreet.testing import unsafe_seeded
+
+SCHEMA = Schema(
+    "trips",
+    columns=(
+        Identifier("who"),
+        Category("zone", values=("it's", "b", "c")),
+        Integer("km", lower=-5, upper=50),
+        Decimal("fare", lower=0, upper=9, grid=Fraction("0.5")),
+        Text("note"),
+    ),
+    unit=User(column="who", max_rows=3, max_groups=2),
+    neighbours=AddRemove("who"),
+)
+ROWS = {
+    "who": [f"u{i % 70}" if i % 5 else None for i in range(400)],
+    "zone": [("it's", "b", None, "elsewhere")[i % 4] for i in range(400)],
+    "km": [None if i % 13 == 0 else (i * 37) % 70 - 10 for i in range(400)],
+    "fare": [(i % 23) / 2 for i in range(400)],
+    "note": [f"note {i % 2}" for i in range(400)],
+}
+QUESTIONS = (
+    "SELECT zone, COUNT(*), COUNT(DISTINCT who), SUM(km), AVG(fare) FROM trips GROUP BY ROLLUP(zone)",
+    "SELECT STDDEV(km), MEDIAN(fare), SUM(km, contribution_bounds_per_group => (0, 60)) FROM trips "
+    "WHERE km > 0",
+    "SELECT note, COUNT(*), VAR_POP(fare) FROM trips GROUP BY note",
+)
+
+
+def made(engine: str, folder, request):
+    frame = pa.table(ROWS)
+    if engine == "postgres":
+        dsn = request.getfixturevalue("postgres_dsn")
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            connection.execute("DROP TABLE IF EXISTS trips_raw")
+            kinds = "who text, zone text, km bigint, fare double precision, note text"
+            connection.execute(f"CREATE TABLE trips_raw ({kinds})")
+            cursor = connection.cursor()
+            rows = list(zip(*ROWS.values(), strict=True))
+            cursor.executemany("INSERT INTO trips_raw VALUES (%s, %s, %s, %s, %s)", rows)
+        return dsn, "trips_raw"
+    if engine == "spark":
+        pq.write_table(frame, folder / "trips.parquet")
+        return request.getfixturevalue("spark_session").read.parquet(str(folder / "trips.parquet"))
+    return frame
+
+
+def answers(data):
+    policy = Policy(epsilon=Fraction(2), delta=Fraction("1e-2"))
+    with Table(data, schema=SCHEMA) as table:
+        for text in QUESTIONS:
+            prepared = prepare(text, schemas=SCHEMA, policy=policy)
+            answer = ask(prepared, source=table.source, key="00ff", rng=unsafe_seeded(8))
+            assert len(answer)
+            yield answer.columns, answer.rows
+
+
+@pytest.mark.parametrize("engine", ["postgres", "spark"])
+def test_every_engine_gives_the_answer_of_duckdb(engine, tmp_path, request):
+    assert list(answers(made(engine, tmp_path, request))) == list(answers(pa.table(ROWS)))

@@ -1,0 +1,165 @@
+"""The whole way from SQL to an answer, replayed on neighbours: same public steps, none moved too far.
+
+Users are heavy (more rows than may count), overlap in every group, and bring missing, huge and odd values.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import discreet as dp
+from discreet.audit.enumeration import output_distribution
+from discreet.audit.replay import ReplayReport, replay_run
+from discreet.core.rng import Rng
+from discreet.data import Boolean, Category, Decimal, Identifier, Integer, Row, Schema, Table, Text, User
+from discreet.data.ask import Prepared, ask, prepare
+from discreet.data.plan import Policy
+from discreet.testing import unsafe_seeded
+
+POLICY = Policy(epsilon=Fraction(1), delta=Fraction("1e-3"))
+PURE = Policy(epsilon=Fraction(1), delta=Fraction(0))
+NAMES = ("who", "g", "x", "y", "flag", "note")
+Rows = tuple[tuple[Any, ...], ...]
+
+
+def schema(unit: Row | User, replace: bool) -> Schema:
+    return Schema(
+        "t",
+        columns=(
+            Identifier("who"),
+            Category("g", values=("a", "b", "c")),
+            Integer("x", lower=-3, upper=4),
+            Decimal("y", lower=0, upper=2, grid=Fraction("0.5"), null=0),
+            Boolean("flag"),
+            Text("note"),
+        ),
+        unit=unit,
+        neighbours=(dp.Replace if replace else dp.AddRemove)(unit.name),
+    )
+
+
+def heavy(who: str, sign: int) -> Rows:
+    odd = (None, math.nan, math.inf, -math.inf, 1e300, 4 * sign, 4 * sign, 4 * sign, -3 * sign)
+    return tuple(
+        (who, g, x, (None, 2.0, 1e9)[i % 3], (True, None)[i % 2], ("p", "q", None)[i % 3])
+        for i, x in enumerate(odd)
+        for g in ("a", "b", "c", None, "undeclared")
+    )
+
+
+BASE: Rows = (
+    *heavy("ann", 1),
+    *heavy("bob", -1),
+    *(("cay", g, 1, 1.0, True, "p") for g in "abc"),
+    *(("dan", "a", None, None, None, None),),
+    *((None, "a", 4, 2.0, True, "p"),),
+)
+QUERIES = (
+    "SELECT g, COUNT(*), COUNT(x), SUM(x), SUM(y) FROM t GROUP BY g",
+    "SELECT g, flag, AVG(x), STDDEV(y) FROM t WHERE x > 0 OR flag GROUP BY CUBE(g, flag)",
+    "SELECT MEDIAN(x), APPROX_QUANTILES(y, 4), VAR_POP(x * y) FROM t",
+    "SELECT g, QUANTILE(x, 0.9) FROM t WHERE y >= 0.5 GROUP BY g",
+    "SELECT note, g, COUNT(*), SUM(x), MEDIAN(x) FROM t GROUP BY ROLLUP(note, g)",
+)
+USER_QUERIES = (
+    "SELECT g, COUNT(DISTINCT who), SUM(x, contribution_bounds_per_group => (-2, 3)) FROM t GROUP BY g",
+    "SELECT note, COUNT(DISTINCT who), AVG(y) FROM t GROUP BY note",
+)
+
+
+def neighbours_of(rows: Rows, unit: Row | User, replace: bool) -> Iterator[Rows]:
+    if isinstance(unit, Row):
+        for place in (0, 20, 60, 90, len(rows) - 1):
+            other = (("eve", "b", -3, 0.0, False, "z"),) if replace else ()
+            yield rows[:place] + rows[place + 1 :] + other
+        return
+    for who in ("ann", "bob", "cay", "dan"):
+        kept = tuple(row for row in rows if row[0] != who)
+        other = tuple((who, *row[1:-1], f"only {i % 4}") for i, row in enumerate(heavy("eve", -1)))
+        yield kept + (other if replace else ())
+
+
+@cache
+def opened(rows: Rows, declared: Schema) -> Table:
+    """A table that stays open: nothing about it changes from one question to the next."""
+    frame = pd.DataFrame(list(rows), columns=list(NAMES))
+    kinds = {name: "float64" if name in ("x", "y") else object for name in NAMES}
+    return Table(frame.astype(kinds), schema=declared)
+
+
+def runner(prepared: Prepared, declared: Schema) -> Callable[[Rows, Rng], Any]:
+    def run(rows: Rows, rng: Rng) -> Any:
+        answer = ask(prepared, source=opened(rows, declared).source, key="5ec7e7", rng=rng)
+        return answer.rows, tuple(answer.interval(name, 0.9) for name in answer.columns if "_" in name)
+
+    return run
+
+
+@pytest.mark.parametrize("replace", [False, True], ids=["add", "replace"])
+@pytest.mark.parametrize("policy", [POLICY, PURE], ids=["delta", "pure"])
+@pytest.mark.parametrize("unit", [Row(), User(column="who", max_rows=3, max_groups=2)], ids=["row", "user"])
+def test_neighbours_take_the_same_steps_and_publish_the_same(
+    unit: Row | User, policy: Policy, replace: bool
+) -> None:
+    declared = schema(unit, replace)
+    moved = 0
+    for text in (*QUERIES, *(USER_QUERIES if isinstance(unit, User) else ())):
+        if "note" in text and policy is PURE:
+            continue
+        prepared = prepare(text, schemas=declared, policy=policy)
+        run = runner(prepared, declared)
+        for seed, other in enumerate(neighbours_of(BASE, unit, replace)):
+            pair = (BASE, other) if seed % 2 else (other, BASE)
+            report = replay_run(run, pair, rng=unsafe_seeded(seed))
+            assert report.holds, (text, report)
+            moved += report.total > 0
+    assert moved, "no neighbour moved anything: this tests nothing"
+
+
+def test_too_small_a_sensitivity_is_caught() -> None:
+    """The same replay with one less row in the statement must fail."""
+    declared = schema(User(column="who", max_rows=3, max_groups=2), False)
+    prepared = prepare("SELECT COUNT(*) AS c_ FROM t", schemas=declared, policy=PURE)
+    (vector,) = prepared.budget.vectors
+    smaller = dataclasses.replace(vector.moved, l1=vector.moved.l1 - 1)
+    short = dataclasses.replace(
+        prepared,
+        explanation=dataclasses.replace(
+            prepared.explanation,
+            budget=dataclasses.replace(
+                prepared.budget, vectors=(dataclasses.replace(vector, moved=smaller),)
+            ),
+        ),
+    )
+    pair = (BASE, next(neighbours_of(BASE, User(column="who", max_rows=3, max_groups=2), False)))
+    assert replay_run(runner(prepared, declared), pair, rng=unsafe_seeded(1)).holds
+    report: ReplayReport = replay_run(runner(short, declared), pair, rng=unsafe_seeded(1))
+    assert "moved by 3, its sensitivity is 2" in repr(report)
+
+
+def test_exact_distribution_of_a_found_group() -> None:
+    """Enumerated through the shipped code: a group of one user is shown with probability at most delta."""
+    declared = schema(User(column="who", max_rows=1, max_groups=1), False)
+    text = "SELECT note, COUNT(DISTINCT who) AS n FROM t GROUP BY note"
+    policy = Policy(epsilon=Fraction(8), delta=Fraction("1e-2"))
+    prepared = prepare(text, schemas=declared, policy=policy)
+    ((delta, *_),) = [(vector.failure,) for vector in prepared.budget.vectors if vector.threshold]
+    without, with_one = ((), (("ann", "a", 1, 1.0, True, "secret"),))
+
+    def shown(rows: Rows, rng: Rng) -> Any:
+        answer = ask(prepared, source=opened(rows, declared).source, key="00", rng=rng)
+        return answer.column("note")
+
+    empty = output_distribution(shown, without)
+    assert dict(empty.probabilities) == {(): 1}
+    one = output_distribution(shown, with_one)
+    assert 0 < 1 - one[()] <= delta
+    assert 1 - one[()] >= delta / 40  # the threshold is a whole number, one step is e^-4 here or more
