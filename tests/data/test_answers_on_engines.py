@@ -65,7 +65,7 @@ def answers(data):
     with Table(data, schema=SCHEMA) as table:
         for text in QUESTIONS:
             prepared = prepare(text, schemas=SCHEMA, policy=policy)
-            answer = ask(prepared, source=table.source, key="00ff", rng=unsafe_seeded(8))
+            answer = ask(prepared, source=table._source, key="00ff", rng=unsafe_seeded(8))
             assert len(answer)
             yield answer.columns, answer.rows
 

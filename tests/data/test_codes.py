@@ -25,7 +25,7 @@ def codes(column, cells, kind):
     schema = Schema("t", columns=(column,), unit=Row(), neighbours=AddRemove("row"))
     with Table(pa.table({"x": pa.array(cells, type=kind)}), schema=schema) as table:
         # Rows of one relation come back in the order they were loaded.
-        return [row[0] for row in table.source.execute(query("SELECT x FROM t"))]
+        return [row[0] for row in table._source.execute(query("SELECT x FROM t"))]
 
 
 @settings(max_examples=40, deadline=None)
@@ -76,7 +76,7 @@ ROW_NUMBER = "MD5('key' || CAST(rowid AS TEXT))"
 def kept(frame, order):
     ordered = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY who ORDER BY {order}) AS place FROM visits"
     with Table(frame, schema=VISITS) as table:
-        rows = table.source.execute(query(f"SELECT who, spent FROM ({ordered}) AS o WHERE place <= 2"))
+        rows = table._source.execute(query(f"SELECT who, spent FROM ({ordered}) AS o WHERE place <= 2"))
     return sorted(rows)
 
 

@@ -286,7 +286,7 @@ def query(sql):
 
 
 def run(table, sql):
-    return sorted(table.source.execute(query(sql)), key=repr)
+    return sorted(table._source.execute(query(sql)), key=repr)
 
 
 def digest(rows):
@@ -320,10 +320,10 @@ def test_every_engine_gives_the_same_bytes(table):
     assert digest(run(table, SUMS.format(relation="visits"))) == digest(sums(rows))
 
     kept = bounded(rows, KEY, 3)
-    relation = table.source.materialise(query(BOUNDED), key="rows 3")
+    relation = table._source.materialise(query(BOUNDED), key="rows 3")
     assert digest(run(table, f"SELECT {', '.join(NAMES)} FROM {relation.name}")) == digest(kept)
     assert digest(run(table, SUMS.format(relation=relation.name))) == digest(sums(kept))
-    again = table.source.materialise(query("SELECT 1 AS other FROM visits"), key="rows 3")
+    again = table._source.materialise(query("SELECT 1 AS other FROM visits"), key="rows 3")
     assert again.name == relation.name, "the same key never runs a second query"
 
     joined = run(
@@ -365,9 +365,9 @@ def planned(table):
         kept = {}
         for name, most in rows_kept(plan, tables).items():
             chosen = bounded_rows(tables.schema(name), max_rows=most, key=KEY)
-            kept[name] = table.source.materialise(chosen, key=f"{name} {most}")
+            kept[name] = table._source.materialise(chosen, key=f"{name} {most}")
         queries = render(plan, tables, key=KEY, kept=kept)
-        answers += [(text, digest(table.source.execute(query.tree))) for query in queries]
+        answers += [(text, digest(table._source.execute(query.tree))) for query in queries]
     return answers
 
 

@@ -51,7 +51,7 @@ def server(postgres_dsn):
 
 def constant(table, sql):
     """Run a query that must fail, and see that only the constant sentence comes out."""
-    for run in (table.source.execute, lambda q: table.source.materialise(q, key=sql)):
+    for run in (table._source.execute, lambda q: table._source.materialise(q, key=sql)):
         with pytest.raises(EngineFailed) as caught:
             run(query(sql))
         assert caught.value.__cause__ is None and caught.value.__context__ is None
@@ -71,7 +71,7 @@ def test_postgres_values_that_no_other_engine_holds(server, postgres_dsn):
     server.execute(row.format("'Infinity', NULL, '4713-01-01 BC', NULL, NULL, NULL"))
     server.execute("INSERT INTO odd VALUES (NULL, 1, 1, NULL, NULL, NULL, NULL)")
     with Table((postgres_dsn, "odd"), schema=ODD) as table:
-        rows = table.source.execute(query("SELECT huge, small, day, moment, mood, fixed FROM odd"))
+        rows = table._source.execute(query("SELECT huge, small, day, moment, mood, fixed FROM odd"))
         lower, upper = 18262, 18627
         assert sorted(rows, key=repr) == sorted(
             [
@@ -93,22 +93,22 @@ def test_postgres_is_read_only_and_leaves_no_trace(server, postgres_dsn):
         constant(table, FAILING)
         constant(table, "SELECT SUM(CAST(9223372036854775807 AS BIGINT) * a) AS s FROM texts WHERE a > 5")
         with pytest.raises(InternalError):
-            table.source.execute(query("SELECT 1 AS x FROM pg_shadow"))
+            table._source.execute(query("SELECT 1 AS x FROM pg_shadow"))
         for write in (
             "INSERT INTO public.texts VALUES (3)",
             "CREATE TABLE stolen AS SELECT 1",
             "DROP TABLE public.texts",
         ):
             with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
-                table.source._connection.execute(write)
-        assert table.source.execute(query("SELECT SUM(a) AS s FROM texts")) == [(10,)]
+                table._source._connection.execute(write)
+        assert table._source.execute(query("SELECT SUM(a) AS s FROM texts")) == [(10,)]
         server.execute("INSERT INTO texts VALUES (9, NULL)")
-        assert table.source.execute(query("SELECT SUM(a) AS s FROM texts")) == [(10,)], "a snapshot"
+        assert table._source.execute(query("SELECT SUM(a) AS s FROM texts")) == [(10,)], "a snapshot"
         for k in range(12):
-            relation = table.source.materialise(query(f"SELECT a + {k} AS x FROM texts"), key=f"{k}")
-            assert table.source.execute(query(f"SELECT MIN(x) AS x FROM {relation.name}")) == [(1 + k,)]
+            relation = table._source.materialise(query(f"SELECT a + {k} AS x FROM texts"), key=f"{k}")
+            assert table._source.execute(query(f"SELECT MIN(x) AS x FROM {relation.name}")) == [(1 + k,)]
         with pytest.raises(InvalidParameter, match="input must be"):
-            table.source.raw("texts")
+            table._source.raw("texts")
         names = server.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchall()
         assert names == [(1,)]
     sessions = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'seen'"
@@ -157,11 +157,13 @@ def test_spark_keeps_quiet_and_cleans_up(spark_session):
     with Table(frame, schema=moments) as table:
         constant(table, FAILING)
         constant(table, "SELECT SUM(a * CAST(9223372036854775807 AS BIGINT)) AS s FROM texts")
-        assert table.source.execute(query("SELECT SUM(a) AS s, MIN(moment) AS d FROM texts")) == [(10, 18322)]
+        assert table._source.execute(query("SELECT SUM(a) AS s, MIN(moment) AS d FROM texts")) == [
+            (10, 18322)
+        ]
         assert CANARY not in repr(table)
         for k in range(10):
-            table.source.materialise(query(f"SELECT a + {k} AS x FROM texts"), key=f"{k}")
-        for again in (table.source.raw, table.source.columns):
+            table._source.materialise(query(f"SELECT a + {k} AS x FROM texts"), key=f"{k}")
+        for again in (table._source.raw, table._source.columns):
             with pytest.raises(InvalidParameter, match="input must be"):
                 again("texts")
     assert set(view.name for view in spark_session.catalog.listTables()) == before

@@ -17,8 +17,8 @@ def test_the_exact_loss_is_within_the_claim(tiny):
         assert report.tight, report
 
 
-LOOSE = {"propose-test-release"}
-"""Its claim adds up two steps that no single pair uses up."""
+LOOSE = {"min-cut", "propose-test-release", "set-cover-split", "set-cover-weighted"}
+"""Their claims add up steps that no single tiny pair uses up."""
 
 
 def test_every_card_has_a_tight_instance():

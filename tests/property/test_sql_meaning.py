@@ -107,8 +107,8 @@ CONDITIONS = st.recursive(
 def answered(table: Table, plan: Plan) -> dict[tuple[Any, ...], list[Any]]:
     """The aggregates of a plan from its exact measures, as the engine itself would print them."""
     totals: dict[Any, dict[Any, Any]] = {}
-    for query in render(plan, TABLES, key=table.key):
-        found = table.source.execute(query.tree)
+    for query in render(plan, TABLES, key=table._key):
+        found = table._source.execute(query.tree)
         if query.measures[0].kind == "histogram":
             for group, counts in histograms(query, found, TABLES):
                 totals.setdefault(group, {})[query.measures[0]] = counts

@@ -97,7 +97,7 @@ def opened(rows: Rows, declared: Schema) -> Table:
 
 def runner(prepared: Prepared, declared: Schema) -> Callable[[Rows, Rng], Any]:
     def run(rows: Rows, rng: Rng) -> Any:
-        answer = ask(prepared, source=opened(rows, declared).source, key="5ec7e7", rng=rng)
+        answer = ask(prepared, source=opened(rows, declared)._source, key="5ec7e7", rng=rng)
         return answer.rows, tuple(answer.interval(name, 0.9) for name in answer.columns if "_" in name)
 
     return run
@@ -155,7 +155,7 @@ def test_exact_distribution_of_a_found_group() -> None:
     without, with_one = ((), (("ann", "a", 1, 1.0, True, "secret"),))
 
     def shown(rows: Rows, rng: Rng) -> Any:
-        answer = ask(prepared, source=opened(rows, declared).source, key="00", rng=rng)
+        answer = ask(prepared, source=opened(rows, declared)._source, key="00", rng=rng)
         return answer.column("note")
 
     empty = output_distribution(shown, without)

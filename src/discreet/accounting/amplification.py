@@ -27,7 +27,6 @@ from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.pld import LossDistribution, Vector, from_floats
 from discreet.core.rounding import above, below, down, up
 
-
 _NEAR_ONE = Fraction(1, 10**9)
 
 

@@ -6,7 +6,8 @@ chosen adaptively; where the losses themselves are chosen adaptively, use `discr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -114,10 +115,16 @@ class Composed(Loss):
         return common_unit(loss.unit for loss, _ in self.parts)
 
     def __str__(self) -> str:
-        return " + ".join(f"{count} x ({loss})" if count > 1 else str(loss) for loss, count in self.parts)
+        # Losses that read the same are one line, the most frequent first.
+        counts: Counter[str] = Counter()
+        for loss, count in self.parts:
+            counts[str(loss)] += count
+        listed = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        words = (f"{count} x ({loss})" if count > 1 else loss for loss, count in listed)
+        return " + ".join(words) or "nothing (epsilon 0)"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Composition:
     """What several mechanisms cost together, and by which route that is known."""
 
@@ -152,11 +159,30 @@ class Composition:
     def __str__(self) -> str:
         return str(self.loss if self.neighbours is None else self.guarantee)
 
+    def __repr__(self) -> str:
+        return f"Composition({self})"
+
 
 Item = Loss | Guarantee | Promise | Release[Any]
+"""What has a price: a loss, or whatever has a guarantee."""
 
 
-def compose(*items: Item, counts: Sequence[int] | None = None) -> Composition:
+_PRICED = (Loss, Guarantee, Promise, Release)
+
+
+def price(item: Item) -> tuple[Loss, Neighbours | None]:
+    """Read the loss of an item and, but for a bare loss, the neighbours it is about."""
+    if not isinstance(item, _PRICED):
+        raise InvalidParameter(
+            name="item", rule="a mechanism, release, guarantee or loss", value=item, got=repr(item)
+        )
+    if isinstance(item, Loss):
+        return item, None
+    guarantee = item if isinstance(item, Guarantee) else item.guarantee
+    return guarantee.loss, guarantee.neighbours
+
+
+def compose(*items: Item, counts: int | Sequence[int] | None = None) -> Composition:
     """Compose losses, or whatever has a guarantee, over the same neighbours.
 
     Privacy: sound for mechanisms chosen adaptively as long as the losses are fixed in advance.
@@ -167,22 +193,45 @@ def compose(*items: Item, counts: Sequence[int] | None = None) -> Composition:
     items
         Losses; or guarantees, mechanisms and releases. Not a mixture of losses and the others.
     counts
-        How often each is used; once each where left out.
+        How often each is used; once each where left out. One number for one item.
 
     Raises
     ------
     NeighboursMismatch
         When the guarantees protect different things.
     """
-    times = [1] * len(items) if counts is None else [checks.integer(0, count=c) for c in counts]
-    if len(times) != len(items):
-        raise InvalidParameter(name="counts", rule=f"{len(items)} numbers, one an item", value=counts)
-    found = [item.guarantee if isinstance(item, Promise | Release) else item for item in items]
-    guarantees = [item for item in found if isinstance(item, Guarantee)]
+    for item in items:
+        if not isinstance(item, _PRICED):
+            raise _not_items(item)
+    priced = [price(item) for item in items]
+    times = _times(len(items), counts)
+    guarantees = [Guarantee(loss, hidden) for loss, hidden in priced if hidden is not None]
     if guarantees and len(guarantees) < len(items):
-        raise NeighboursMismatch("a loss without neighbours does not compose with a guarantee")
+        raise NeighboursMismatch(
+            "a loss without neighbours does not compose with a guarantee. Pass Guarantee(loss, neighbours)"
+        )
     for other in guarantees[1:]:
         guarantees[0].require_same_neighbours(other)
-    losses = [item.loss if isinstance(item, Guarantee) else item for item in found]
     neighbours = guarantees[0].neighbours if guarantees else None
+    losses = [loss for loss, _ in priced]
     return Composition(Composed(tuple(zip(losses, times, strict=True))), neighbours)
+
+
+def _not_items(given: object) -> InvalidParameter:
+    listed = isinstance(given, list | tuple | set | frozenset)
+    return InvalidParameter(
+        name="items",
+        rule="mechanisms, releases, guarantees or losses",
+        value=given,
+        got=f"a {type(given).__name__}" if listed else repr(given),
+        hint="Pass them one by one: compose(*items)" if listed else "",
+    )
+
+
+def _times(items: int, counts: int | Sequence[int] | None) -> list[int]:
+    if counts is None:
+        return [1] * items
+    given = list(counts) if isinstance(counts, Iterable) else [counts]
+    if len(given) != items:
+        raise InvalidParameter(name="counts", rule=f"as many numbers as items ({items})", value=counts)
+    return [checks.integer(0, counts=count) for count in given]

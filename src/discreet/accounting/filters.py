@@ -15,13 +15,16 @@ import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 from discreet.accounting.calibrate import zcdp_rho
+from discreet.accounting.composition import Item, price
 from discreet.core import checks
-from discreet.core.errors import BudgetExceeded, InvalidParameter
+from discreet.core.errors import BudgetExceeded, DiscreetError, InvalidParameter, NeighboursMismatch
 from discreet.core.loss import ApproxLoss, Loss, PureLoss, RenyiLoss, ZCDPLoss
 from discreet.core.losses.base import checked_order
+from discreet.core.mechanism import Promise, Release
+from discreet.core.neighbours import Neighbours
 from discreet.core.rounding import down, up
 
 EPSILON_UNIT = Fraction(1, 10**9)
@@ -32,27 +35,50 @@ _ONE_OFF = 31  # orders an odometer watches
 
 
 class Single:
-    """A mixin for objects that hold a budget: copying one would double it."""
+    """One budget, or one meter, about one kind of change. Copying it would double it."""
 
-    def __copy__(self) -> NoReturn:
-        raise TypeError(f"a {type(self).__name__} cannot be copied: that would double the budget")
+    def __init__(self, neighbours: Neighbours | None) -> None:
+        given = None if neighbours is None else checks.instance(Neighbours, neighbours=neighbours)
+        self._neighbours: Neighbours | None = given
+        self._lock = threading.Lock()
 
-    def __deepcopy__(self, memo: object) -> NoReturn:
-        raise TypeError(f"a {type(self).__name__} cannot be copied: that would double the budget")
+    @property
+    def neighbours(self) -> Neighbours | None:
+        """The change that all charges are about: given, or that of the first charge; None so far."""
+        return self._neighbours
+
+    def _require(self, neighbours: Neighbours | None) -> None:
+        """Raise if a charge is about another change; a bare loss is taken to be about this one."""
+        if None not in (neighbours, self._neighbours) and neighbours != self._neighbours:
+            raise NeighboursMismatch(
+                f"this {type(self).__name__} is about {self._neighbours}, the charge about {neighbours}. "
+                f"Build both with the same neighbours="
+            )
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise TypeError(f"a {type(self).__name__} cannot be pickled: that would double the budget")
+        raise DiscreetError(
+            f"this {type(self).__name__} cannot be copied or pickled: that would double the budget"
+        )
 
 
 class Filter(Single, ABC):
-    """A budget that stops in time. Sums are integers in the grid's units, one for each coordinate."""
+    """A budget that stops in time. Sums are integers in the grid's units, one for each coordinate.
 
-    def __init__(self, budget: tuple[tuple[str, Fraction, Fraction], ...]) -> None:
+    Charges are mechanisms, releases, guarantees or losses. Those that say what they hide must all hide the
+    same change: the one given as `neighbours`, or the first one charged.
+    """
+
+    way_out: ClassVar[str]
+    """What to use for a loss that has no finite charge here."""
+
+    def __init__(
+        self, budget: tuple[tuple[str, Fraction, Fraction], ...], neighbours: Neighbours | None
+    ) -> None:
+        super().__init__(neighbours)
         self._names = tuple(name for name, _, _ in budget)
         self._units = tuple(unit for _, _, unit in budget)
         self._budget = tuple(math.floor(amount / unit) for _, amount, unit in budget)
         self._spent = (0,) * len(budget)
-        self._lock = threading.Lock()
 
     @property
     @abstractmethod
@@ -63,42 +89,64 @@ class Filter(Single, ABC):
     def _charges(self, loss: Loss) -> tuple[Fraction | None, ...]:
         """Return what a loss costs, one number a coordinate."""
 
-    def cost(self, loss: Loss) -> tuple[int, ...] | None:
-        """Return the charge in grid units, rounded up; None where the loss has no finite charge."""
-        charges = self._charges(checks.instance(Loss, loss=loss))
-        found = [charge for charge in charges if charge is not None]
-        if len(found) < len(charges):
-            return None
-        return tuple(math.ceil(charge / unit) for charge, unit in zip(found, self._units, strict=True))
+    def cost(self, item: Item) -> tuple[int, ...] | None:
+        """Return the charge in grid units, rounded up; None where the item has no finite charge."""
+        loss, neighbours = price(item)
+        self._require(neighbours)
+        for statement in (loss, *_bought(item)):
+            charges = self._charges(statement)
+            found = [charge for charge in charges if charge is not None]
+            if len(found) == len(charges):
+                pairs = zip(found, self._units, strict=True)
+                return tuple(math.ceil(charge / unit) for charge, unit in pairs)
+        return None
 
-    def try_spend(self, loss: Loss) -> bool:
-        """Charge a loss if it fits, and tell whether it did. Nothing is charged otherwise."""
-        cost = self.cost(loss)
+    def try_spend(self, item: Item) -> bool:
+        """Charge an item if it fits, and tell whether it did. Nothing is charged otherwise.
+
+        Raises
+        ------
+        NeighboursMismatch
+            When it hides another change than this filter is about. Nothing is charged.
+        """
+        cost, (_, neighbours) = self.cost(item), price(item)
         if cost is None:
             return False
         with self._lock:
+            self._require(neighbours)  # another thread may have fixed them just now
             after = tuple(a + b for a, b in zip(self._spent, cost, strict=True))
             if any(a > b for a, b in zip(after, self._budget, strict=True)):
                 return False
             self._spent = after
+            self._neighbours = self._neighbours or neighbours
             return True
 
-    def spend(self, loss: Loss) -> None:
-        """Charge a loss.
+    def spend(self, item: Item) -> None:
+        """Charge an item.
 
         Raises
         ------
         BudgetExceeded
             When it does not fit. Nothing is charged, and no data may be touched.
         InvalidParameter
-            When the loss has no finite charge here, such as Gaussian noise in a pure filter.
+            When the item has no finite charge here, such as Gaussian noise in a pure filter.
+        NeighboursMismatch
+            When it hides another change than this filter is about. Nothing is charged.
         """
-        if self.cost(loss) is None:
+        cost = self.cost(item)
+        if cost is None:
             raise InvalidParameter(
-                name="loss", rule="one that has a finite charge in this filter", value=loss
+                name="item",
+                rule=f"one that has a finite charge in this {type(self).__name__}",
+                value=item,
+                got=str(price(item)[0]),
+                hint=self.way_out,
             )
-        if not self.try_spend(loss):
-            raise BudgetExceeded(asked=loss, left=self._words(self.left), budget=type(self).__name__)
+        if not self.try_spend(item):
+            asked = {name: c * unit for name, c, unit in zip(self._names, cost, self._units, strict=True)}
+            raise BudgetExceeded(
+                asked=self._words(asked), left=self._words(self.left), budget=type(self).__name__
+            )
 
     @property
     def spent(self) -> dict[str, Fraction]:
@@ -122,9 +170,11 @@ class Filter(Single, ABC):
 class PureFilter(Filter):
     """Pure epsilons add up, however they are chosen."""
 
-    def __init__(self, *, epsilon: checks.Number) -> None:
+    way_out = "Use ApproxFilter, ConcentratedFilter or AdvancedFilter"
+
+    def __init__(self, *, epsilon: checks.Number, neighbours: Neighbours | None = None) -> None:
         self._value = checks.positive(epsilon=epsilon)
-        super().__init__((("epsilon", self._value, EPSILON_UNIT),))
+        super().__init__((("epsilon", self._value, EPSILON_UNIT),), neighbours)
 
     @property
     def guarantee(self) -> PureLoss:
@@ -136,12 +186,20 @@ class PureFilter(Filter):
 
 
 class ApproxFilter(Filter):
-    """Epsilons and deltas add up, however they are chosen."""
+    """Epsilons and deltas add up, however they are chosen.
 
-    def __init__(self, *, epsilon: checks.Number, delta: checks.Number) -> None:
+    A mechanism that was bought as a pair, such as `Gaussian`, is charged at its own epsilon and delta.
+    """
+
+    way_out = "Use ConcentratedFilter or AdvancedFilter"
+
+    def __init__(
+        self, *, epsilon: checks.Number, delta: checks.Number, neighbours: Neighbours | None = None
+    ) -> None:
         self._value = ApproxLoss(checks.positive(epsilon=epsilon), checks.delta(delta=delta))
         super().__init__(
-            (("epsilon", self._value.value, EPSILON_UNIT), ("delta", self._value.mass, DELTA_UNIT))
+            (("epsilon", self._value.value, EPSILON_UNIT), ("delta", self._value.mass, DELTA_UNIT)),
+            neighbours,
         )
 
     @property
@@ -156,9 +214,13 @@ class ApproxFilter(Filter):
 class ConcentratedFilter(Filter):
     """Rhos add up, however they are chosen, and so do failure masses [WRRW23]."""
 
-    def __init__(self, *, rho: checks.Number, failure: checks.Number) -> None:
+    way_out = "Use RenyiFilter, at an order the loss is known for"
+
+    def __init__(
+        self, *, rho: checks.Number, failure: checks.Number, neighbours: Neighbours | None = None
+    ) -> None:
         self._rho, self._failure = checks.positive(rho=rho), checks.delta(failure=failure)
-        super().__init__((("rho", self._rho, RHO_UNIT), ("delta", self._failure, DELTA_UNIT)))
+        super().__init__((("rho", self._rho, RHO_UNIT), ("delta", self._failure, DELTA_UNIT)), neighbours)
 
     @property
     def guarantee(self) -> Loss:
@@ -177,12 +239,19 @@ class AdvancedFilter(ConcentratedFilter):
     the tight rho of every step and the tight conversion, so it never stops earlier.
     """
 
-    def __init__(self, *, epsilon: checks.Number, delta: checks.Number, failure: checks.Number) -> None:
+    def __init__(
+        self,
+        *,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        failure: checks.Number,
+        neighbours: Neighbours | None = None,
+    ) -> None:
         d, f = checks.probability(delta=delta), checks.delta(failure=failure)
         if not f < d:
             raise InvalidParameter(name="failure", rule=f"below delta, {float(d)}", value=failure)
         self._target = ApproxLoss(checks.positive(epsilon=epsilon), d)
-        super().__init__(rho=zcdp_rho(epsilon=epsilon, delta=d - f), failure=f)
+        super().__init__(rho=zcdp_rho(epsilon=epsilon, delta=d - f), failure=f, neighbours=neighbours)
 
     @property
     def guarantee(self) -> ApproxLoss:
@@ -196,10 +265,20 @@ class RenyiFilter(Filter):
     The theorem is by V. Feldman and T. Zrnic, 2021.
     """
 
-    def __init__(self, *, order: checks.Number, divergence: checks.Number, failure: checks.Number) -> None:
+    way_out = "Use an order the loss is known for"
+
+    def __init__(
+        self,
+        *,
+        order: checks.Number,
+        divergence: checks.Number,
+        failure: checks.Number,
+        neighbours: Neighbours | None = None,
+    ) -> None:
         self._order = checked_order(order)
         self._value, self._failure = checks.positive(divergence=divergence), checks.delta(failure=failure)
-        super().__init__((("divergence", self._value, RHO_UNIT), ("delta", self._failure, DELTA_UNIT)))
+        coordinates = ("divergence", self._value, RHO_UNIT), ("delta", self._failure, DELTA_UNIT)
+        super().__init__(coordinates, neighbours)
 
     @property
     def guarantee(self) -> Loss:
@@ -263,17 +342,19 @@ class Odometer(Single):
     epsilons holds with certainty.
     """
 
-    def __init__(self, *, delta: checks.Number) -> None:
+    def __init__(self, *, delta: checks.Number, neighbours: Neighbours | None = None) -> None:
+        super().__init__(neighbours)
         self._delta = checks.probability(delta=delta)
         self._rho: Fraction | None = Fraction(0)
         self._pure: Fraction | None = Fraction(0)
         self._failure = Fraction(0)
-        self._lock = threading.Lock()
 
-    def record(self, loss: Loss) -> None:
-        """Add a loss that has been spent."""
-        checks.instance(Loss, loss=loss)
+    def record(self, item: Item) -> None:
+        """Add a mechanism, release, guarantee or loss that has been spent."""
+        loss, neighbours = price(item)
         with self._lock:
+            self._require(neighbours)
+            self._neighbours = self._neighbours or neighbours
             self._rho = _add(self._rho, loss.exact_rho(), RHO_UNIT)
             self._pure = _add(self._pure, loss.exact_epsilon(), EPSILON_UNIT)
             self._failure += math.ceil(loss.exact_failure() / DELTA_UNIT) * DELTA_UNIT
@@ -299,6 +380,12 @@ class Odometer(Single):
 
     def __repr__(self) -> str:
         return f"<Odometer: epsilon {self.epsilon:.6g} but with probability {self.failure:.4g}>"
+
+
+def _bought(item: Item) -> tuple[Loss, ...]:
+    """Return what a mechanism was bought as: a second true statement, for filters that its loss escapes."""
+    promise = item.mechanism if isinstance(item, Release) else item
+    return (promise.bought,) if isinstance(promise, Promise) else ()
 
 
 def _add(total: Fraction | None, amount: Fraction | None, unit: Fraction) -> Fraction | None:

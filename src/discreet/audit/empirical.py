@@ -15,12 +15,13 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from numbers import Real
 from typing import Any
 
 from scipy.special import betaincinv
 
-from discreet.audit.enumeration import Run, observe, runner
+from discreet.audit.enumeration import Run, observe, require_answers, runner, single
 from discreet.core import checks
 from discreet.core.errors import MissingExtra
 from discreet.core.mechanism import Conversation, Interactive, Mechanism
@@ -137,7 +138,8 @@ def epsilon_lower_bound(
     """
     count, mass = checks.integer(2, samples=samples), float(checks.delta(delta=delta))
     alpha = float(1 - checks.probability(confidence=confidence))
-    left, right = draw_both(runner(mechanism, script), pair, count, rng=rng, progress=progress)
+    run, pair = runner(mechanism, script), single(pair)
+    left, right = draw_both(run, pair, count, rng=rng, progress=progress)
     tested: Sequence[Directed] = directed(events or ())
     if events is None:
         half = count // 2
@@ -185,6 +187,7 @@ def draw_both(
             if progress:
                 steps = bar.track(steps, description="sampling")  # type: ignore[union-attr]
             outcomes.extend(observe(run, data, rng) for _ in steps)
+    require_answers(chain(*drawn))
     return drawn
 
 

@@ -1,15 +1,18 @@
 """Every outcome of the shipped code with its probability, by walking the tree of its random steps.
 
-The mechanism runs once for each path through the tree. An `Rng` answers every primitive with one of
-the outcomes of its law and multiplies their probabilities; depth first, no outcome left out.
+The mechanism runs along each path through the tree. An `Rng` answers every primitive with one of the
+outcomes of its law and multiplies their probabilities; depth first, no outcome left out. Every path is
+run at least twice: a program whose output is not a function of its data and its random steps draws
+randomness elsewhere, and what was enumerated is not its distribution.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice, zip_longest
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,12 +20,22 @@ import numpy as np
 from discreet.core.card import Tiny
 from discreet.core.errors import DiscreetError, InternalError, InvalidParameter
 from discreet.core.mechanism import Conversation, Interactive, Mechanism
-from discreet.core.rng import Primitive, Rng
+from discreet.core.rng import SYSTEM, Primitive, Rng
+from discreet.noise.oracle import uniform_below
 from discreet.noise.primitives import AddNoise
 
 PATHS = 200_000
 """How many paths one distribution may have unless the caller allows more."""
+REPEATS = 128
+"""How many runs one audit repeats at least; every path is among them."""
+ALONE = 64
+"""How often a run without any random step is repeated: there nothing else can show a hidden coin."""
 
+NO_STEP = "no random step: the output is a function of the data"
+"""What reports say of a mechanism that draws nothing."""
+
+_ONE_PAIR = "This audit takes one pair: loop over pairs"
+_PROBES, _SURELY = 16, 4  # a tree within the limit is refused with probability below 4**-16
 _LAW_ERROR = Fraction(1, 1 << 100)  # what a primitive's law promises for each outcome
 _SMALL = 1 << 64  # denominators below this come from rational laws and are kept exactly
 _BITS = 192
@@ -58,13 +71,16 @@ class Distribution(Mapping[Hashable, Fraction]):
         An upper bound on the error of every single probability, apart from what is left out. Zero
         where all laws are rational.
     paths
-        How many runs it took.
+        How many paths there are.
+    steps
+        The most random steps on one path.
     """
 
     probabilities: Mapping[Hashable, Fraction]
     left_out: Fraction
     error: Fraction
     paths: int
+    steps: int
 
     def __getitem__(self, outcome: Hashable) -> Fraction:
         return self.probabilities[outcome]
@@ -96,7 +112,7 @@ def output_distribution(run: Run, data: Any, *, limit: int = PATHS) -> Distribut
     Raises
     ------
     InvalidParameter
-        When the program draws bits outside a primitive, or has more paths than the limit.
+        When the program draws randomness outside a primitive, or has more paths than the limit.
     """
     return Enumerator(limit=limit).distribution(run, data)
 
@@ -106,6 +122,15 @@ def runner(
     script: Callable[[Conversation[Any]], Hashable] | None = None,
 ) -> Run:
     """Return the program that runs a mechanism, or its conversation through a script, once."""
+    if not isinstance(mechanism, Mechanism | Interactive):
+        raise InvalidParameter(
+            name="mechanism",
+            rule="a Mechanism or Interactive",
+            got=type(mechanism).__name__,
+            hint="For a plain function use audit.output_distribution",
+        )
+    if isinstance(mechanism, Interactive) and script is None:
+        raise InvalidParameter(name="script", rule="given for an interactive mechanism", got="none")
     return Tiny(mechanism=mechanism, pairs=(), script=script).run
 
 
@@ -117,111 +142,239 @@ def observe(run: Run, data: Any, rng: Rng) -> Hashable:
         return Raised(type(problem).__name__, str(problem))
 
 
+def listed(pairs: Any) -> list[tuple[Any, Any]]:
+    """Return pairs of data sets as a list."""
+    given = list(pairs) if isinstance(pairs, Iterable) else [pairs]
+    if not given:
+        raise InvalidParameter(name="pairs", rule="at least one pair", got="none")
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in given):
+        raise InvalidParameter(
+            name="pairs",
+            rule="a list of pairs of data sets",
+            got=type(pairs).__name__,
+            hint="Write [(left, right)]",
+        )
+    return [(left, right) for left, right in given]
+
+
+def single(pair: Any) -> tuple[Any, Any]:
+    """Return the two data sets of one pair."""
+    if not (isinstance(pair, tuple | list) and len(pair) == 2):
+        raise InvalidParameter(name="pair", rule="two data sets", got=type(pair).__name__, hint=_ONE_PAIR)
+    return pair[0], pair[1]
+
+
+def require_answers(outcomes: Iterable[Hashable], *, name: str = "pair") -> None:
+    """Raise where a mechanism never answers: that would pass every audit."""
+    kinds = set()
+    for outcome in outcomes:
+        if not isinstance(outcome, Raised):
+            return
+        kinds.add(outcome.kind)
+    raise InvalidParameter(
+        name=name,
+        rule="made of data sets the mechanism answers on",
+        got=f"{' and '.join(sorted(kinds))} from every run",
+        hint=_ONE_PAIR if name == "pair" else "",
+    )
+
+
 class Enumerator:
     """Enumerates many distributions and remembers the laws it has met."""
 
-    def __init__(self, *, limit: int = PATHS) -> None:
-        self._limit = limit
+    def __init__(self, *, limit: int = PATHS, repeats: int = REPEATS) -> None:
+        self._limit, self._repeats = limit, repeats
         self._laws: dict[Hashable, _Law] = {}
 
     def distribution(self, run: Run, data: Any) -> Distribution:
         """Return the distribution of one program on one data set."""
-        found: dict[Hashable, Fraction] = {}
         walk = _Walk(self._law)
-        paths = deepest = 0
-        for outcome, probability in walk.paths(run, data):
-            paths += 1
-            deepest = max(deepest, walk.depth)
-            if paths > self._limit:
-                raise InvalidParameter(
-                    name="mechanism",
-                    rule=f"enumerable in {self._limit} paths",
-                    value=f"more than {self._limit} paths",
-                    hint="Take a smaller instance, fewer questions or less noise",
-                )
+        first = list(self._limited(walk, run, data))
+        again = self._repeats if walk.steps else ALONE
+        for _ in range(max(1, math.ceil(again / len(first)))):
+            for known, now in zip_longest(first, walk.paths(run, data)):
+                if known != now:
+                    raise hidden_randomness()
+        found: dict[Hashable, Fraction] = {}
+        for outcome, probability in first:
             found[outcome] = found[outcome] + probability if outcome in found else probability
-        error = Fraction(0) if walk.rational else paths * (deepest + 1) * _LAW_ERROR
+        error = Fraction(0) if walk.rational else len(first) * (walk.steps + 1) * _LAW_ERROR
         left_out = max(Fraction(0), 1 - sum(found.values())) + error
-        return Distribution(found, left_out, error, paths)
+        return Distribution(found, left_out, error, len(first), walk.steps)
 
-    def _law(self, primitive: Primitive[Any, Any], value: Any) -> _Law:
-        key = (primitive, frozen(value))
-        if key not in self._laws:
-            exact = list(primitive.law(value))
+    def _limited(self, walk: _Walk, run: Run, data: Any) -> Iterator[tuple[Hashable, Fraction]]:
+        """Yield the paths of a walk, and refuse as early as it is plain that there are too many."""
+        for place, path in enumerate(walk.paths(run, data)):
+            if place == 0 and walk.estimate > self._limit:
+                self._probe(run, data)
+            if place == self._limit:
+                raise self._too_many(f"more than {self._limit} paths")
+            yield path
+
+    def _probe(self, run: Run, data: Any) -> None:
+        """Refuse where random descents all say that the tree is too large.
+
+        The product of the numbers of choices along a uniform descent has the number of paths as its
+        mean, so it is more than four times as large with probability at most 1 / 4.
+        """
+        smallest = min(_Descent(self._law).estimated(run, data) for _ in range(_PROBES))
+        if smallest > _SURELY * self._limit:
+            raise self._too_many(f"about 10**{math.floor(math.log10(smallest))} paths")
+
+    def _law(self, primitive: Primitive[Any, Any], key: Hashable, value: Any) -> _Law:
+        place = (primitive, key)
+        if place not in self._laws:
+            exact = list(islice(_possible(primitive.law(value)), self._limit + 1))
+            if len(exact) > self._limit:
+                raise self._too_many(f"one step with more than {self._limit} outcomes")
             if any(p < 0 for _, p in exact) or sum(p for _, p in exact) > 1 + len(exact) * _LAW_ERROR:
                 raise InternalError(f"the law of {type(primitive).__name__} is not a distribution")
-            outcomes = tuple((outcome, _tidy(p)) for outcome, p in exact if p > 0)
-            self._laws[key] = _Law(outcomes, all(p.denominator < _SMALL for _, p in exact))
-        return self._laws[key]
+            outcomes = tuple((outcome, _tidy(p)) for outcome, p in exact)
+            self._laws[place] = _Law(outcomes, all(p.denominator < _SMALL for _, p in exact))
+        return self._laws[place]
+
+    def _too_many(self, found: str) -> InvalidParameter:
+        return InvalidParameter(
+            name="mechanism",
+            rule=f"enumerable in {self._limit} paths",
+            got=found,
+            hint="Take a smaller instance, fewer questions or less noise",
+        )
 
 
-@dataclass(slots=True)
-class _Step:
-    primitive: Primitive[Any, Any]
-    law: _Law
-    before: Fraction  # the probability of the path up to here
-    chosen: int = 0
+Lookup = Callable[[Primitive[Any, Any], Hashable, Any], _Law]
 
 
-class _Walk(Rng):
-    """Answers primitives along one path of the tree and then moves on to the next path."""
+class _Chooser(Rng):
+    """An Rng that chooses the outcomes of primitives, and has no bits."""
 
-    def __init__(self, law: Callable[[Primitive[Any, Any], Any], _Law]) -> None:
+    def __init__(self, law: Lookup) -> None:
         self._law = law
-        self._steps: list[_Step] = []
-        self.depth = 0
-        self.rational = True
         self._refusal: DiscreetError | None = None
-
-    def paths(self, run: Run, data: Any) -> Iterator[tuple[Hashable, Fraction]]:
-        """Yield the outcome and the probability of every path."""
-        while True:
-            self.depth = 0
-            outcome = observe(run, data, self)
-            if self._refusal is not None:
-                raise self._refusal
-            if self.depth < len(self._steps):
-                raise InternalError("a run on the same outcomes made fewer random steps: it has hidden state")
-            yield outcome, self._probability()
-            while self._steps and self._steps[-1].chosen + 1 == len(self._steps[-1].law.outcomes):
-                self._steps.pop()
-            if not self._steps:
-                return
-            self._steps[-1].chosen += 1
-
-    def perform(self, primitive: Primitive[Any, Any], value: Any) -> Any:
-        """Return the outcome that this path takes."""
-        if self.depth == len(self._steps):
-            try:
-                law = self._law(primitive, value)
-            except DiscreetError as problem:
-                self._refuse(problem)
-            self.rational &= law.rational
-            self._steps.append(_Step(primitive, law, self._probability()))
-        step = self._steps[self.depth]
-        if step.primitive is not primitive and step.primitive != primitive:
-            self._refuse(InternalError("a run on the same outcomes took another step: it has hidden state"))
-        self.depth += 1
-        outcome = step.law.outcomes[step.chosen][0]
-        if isinstance(primitive, AddNoise) and isinstance(value, np.ndarray):
-            return np.array(outcome, dtype=value.dtype).reshape(value.shape)
-        return outcome
 
     def random_bytes(self, count: int) -> bytes:
         """Refuse: bits that no primitive accounts for cannot be enumerated."""
         self._refuse(raw_draw(count))
 
-    def _probability(self) -> Fraction:
-        if not self._steps:
-            return Fraction(1)
-        last = self._steps[-1]
-        product = last.before * last.law.outcomes[last.chosen][1]
-        self.rational &= product.denominator < _SMALL
-        return _tidy(product)
+    def _key(self, value: Any) -> Hashable:
+        try:
+            return frozen(value)
+        except InvalidParameter as problem:
+            self._refuse(problem)
+
+    def _look_up(self, primitive: Primitive[Any, Any], key: Hashable, value: Any) -> _Law:
+        try:
+            return self._law(primitive, key, value)
+        except DiscreetError as problem:
+            self._refuse(problem)
+
+    def _observe(self, run: Run, data: Any) -> Hashable:
+        outcome = observe(run, data, self)
+        if self._refusal is not None:
+            raise self._refusal
+        return outcome
 
     def _refuse(self, problem: DiscreetError) -> NoReturn:
         self._refusal = problem  # kept, in case the mechanism swallows the exception
         raise problem
+
+
+class _Descent(_Chooser):
+    """Chooses uniformly and multiplies the numbers of choices: an estimate of the number of paths."""
+
+    _choices = 1
+
+    def estimated(self, run: Run, data: Any) -> int:
+        """Return the estimate of one run."""
+        self._observe(run, data)
+        return self._choices
+
+    def perform(self, primitive: Primitive[Any, Any], value: Any) -> Any:
+        """Return any outcome."""
+        outcomes = self._look_up(primitive, self._key(value), value).outcomes
+        self._choices *= len(outcomes)
+        return _shaped(primitive, value, outcomes[uniform_below(len(outcomes), SYSTEM)][0])
+
+
+@dataclass(slots=True)
+class _Step:
+    primitive: Primitive[Any, Any]
+    key: Hashable  # what it was given
+    law: _Law
+    before: Fraction  # the probability of the path up to here
+    chosen: int = 0
+
+
+class _Walk(_Chooser):
+    """Answers primitives along one path of the tree and then moves on to the next path."""
+
+    def __init__(self, law: Lookup) -> None:
+        super().__init__(law)
+        self._path: list[_Step] = []
+        self._depth = 0
+        self.steps = 0
+        self.rational = True
+
+    @property
+    def estimate(self) -> int:
+        """The number of paths, if all were like this one."""
+        return math.prod(len(step.law.outcomes) for step in self._path)
+
+    def paths(self, run: Run, data: Any) -> Iterator[tuple[Hashable, Fraction]]:
+        """Yield the outcome and the probability of every path."""
+        while True:
+            self._depth = 0
+            outcome = self._observe(run, data)
+            if self._depth < len(self._path):
+                raise hidden_randomness()
+            self.steps = max(self.steps, self._depth)
+            yield outcome, self._probability()
+            while self._path and self._path[-1].chosen + 1 == len(self._path[-1].law.outcomes):
+                self._path.pop()
+            if not self._path:
+                return
+            self._path[-1].chosen += 1
+
+    def perform(self, primitive: Primitive[Any, Any], value: Any) -> Any:
+        """Return the outcome that this path takes."""
+        key = self._key(value)
+        if self._depth == len(self._path):
+            law = self._look_up(primitive, key, value)
+            self.rational &= law.rational
+            self._path.append(_Step(primitive, key, law, self._probability()))
+        step = self._path[self._depth]
+        if key != step.key or (step.primitive is not primitive and step.primitive != primitive):
+            self._refuse(hidden_randomness())
+        self._depth += 1
+        return _shaped(primitive, value, step.law.outcomes[step.chosen][0])
+
+    def _probability(self) -> Fraction:
+        if not self._path:
+            return Fraction(1)
+        last = self._path[-1]
+        product = last.before * last.law.outcomes[last.chosen][1]
+        self.rational &= product.denominator < _SMALL
+        return _tidy(product)
+
+
+def _possible(law: Iterable[tuple[Any, Fraction]]) -> Iterator[tuple[Any, Fraction]]:
+    return ((outcome, p) for outcome, p in law if p != 0)
+
+
+def _shaped(primitive: Primitive[Any, Any], value: Any, outcome: Any) -> Any:
+    if isinstance(primitive, AddNoise) and isinstance(value, np.ndarray):
+        return np.array(outcome, dtype=value.dtype).reshape(value.shape)
+    return outcome
+
+
+def hidden_randomness() -> InvalidParameter:
+    """Return the error for a program that is not a function of its data and its random steps."""
+    return InvalidParameter(
+        name="mechanism",
+        rule="one that draws all its randomness through rng.perform",
+        got="different outputs from the same random steps",
+        hint="Replace random/numpy/secrets by a primitive, or use audit.epsilon_lower_bound",
+    )
 
 
 def raw_draw(count: int) -> InvalidParameter:
@@ -229,7 +382,7 @@ def raw_draw(count: int) -> InvalidParameter:
     return InvalidParameter(
         name="mechanism",
         rule="random through rng.perform(primitive, value) only",
-        value=f"a draw of {count} raw bytes",
+        got=f"a draw of {count} raw bytes",
         hint="Randomness that bypasses perform cannot be audited",
     )
 

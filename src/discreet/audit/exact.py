@@ -18,15 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.enumeration import (
+    NO_STEP,
     PATHS,
+    REPEATS,
     Distribution,
     Enumerator,
-    Raised,
     frozen,
+    listed,
     output_distribution,
+    require_answers,
     runner,
 )
-from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive, Mechanism
 from discreet.core.rounding import above, down, exp_up, log_down, up
@@ -88,7 +90,10 @@ class ExactReport:
     findings
         The worst pair for every view of the claimed loss.
     pairs, paths
-        How many ordered pairs and how many runs were enumerated.
+        How many ordered pairs and how many paths were enumerated.
+    steps
+        The most random steps on one path. Without any, the output is a function of the data, and the
+        claim stands only where it is the same for both data sets of every pair.
     resolved
         The smallest probability, over all data sets, of the outcomes whose ratio is known to 1e-6.
     """
@@ -97,6 +102,7 @@ class ExactReport:
     findings: tuple[Finding, ...]
     pairs: int
     paths: int
+    steps: int
     resolved: float
 
     @property
@@ -139,6 +145,7 @@ class ExactReport:
     def __repr__(self) -> str:
         worst, verdict = self.worst, "holds" if self.holds else "BROKEN"
         at = {"epsilon": "delta", "delta": "epsilon", "renyi": "order"}[worst.view]
+        verdict += "" if self.steps else f" | {NO_STEP}"
         return (
             f"{self.mechanism}: {verdict} | {worst.view} at {at} {worst.at:g}: claimed {worst.claimed:.6g}, "
             f"exact {worst.measured:.6g}, ratio {worst.ratio:.4f} | {self.pairs} pairs, {self.paths} paths | "
@@ -166,13 +173,12 @@ def exact(
     limit
         The largest number of paths a data set.
     """
-    asked = {frozenset(map(_identity, pair)): pair for pair in pairs}
-    if not asked:
-        raise InvalidParameter(name="pairs", rule="at least one pair", value=())
-    run, enumerator = runner(mechanism, script), Enumerator(limit=limit)
+    run = runner(mechanism, script)
+    asked = {frozenset(map(_identity, pair)): pair for pair in listed(pairs)}
     data = {_identity(side): side for pair in asked.values() for side in pair}
+    enumerator = Enumerator(limit=limit, repeats=math.ceil(REPEATS / len(data)))
     known = {key: enumerator.distribution(run, side) for key, side in data.items()}
-    _require_answers(known.values())
+    require_answers(itertools.chain.from_iterable(known.values()), name="pairs")
     worst: dict[Claim, Finding] = {}
     claimed, resolved = claims(mechanism.loss), Fraction(1)
     for left, right in _both_ways(asked.values()):
@@ -182,7 +188,8 @@ def exact(
             if claim not in worst or measured > worst[claim].measured:
                 worst[claim] = Finding(*claim, measured, left, right, outcome)
     paths = sum(distribution.paths for distribution in known.values())
-    return ExactReport(repr(mechanism), tuple(worst.values()), 2 * len(asked), paths, down(resolved))
+    steps = max(distribution.steps for distribution in known.values())
+    return ExactReport(repr(mechanism), tuple(worst.values()), 2 * len(asked), paths, steps, down(resolved))
 
 
 def claims(loss: Loss) -> tuple[Claim, ...]:
@@ -299,15 +306,6 @@ def _both_ways(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
     for left, right in pairs:
         yield left, right
         yield right, left
-
-
-def _require_answers(known: Iterable[Distribution]) -> None:
-    """Raise where a mechanism never answers: that would pass every audit."""
-    outcomes = {outcome for distribution in known for outcome in distribution}
-    if all(isinstance(outcome, Raised) for outcome in outcomes):
-        raise InvalidParameter(
-            name="mechanism", rule="one that answers on the given data", value=outcomes.pop()
-        )
 
 
 def _identity(data: Any) -> Hashable:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.audit.empirical import Event, directed, draw_both, strongest
-from discreet.audit.enumeration import runner
+from discreet.audit.enumeration import runner, single
 from discreet.core import checks
 from discreet.core.mechanism import Mechanism
 from discreet.core.rng import SYSTEM, Rng
@@ -66,7 +66,8 @@ def precision_attack(
     3e-7 in total.
     """
     count, mass = checks.integer(1, samples=samples), float(checks.delta(delta=delta))
-    left, right = draw_both(runner(mechanism), pair, count, rng=rng)
+    run, pair = runner(mechanism), single(pair)
+    left, right = draw_both(run, pair, count, rng=rng)
     seen = Counter(map(Bits.of, left)), Counter(map(Bits.of, right))
     bound, best = strongest(directed(low_bit_events()), seen, count, alpha=ALPHA, delta=mass)
     first, second = pair[::-1] if best[1] else pair

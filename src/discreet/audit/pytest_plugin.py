@@ -52,9 +52,10 @@ def assert_private(
         Whether some pair must also reach 0.8 of the claim.
     """
     from discreet import audit  # noqa: PLC0415 - only tests that audit pay for it
+    from discreet.audit.enumeration import listed  # noqa: PLC0415
 
     __tracebackhide__ = True
-    given = list(pairs)
+    given = listed(pairs)
     report = audit.exact(mechanism, given, script)
     if not report.holds:
         pytest.fail(f"the guarantee does not stand: {report}")

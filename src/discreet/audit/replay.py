@@ -3,7 +3,8 @@
 Record what every random step was given and what it answered on one data set; then run the same code on
 a neighbour with the answers frozen. A guarantee that is proved step by step needs three things, and
 each is checked: the steps are the same public ones in the same order, no step's input moved by more than
-the step allows for, and what is published depends on the data through the steps alone.
+the step allows for, and what is published depends on the data through the steps alone. Replaying a data
+set on itself must give the same output again, or the program draws randomness that no step accounts for.
 """
 
 from __future__ import annotations
@@ -16,7 +17,18 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from discreet.audit.enumeration import Run, observe, raw_draw, runner
+from discreet.audit.enumeration import (
+    ALONE,
+    NO_STEP,
+    Raised,
+    Run,
+    hidden_randomness,
+    observe,
+    raw_draw,
+    require_answers,
+    runner,
+    single,
+)
 from discreet.core.errors import DiscreetError
 from discreet.core.mechanism import Conversation, Interactive, Mechanism
 from discreet.core.rng import SYSTEM, Primitive, Rng
@@ -62,6 +74,7 @@ class ReplayReport:
 
     def __repr__(self) -> str:
         verdict = "holds" if self.holds else f"BROKEN: {'; '.join(self.problems)}"
+        verdict += "" if self.distances or self.problems else f" | {NO_STEP}"
         return f"replay of {len(self.distances)} steps: {verdict} | {float(self.total):g} sensitivities used"
 
 
@@ -72,23 +85,39 @@ def replay(
     *,
     rng: Rng = SYSTEM,
 ) -> ReplayReport:
-    """Record a run on the first data set of a pair and replay it on the second."""
+    """Record a run on the first data set of a pair and replay it on the second, each of them twice."""
     return replay_run(runner(mechanism, script), pair, rng=rng)
 
 
 def replay_run(run: Run, pair: tuple[Any, Any], *, rng: Rng = SYSTEM) -> ReplayReport:
     """Record and replay any program ``run(data, rng)``."""
+    left, right = single(pair)
     recorder = _Recorder(rng)
-    published = observe(run, pair[0], recorder)
+    published = observe(run, left, recorder)
     replayer = _Replayer(tuple(recorder.steps))
-    again = observe(run, pair[1], replayer)
+    again = observe(run, right, replayer)
+    if not recorder.problems:
+        _require_the_same(run, left, recorder.steps, (published, [Fraction(0)] * len(recorder.steps), []))
+    if not replayer.problems:
+        _require_the_same(run, right, recorder.steps, (again, replayer.distances, []))
     problems = list(recorder.problems) + list(replayer.problems)
     if not problems:
         if replayer.met < len(recorder.steps):
             problems.append(f"the neighbour stopped after {replayer.met} of {len(recorder.steps)} steps")
         elif published != again:
             problems.append("the output differs although every random step answered the same")
+    if not problems and isinstance(published, Raised):
+        # One run may raise by chance; a program that always does was given the wrong data.
+        require_answers(observe(run, data, rng) for _ in range(ALONE) for data in (left, right))
     return ReplayReport(tuple(problems), tuple(replayer.distances), tuple(replayer.allowed))
+
+
+def _require_the_same(run: Run, data: Any, steps: list[Step], seen: tuple[Hashable, Any, Any]) -> None:
+    """Raise unless the same answers lead to the same output, distances and problems again."""
+    for _ in range(1 if steps else ALONE):
+        again = _Replayer(tuple(steps))
+        if (observe(run, data, again), again.distances, again.problems) != seen:
+            raise hidden_randomness()
 
 
 class _Watcher(Rng):

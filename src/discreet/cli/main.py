@@ -9,12 +9,18 @@ import click
 from discreet import __version__
 
 _COMMANDS = {
+    "ask": "Answer SQL about a data file, with error bars.",
     "audit": "Try to break the guarantees of mechanisms.",
     "catalogue": "List every algorithm with its theorem.",
     "demo": "Publish statistics of a real survey; write a report.",
     "init": "Write a schema template for a data file.",
+    "plan": "Price a question in SQL; no data are read.",
 }
 """Names and one-line summaries, so that --help need not import anything heavy."""
+
+
+_HOMES = {"plan": "ask"}
+"""Modules of commands that do not have their own."""
 
 
 class _Lazy(click.Group):
@@ -24,7 +30,8 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = getattr(importlib.import_module(f"discreet.cli.{cmd_name}"), cmd_name)
+        home = _HOMES.get(cmd_name, cmd_name)
+        command: click.Command = getattr(importlib.import_module(f"discreet.cli.{home}"), cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

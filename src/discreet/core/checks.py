@@ -8,6 +8,7 @@ Floats are read as the decimal a person wrote: ``0.1`` becomes 1/10, not the bin
 
 from __future__ import annotations
 
+import enum
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -99,12 +100,23 @@ def one_of(allowed: tuple[T, ...], **named: object) -> T:
     raise InvalidParameter(name=name, rule=f"one of {words}", value=value)
 
 
-def instance(kind: type[Any], **named: object) -> Any:
-    """Return a value that must be an instance of a class."""
+def text(**named: object) -> str:
+    """Return a text that must not be empty."""
     ((name, value),) = named.items()
-    if not isinstance(value, kind):
-        raise InvalidParameter(name=name, rule=f"an instance of {kind.__name__}", value=value)
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidParameter(name=name, rule="a non-empty text", value=value)
     return value
+
+
+def instance(kind: type[Any], **named: object) -> Any:
+    """Return a value that must be an instance of a class. The class may say the `way_out`."""
+    ((name, value),) = named.items()
+    if isinstance(value, kind):
+        return value
+    rule = f"an instance of {kind.__name__}"
+    if issubclass(kind, enum.Enum):
+        rule = "one of " + ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
+    raise InvalidParameter(name=name, rule=rule, value=value, hint=getattr(kind, "way_out", ""))
 
 
 def _ruled(named: dict[str, object], rule: str, holds: Callable[[Fraction], bool]) -> Fraction:
@@ -112,7 +124,10 @@ def _ruled(named: dict[str, object], rule: str, holds: Callable[[Fraction], bool
     try:
         number = exact(**{name: value})
     except InvalidParameter:
-        raise InvalidParameter(name=name, rule=rule, value=value) from None
+        infinite = isinstance(value, float | np.floating | Decimal)
+        raise InvalidParameter(
+            name=name, rule=rule if infinite else f"a number, {rule}", value=value
+        ) from None
     if not holds(number):
         raise InvalidParameter(name=name, rule=rule, value=value)
     return number

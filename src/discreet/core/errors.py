@@ -24,12 +24,15 @@ class DiscreetError(Exception):
 
 
 class InvalidParameter(DiscreetError, ValueError):
-    """A parameter breaks its rule. Carries the name, the rule and the value."""
+    """A parameter breaks its rule. Carries the name, the rule and the value.
 
-    def __init__(self, *, name: str, rule: str, value: object, hint: str = "") -> None:
+    Where the value is private or long, `got` says in words what was given instead.
+    """
+
+    def __init__(self, *, name: str, rule: str, value: object = None, got: str = "", hint: str = "") -> None:
         self.name, self.rule, self.value, self.hint = name, rule, value, hint
         ending = f". {hint}" if hint else ""
-        super().__init__(f"{name} must be {rule}, got {name}={value!r}{ending}")
+        super().__init__(f"{name} must be {rule}, got {got or f'{name}={value!r}'}{ending}")
 
 
 class Refused(DiscreetError, ValueError):

@@ -10,7 +10,7 @@ from discreet.core.loss import Loss
 from discreet.core.neighbours import Neighbours
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Guarantee:
     """What a mechanism promises, known before it sees a row."""
 
@@ -36,8 +36,11 @@ class Guarantee:
         if self.neighbours != other.neighbours:
             raise NeighboursMismatch(
                 f"these guarantees protect different things and do not compose: "
-                f"{self.neighbours}; {other.neighbours}"
+                f"{self.neighbours}; {other.neighbours}. Build both with the same neighbours="
             )
 
     def __str__(self) -> str:
         return f"{self.loss} for {self.neighbours}"
+
+    def __repr__(self) -> str:
+        return f"Guarantee({self})"

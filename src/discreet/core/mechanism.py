@@ -138,7 +138,7 @@ class Conversation(ABC, Generic[Value]):
             When every answer the guarantee covers has been given. Nothing is drawn.
         """
         if os.getpid() != self._process:  # before the lock, which a fork may have left taken
-            raise ConversationClosed("this conversation was opened by another process, which may still use it")
+            raise ConversationClosed("this conversation was opened by another process")
         with self._turn:
             if self._answering:
                 raise InvalidParameter(name="query", rule="one that asks no other", value="a nested question")

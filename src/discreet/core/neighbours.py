@@ -13,7 +13,9 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
+
+from discreet.core import checks
 
 Row = Hashable
 Rows = tuple[Row, ...]
@@ -21,6 +23,8 @@ Rows = tuple[Row, ...]
 
 class Neighbours(ABC):
     """A neighbouring relation. Frozen, comparable by value, free of data."""
+
+    way_out: ClassVar[str] = "Pass AddRemove('row') or Replace('row')"
 
     @abstractmethod
     def __str__(self) -> str:
@@ -40,6 +44,9 @@ class AddRemove(Neighbours):
     """Hides whether one `unit` is present. The number of units is private."""
 
     unit: str = "row"
+
+    def __post_init__(self) -> None:
+        checks.text(unit=self.unit)
 
     def __str__(self) -> str:
         return f"adding or removing one {self.unit}"
@@ -69,6 +76,9 @@ class Replace(Neighbours):
     """Hides the content of one `unit`. The number of units is public."""
 
     unit: str = "row"
+
+    def __post_init__(self) -> None:
+        checks.text(unit=self.unit)
 
     def __str__(self) -> str:
         return f"changing one {self.unit}"

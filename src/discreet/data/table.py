@@ -48,13 +48,9 @@ class Table:
     ----------
     schema, schemas
         The schema of this table, and of it and all joined ones.
-    source
-        The engine. Relations carry the names of the schemas and of the public tables.
-    key
-        The secret that orders a user's rows when they are bounded. Drawn afresh for each opening.
     """
 
-    __slots__ = ("key", "schema", "schemas", "source")
+    __slots__ = ("_key", "_source", "schema", "schemas")
 
     def __init__(
         self,
@@ -67,24 +63,25 @@ class Table:
         self.schema = _schema(schema)
         others = [(one, _schema(other)) for one, other in joined]
         self.schemas: tuple[Schema, ...] = (self.schema, *(other for _, other in others))
-        self.key = SYSTEM.random_bytes(16).hex()
+        # Orders a user's rows when they are bounded: a secret, drawn afresh for each opening.
+        self._key = SYSTEM.random_bytes(16).hex()
         _check_units(self.schemas)
         public = _public(self.schemas)
         inputs = {self.schema.name: data} | {other.name: one for one, other in others}
         _check_names(inputs, public, dimensions or {})
         inputs |= {name: (dimensions or {})[name] for name in public}
-        self.source: Source = open_source(inputs)
+        self._source: Source = open_source(inputs)
         read: dict[str, tuple[tuple[Column, ...], str | None]]
         read = {one.name: (one.columns, one.unit.column) for one in self.schemas}
         read |= {name: (dimension.columns, None) for name, dimension in public.items()}
         try:
-            self.source.load(
-                {name: encoded(self.source, name, kinds, unit=unit) for name, (kinds, unit) in read.items()}
+            self._source.load(
+                {name: encoded(self._source, name, kinds, unit=unit) for name, (kinds, unit) in read.items()}
             )
             for dimension in public.values():
-                _check_unique(self.source, dimension)
+                _check_unique(self._source, dimension)
         except BaseException:
-            self.source.close()
+            self._source.close()
             raise
 
     def explain(self, query: str, *, epsilon: checks.Number, delta: checks.Number) -> Explanation:
@@ -119,11 +116,11 @@ class Table:
             Where the engine gave up; its words are kept back.
         """
         prepared = prepare(query, schemas=self.schemas, policy=_policy(epsilon, delta))
-        return ask(prepared, source=self.source, key=self.key, rng=rng)
+        return ask(prepared, source=self._source, key=self._key, rng=rng)
 
     def close(self) -> None:
         """Give the engine back. The table cannot be read any more."""
-        self.source.close()
+        self._source.close()
 
     def __enter__(self) -> Table:
         return self
@@ -134,7 +131,7 @@ class Table:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Table({self.schema.name!r}, {len(self.schema.columns)} columns, {self.source.dialect})"
+        return f"Table({self.schema.name!r}, {len(self.schema.columns)} columns, {self._source.dialect})"
 
     def __reduce__(self) -> NoReturn:
         raise DiscreetError("a private table cannot be pickled or copied")

@@ -41,6 +41,7 @@ class Exponential(Selection):
         The budget of one release.
     size, candidates
         How many candidates there are, or their names. Public, and never chosen by looking at the data.
+        Scores that carry labels are put in the order of the names; a missing one counts as 0.
     base
         Positive public weights, one a candidate; equal where left out.
     grid

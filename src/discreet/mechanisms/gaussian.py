@@ -14,13 +14,14 @@ from discreet.accounting.calibrate import smallest
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InternalError, InvalidParameter
-from discreet.core.loss import GaussianLoss, Loss
+from discreet.core.loss import ApproxLoss, GaussianLoss, Loss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_up, up
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.planning import cheapest, each_of
+from discreet.mechanisms.reading import GRID_HINT
 from discreet.noise import AddNoise, DiscreteGaussian
 
 NARROWEST = Fraction(26, 100)
@@ -59,7 +60,7 @@ class GaussianNoise(Mechanism[Any, Any]):
         )
         if self.square_shift < 1:
             raise InvalidParameter(
-                name="l2_sensitivity", rule=">= 1 for integers", value=l2_sensitivity, hint="Pass grid="
+                name="l2_sensitivity", rule=">= 1 for integers", value=l2_sensitivity, hint=GRID_HINT
             )
 
     @property
@@ -90,7 +91,25 @@ class GaussianNoise(Mechanism[Any, Any]):
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Gaussian(GaussianNoise):
+class PairNoise(GaussianNoise):
+    """Gaussian noise that was bought as one pair (epsilon, delta)."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    @property
+    def bought(self) -> Loss:
+        """The pair, one point of the curve that `loss` is."""
+        return ApproxLoss(self.epsilon, self.delta)
+
+    @property
+    def words(self) -> str:
+        """The pair in words."""
+        return f"epsilon {float(self.epsilon):.6g} at delta {float(self.delta):.6g} for {self.neighbours}"
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Gaussian(PairNoise):
     """Add Gaussian noise to a number, or to `size` numbers with a joint L2 sensitivity.
 
     Privacy: (epsilon, delta) for every epsilon > 0 and every delta in (0, 1). [BW18] Theorem 8, with
@@ -116,9 +135,6 @@ class Gaussian(GaussianNoise):
     >>> round(Gaussian(l2_sensitivity=1, epsilon=1, delta=1e-6, grid=0.001).sigma, 3)
     4.225
     """
-
-    epsilon: Fraction
-    delta: Fraction
 
     def __init__(
         self,
@@ -196,16 +212,13 @@ class ConcentratedGaussian(GaussianNoise):
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class ClassicalGaussian(GaussianNoise):
+class ClassicalGaussian(PairNoise):
     """The textbook's calibration sqrt(2 ln(1.25 / delta)) / epsilon, kept for comparison.
 
     Privacy: (epsilon, delta) for epsilon < 1 only. [DR14] Theorem 3.22.
     Accuracy: error(beta) is the exact quantile of the largest of `size` noises, plus the grid's rounding.
     Time: O(size).
     """
-
-    epsilon: Fraction
-    delta: Fraction
 
     def __init__(
         self,

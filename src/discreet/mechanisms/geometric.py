@@ -12,6 +12,7 @@ from discreet.core.card import Card, Tiny
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rounding import above, shorten_up, up
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.reading import WHOLE
 from discreet.noise import DiscreteLaplace
 
 
@@ -42,6 +43,7 @@ class Geometric(Laplace):
     """
 
     __slots__ = ()
+    wording = WHOLE
 
     def __init__(
         self,

@@ -13,8 +13,9 @@ Floats are read as the decimals a person wrote, as parameters are: 0.05 and -0.0
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter
+from discreet.mechanisms.reading import NUMBERS, Wording, is_column, is_missing, labels, plain
 
 LIMIT = 1 << 62
 """Values are clamped to this many units either way, so no sum can wrap. Clamping adds no sensitivity."""
@@ -67,24 +68,49 @@ class Grid:
         root = Fraction(math.isqrt(size << 80) + 1, 1 << 40)
         return min((steps + root) ** 2, size * Fraction(math.ceil(steps)) ** 2)
 
-    def to_units(self, value: Any, size: int) -> int | NDArray[np.int64]:
-        """Turn a number, or an array of `size` numbers, into integers. Total: NaN counts as 0.
+    def to_units(self, value: Any, size: int, wording: Wording = NUMBERS) -> int | NDArray[np.int64]:
+        """Turn a number, or `size` numbers, into integers. Total: what is missing or NaN counts as 0.
 
         Raises
         ------
         InvalidParameter
-            For a wrong shape, or for a float type where no grid was declared: both are public facts.
+            For another number of values, or a float type where no grid was declared. It says neither how
+            many values came nor what they were.
         """
-        if isinstance(value, np.ndarray):
-            return self._array_to_units(value, size)
-        if isinstance(value, list | tuple):
-            self._require_shape((len(value),), size)
-            # One by one: numpy would pick the type of the whole array by its largest value.
-            units = [self._scalar_to_units(each) for each in value]
-            return np.array([max(-LIMIT, min(LIMIT, each)) for each in units], dtype=np.int64)
-        if size != 1:
-            raise InvalidParameter(name="data", rule=f"an array of {size} values", value=type(value).__name__)
-        return self._scalar_to_units(value)
+        numbers = plain(value)
+        if isinstance(numbers, np.ndarray):
+            if numbers.shape != (size,):
+                raise wording.wrong_shape(size)
+            return self._array_to_units(numbers, wording)
+        if isinstance(numbers, list | tuple):
+            if len(numbers) != size:
+                raise wording.wrong_shape(size)
+            return self._list_to_units(numbers, wording)
+        if size != 1 and isinstance(numbers, int | float | Fraction | Decimal | np.number):
+            raise wording.wrong_shape(size)
+        return self._scalar_to_units(numbers, wording)
+
+    def by_label(
+        self, value: Any, names: tuple[Hashable, ...], wording: Wording = NUMBERS
+    ) -> NDArray[np.int64]:
+        """Turn labelled numbers into integers in the order of declared names.
+
+        A name without a number counts as 0, a number without a declared name is dropped, and numbers of one
+        name are added up, so the result is a fixed function of the labelled numbers.
+        """
+        numbers = list(value.values()) if isinstance(value, Mapping) else plain(value)
+        if is_column(numbers):
+            raise wording.not_numbers(numbers)
+        many = (
+            self._list_to_units(numbers, wording)
+            if isinstance(numbers, list)
+            else self._array_to_units(numbers, wording)
+        )
+        found: dict[Any, int] = dict.fromkeys(names, 0)
+        for label, units in zip(labels(value), many.tolist(), strict=True):
+            if label in found:
+                found[label] += units
+        return np.array([max(-LIMIT, min(LIMIT, each)) for each in found.values()], dtype=np.int64)
 
     def from_units(self, units: int | NDArray[Any]) -> Any:
         """Turn integers into grid values: integers where the unit is 1, or whole for one number."""
@@ -94,22 +120,28 @@ class Grid:
             return units.astype(np.float64) * self.unit.numerator / self.unit.denominator
         return units * self.unit.numerator if self.unit.denominator == 1 else float(units * self.unit)
 
-    def _scalar_to_units(self, value: Any) -> int:
+    def _scalar_to_units(self, value: Any, wording: Wording) -> int:
         if isinstance(value, bool | np.bool_) or not isinstance(
-            value, int | float | Fraction | np.integer | np.floating
+            value, int | float | Fraction | Decimal | np.integer | np.floating
         ):
-            raise InvalidParameter(name="data", rule="a number", value=type(value).__name__)
-        if self.unit is None:
-            self._require_integers(isinstance(value, int | np.integer), type(value).__name__)
-            return int(value)
-        return self._round(value)
+            raise wording.not_numbers(value)
+        if self.unit is not None:
+            return self._round(value)
+        if not isinstance(value, int | np.integer):
+            raise wording.not_integers(value)
+        return int(value)
 
-    def _array_to_units(self, value: NDArray[Any], size: int) -> NDArray[np.int64]:
-        self._require_shape(value.shape, size)
+    def _list_to_units(self, values: Sequence[Any], wording: Wording) -> NDArray[np.int64]:
+        # One by one: numpy would pick the type of the whole array by its largest value.
+        units = [0 if is_missing(each) else self._scalar_to_units(each, wording) for each in values]
+        return np.array([max(-LIMIT, min(LIMIT, each)) for each in units], dtype=np.int64)
+
+    def _array_to_units(self, value: NDArray[Any], wording: Wording) -> NDArray[np.int64]:
         if value.dtype.kind not in "iuf":
-            raise InvalidParameter(name="data", rule="an array of numbers", value=value.dtype.name)
+            raise wording.not_numbers(value)
         if self.unit is None:
-            self._require_integers(value.dtype.kind in "iu", value.dtype.name)
+            if value.dtype.kind == "f":
+                raise wording.not_integers(value)
             return np.asarray(np.clip(value, -LIMIT, LIMIT), dtype=np.int64)
         with np.errstate(over="ignore"):  # a warning would tell of a large value
             steps = np.nan_to_num(value.astype(np.float64), nan=0.0) / float(self.unit)
@@ -128,20 +160,19 @@ class Grid:
     def _round(self, value: Any) -> int:
         if isinstance(value, float | np.floating) and not math.isfinite(value):
             return 0 if math.isnan(value) else int(math.copysign(LIMIT, value))
+        if isinstance(value, Decimal):
+            value = self._tamed(value)
         return max(-LIMIT, min(LIMIT, math.floor(checks.exact(data=value) / self.step + _HALF)))
 
-    def _require_shape(self, shape: tuple[int, ...], size: int) -> None:
-        if shape != (size,):
-            raise InvalidParameter(name="data", rule=f"an array of shape ({size},)", value=shape)
-
-    def _require_integers(self, are_integers: bool, kind: str) -> None:
-        if not are_integers:
-            raise InvalidParameter(
-                name="data",
-                rule="of an integer type where no grid is declared",
-                value=kind,
-                hint="Pass grid=, for instance grid=0.01, to release real numbers",
-            )
+    def _tamed(self, value: Decimal) -> Decimal | int:
+        """Return a number with the same units: a fraction made of 1E+999999 would take for ever."""
+        far = math.ceil(LIMIT * self.step)
+        if value.is_nan():
+            return 0
+        if value.copy_abs() >= far:
+            return far if value > 0 else -far
+        digits = len(str(math.ceil(2 / self.step)))
+        return 0 if value.copy_abs() < Decimal((0, (1,), -digits)) else value
 
 
 def total(function: Callable[[Any], Any], rows: Any, otherwise: Fraction) -> Fraction:

@@ -3,20 +3,44 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import NeighboursMismatch
+from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, up
 from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.grid import Grid
+from discreet.mechanisms.laplace import laplace_step
+from discreet.mechanisms.reading import Wording, is_labelled, read_names
+
+_ROWS_HINT = "Count first, for instance int((series > 40).sum())"
+_CELLS_HINT = "Count first, for instance series.value_counts().reindex(cells, fill_value=0).to_numpy()"
+
+COUNT = Wording(
+    "one count",
+    integers="one count of an integer type",
+    shape_hint=_ROWS_HINT,
+    number_hint=_ROWS_HINT,
+    integer_hint="Pass integers",
+)
+CELLS = Wording(
+    "a list of one count",
+    "{size} counts, one a cell",
+    integers="counts of an integer type",
+    shape_hint=_CELLS_HINT,
+    number_hint=_CELLS_HINT,
+    integer_hint="Pass integers",
+)
 
 
 def theorem_3_8(
@@ -69,14 +93,16 @@ class Count(Geometric):
     """
 
     __slots__ = ()
+    wording = COUNT
 
     def __init__(self, *, epsilon: checks.Number, neighbours: Neighbours) -> None:
         cells_moved(neighbours)
         super().__init__(sensitivity=1, epsilon=epsilon, neighbours=neighbours)
 
 
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Histogram(Geometric):
-    """Release the counts of `size` disjoint cells.
+    """Release the counts of disjoint cells, as an array in the order of the cells.
 
     Privacy: (epsilon, 0), whatever the number of cells: a row is in one cell. [DR14] Theorem 3.6.
     Accuracy: error(beta) is the exact quantile of the largest of `size` noises. Bound: [DR14] Theorem 3.8.
@@ -86,8 +112,11 @@ class Histogram(Geometric):
     ----------
     epsilon
         The budget of one release.
-    size
-        The number of cells. The cells are declared, never read from the data.
+    size, cells
+        How many cells there are, or their names. Public, and never read from the data. With names, counts may
+        come with labels, such as a mapping or `series.value_counts()`: they are put in the order of the
+        cells, a missing one counts as 0 and an undeclared one is dropped. Without names labelled counts are
+        refused: in the order they come in, they would tell which value is the most frequent.
     neighbours
         `AddRemove` (one cell moves by one) or `Replace` (two cells do); the sensitivity follows from it.
 
@@ -95,13 +124,25 @@ class Histogram(Geometric):
     --------
     >>> Histogram(epsilon=1, size=10_000, neighbours=AddRemove("person")).error(0.05)
     12.0
+    >>> Histogram(epsilon=1, cells=("north", "south"), neighbours=AddRemove("person")).size
+    2
     """
 
-    __slots__ = ()
+    cells: tuple[Hashable, ...] | None
+    wording = CELLS
 
-    def __init__(self, *, epsilon: checks.Number, size: int, neighbours: Neighbours) -> None:
+    def __init__(
+        self,
+        *,
+        epsilon: checks.Number,
+        neighbours: Neighbours,
+        size: int | None = None,
+        cells: Iterable[Hashable] | None = None,
+    ) -> None:
         moved = cells_moved(neighbours)
-        super().__init__(sensitivity=moved, epsilon=epsilon, size=size, neighbours=neighbours)
+        count, names = read_names(size, cells=cells)
+        Geometric.__init__(self, sensitivity=moved, epsilon=epsilon, size=count, neighbours=neighbours)
+        self._set(cells=names)
 
     @property
     def loss(self) -> Loss:
@@ -109,8 +150,22 @@ class Histogram(Geometric):
         return Composed(((DiscreteLaplaceLoss(1, self.scale), self.shift),))
 
     def _draw(self, data: Any, rng: Rng) -> Any:
-        # A plain number is no histogram, not even of one cell.
-        return super()._draw(data if isinstance(data, list | tuple) else np.asarray(data), rng)
+        return rng.perform(laplace_step(self.shift, self.epsilon), self._counts(data))
+
+    def _counts(self, data: Any) -> NDArray[np.int64]:
+        if is_labelled(data):
+            if self.cells is not None:
+                return Grid(None).by_label(data, self.cells, CELLS)
+            raise InvalidParameter(
+                name="data",
+                rule="without labels where no cells are declared",
+                got=f"a {type(data).__name__}",
+                hint="Pass cells=, the public names of the cells, and give it series.value_counts()",
+            )
+        counts = Grid(None).to_units(data, self.size, CELLS)
+        if isinstance(counts, np.ndarray):
+            return counts
+        raise CELLS.wrong_shape(self.size)  # a plain number is no histogram, not even of one cell
 
 
 def _tiny_counts() -> Iterator[Tiny]:

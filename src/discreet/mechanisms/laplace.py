@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
@@ -18,6 +18,7 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_up, up
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.planning import cheapest, each_of
+from discreet.mechanisms.reading import GRID_HINT, NUMBERS, Wording
 from discreet.noise import AddNoise, DiscreteLaplace
 
 
@@ -53,6 +54,7 @@ class Laplace(Mechanism[Any, Any]):
     grid: Fraction | None
     size: int
     neighbours: Neighbours
+    wording: ClassVar[Wording] = NUMBERS
 
     def __init__(
         self,
@@ -72,7 +74,7 @@ class Laplace(Mechanism[Any, Any]):
         )
         if self.shift < 1:
             raise InvalidParameter(
-                name="sensitivity", rule=">= 1 for integers", value=sensitivity, hint="Pass grid="
+                name="sensitivity", rule=">= 1 for integers", value=sensitivity, hint=GRID_HINT
             )
 
     @classmethod
@@ -109,7 +111,7 @@ class Laplace(Mechanism[Any, Any]):
     def _draw(self, data: Any, rng: Rng) -> Any:
         grid = Grid(self.grid)
         step = laplace_step(self.shift, self.epsilon)
-        return grid.from_units(rng.perform(step, grid.to_units(data, self.size)))
+        return grid.from_units(rng.perform(step, grid.to_units(data, self.size, self.wording)))
 
 
 @lru_cache(maxsize=1024)

@@ -22,6 +22,7 @@ from discreet.core.rounding import up
 from discreet.mechanisms.grid import LIMIT, Grid, total
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
 from discreet.mechanisms.planning import cheapest
+from discreet.mechanisms.reading import plain
 from discreet.noise import DiscreteLaplace, NoisyComparison
 
 _MARGIN = Fraction(1, 1 << 99)  # tails are known to 2**-100; comparisons stay on the safe side of that
@@ -120,7 +121,8 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
         neighbours = public.get("neighbours")
         if isinstance(neighbours, Neighbours) and not isinstance(neighbours, Replace):
             raise NeighboursMismatch(
-                f"the distance of the median is computed for Replace, not for {neighbours}"
+                f"the distance of the median is computed for Replace, not for {neighbours}. "
+                f"Pass neighbours=Replace(...), where the number of rows is public, or use SubsampleAggregate"
             )
         rows = Rows(
             unit=checks.positive(grid=grid), lower=checks.exact(lower=lower), upper=checks.exact(upper=upper)
@@ -196,7 +198,7 @@ class Rows:
     def ordered(self, data: Sequence[Any]) -> list[int]:
         """Return the rows in units, clamped and sorted."""
         low, high = self.ends
-        units = Grid(self.unit).to_units(np.asarray(data, dtype=np.float64), len(data))
+        units = Grid(self.unit).to_units(np.asarray(plain(data), dtype=np.float64), len(data))
         clamped: list[int] = np.sort(np.clip(units, low, high)).tolist()
         return clamped
 

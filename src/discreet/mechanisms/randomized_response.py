@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +22,9 @@ from discreet.core.neighbours import LocalReport, Neighbours
 from discreet.core.rng import SYSTEM, Primitive, Rng
 from discreet.core.rounding import above, below, exp_bounds, exp_fraction
 from discreet.core.sensitive import Sensitive
+from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.planning import cheapest, each_of
+from discreet.mechanisms.reading import Wording, plain, type_name
 from discreet.noise import coins, oracle
 
 Answers = NDArray[np.int64]
@@ -131,6 +133,7 @@ class RandomizedResponse(Mechanism[Any, Any]):
     categories: int
     people: int
     neighbours: Neighbours
+    measures: ClassVar[bool] = False  # a reported category is no estimate of the true one
 
     def __init__(
         self,
@@ -225,17 +228,21 @@ class RandomizedResponse(Mechanism[Any, Any]):
         self, values: ArrayLike | Sensitive[Any], *, rng: Rng = SYSTEM
     ) -> Release[NDArray[np.int64]]:
         """Report for many people at once, each under their own guarantee."""
-        answers = np.asarray(Sensitive.wrap(values).reveal())
-        if answers.ndim != 1 or answers.size < 1:
-            raise InvalidParameter(name="values", rule="a list of answers", value=answers.shape)
-        together = type(self)(epsilon=self.epsilon, categories=self.categories, people=answers.size)
+        answers = plain(Sensitive.wrap(values).reveal())
+        if not isinstance(answers, np.ndarray | list | tuple) or not len(answers):
+            raise InvalidParameter(
+                name="values", rule="a list of answers, at least one", got=f"type {type_name(answers)}"
+            )
+        together = type(self)(epsilon=self.epsilon, categories=self.categories, people=len(answers))
         return together.release(answers, rng=rng)
 
     def estimate(self, reports: ArrayLike) -> NDArray[np.float64]:
         """Estimate the true frequency of every category without bias. Estimates may leave [0, 1]."""
         answers = np.atleast_1d(np.asarray(reports))
         if answers.ndim != 1 or answers.size < 1 or answers.dtype.kind not in "iu":
-            raise InvalidParameter(name="reports", rule="a list of reported categories", value=answers.shape)
+            raise InvalidParameter(
+                name="reports", rule="a list of reported categories", got=f"type {type_name(reports)}"
+            )
         if answers.min() < 0 or answers.max() >= self.categories:
             raise InvalidParameter(
                 name="reports", rule=f"integers in 0..{self.categories - 1}", value=answers.dtype.name
@@ -254,22 +261,21 @@ class RandomizedResponse(Mechanism[Any, Any]):
         """Return the larger variance of one report's indicator."""
         return max(self.keep * (1 - self.keep), self.other * (1 - self.other))
 
-    def _answers(self, data: Any) -> Answers:
+    def _answers(self, data: Any) -> int | Answers:
         """Read answers. One that does not exist becomes the nearest: an error would tell of it."""
-        answers = np.asarray(data)
-        if answers.shape != (self.people,) or answers.dtype.kind not in "iu":
-            raise InvalidParameter(
-                name="data",
-                rule=f"{self.people} answers of an integer type",
-                value=f"{answers.dtype.name} of shape {answers.shape}",
-            )
-        return np.asarray(np.clip(answers, 0, self.categories - 1), dtype=np.int64)
+        which = f"from 0 to categories - 1, here {self.categories - 1}"
+        one, many = f"one integer {which}", f"{{size}} integers {which}, one a person"
+        asked = one if self.people == 1 else many.format(size=self.people)
+        hint = "For many people use release_many"
+        wording = Wording(one, many, asked, asked, shape_hint=hint, integer_hint="Pass integers")
+        return Grid(None).to_units(data, self.people, wording)
 
     def _draw(self, data: Any, rng: Rng) -> Any:
-        step = Respond(self.epsilon, self.categories)
-        if self.people == 1 and isinstance(data, int | np.integer) and not isinstance(data, bool):
-            return rng.perform(step, max(0, min(self.categories - 1, int(data))))
-        return np.asarray(rng.perform(step, self._answers(data)), dtype=np.int64)
+        step, last = Respond(self.epsilon, self.categories), self.categories - 1
+        answers = self._answers(data)
+        if isinstance(answers, np.ndarray):
+            return np.asarray(rng.perform(step, np.clip(answers, 0, last)), dtype=np.int64)
+        return rng.perform(step, max(0, min(last, answers)))
 
 
 def _tiny() -> Iterator[Tiny]:

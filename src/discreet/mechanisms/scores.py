@@ -24,6 +24,7 @@ from discreet.core.neighbours import AddRemove, Edge, Neighbours, Query, UserStr
 from discreet.core.rounding import shorten_down, up
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.planning import cheapest
+from discreet.mechanisms.reading import GRID_HINT, Wording, is_labelled, read_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Sensitivity:
         if isinstance(sensitivity, Monotone) and not isinstance(neighbours, _ONE_WAY):
             raise NeighboursMismatch(
                 f"scores are not monotone under {neighbours}: one score can rise while another falls. "
-                f"Use Sensitivity({sensitivity.value})"
+                f"Use sensitivity={float(sensitivity.value):.12g}"
             )
         return sensitivity
 
@@ -57,7 +58,7 @@ class Sensitivity:
         units = grid.shift(self.value, 1)
         if units < 1:
             raise InvalidParameter(
-                name="sensitivity", rule=">= 1 for integers", value=self.value, hint="Pass grid="
+                name="sensitivity", rule=">= 1 for integers", value=float(self.value), hint=GRID_HINT
             )
         return units
 
@@ -82,22 +83,15 @@ class Monotone(Sensitivity):
         return self.shift(grid)
 
 
+SCORES = Wording(
+    "one score",
+    "{size} scores in the order of the candidates",
+    shape_hint="Give every candidate a score",
+    number_hint="Scores with labels need candidates=, the public names",
+)
+
 _ONE_WAY = (AddRemove, UserStream, Edge, Query)
 """Relations where one of two neighbours contains the other. Elsewhere nothing is monotone."""
-
-
-def _read_candidates(
-    size: int | None, candidates: Iterable[Hashable] | None
-) -> tuple[int, tuple[Hashable, ...] | None]:
-    """Read the public range: a number of candidates, or their names, never both."""
-    if (size is None) == (candidates is None):
-        raise InvalidParameter(name="size", rule="given, or candidates, but not both", value=size)
-    if candidates is None:
-        return checks.integer(1, size=size), None
-    names = tuple(candidates)
-    if not names or len(set(names)) != len(names):
-        raise InvalidParameter(name="candidates", rule="different names, at least one", value=names)
-    return len(names), names
 
 
 @lru_cache(maxsize=1024)
@@ -147,7 +141,7 @@ class Selection(Mechanism[Any, Any]):
     ) -> None:
         """Check and set the public parameters; only constructors call it."""
         checks.instance(Neighbours, neighbours=neighbours)
-        count, names = _read_candidates(size, candidates)
+        count, names = read_names(size, candidates=candidates)
         self._set(
             sensitivity=Sensitivity.of(sensitivity, neighbours),
             epsilon=checks.positive(epsilon=epsilon),
@@ -159,9 +153,11 @@ class Selection(Mechanism[Any, Any]):
         self.sensitivity.shift(Grid(self.grid))  # refuses a sensitivity that the grid cannot show
 
     def _units(self, scores: Any) -> NDArray[np.int64]:
-        """Put the scores on the grid."""
-        several = scores if isinstance(scores, np.ndarray | list | tuple) else [scores]
-        return np.asarray(Grid(self.grid).to_units(several, self.size))
+        """Put the scores on the grid, labelled ones in the order of the candidates."""
+        grid = Grid(self.grid)
+        if self.candidates is not None and is_labelled(scores):
+            return grid.by_label(scores, self.candidates, SCORES)
+        return np.atleast_1d(np.asarray(grid.to_units(scores, self.size, SCORES)))
 
     def _name(self, place: int) -> Hashable:
         """Return what the candidate is called."""

@@ -23,6 +23,7 @@ from discreet.core.rounding import up
 from discreet.mechanisms.grid import total
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
 from discreet.mechanisms.planning import cheapest
+from discreet.mechanisms.reading import is_column, plain
 from discreet.noise import DiscreteLaplace, coins
 
 
@@ -161,14 +162,14 @@ class SubsampleAggregate(Mechanism[Any, Any]):
         return math.ceil(self.lower / self.grid), math.floor(self.upper / self.grid)
 
     def _draw(self, data: Any, rng: Rng) -> Any:
-        if not isinstance(data, np.ndarray | list | tuple) or (
-            isinstance(data, np.ndarray) and not data.ndim
-        ):
+        numbers = plain(data)
+        rows = numbers.to_numpy() if is_column(numbers) else numbers
+        if not isinstance(rows, np.ndarray | list | tuple):
             raise InvalidParameter(
-                name="data", rule="an array, list or tuple of rows", value=type(data).__name__
+                name="data", rule="a column, array, list or tuple of rows", got=f"type {type(data).__name__}"
             )
-        assigned = rng.perform(Partition(self.blocks), len(data))
-        results = sum(self._result(rows) for rows in _split(data, assigned, self.blocks))
+        assigned = rng.perform(Partition(self.blocks), len(rows))
+        results = sum(self._result(block) for block in _split(rows, assigned, self.blocks))
         noisy = rng.perform(laplace_step(self.width, self.epsilon), results)
         return float(int(noisy) * self.grid / self.blocks)
 

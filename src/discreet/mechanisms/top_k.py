@@ -38,6 +38,7 @@ class TopK(Selection):
         The budget of one release, all k choices together.
     size, candidates
         How many candidates there are, or their names. Public, and never chosen by looking at the data.
+        Scores that carry labels are put in the order of the names; a missing one counts as 0.
     grid
         The unit real scores are rounded to. Without it only integers are taken.
     neighbours

@@ -333,3 +333,49 @@ def test_groups_without_a_promise():
     assert GroupLoss(PureLoss(TENTH), 2).pld(TENTH)[0].epsilon(1e-9) <= 0.2 + 1e-9
     assert GroupLoss(GaussianLoss(TENTH), 2).pld(TENTH)[0].epsilon(1e-6) > 0
     assert GroupLoss(PureLoss(Fraction(400)), 3).delta(1199) <= 1
+
+
+def test_composing_says_what_went_wrong():
+    one = Laplace(sensitivity=1, epsilon=0.5)
+    for items in ([[one, one]], [(one, one)], [one, {one}]):
+        with pytest.raises(
+            InvalidParameter, match=r"^items must be .*Pass them one by one: compose\(\*items\)$"
+        ):
+            compose(*items)
+    wanted = "items must be mechanisms, releases, guarantees or losses, got 0.5"
+    with pytest.raises(InvalidParameter, match=f"^{wanted}$"):
+        compose(one, 0.5)
+    with pytest.raises(NeighboursMismatch, match=r"Build both with the same neighbours=$"):
+        compose(one, Laplace(sensitivity=1, epsilon=0.5, neighbours=Replace("row")))
+
+
+def test_one_count_for_one_item():
+    one = Laplace(sensitivity=1, epsilon=0.5)
+    assert compose(one, counts=365) == compose(one, counts=[365])
+    assert compose(counts=[]) == compose()
+    for items, counts in (((one, one), 365), ((one,), [1, 2]), ((), 3)):
+        with pytest.raises(
+            InvalidParameter, match=rf"counts must be as many numbers as items \({len(items)}\)"
+        ):
+            compose(*items, counts=counts)
+    for bad in (-1, 1.5, True, "3"):
+        with pytest.raises(InvalidParameter, match="counts must be an integer >= 0"):
+            compose(one, counts=bad)
+
+
+def test_compositions_read_well():
+    assert str(compose()) == "nothing (epsilon 0)"
+    half, other = Laplace(sensitivity=1, epsilon=0.5), Laplace(sensitivity=2, epsilon=0.5)
+    assert half.loss != other.loss
+    many = compose(
+        Laplace(sensitivity=1, epsilon=0.1),
+        half,
+        other,
+        half,
+        Guarantee(PureLoss(Fraction(1)), AddRemove("row")),
+        counts=[1, 2, 1, 1, 1],
+    )
+    expected = "4 x (epsilon 0.5) + epsilon 0.1 + epsilon 1 for adding or removing one row"
+    assert str(many) == expected
+    assert repr(many) == f"Composition({expected})"
+    assert "Fraction" not in repr(many.guarantee)

@@ -17,8 +17,12 @@ from discreet.accounting.filters import (
     PureFilter,
     RenyiFilter,
 )
-from discreet.core.errors import BudgetExceeded, InvalidParameter
+from discreet.core.errors import BudgetExceeded, DiscreetError, InvalidParameter, NeighboursMismatch
 from discreet.core.loss import ApproxLoss, GaussianLoss, LaplaceLoss, PureLoss, RenyiLoss, ZCDPLoss
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.laplace import Laplace
+from discreet.testing import unsafe_seeded
 
 TENTH = Fraction(1, 10)
 
@@ -79,7 +83,7 @@ def test_an_infinite_charge_is_refused():
 def test_a_budget_cannot_be_copied(make):
     budget = make()
     for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
-        with pytest.raises(TypeError, match="double"):
+        with pytest.raises(DiscreetError, match="double"):
             attempt(budget)
 
 
@@ -181,3 +185,110 @@ def test_odometer_bound_holds_at_every_time_on_simulated_losses():
     realised = np.cumsum(signs, axis=1)
     assert np.sum(np.any(realised > np.array(bounds), axis=1)) <= 4
     assert np.sum(np.any(realised > np.array(bounds) / 4, axis=1)) > 4
+
+
+# --- what may be charged, and about whom --------------------------------------------------------------
+
+COUNT = Laplace(sensitivity=1, epsilon=0.1)
+NOISE = Gaussian(l2_sensitivity=1, epsilon=0.5, delta=1e-6)
+
+
+@pytest.mark.parametrize("make", FILTERS)
+def test_mechanisms_releases_guarantees_and_losses_cost_the_same(make):
+    budget = make()
+    release = COUNT.release(5, rng=unsafe_seeded(1))
+    costs = {budget.cost(item) for item in (COUNT, release, COUNT.guarantee, COUNT.loss)}
+    assert costs == {budget.cost(PureLoss(TENTH))}
+    assert budget.neighbours is None
+    budget.spend(COUNT)
+    assert budget.try_spend(release)
+    assert budget.neighbours == AddRemove("row")
+
+
+@pytest.mark.parametrize("make", FILTERS)
+def test_the_first_charge_fixes_the_neighbours_and_another_one_costs_nothing(make):
+    budget = make()
+    budget.spend(PureLoss(TENTH))
+    assert budget.neighbours is None
+    budget.spend(COUNT)
+    before = budget.spent
+    other = Laplace(sensitivity=1, epsilon=0.1, neighbours=Replace("row"))
+    for act in (budget.cost, budget.try_spend, budget.spend):
+        with pytest.raises(NeighboursMismatch, match="Build both with the same neighbours="):
+            act(other)
+    assert budget.spent == before
+    budget.spend(PureLoss(TENTH))  # a bare loss is taken to be about the same change
+
+
+def test_a_refused_charge_does_not_fix_the_neighbours():
+    budget = PureFilter(epsilon=1)
+    assert not budget.try_spend(Laplace(sensitivity=1, epsilon=2, neighbours=Replace("row")))
+    assert not budget.try_spend(Gaussian(l2_sensitivity=1, epsilon=1, delta=1e-6, neighbours=Replace("row")))
+    budget.spend(COUNT)
+    assert budget.neighbours == AddRemove("row")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: PureFilter(epsilon=1, neighbours=n),
+        lambda n: ApproxFilter(epsilon=1, delta=1e-6, neighbours=n),
+        lambda n: ConcentratedFilter(rho=1, failure=0, neighbours=n),
+        lambda n: AdvancedFilter(epsilon=1, delta=1e-6, failure=0, neighbours=n),
+        lambda n: RenyiFilter(order=8, divergence=1, failure=0, neighbours=n),
+    ],
+)
+def test_declared_neighbours(make):
+    with pytest.raises(NeighboursMismatch, match="about adding or removing one person"):
+        make(AddRemove("person")).spend(COUNT)
+    assert make(AddRemove("row")).try_spend(COUNT)
+    with pytest.raises(InvalidParameter, match="Pass AddRemove"):
+        make("row")
+
+
+def test_an_odometer_keeps_to_one_relation():
+    odometer = Odometer(delta=1e-6)
+    odometer.record(COUNT)
+    with pytest.raises(NeighboursMismatch):
+        odometer.record(Laplace(sensitivity=1, epsilon=0.1, neighbours=Replace("row")))
+    assert odometer.epsilon == pytest.approx(0.1)
+    with pytest.raises(NeighboursMismatch):
+        Odometer(delta=1e-6, neighbours=AddRemove("person")).record(COUNT)
+
+
+def test_gaussian_noise_is_charged_at_the_pair_it_was_bought_for():
+    budget = ApproxFilter(epsilon=1, delta=2e-6)
+    budget.spend(NOISE)
+    assert budget.spent == {"epsilon": Fraction(1, 2), "delta": Fraction(1, 10**6)}
+    budget.spend(NOISE.release(3, rng=unsafe_seeded(1)))
+    assert not budget.try_spend(NOISE)
+    assert NOISE.guarantee.implies(epsilon=NOISE.bought.value, delta=NOISE.bought.mass)
+    classical = Gaussian.classical(l2_sensitivity=1, epsilon=0.5, delta=1e-6)
+    assert ApproxFilter(epsilon=1, delta=2e-6).try_spend(classical)
+    concentrated = ConcentratedFilter(rho=1, failure=0)
+    concentrated.spend(NOISE)  # by its own rho, which is better than what the pair says
+    assert concentrated.spent["rho"] == pytest.approx(NOISE.loss.zcdp(), abs=2e-12)
+
+
+@pytest.mark.parametrize("item", [NOISE.loss, NOISE.guarantee, Gaussian.for_rho(rho=0.1, l2_sensitivity=1)])
+def test_gaussian_noise_without_a_pair_is_shown_the_way_out(item):
+    with pytest.raises(InvalidParameter, match="Use ConcentratedFilter or AdvancedFilter"):
+        ApproxFilter(epsilon=1, delta=1e-6).spend(item)
+    with pytest.raises(InvalidParameter, match="finite charge in this PureFilter, got Gaussian loss mu"):
+        PureFilter(epsilon=1).spend(item)
+
+
+def test_asked_and_left_are_in_the_same_unit():
+    with pytest.raises(BudgetExceeded) as caught:
+        ConcentratedFilter(rho=0.001, failure=0).spend(NOISE)
+    assert str(caught.value).startswith("ConcentratedFilter: asked rho 0.00")
+    assert ", delta 0, left rho 0.001, delta 0. " in str(caught.value)
+    with pytest.raises(BudgetExceeded, match=r"asked epsilon 0.1, left epsilon 0.05"):
+        PureFilter(epsilon=0.05).spend(COUNT)
+
+
+@pytest.mark.parametrize("bad", [0.5, "0.5", None, [PureLoss(TENTH)], Laplace])
+def test_other_charges_are_refused(bad):
+    for act in (PureFilter(epsilon=1).try_spend, Odometer(delta=0.1).record):
+        with pytest.raises(InvalidParameter, match="item must be a mechanism, release, guarantee or loss"):
+            act(bad)

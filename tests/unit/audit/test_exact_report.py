@@ -173,8 +173,8 @@ def test_nothing_to_audit_is_an_error():
 
 def test_left_out_mass_never_invents_a_violation():
     # q has half of its mass left out: it could all lie on the one outcome that p has.
-    p = Distribution({"a": Fraction(1)}, Fraction(0), Fraction(0), 1)
-    q = Distribution({"b": Fraction(1, 2)}, Fraction(1, 2), Fraction(0), 1)
+    p = Distribution({"a": Fraction(1)}, Fraction(0), Fraction(0), 1, 1)
+    q = Distribution({"b": Fraction(1, 2)}, Fraction(1, 2), Fraction(0), 1, 1)
     assert max_divergence(p, q)[0] == pytest.approx(math.log(2))
     found = {(view, at): measured for (view, at, _), measured, _ in divergences(p, q, claims(PureLoss(1)))}
     assert found["delta", 0.0] == pytest.approx(0.5)

@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 
+import pytest
 from click.testing import CliRunner
 
 from discreet.catalogue import catalogue
@@ -83,7 +84,50 @@ def test_help_lists_every_command_without_importing_any():
     code = "import sys; from discreet.cli.main import commands; assert 'discreet.audit' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     listed = run("--help").output
-    for name in ("audit", "catalogue", "demo", "init"):
+    for name in ("ask", "audit", "catalogue", "demo", "init", "plan"):
         assert name in listed
         assert run(name, "--help").exit_code == 0
     assert run("nonsense").exit_code == 2
+
+
+@pytest.fixture
+def visits(tmp_path):
+    data, schema = tmp_path / "visits.csv", tmp_path / "visits.toml"
+    data.write_text("age,ward\n" + "31,north\n" * 40 + "70,south\n" * 60)
+    schema.write_text(
+        'name = "visits"\nneighbours = "add-remove"\n'
+        '[columns.age]\nkind = "integer"\nlower = 0\nupper = 120\n'
+        '[columns.ward]\nkind = "category"\nvalues = ["north", "south"]\n'
+    )
+    return str(data), str(schema)
+
+
+BY_WARD = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
+
+
+def test_ask_answers_with_error_bars_and_plan_prices_without_data(visits):
+    data, schema = visits
+    budget = ("--schema", schema, "--epsilon", "1000", "--delta", "0")
+    reply = json.loads(run("ask", data, BY_WARD, *budget, "--json").output)
+    assert reply["rows"] == [["north", 40], ["south", 60]]
+    assert len(reply["intervals_95"]["n"]) == 2
+    assert "adding or removing one row" in reply["guarantee"]
+    assert "north" in run("ask", data, BY_WARD, *budget).output
+    priced = run("plan", BY_WARD, "--schema", schema, "--epsilon", "0.5", "--delta", "0", "--json")
+    assert priced.exit_code == 0, priced.output
+    assert "0.5" in priced.output
+
+
+@pytest.mark.parametrize("epsilon", ["nan", "inf", "-1", "0", "1/0", "x"])
+def test_ask_refuses_bad_budgets(visits, epsilon):
+    data, schema = visits
+    result = run("ask", data, BY_WARD, "--schema", schema, "--epsilon", epsilon, "--delta", "0")
+    assert result.exit_code == 1
+    assert "epsilon must be" in result.output
+
+
+def test_ask_refuses_what_is_outside_the_language(visits):
+    data, schema = visits
+    result = run("ask", data, "SELECT * FROM visits", "--schema", schema, "--epsilon", "1", "--delta", "0")
+    assert result.exit_code == 1
+    assert "31" not in result.output

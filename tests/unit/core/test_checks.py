@@ -1,5 +1,6 @@
 """Every rule on a parameter: what passes, what is refused, and that the message names it all."""
 
+import enum
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.neighbours import AddRemove, Neighbours
 
 NOT_NUMBERS = [
     True,
@@ -154,3 +156,41 @@ def test_instances():
 def test_one_name_at_a_time(check):
     with pytest.raises(ValueError, match="unpack"):
         check(a=0.5, b=0.5)
+
+
+@pytest.mark.parametrize("value", ["1", True, None, [1], object()])
+def test_what_is_no_number_is_told_so(value):
+    with pytest.raises(InvalidParameter, match="epsilon must be a number, finite and > 0, got epsilon="):
+        checks.positive(epsilon=value)
+    with pytest.raises(InvalidParameter, match="beta must be a number, strictly between 0 and 1"):
+        checks.probability(beta=value)
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), np.float64("inf"), Decimal("NaN")])
+def test_a_number_is_told_its_rule_only(value):
+    with pytest.raises(InvalidParameter, match="epsilon must be finite and > 0, got epsilon="):
+        checks.positive(epsilon=value)
+
+
+def test_texts():
+    assert checks.text(unit="row") == "row"
+    for value in ("", "  ", 3, None, b"row"):
+        with pytest.raises(InvalidParameter, match="unit must be a non-empty text"):
+            checks.text(unit=value)
+
+
+def test_choices_and_ways_out():
+    class Colour(enum.Enum):
+        RED = "red"
+        BLUE = "blue"
+
+    with pytest.raises(InvalidParameter, match=r"colour must be one of Colour.RED, Colour.BLUE, got"):
+        checks.instance(Colour, colour="red")
+    for value in ("row", AddRemove, None):
+        with pytest.raises(InvalidParameter, match=r"Pass AddRemove\('row'\) or Replace\('row'\)"):
+            checks.instance(Neighbours, neighbours=value)
+
+
+def test_private_values_are_described_in_words():
+    error = InvalidParameter(name="data", rule="3 counts", got="something of another shape", hint="Count")
+    assert str(error) == "data must be 3 counts, got something of another shape. Count"

@@ -163,6 +163,9 @@ class TestConversation:
         with Twice(ROWS).open([1]) as talk:
             assert talk.ask(len) == 1
         assert talk.closed
+        words = "this conversation is closed: its owner ended it. Open a new one; it costs again"
+        with pytest.raises(ConversationClosed, match=words):
+            talk.ask(len)
 
     def test_seeds_are_marked(self):
         assert Twice(ROWS).open([], rng=unsafe_seeded(0)).unsafe_seeded
@@ -176,7 +179,9 @@ class TestConversation:
 
 class TestGuarantee:
     def test_it_reads_well(self):
-        assert str(Guarantee(PureLoss(1), Replace("user"))) == "epsilon 1 for changing one user"
+        guarantee = Guarantee(PureLoss(1), Replace("user"))
+        assert str(guarantee) == "epsilon 1 for changing one user"
+        assert repr(guarantee) == "Guarantee(epsilon 1 for changing one user)"
 
     @pytest.mark.parametrize("bad", [(1, ROWS), (PureLoss(1), "rows"), (None, None)])
     def test_its_parts_are_checked(self, bad):
@@ -186,7 +191,9 @@ class TestGuarantee:
     def test_different_neighbours_do_not_mix(self):
         one, other = Guarantee(PureLoss(1), ROWS), Guarantee(PureLoss(1), Replace("row"))
         one.require_same_neighbours(Guarantee(PureLoss(2), AddRemove("row")))
-        with pytest.raises(NeighboursMismatch, match="do not compose"):
+        with pytest.raises(
+            NeighboursMismatch, match=r"do not compose.* Build both with the same neighbours=$"
+        ):
             one.require_same_neighbours(other)
 
     def test_implications(self):

@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import (
     ROWS,
     AddRemove,
@@ -139,3 +140,10 @@ def test_analysts():
     assert Analyst().distance({"first": ()}, {"second": ()}) == math.inf
     assert Analyst() == Analyst()
     assert "analyst" in str(Analyst())
+
+
+@pytest.mark.parametrize("relation", [AddRemove, Replace])
+@pytest.mark.parametrize("unit", ["", " ", 3, None, AddRemove])
+def test_the_unit_is_a_text(relation, unit):
+    with pytest.raises(InvalidParameter, match="unit must be a non-empty text"):
+        relation(unit)

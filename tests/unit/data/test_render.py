@@ -99,32 +99,32 @@ def table() -> Iterator[Table]:
 
 def test_declared_keys_come_out_in_declared_order_and_zeros_are_filled_in(table: Table) -> None:
     (query,) = render(
-        made("SELECT zone, COUNT(*) FROM trips WHERE night GROUP BY zone"), TRIPS, key=table.key
+        made("SELECT zone, COUNT(*) FROM trips WHERE night GROUP BY zone"), TRIPS, key=table._key
     )
-    found = filled(query, table.source.execute(query.tree), Tables.of(TRIPS))
+    found = filled(query, table._source.execute(query.tree), Tables.of(TRIPS))
     assert [group for group, _ in found] == [("it's",), ('a"b',), ("b\\c",)]
     assert dict(found)["b\\c",] == (1,)
     assert sum(values[0] for _, values in found) <= 2  # one group of ann, one of bob
 
 
 def test_a_user_counts_with_few_rows_in_few_groups(table: Table) -> None:
-    (query,) = render(made("SELECT COUNT(*), COUNT(DISTINCT who) FROM trips"), TRIPS, key=table.key)
-    assert table.source.execute(query.tree) == [(3 + 1 + 1, 3)]
+    (query,) = render(made("SELECT COUNT(*), COUNT(DISTINCT who) FROM trips"), TRIPS, key=table._key)
+    assert table._source.execute(query.tree) == [(3 + 1 + 1, 3)]
     text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=1) COUNT(*) FROM trips"
-    (query,) = render(made(text), TRIPS, key=table.key)
-    assert table.source.execute(query.tree) == [(3,)]
+    (query,) = render(made(text), TRIPS, key=table._key)
+    assert table._source.execute(query.tree) == [(3,)]
 
 
 def test_bounded_rows_can_be_kept(table: Table) -> None:
     asked = made("SELECT zone, SUM(km), COUNT(*) FROM trips GROUP BY zone")
     tables = Tables.of(TRIPS)
     kept = {
-        name: table.source.materialise(bounded(TRIPS, max_rows=rows, key=table.key), key=f"{name} {rows}")
+        name: table._source.materialise(bounded(TRIPS, max_rows=rows, key=table._key), key=f"{name} {rows}")
         for name, rows in rows_kept(asked, tables).items()
     }
-    (inline,) = render(asked, TRIPS, key=table.key)
-    (short,) = render(asked, TRIPS, key=table.key, kept=kept)
-    assert sorted(table.source.execute(short.tree)) == sorted(table.source.execute(inline.tree))
+    (inline,) = render(asked, TRIPS, key=table._key)
+    (short,) = render(asked, TRIPS, key=table._key, kept=kept)
+    assert sorted(table._source.execute(short.tree)) == sorted(table._source.execute(inline.tree))
     assert "ROW_NUMBER" in inline.tree.sql()
     assert "ROW_NUMBER" not in short.tree.sql()
 
@@ -132,7 +132,7 @@ def test_bounded_rows_can_be_kept(table: Table) -> None:
 def test_the_key_decides_which_rows_stay(table: Table) -> None:
     """Otherwise the order would not depend on the secret at all."""
     asked = made("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=1) SUM(km) FROM trips")
-    sums = {table.source.execute(render(asked, TRIPS, key=f"{k:02x}")[0].tree)[0][0] for k in range(24)}
+    sums = {table._source.execute(render(asked, TRIPS, key=f"{k:02x}")[0].tree)[0][0] for k in range(24)}
     assert len(sums) > 1
     assert all(sum_ in {bob + ann for bob in (55,) for ann in (10, 20, 30, 40)} for sum_ in sums)
 
@@ -148,9 +148,9 @@ def test_sums_do_not_wrap(table: Table) -> None:
     raw.execute(f"CREATE TABLE wide AS SELECT {2**62}::BIGINT AS x FROM range(5000)")
     asked = parse("SELECT SUM(x), SUM(512 * x) FROM wide", schemas=wide, policy=POLICY)
     with Table((raw, "wide"), schema=wide) as opened:
-        for widen in (False, opened.source.sums_widen):
+        for widen in (False, opened._source.sums_widen):
             (query,) = render(asked, wide, key="00", sums_widen=widen)
-            assert opened.source.execute(query.tree) == [(5000 * 2**53, 5000 * 2**53)]
+            assert opened._source.execute(query.tree) == [(5000 * 2**53, 5000 * 2**53)]
     raw.close()
     assert asked.aggregates[1].number != asked.aggregates[0].number
 
@@ -176,16 +176,16 @@ def test_every_table_gives_an_answer_of_one_shape(rows: list[tuple[object, ...]]
         "SELECT zone, COUNT(*), SUM(km * km * km), AVG(km), STDDEV(km) FROM trips WHERE km < 60 GROUP BY zone"
     )
     with Table((raw, "trips"), schema=TRIPS) as opened:
-        (query,) = render(asked, TRIPS, key=opened.key)
-        found = filled(query, opened.source.execute(query.tree), Tables.of(TRIPS))
+        (query,) = render(asked, TRIPS, key=opened._key)
+        found = filled(query, opened._source.execute(query.tree), Tables.of(TRIPS))
     raw.close()
     assert [group for group, _ in found] == [(code,) for code in TRIPS.column("zone").codes()]
     assert all(type(value) is int for _, values in found for value in values)
 
 
 def test_histograms_count_rows_by_value(table: Table) -> None:
-    (query,) = render(made("SELECT MEDIAN(km) FROM trips WHERE night"), TRIPS, key=table.key)
-    ((group, counts),) = histograms(query, table.source.execute(query.tree), Tables.of(TRIPS))
+    (query,) = render(made("SELECT MEDIAN(km) FROM trips WHERE night"), TRIPS, key=table._key)
+    ((group, counts),) = histograms(query, table._source.execute(query.tree), Tables.of(TRIPS))
     assert group == ()
     assert counts.items() >= {50: 1, 5: 1}.items()
     with pytest.raises(InternalError):
@@ -193,9 +193,9 @@ def test_histograms_count_rows_by_value(table: Table) -> None:
 
 
 def test_groups_that_are_not_declared_come_as_they_are(table: Table) -> None:
-    (query,) = render(made("SELECT note, SUM(km) FROM trips GROUP BY note"), TRIPS, key=table.key)
+    (query,) = render(made("SELECT note, SUM(km) FROM trips GROUP BY note"), TRIPS, key=table._key)
     assert [measure.kind for measure in query.measures] == ["sum", "units"]
-    found = table.source.execute(query.tree)
+    found = table._source.execute(query.tree)
     assert {row[0] for row in found} <= {"p", "q"}
     with pytest.raises(InvalidParameter):
         filled(query, found, Tables.of(TRIPS))

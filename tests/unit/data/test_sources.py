@@ -92,7 +92,7 @@ ESCAPES = (
 def test_the_loaded_engine_cannot_be_left(notes, tmp_path, sql, fresh):
     hidden = pd.DataFrame({"a": [CANARY]})
     assert len(hidden) == 1
-    connection = notes.source._connection
+    connection = notes._source._connection
     connection = connection.cursor() if fresh else connection
     with pytest.raises(duckdb.Error):
         connection.execute(sql.format(folder=tmp_path)).fetchall()
@@ -111,7 +111,7 @@ def test_an_open_engine_would_have_been_left(tmp_path):
 
 def test_settings_are_as_declared(notes):
     asked = "SELECT name, value FROM duckdb_settings()"
-    settings = dict(notes.source._connection.cursor().execute(asked).fetchall())
+    settings = dict(notes._source._connection.cursor().execute(asked).fetchall())
     for name in (
         "enable_external_access",
         "autoinstall_known_extensions",
@@ -123,19 +123,19 @@ def test_settings_are_as_declared(notes):
         assert settings[name] == "false", name
     assert settings["lock_configuration"] == "true"
     assert settings["pandas_analyze_sample"] == "0"
-    assert settings["memory_limit"] and settings["temp_directory"] == notes.source._spill
+    assert settings["memory_limit"] and settings["temp_directory"] == notes._source._spill
 
 
 def test_spill_directory_is_private_and_goes_away():
     table = Table(pd.DataFrame(FRAME), schema=NOTES)
-    spill = table.source._spill
+    spill = table._source._spill
     assert stat.S_IMODE(os.stat(spill).st_mode) == 0o700
     table.close()
     assert not os.path.exists(spill)
     with pytest.raises(EngineFailed):
-        table.source.execute(query("SELECT COUNT(*) FROM notes"))
+        table._source.execute(query("SELECT COUNT(*) FROM notes"))
     dropped = Table(pd.DataFrame(FRAME), schema=NOTES)
-    spill = dropped.source._spill
+    spill = dropped._source._spill
     del dropped
     gc.collect()
     assert not os.path.exists(spill), "also when nobody closes it"
@@ -147,8 +147,8 @@ def test_what_does_not_fit_is_spilled_to_the_private_directory_only(monkeypatch,
     rows = 600_000
     frame = pa.table({"age": range(rows), "region": ["n"] * rows, "note": [f"{k:0100}" for k in range(rows)]})
     with Table(frame, schema=NOTES) as table:
-        assert os.listdir(table.source._spill), "the rows do not fit into the memory they were given"
-        assert table.source.execute(query("SELECT COUNT(*) AS n FROM notes")) == [(rows,)]
+        assert os.listdir(table._source._spill), "the rows do not fit into the memory they were given"
+        assert table._source.execute(query("SELECT COUNT(*) AS n FROM notes")) == [(rows,)]
     assert not list(tmp_path.iterdir())
 
 
@@ -171,20 +171,20 @@ def test_what_does_not_fit_is_spilled_to_the_private_directory_only(monkeypatch,
     ],
 )
 def test_only_loaded_relations_are_read(notes, sql):
-    for run in (notes.source.execute, lambda q: notes.source.materialise(q, key="k")):
+    for run in (notes._source.execute, lambda q: notes._source.materialise(q, key="k")):
         with pytest.raises(InternalError):
             run(query(sql))
 
 
 def test_rows_are_whole_numbers_and_text(notes):
-    assert notes.source.execute(query("SELECT age, region FROM notes ORDER BY age")) == [
+    assert notes._source.execute(query("SELECT age, region FROM notes ORDER BY age")) == [
         (1, "n"),
         (50, None),
         (100, None),
     ]
     for wrong in ("SELECT 0.5 AS x FROM notes", "SELECT CAST(1 AS DOUBLE) AS x FROM notes"):
         with pytest.raises(InternalError, match="whole numbers and text"):
-            notes.source.execute(query(wrong))
+            notes._source.execute(query(wrong))
 
 
 FAILING = (
@@ -199,7 +199,7 @@ FAILING = (
 @pytest.mark.parametrize("sql", FAILING)
 def test_engine_errors_are_one_constant_sentence(notes, sql, caplog, capfd):
     caplog.set_level(logging.DEBUG)
-    for run in (notes.source.execute, lambda q: notes.source.materialise(q, key=sql)):
+    for run in (notes._source.execute, lambda q: notes._source.materialise(q, key=sql)):
         with pytest.raises(EngineFailed) as caught:
             run(query(sql))
         error = caught.value
@@ -209,12 +209,12 @@ def test_engine_errors_are_one_constant_sentence(notes, sql, caplog, capfd):
         traceback.print_exception(error, file=text)
         shown = text.getvalue() + caplog.text + "".join(capfd.readouterr())
         assert CANARY not in shown and "notes" not in str(error)
-    assert notes.source.execute(query("SELECT COUNT(*) AS n FROM notes")) == [(3,)], "still usable"
+    assert notes._source.execute(query("SELECT COUNT(*) AS n FROM notes")) == [(3,)], "still usable"
 
 
 def test_nothing_of_the_data_is_shown(notes):
-    hidden = [notes.key, CANARY]
-    for shown in (repr(notes), str(notes), f"{notes}", repr(notes.source), format_schema(notes.schema)):
+    hidden = [notes._key, CANARY]
+    for shown in (repr(notes), str(notes), f"{notes}", repr(notes._source), format_schema(notes.schema)):
         assert not any(secret in shown for secret in hidden)
     for leave in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(DiscreetError):
@@ -224,12 +224,12 @@ def test_nothing_of_the_data_is_shown(notes):
 
 def test_keys_are_fresh():
     with Table(pd.DataFrame(FRAME), schema=NOTES) as one, Table(pd.DataFrame(FRAME), schema=NOTES) as two:
-        assert one.key != two.key and len(one.key) == 32
+        assert one._key != two._key and len(one._key) == 32
 
 
 def test_materialised_queries_are_kept_and_bounded(notes, monkeypatch):
     monkeypatch.setattr(base_module, "CACHED", 3)
-    source = notes.source
+    source = notes._source
     for k in range(8):
         relation = source.materialise(query(f"SELECT age + {k} AS x FROM notes"), key=f"key {k}")
         assert source.execute(exp.select("x").from_(relation).order_by("x"))[0] == (1 + k,)
@@ -264,20 +264,20 @@ def test_no_data_change_a_type_on_the_way_from_another_connection(values):
     if values:
         owner.execute(f"INSERT INTO raw VALUES {values}")
     with Table((owner, "raw"), schema=NOTES) as table:
-        described = table.source._connection.execute("DESCRIBE notes").fetchall()
+        described = table._source._connection.execute("DESCRIBE notes").fetchall()
         assert [row[1] for row in described] == ["BIGINT", "VARCHAR", "VARCHAR"]
 
 
 @pytest.mark.parametrize("data", EXTREMES.values(), ids=EXTREMES)
 def test_no_data_changes_type_or_outcome(data):
     with Table(data, schema=NOTES) as table:
-        described = table.source._connection.execute("DESCRIBE notes").fetchall()
+        described = table._source._connection.execute("DESCRIBE notes").fetchall()
         assert [(row[0], row[1]) for row in described] == [
             ("age", "BIGINT"),
             ("region", "VARCHAR"),
             ("note", "VARCHAR"),
         ]
-        ((count, total),) = table.source.execute(
+        ((count, total),) = table._source.execute(
             query("SELECT COUNT(*) AS n, COALESCE(SUM(CAST(age AS DECIMAL(38, 0))), 0) AS s FROM notes")
         )
         assert (count, type(total)) == (len(data), int)

@@ -98,7 +98,7 @@ def test_template_becomes_a_schema_once_filled_in(tmp_path):
     path = tmp_path / "people.toml"
     path.write_text(filled)
     with Table(pd.DataFrame({"age": [12], "region": ["n"], "ok": [True]}), schema=path) as table:
-        assert table.source.execute(query("SELECT age, region, ok FROM people")) == [(9, "n", 1)]
+        assert table._source.execute(query("SELECT age, region, ok FROM people")) == [(9, "n", 1)]
 
 
 def test_csv_types_come_from_the_schema(tmp_path):
@@ -123,7 +123,7 @@ def test_csv_types_come_from_the_schema(tmp_path):
     ]
     path.write_text("\n".join(lines) + "\n")
     with Table(path, schema=schema) as table:
-        assert table.source.execute(query("SELECT x, b, d, c FROM t")) == [
+        assert table._source.execute(query("SELECT x, b, d, c FROM t")) == [
             (5, 1, 18263, 1),
             (None, None, None, None),
             (None, None, None, None),
@@ -158,7 +158,7 @@ def test_reads_files_frames_and_connections(tmp_path):
         (live, "n"),
     ):
         with Table(data, schema=NOTES) as table:
-            assert table.source.execute(query("SELECT SUM(age) AS s, COUNT(region) AS r FROM notes")) == [
+            assert table._source.execute(query("SELECT SUM(age) AS s, COUNT(region) AS r FROM notes")) == [
                 (151, 1)
             ]
     assert reading.fetchall() == [(1,), (50,), (300,)], "the owner's connection is not disturbed"
@@ -214,12 +214,12 @@ def users(name, **more):
 def test_ids_are_bytes_and_rows_without_one_are_left_out():
     frame = pd.DataFrame({"who": ["a", "A", "a ", "", None], "town": [1] * 5})
     with Table(frame, schema=users("t")) as table:
-        assert table.source.execute(query("SELECT COUNT(DISTINCT who) AS n, COUNT(*) AS m FROM t")) == [
+        assert table._source.execute(query("SELECT COUNT(DISTINCT who) AS n, COUNT(*) AS m FROM t")) == [
             (4, 4)
         ]
     by_row = Schema("t", columns=users("t").columns, unit=ROWS, neighbours=AddRemove("row"))
     with Table(frame, schema=by_row) as table:
-        assert table.source.execute(query("SELECT COUNT(*) AS m FROM t")) == [(5,)], "here a row is a row"
+        assert table._source.execute(query("SELECT COUNT(*) AS m FROM t")) == [(5,)], "here a row is a row"
 
 
 def test_public_tables_need_unique_keys():
@@ -229,7 +229,7 @@ def test_public_tables_need_unique_keys():
     good = pd.DataFrame({"town": [1, 2], "north": [True, False]})
     with Table(data, schema=schema, dimensions={"towns": good}) as table:
         joined = "SELECT north, COUNT(*) AS n FROM t JOIN towns ON t.town = towns.town GROUP BY north"
-        assert table.source.execute(query(joined)) == [(1, 1)]
+        assert table._source.execute(query(joined)) == [(1, 1)]
     for keys in ([1, 1], [1, None], [1, 3]):
         bad = pd.DataFrame({"town": keys, "north": [True, False]})
         with pytest.raises(InvalidParameter, match=r"towns\.town must be unique"):
@@ -269,7 +269,7 @@ def test_booleans_and_long_lists_from_numbers():
     nan = [0.0, 1.0, 2.5, float("nan"), None]
     data = pa.table({"flag": cells, "real": nan, "few": nan, "many": nan, "listed": cells})
     with Table(data, schema=schema) as table:
-        assert table.source.execute(query("SELECT flag, real, few, many, listed FROM t")) == [
+        assert table._source.execute(query("SELECT flag, real, few, many, listed FROM t")) == [
             (0, 0, 2, 0, 0),
             (1, 1, 1, 1, 1),
             (None, 1, 2, 7, 2),
@@ -280,7 +280,7 @@ def test_booleans_and_long_lists_from_numbers():
 
 def test_after_loading_the_inputs_are_gone():
     with Table(pd.DataFrame(FRAME), schema=NOTES) as table:
-        for again in (table.source.columns, table.source.raw):
+        for again in (table._source.columns, table._source.raw):
             with pytest.raises(InvalidParameter, match="input must be"):
                 again("notes")
 
@@ -305,7 +305,7 @@ def test_joined_private_tables_share_the_unit_and_the_engine():
     first = pd.DataFrame({"who": ["a", "b"], "town": [1, 2]})
     second = pa.table({"who": ["a", "a", "c"], "town": [1, 2, 2]})
     with Table(first, schema=users("one"), joined=[(second, users("two"))]) as table:
-        rows = table.source.execute(query("SELECT COUNT(*) AS n FROM one JOIN two ON one.who = two.who"))
+        rows = table._source.execute(query("SELECT COUNT(*) AS n FROM one JOIN two ON one.who = two.who"))
         assert rows == [(2,)]
         assert [schema.name for schema in table.schemas] == ["one", "two"]
     with pytest.raises(InvalidParameter, match="the same unit"):
@@ -345,11 +345,11 @@ def test_csv_files_as_they_are_found(tmp_path):
         path = tmp_path / f"{name}.csv"
         path.write_bytes(content)
         with Table(path, schema=schema) as table:
-            assert table.source.execute(query("SELECT SUM(a) AS s, COUNT(*) AS n FROM t")) == [(3, 2)], name
+            assert table._source.execute(query("SELECT SUM(a) AS s, COUNT(*) AS n FROM t")) == [(3, 2)], name
     empty = tmp_path / "empty.csv"
     empty.write_text("a,b\n")
     with Table(empty, schema=schema) as table:
-        assert table.source.execute(query("SELECT COUNT(*) AS n FROM t")) == [(0,)]
+        assert table._source.execute(query("SELECT COUNT(*) AS n FROM t")) == [(0,)]
     for wrong in ("", "a,A\n1,2\n"):
         empty.write_text(wrong)
         with pytest.raises(InvalidParameter):
@@ -370,7 +370,7 @@ def test_text_is_parsed_alike_wherever_it_comes_from(tmp_path):
     read = []
     for data in (tmp_path / "x.csv", tmp_path / "x.parquet", arrow, arrow.to_pandas(), pl.from_arrow(arrow)):
         with Table(data, schema=schema) as table:
-            read.append(table.source.execute(query("SELECT x FROM t ORDER BY x NULLS FIRST")))
+            read.append(table._source.execute(query("SELECT x FROM t ORDER BY x NULLS FIRST")))
     assert all(rows == read[0] for rows in read[1:])
     assert (3,) in read[0] and (200,) in read[0] and (None,) in read[0]
 
@@ -381,8 +381,8 @@ def test_many_threads_read_one_table():
 
         def work(mine):
             for k in range(5):
-                relation = table.source.materialise(query("SELECT age FROM notes"), key=f"{k}")
-                rows = table.source.execute(query(f"SELECT SUM(age) + {mine} AS s FROM {relation.name}"))
+                relation = table._source.materialise(query("SELECT age FROM notes"), key=f"{k}")
+                rows = table._source.execute(query(f"SELECT SUM(age) + {mine} AS s FROM {relation.name}"))
                 if rows != [(151 + mine,)]:
                     wrong.append(rows)
 

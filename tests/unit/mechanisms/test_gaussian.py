@@ -45,7 +45,7 @@ def test_bad_numbers_are_refused_by_name(kind, name, bad):
 
 @pytest.mark.parametrize("bad", BAD)
 def test_bad_rhos_are_refused(bad):
-    with pytest.raises(InvalidParameter, match="rho must be finite and > 0"):
+    with pytest.raises(InvalidParameter, match=r"rho must be (a number, )?finite and > 0"):
         Gaussian.for_rho(bad, l2_sensitivity=1)
 
 
@@ -64,7 +64,9 @@ def test_bad_sizes_are_refused(bad):
 def test_bad_neighbours_and_small_integer_sensitivities_are_refused():
     with pytest.raises(InvalidParameter, match="neighbours"):
         Gaussian(l2_sensitivity=1, epsilon=1, delta=0.1, neighbours="row")
-    with pytest.raises(InvalidParameter, match="Pass grid="):
+    with pytest.raises(
+        InvalidParameter, match=r"Pass grid=, for instance grid=0.01, to release real numbers"
+    ):
         Gaussian(l2_sensitivity=0.5, epsilon=1, delta=0.1)
 
 
@@ -242,3 +244,22 @@ def test_three_classes_with_the_same_numbers_are_different_promises():
     public = {"l2_sensitivity": 1, "epsilon": Fraction(1, 2), "delta": Fraction(1, 100)}
     kinds = [Gaussian(**public), Gaussian.classical(**public)]
     assert all(a != b for a, b in itertools.combinations(kinds, 2))
+
+
+def test_releases_print_what_was_bought():
+    bought = "epsilon 1 at delta 1e-06 for adding or removing one row"
+    assert Gaussian(l2_sensitivity=1, epsilon=1, delta=1e-6).words == bought
+    assert repr(Gaussian(l2_sensitivity=1, epsilon=1, delta=1e-6).release(5)).endswith(f"(95 %), {bought}")
+    two = Gaussian.classical(l2_sensitivity=1, epsilon=0.5, delta=1e-6, size=2).release([1, 2])
+    assert repr(two).endswith(", epsilon 0.5 at delta 1e-06 for adding or removing one row)")
+    concentrated = Gaussian.for_rho(rho=0.5, l2_sensitivity=1)
+    assert concentrated.words == str(concentrated.guarantee)
+    assert concentrated.bought == concentrated.loss
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1, 7])
+@pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-15])
+def test_what_was_bought_is_kept(epsilon, delta):
+    mechanism = Gaussian(l2_sensitivity=3, epsilon=epsilon, delta=delta)
+    assert mechanism.loss.delta(mechanism.bought.value) <= mechanism.bought.mass
+    assert mechanism.loss.delta(mechanism.bought.value * Fraction(9, 10)) > mechanism.bought.mass

@@ -149,3 +149,16 @@ def test_the_noise_is_one_of_a_closed_set():
 def test_monotone_scores_under_replacement_are_refused():
     with pytest.raises(NeighboursMismatch):
         make(sensitivity=Monotone(1), neighbours=Replace("row"))
+
+
+def test_the_ways_out_of_wrong_parameters():
+    with pytest.raises(
+        InvalidParameter, match=r"one of MaxNoise.LAPLACE, MaxNoise.EXPONENTIAL, MaxNoise.GUMBEL"
+    ):
+        NoisyMax(noise="laplace", sensitivity=1, epsilon=1, size=2)
+    with pytest.raises(NeighboursMismatch, match=r"Use sensitivity=1$"):
+        PermuteAndFlip(sensitivity=Monotone(1), epsilon=1, size=2, neighbours=Replace("row"))
+    with pytest.raises(
+        InvalidParameter, match=r"Pass grid=, for instance grid=0.01, to release real numbers"
+    ):
+        Exponential(sensitivity=0.1, epsilon=1, size=2)

@@ -16,11 +16,12 @@ from discreet.mechanisms.planning import cheapest, each_of
 )
 def test_each_share_is_the_exact_one_rounded_down(size, beta):
     with mpmath.workdps(60):
-        exact = 1 - (1 - mpmath.mpf(beta.numerator) / beta.denominator) ** (mpmath.mpf(1) / size)
+        kept = 1 - mpmath.mpf(beta.numerator) / beta.denominator
+        exact = 1 - kept ** (mpmath.mpf(1) / size)
         share = each_of(size, beta)
         assert 0 < share <= exact
-        assert share >= exact * (1 - mpmath.mpf(10) ** -14)
-        assert share >= mpmath.mpf(beta.numerator) / beta.denominator / size * (1 - mpmath.mpf(10) ** -14)
+        assert share >= exact * (1 - mpmath.mpf(10) ** -14 / kept)  # near 1 beta itself is coarse
+        assert share >= (1 - kept) / size * (1 - mpmath.mpf(10) ** -14)
 
 
 @pytest.mark.parametrize("alpha", [1, 3, 10, 250])

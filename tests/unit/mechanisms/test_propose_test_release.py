@@ -238,3 +238,8 @@ def test_both_ways_in():
 def test_instances_are_values():
     assert {mechanism()} == {mechanism()}
     assert mechanism() != mechanism(bound=2)
+
+
+def test_the_median_says_the_way_out():
+    with pytest.raises(NeighboursMismatch, match=r"Pass neighbours=Replace\(.*SubsampleAggregate"):
+        ProposeTestRelease.median(**(PUBLIC | {"neighbours": AddRemove("row")}))

@@ -19,7 +19,7 @@ BAD = [0, -1, float("nan"), float("inf"), True, "1", None]
 
 @pytest.mark.parametrize("bad", BAD)
 def test_bad_epsilons_are_refused(bad):
-    with pytest.raises(InvalidParameter, match="epsilon must be finite and > 0"):
+    with pytest.raises(InvalidParameter, match=r"epsilon must be (a number, )?finite and > 0"):
         RandomizedResponse(epsilon=bad)
 
 
@@ -283,3 +283,20 @@ def test_extreme_budgets_stay_finite(epsilon):
     assert 0 <= mechanism.error(0.05) <= 2
     assert math.isfinite(mechanism.frequency_error(0.05))
     assert mechanism.release([0, 1, 2, 1, 0]).value.max() <= 2
+
+
+def test_a_report_is_not_a_measurement():
+    report = RandomizedResponse(epsilon=9, categories=3).release(2, rng=unsafe_seeded(1))
+    assert "±" not in repr(report)
+    assert repr(report).startswith("Release(2, epsilon 9 for changing one person's own value")
+    with pytest.raises(InvalidParameter, match="interval"):
+        report.interval(0.9)
+
+
+def test_the_wording_for_one_person_and_for_many():
+    with pytest.raises(
+        InvalidParameter, match="data must be one integer from 0 to categories - 1, here 1, got"
+    ):
+        RandomizedResponse(epsilon=1).release("yes")
+    with pytest.raises(InvalidParameter, match="2 integers from 0 to categories - 1, here 4, one a person"):
+        RandomizedResponse(epsilon=1, categories=5, people=2).release(["a", "b"])

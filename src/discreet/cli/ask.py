@@ -1,0 +1,83 @@
+"""`discreet ask` and `discreet plan`: SQL over a file, with error bars; or its price alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import click
+
+from discreet.core.errors import DiscreetError, InvalidParameter
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _common(command: F) -> F:
+    """Add the arguments both commands take."""
+    for part in (
+        click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table."),
+        click.option(
+            "--delta", required=True, help="The failure probability the question may use; 0 for none."
+        ),
+        click.option("--epsilon", required=True, help="What the question may cost."),
+        click.option(
+            "--schema", required=True, type=click.Path(exists=True, dir_okay=False), help="TOML file."
+        ),
+        click.argument("sql"),
+    ):
+        command = part(command)
+    return command
+
+
+@click.command()
+@click.argument("data", type=click.Path(exists=True, dir_okay=False))
+@_common
+def ask(data: str, sql: str, *, schema: str, epsilon: str, delta: str, as_json: bool) -> None:
+    """Answer one question about a .csv, .csv.gz or .parquet file with differential privacy.
+
+    For the owner of the data: every call is a release, and nothing keeps count between calls.
+    """
+    from discreet.data.table import Table  # noqa: PLC0415  the engine is an extra
+
+    try:
+        with Table(data, schema=schema) as table:
+            answer = table.sql(sql, epsilon=_number("epsilon", epsilon), delta=_number("delta", delta))
+    except DiscreetError as error:
+        raise click.ClickException(str(error)) from None
+    if not as_json:
+        click.echo(repr(answer))
+        return
+    intervals = {name: answer.interval(name, 0.95) for name in _measured(answer)}
+    reply = {"columns": answer.columns, "rows": answer.rows, "intervals_95": intervals}
+    click.echo(json.dumps(reply | {"guarantee": str(answer.guarantee)}, indent=2, default=str))
+
+
+@click.command()
+@_common
+def plan(sql: str, *, schema: str, epsilon: str, delta: str, as_json: bool) -> None:
+    """Say what a question would cost and how accurate it would be. Reads no data; costs nothing."""
+    from discreet.data.ask import explain  # noqa: PLC0415  the engine is an extra
+    from discreet.data.plan import Policy  # noqa: PLC0415
+    from discreet.data.schema_toml import read_schema  # noqa: PLC0415
+
+    try:
+        policy = Policy(epsilon=_number("epsilon", epsilon), delta=_number("delta", delta))
+        explained = explain(sql, schemas=read_schema(schema), policy=policy)
+    except DiscreetError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(json.dumps(explained.to_dict(), indent=2, default=str) if as_json else repr(explained))
+
+
+def _measured(answer: Any) -> list[str]:
+    """Return the columns that have intervals: all but the keys."""
+    return [output.name for output in answer.outputs if not isinstance(output.what, int)]
+
+
+def _number(name: str, text: str) -> Any:
+    """Read a number exactly as it was written."""
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise InvalidParameter(name=name, rule="a number", value=text) from None
