@@ -11,6 +11,7 @@ An odometer answers "how much so far?" at any time, with one failure probability
 from __future__ import annotations
 
 import math
+import os
 import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ class Single:
         given = None if neighbours is None else checks.instance(Neighbours, neighbours=neighbours)
         self._neighbours: Neighbours | None = given
         self._lock = threading.Lock()
+        self._process = os.getpid()
 
     @property
     def neighbours(self) -> Neighbours | None:
@@ -48,7 +50,12 @@ class Single:
         return self._neighbours
 
     def _require(self, neighbours: Neighbours | None) -> None:
-        """Raise if a charge is about another change; a bare loss is taken to be about this one."""
+        """Raise if a charge is about another change; a bare loss is taken to be about this one.
+
+        Also raise in a forked process, where a copy of the budget would be spent a second time.
+        """
+        if os.getpid() != self._process:
+            raise DiscreetError(f"this {type(self).__name__} belongs to another process: a fork doubles it")
         if None not in (neighbours, self._neighbours) and neighbours != self._neighbours:
             raise NeighboursMismatch(
                 f"this {type(self).__name__} is about {self._neighbours}, the charge about {neighbours}. "
@@ -96,6 +103,8 @@ class Filter(Single, ABC):
         for statement in (loss, *_bought(item)):
             charges = self._charges(statement)
             found = [charge for charge in charges if charge is not None]
+            if any(charge < 0 for charge in found):
+                raise InvalidParameter(name="loss", rule="one that costs at least nothing", value=statement)
             if len(found) == len(charges):
                 pairs = zip(found, self._units, strict=True)
                 return tuple(math.ceil(charge / unit) for charge, unit in pairs)
@@ -236,7 +245,8 @@ class AdvancedFilter(ConcentratedFilter):
 
     The published filter stops before sqrt(2 ln(1/slack) S) + S / 2 exceeds epsilon, S the sum of the
     epsilon_i^2, and before the delta_i exceed `failure`. Its proof goes through zCDP; this one takes
-    the tight rho of every step and the tight conversion, so it never stops earlier.
+    the tight rho of every step and the tight conversion, so it stops later, unless the steps are so
+    small that rounding each charge up to 1e-12 matters.
     """
 
     def __init__(
@@ -319,13 +329,13 @@ class FailingLoss(Loss):
         return self.loss.exact_rho()
 
     def exact_failure(self) -> Fraction:
-        """Return the mass."""
-        return self.mass
+        """Return the mass and the inner failure together."""
+        return min(Fraction(1), self.mass + self.loss.exact_failure())
 
     @property
     def failure(self) -> float:
-        """The mass."""
-        return up(self.mass)
+        """The mass and the inner failure together."""
+        return up(self.exact_failure())
 
     def __str__(self) -> str:
         return f"{self.loss}, failing with probability {float(self.mass):.4g}"

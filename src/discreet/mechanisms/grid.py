@@ -8,6 +8,7 @@ moves by at most m units moves its rounded value by at most ceil(m) units. In a 
 coordinate can round up a vanishing share of the move to one more unit.
 
 Floats are read as the decimals a person wrote, as parameters are: 0.05 and -0.05 are exactly 0.1 apart.
+A declared sensitivity must hold for the numbers read that way.
 """
 
 from __future__ import annotations

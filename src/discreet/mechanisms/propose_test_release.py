@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
@@ -198,9 +199,23 @@ class Rows:
     def ordered(self, data: Sequence[Any]) -> list[int]:
         """Return the rows in units, clamped and sorted."""
         low, high = self.ends
-        units = Grid(self.unit).to_units(np.asarray(plain(data), dtype=np.float64), len(data))
+        units = Grid(self.unit).to_units(_numbers(plain(data)), len(data))
         clamped: list[int] = np.sort(np.clip(units, low, high)).tolist()
         return clamped
+
+
+def _numbers(rows: Any) -> NDArray[np.float64]:
+    """Read the rows as floats, each on its own: a row that is no number counts as NaN and spoils no other."""
+    if isinstance(rows, np.ndarray) and rows.dtype.kind in "iuf":
+        return rows.astype(np.float64)
+    return np.array([_number(row) for row in rows], dtype=np.float64)
+
+
+def _number(row: Any) -> float:
+    try:
+        return float(row)
+    except Exception:  # one bad row must not decide the answer
+        return math.nan
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 import pickle  # noqa: TID251 - to see that it is refused
 import threading
 from fractions import Fraction
@@ -9,10 +10,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.accounting.composition import compose
 from discreet.accounting.filters import (
     AdvancedFilter,
     ApproxFilter,
     ConcentratedFilter,
+    FailingLoss,
     Odometer,
     PureFilter,
     RenyiFilter,
@@ -292,3 +295,38 @@ def test_other_charges_are_refused(bad):
     for act in (PureFilter(epsilon=1).try_spend, Odometer(delta=0.1).record):
         with pytest.raises(InvalidParameter, match="item must be a mechanism, release, guarantee or loss"):
             act(bad)
+
+
+def test_a_failing_loss_keeps_the_inner_failure():
+    loss = FailingLoss(ApproxLoss(Fraction(1, 10), Fraction(1, 100)), Fraction(1, 10**6))
+    assert loss.exact_failure() >= Fraction(1, 100)
+    assert math.isinf(compose(loss, counts=[2]).epsilon(1e-5))
+
+
+def test_a_forked_filter_is_spent_in_one_process_only():
+    budget = PureFilter(epsilon=1)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            budget.spend(PureLoss(Fraction(1)))
+            os.write(writer, b"spent")
+        except DiscreetError:
+            os.write(writer, b"refused")
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(reader, 8) == b"refused"
+    budget.spend(PureLoss(Fraction(1)))
+
+
+def test_no_loss_refunds_a_budget():
+    class Refund(PureLoss):
+        def exact_rho(self):
+            return Fraction(-1)
+
+    budget = ConcentratedFilter(rho=1, failure=0)
+    budget.spend(ZCDPLoss(Fraction(1)))
+    with pytest.raises(InvalidParameter, match="at least nothing"):
+        budget.spend(Refund(Fraction(1)))
+    assert budget.left["rho"] == 0

@@ -4,6 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet import audit
 from discreet.audit.exact import exact
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import ApproxLoss
@@ -243,3 +244,10 @@ def test_instances_are_values():
 def test_the_median_says_the_way_out():
     with pytest.raises(NeighboursMismatch, match=r"Pass neighbours=Replace\(.*SubsampleAggregate"):
         ProposeTestRelease.median(**(PUBLIC | {"neighbours": AddRemove("row")}))
+
+
+@pytest.mark.parametrize("bad", ["unknown", 10**400, 1j, object(), [1]], ids=lambda bad: type(bad).__name__)
+def test_one_malformed_row_does_not_switch_the_median_off(bad):
+    steady = mechanism(bound=2, upper=100, epsilon_test=1, epsilon_release=1, delta=1e-6)
+    clean = (50,) * 401
+    assert audit.replay(steady, (clean, (*clean[:-1], bad))).holds
