@@ -21,7 +21,7 @@ from typing import Any
 
 from scipy.special import betaincinv
 
-from discreet.audit.enumeration import Run, observe, require_answers, runner, single
+from discreet.audit.runs import Run, observe, require_answers, runner, single
 from discreet.core import checks
 from discreet.core.errors import MissingExtra
 from discreet.core.mechanism import Conversation, Interactive, Mechanism

@@ -17,12 +17,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from discreet.core.card import Tiny
+from discreet.audit.runs import Raised, Run, frozen, hidden_randomness, observe, raw_draw, runner
 from discreet.core.errors import DiscreetError, InternalError, InvalidParameter
-from discreet.core.mechanism import Conversation, Interactive, Mechanism
 from discreet.core.rng import SYSTEM, Primitive, Rng
 from discreet.noise.oracle import uniform_below
 from discreet.noise.primitives import AddNoise
+
+__all__ = ["PATHS", "Distribution", "Enumerator", "Raised", "frozen", "output_distribution", "runner"]
 
 PATHS = 200_000
 """How many paths one distribution may have unless the caller allows more."""
@@ -31,30 +32,16 @@ REPEATS = 128
 ALONE = 64
 """How often a run without any random step is repeated: there nothing else can show a hidden coin."""
 
-NO_STEP = "no random step: the output is a function of the data"
-"""What reports say of a mechanism that draws nothing."""
-
-_ONE_PAIR = "This audit takes one pair: loop over pairs"
 _PROBES, _SURELY = 16, 4  # a tree within the limit is refused with probability below 4**-16
 _LAW_ERROR = Fraction(1, 1 << 100)  # what a primitive's law promises for each outcome
 _SMALL = 1 << 64  # denominators below this come from rational laws and are kept exactly
 _BITS = 192
-
-Run = Callable[[Any, Rng], Hashable]
 
 
 @dataclass(frozen=True, slots=True)
 class _Law:
     outcomes: tuple[tuple[Any, Fraction], ...]
     rational: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """The outcome of a run that ended in an exception: an observer sees that too."""
-
-    kind: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,68 +102,6 @@ def output_distribution(run: Run, data: Any, *, limit: int = PATHS) -> Distribut
         When the program draws randomness outside a primitive, or has more paths than the limit.
     """
     return Enumerator(limit=limit).distribution(run, data)
-
-
-def runner(
-    mechanism: Mechanism[Any, Any] | Interactive[Any, Any],
-    script: Callable[[Conversation[Any]], Hashable] | None = None,
-) -> Run:
-    """Return the program that runs a mechanism, or its conversation through a script, once."""
-    if not isinstance(mechanism, Mechanism | Interactive):
-        raise InvalidParameter(
-            name="mechanism",
-            rule="a Mechanism or Interactive",
-            got=type(mechanism).__name__,
-            hint="For a plain function use audit.output_distribution",
-        )
-    if isinstance(mechanism, Interactive) and script is None:
-        raise InvalidParameter(name="script", rule="given for an interactive mechanism", got="none")
-    return Tiny(mechanism=mechanism, pairs=(), script=script).run
-
-
-def observe(run: Run, data: Any, rng: Rng) -> Hashable:
-    """Run once and return what an observer sees: the result, or the exception."""
-    try:
-        return frozen(run(data, rng))
-    except Exception as problem:  # whatever it is, it can be seen
-        return Raised(type(problem).__name__, str(problem))
-
-
-def listed(pairs: Any) -> list[tuple[Any, Any]]:
-    """Return pairs of data sets as a list."""
-    given = list(pairs) if isinstance(pairs, Iterable) else [pairs]
-    if not given:
-        raise InvalidParameter(name="pairs", rule="at least one pair", got="none")
-    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in given):
-        raise InvalidParameter(
-            name="pairs",
-            rule="a list of pairs of data sets",
-            got=type(pairs).__name__,
-            hint="Write [(left, right)]",
-        )
-    return [(left, right) for left, right in given]
-
-
-def single(pair: Any) -> tuple[Any, Any]:
-    """Return the two data sets of one pair."""
-    if not (isinstance(pair, tuple | list) and len(pair) == 2):
-        raise InvalidParameter(name="pair", rule="two data sets", got=type(pair).__name__, hint=_ONE_PAIR)
-    return pair[0], pair[1]
-
-
-def require_answers(outcomes: Iterable[Hashable], *, name: str = "pair") -> None:
-    """Raise where a mechanism never answers: that would pass every audit."""
-    kinds = set()
-    for outcome in outcomes:
-        if not isinstance(outcome, Raised):
-            return
-        kinds.add(outcome.kind)
-    raise InvalidParameter(
-        name=name,
-        rule="made of data sets the mechanism answers on",
-        got=f"{' and '.join(sorted(kinds))} from every run",
-        hint=_ONE_PAIR if name == "pair" else "",
-    )
 
 
 class Enumerator:
@@ -346,7 +271,7 @@ class _Walk(_Chooser):
         if step.primitive is not primitive and step.primitive != primitive:
             self._refuse(hidden_randomness())
         # Inputs that are equal only to themselves are compared by their laws, on the next walk.
-        if key != step.key and type(value).__eq__ is not object.__eq__:
+        if key != step.key and not _unique(value):
             if self._look_up(primitive, key, value).outcomes != step.law.outcomes:
                 self._refuse(hidden_randomness())
         self._depth += 1
@@ -365,52 +290,16 @@ def _possible(law: Iterable[tuple[Any, Fraction]]) -> Iterator[tuple[Any, Fracti
     return ((outcome, p) for outcome, p in law if p != 0)
 
 
+def _unique(value: object) -> bool:
+    """Tell whether a value is of a type whose objects equal only themselves."""
+    equal: object = type(value).__eq__
+    return equal is object.__eq__
+
+
 def _shaped(primitive: Primitive[Any, Any], value: Any, outcome: Any) -> Any:
     if isinstance(primitive, AddNoise) and isinstance(value, np.ndarray):
         return np.array(outcome, dtype=value.dtype).reshape(value.shape)
     return outcome
-
-
-def hidden_randomness() -> InvalidParameter:
-    """Return the error for a program that is not a function of its data and its random steps."""
-    return InvalidParameter(
-        name="mechanism",
-        rule="one that draws all its randomness through rng.perform",
-        got="different outputs from the same random steps",
-        hint="Replace random/numpy/secrets by a primitive, or use audit.epsilon_lower_bound",
-    )
-
-
-def raw_draw(count: int) -> InvalidParameter:
-    """Return the error for random bits that were drawn outside a primitive."""
-    return InvalidParameter(
-        name="mechanism",
-        rule="random through rng.perform(primitive, value) only",
-        got=f"a draw of {count} raw bytes",
-        hint="Randomness that bypasses perform cannot be audited",
-    )
-
-
-def frozen(value: Any) -> Hashable:
-    """Return a hashable stand-in that is equal only for values an observer cannot tell apart."""
-    if isinstance(value, np.ndarray):
-        return frozen(value.tolist())
-    if isinstance(value, np.generic):
-        return frozen(value.item())
-    if isinstance(value, float):
-        # NaN differs from itself and -0.0 equals 0.0: an observer sees it the other way round.
-        if math.isnan(value):
-            return "nan"
-        return "-0.0" if value == 0 and math.copysign(1, value) < 0 else value
-    if isinstance(value, tuple | list):
-        return tuple(frozen(item) for item in value)
-    if isinstance(value, dict):
-        return frozenset((frozen(key), frozen(item)) for key, item in value.items())
-    if isinstance(value, set | frozenset):
-        return frozenset(frozen(item) for item in value)
-    if type(value).__hash__ is None:
-        raise InvalidParameter(name="value", rule="hashable to be enumerated", value=type(value).__name__)
-    return value  # type: ignore[no-any-return]
 
 
 def _tidy(p: Fraction) -> Fraction:

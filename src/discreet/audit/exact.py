@@ -17,18 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.enumeration import (
-    NO_STEP,
-    PATHS,
-    REPEATS,
-    Distribution,
-    Enumerator,
-    frozen,
-    listed,
-    output_distribution,
-    require_answers,
-    runner,
-)
+from discreet.audit.enumeration import PATHS, REPEATS, Distribution, Enumerator, output_distribution
+from discreet.audit.runs import NO_STEP, frozen, listed, require_answers, runner
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive, Mechanism
 from discreet.core.rounding import above, down, exp_up, log_down, up

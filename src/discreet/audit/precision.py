@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.audit.empirical import Event, directed, draw_both, strongest
-from discreet.audit.enumeration import runner, single
+from discreet.audit.runs import runner, single
 from discreet.core import checks
 from discreet.core.mechanism import Mechanism
 from discreet.core.rng import SYSTEM, Rng

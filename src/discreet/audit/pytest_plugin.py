@@ -52,7 +52,7 @@ def assert_private(
         Whether some pair must also reach 0.8 of the claim.
     """
     from discreet import audit  # noqa: PLC0415 - only tests that audit pay for it
-    from discreet.audit.enumeration import listed  # noqa: PLC0415
+    from discreet.audit.runs import listed  # noqa: PLC0415
 
     __tracebackhide__ = True
     given = listed(pairs)

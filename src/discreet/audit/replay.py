@@ -17,8 +17,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from discreet.audit.enumeration import (
-    ALONE,
+from discreet.audit.enumeration import ALONE
+from discreet.audit.runs import (
     NO_STEP,
     Raised,
     Run,

@@ -12,6 +12,7 @@ from discreet.audit.enumeration import Distribution, output_distribution
 from discreet.audit.exact import ORDERS, claims, divergences, max_divergence
 from discreet.audit.museum.exhibit import Exhibited
 from discreet.audit.museum.protocol import Coin
+from discreet.catalogue import find
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import ApproxLoss, GaussianLoss, Loss, PureLoss, RenyiLoss, ZCDPLoss
 from discreet.noise import AddNoise, DiscreteGaussian, DiscreteLaplace
@@ -167,8 +168,65 @@ def test_array_data():
 def test_nothing_to_audit_is_an_error():
     with pytest.raises(InvalidParameter, match="at least one pair"):
         audit.exact(Laplace(sensitivity=1, epsilon=1), [])
-    with pytest.raises(InvalidParameter, match="answers on the given data"):
+    with pytest.raises(
+        InvalidParameter,
+        match="pairs must be made of data sets the mechanism answers on, got InvalidParameter",
+    ):
         audit.exact(Laplace(sensitivity=1, epsilon=1), [("a", "b")])
+
+
+def test_wrong_arguments_say_what_is_wanted():
+    laplace = Laplace(sensitivity=1, epsilon=1)
+    with pytest.raises(
+        InvalidParameter, match=r"Mechanism or Interactive, got function\. For a plain function use"
+    ):
+        audit.exact(lambda data, rng: data, [(0, 1)])
+    sparse = find("sparse").example()[0]
+    with pytest.raises(
+        InvalidParameter, match=r"^script must be given for an interactive mechanism, got none$"
+    ):
+        audit.exact(sparse, PAIRS)
+    for wrong in ((0, 1), 5, "ab", [(0, 1, 2)], [0]):
+        with pytest.raises(
+            InvalidParameter, match=r"pairs must be a list of pairs.*Write \[\(left, right\)\]"
+        ):
+            audit.exact(laplace, wrong)
+
+
+class HiddenResponse(Exhibited):
+    """Randomized response at log 9, with a coin of its own."""
+
+    def _draw(self, data, rng):
+        return data ^ (COIN.random() < 0.1)
+
+
+COIN = np.random.default_rng(7)  # noqa: TID251 - what must be found
+
+
+def test_a_coin_of_its_own_is_refused():
+    # Missed by both data sets with probability 0.9**130, about 1e-6, each time.
+    for _ in range(40):
+        with pytest.raises(InvalidParameter, match=r"rng\.perform.*same random steps.*epsilon_lower_bound"):
+            audit.exact(HiddenResponse(Fraction(1, 10)), [(0, 1)])
+
+
+def test_no_random_step_is_said():
+    class Parity(Exhibited):
+        def _draw(self, data, rng):
+            return data % 2
+
+    same, other = (audit.exact(Parity(Fraction(1)), [pair]) for pair in ((0, 2), (0, 1)))
+    assert same.holds
+    assert not other.holds
+    for report in (same, other):
+        assert report.steps == 0
+        assert "no random step: the output is a function of the data" in repr(report)
+    assert "no random step" not in repr(audit.exact(Laplace(sensitivity=1, epsilon=1), PAIRS))
+
+
+def test_public_names_are_listed():
+    assert set(dir(audit)) == set(audit.__all__)
+    assert all(hasattr(audit, name) for name in dir(audit))
 
 
 def test_left_out_mass_never_invents_a_violation():
@@ -198,7 +256,6 @@ def test_every_number_is_below_the_truth():
 
 
 def test_rows_for_the_command_line():
-    from discreet.catalogue import find
     from discreet.testing import unsafe_seeded
 
     rows = audit.audit_card(find("laplace"), samples=2_000, rng=unsafe_seeded(1))

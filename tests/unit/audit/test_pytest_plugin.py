@@ -64,6 +64,19 @@ def test_moves_two_declares_one(audit_private):
     result.stdout.fnmatch_lines(["*neighbours do not take the same steps on (0, 1)*moved by 2*"])
 
 
+def test_one_pair_is_not_a_list_of_pairs(pytester):
+    pytester.makepyfile(
+        HEAD
+        + """
+def test_one_pair(audit_private):
+    audit_private(dp.Laplace(sensitivity=1, epsilon=1), (0, 1))
+"""
+    )
+    result = pytester.runpytest("-p", "no:cacheprovider")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*pairs must be a list of pairs of data sets*Write ?(left, right)?*"])
+
+
 def test_a_failure_probability_allows_single_runs_to_differ(pytester):
     pytester.makepyfile(
         HEAD

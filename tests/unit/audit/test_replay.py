@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from discreet import AddRemove, Laplace, audit
 from discreet.audit.replay import replay_run
+from discreet.core.errors import InvalidParameter
 from discreet.core.rng import Primitive
 from discreet.noise import AddNoise, DiscreteLaplace, NoisyComparison
 from discreet.testing import awkward_numbers, neighbouring_pairs, unsafe_seeded
@@ -67,6 +68,51 @@ def test_data_that_go_around_the_steps():
 
 def test_raw_bits():
     assert "rng.perform" in problems(lambda data, rng: data + rng.bits(3), (1, 2))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_randomness_of_its_own(seed):
+    coin = np.random.default_rng(seed)  # noqa: TID251 - what must be found
+    runs = {
+        "no step": lambda data, rng: data ^ (coin.random() < 0.1),
+        "after a step": lambda data, rng: (rng.perform(COUNT, data), coin.random()),
+        "in a step": lambda data, rng: rng.perform(COUNT, int(coin.integers(1 << 40))),
+        "more steps": lambda data, rng: [rng.perform(COUNT, 0) for _ in range(coin.integers(99))],
+    }
+    for name, run in runs.items():
+        with pytest.raises(InvalidParameter, match=r"rng\.perform.*same random steps"):
+            pytest.fail(f"{name}: {replay_run(run, (0, 0))}")
+
+
+def test_no_random_step_is_said():
+    assert repr(replay_run(lambda data, rng: 1, (0, 1))) == (
+        "replay of 0 steps: holds | no random step: the output is a function of the data "
+        "| 0 sensitivities used"
+    )
+    assert not replay_run(lambda data, rng: data, (0, 1)).holds
+
+
+ONE_PAIR = r"pair must be .*data sets.*loop over pairs"
+
+
+@pytest.mark.parametrize("pair", [[(0, 1), (1, 2)], [(0, 1)], (0, 1, 2), 5, ("a", "b")])
+def test_data_without_an_answer_are_refused(pair):
+    laplace = Laplace(sensitivity=1, epsilon=1)
+    with pytest.raises(InvalidParameter, match=ONE_PAIR):
+        audit.replay(laplace, pair)
+    with pytest.raises(InvalidParameter, match=ONE_PAIR):
+        audit.epsilon_lower_bound(laplace, pair, samples=20, delta=0)
+    with pytest.raises(InvalidParameter, match=ONE_PAIR):
+        audit.precision_attack(laplace, pair, samples=20, delta=0)
+
+
+def test_raising_by_chance_is_an_outcome():
+    def run(data, rng):
+        if rng.perform(COUNT, data) > 0:
+            raise TimeoutError
+        return "fine"
+
+    assert all(replay_run(run, (0, 1), rng=unsafe_seeded(seed)).holds for seed in range(20))
 
 
 def test_shapes_and_thresholds():
