@@ -33,7 +33,7 @@ class Histogram:
             universe.require_dense()
             if values.shape not in (universe.shape, (universe.size,)):
                 rule = f"an array of shape {universe.shape}"
-                raise InvalidParameter(name="counts", rule=rule, value=values.shape)
+                raise InvalidParameter(name="counts", rule=rule, got="something of another shape")
             values = values.reshape(universe.shape)
         else:
             codes = universe.checked_codes(codes)

@@ -213,7 +213,7 @@ class PredicateQuery(LinearQuery):
             raise InvalidParameter(
                 name=self.name,
                 rule="a function of arrays of codes that returns one boolean a row",
-                value=(held.dtype, held.shape),
+                got="something of another type or length",
             )
         return held
 
@@ -228,7 +228,7 @@ def as_data(universe: Universe, data: Any) -> Histogram | Array:
     array = np.asarray(data)
     if array.dtype.kind not in "biuf" or array.shape not in (universe.shape, (universe.size,)):
         rule = f"a histogram, or an array of numbers of shape {universe.shape}"
-        raise InvalidParameter(name="data", rule=rule, value=(array.dtype, array.shape))
+        raise InvalidParameter(name="data", rule=rule, got="something of another type or shape")
     return as_numbers(array).reshape(universe.shape)
 
 
