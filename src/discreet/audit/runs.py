@@ -114,6 +114,18 @@ def raw_draw(count: int) -> InvalidParameter:
     )
 
 
+class _Real(float):
+    """A float that equals no integer: an observer sees the difference between 1 and 1.0."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, float) and float.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = float.__hash__
+
+
 def frozen(value: Any) -> Hashable:
     """Return a hashable stand-in that is equal only for values an observer cannot tell apart."""
     if type(value) in _PLAIN:  # most are, and audits ask millions of times
@@ -126,7 +138,7 @@ def frozen(value: Any) -> Hashable:
         # NaN differs from itself and -0.0 equals 0.0: an observer sees it the other way round.
         if math.isnan(value):
             return "nan"
-        return "-0.0" if value == 0 and math.copysign(1, value) < 0 else value
+        return "-0.0" if value == 0 and math.copysign(1, value) < 0 else _Real(value)
     if isinstance(value, tuple | list):
         return tuple(frozen(item) for item in value)
     if isinstance(value, dict):

@@ -264,3 +264,20 @@ def test_rows_for_the_command_line():
     assert all(row.holds and 0 <= row.measured <= row.claimed for row in rows)
     assert all(row.ratio > 0.99 for row in rows if row.method == "exact")
     assert all(row.ratio > 0.5 for row in rows if row.method == "samples")
+
+
+class TypedByData(Laplace):
+    """Releases a whole number on data 0 and a float on any other: the type tells the data."""
+
+    __slots__ = ()
+
+    def _draw(self, data, rng):
+        value = super()._draw(data, rng)
+        return value if data == 0 else float(value)
+
+
+def test_the_type_of_an_answer_is_part_of_it():
+    mechanism = TypedByData(sensitivity=1, epsilon=1)
+    assert not audit.exact(mechanism, [(0, 1)]).holds
+    assert not audit.replay(mechanism, (0, 1)).holds
+    assert audit.exact(Laplace(sensitivity=1, epsilon=1), [(0, 1)]).holds
