@@ -76,7 +76,8 @@ def marginals(bits: int, repeats: int) -> None:
         seconds = cpu_seconds(work, repeats)
         held = 1 + max(peak_bytes(work), cold if name == "answers, counts" else 0) / counts.nbytes
         print(
-            f"{name:28} {seconds * 1e3:8.2f} {seconds / copied:7.2f}  {verdict(seconds / copied, TIME_BAR):14} "
+            f"{name:28} {seconds * 1e3:8.2f} "
+            f"{seconds / copied:7.2f}  {verdict(seconds / copied, TIME_BAR):14} "
             f"{seconds / summed:7.2f}  {verdict(seconds / summed, TIME_BAR):14} "
             f"{held:10.2f}  {verdict(held, MEMORY_BAR)}"
         )
