@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.progress import track
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import exp_fraction
 from discreet.noise import coins
 from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.orders import Order, UniformOrder
-from discreet.optimisation.progress import track
 from discreet.optimisation.systems import Present, SetSystem
 
 Perform = Callable[[Primitive[Any, Any], Any], Any]

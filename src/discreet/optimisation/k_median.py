@@ -17,6 +17,7 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import BoundedRangeLoss, Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.progress import LongRun, track
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
 from discreet.mechanisms.exponential import range_for_rho, units_behind
@@ -26,7 +27,6 @@ from discreet.mechanisms.scores import rate_within
 from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.k_median_metric import Floats, Medians, Metric, read_k
 from discreet.optimisation.k_median_search import Chosen, Swaps, spread_out
-from discreet.optimisation.progress import LongRun, track
 
 CALIBRATIONS = ("tight", "thesis")
 

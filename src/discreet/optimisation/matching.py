@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from discreet.core.progress import track
 from discreet.optimisation.graphs import Edges
-from discreet.optimisation.progress import track
 
 
 def matching_size(edges: Edges, size: int) -> int:

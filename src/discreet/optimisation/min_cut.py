@@ -18,6 +18,7 @@ from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import ApproxLoss, BoundedRangeLoss, Loss
 from discreet.core.neighbours import Edge
+from discreet.core.progress import LongRun
 from discreet.core.rng import Rng
 from discreet.core.rounding import exp_up, shorten_down, up
 from discreet.noise.selection import ExponentialChoice
@@ -25,7 +26,6 @@ from discreet.optimisation.graphs import Vertices, read_edges
 from discreet.optimisation.min_cut_choice import CutChoice, Side, outside_log_mass
 from discreet.optimisation.min_cut_curve import smallest_cuts
 from discreet.optimisation.min_cut_trees import Integers
-from discreet.optimisation.progress import LongRun
 
 CALIBRATIONS = ("tight", "thesis")
 SLOW = 1e-5

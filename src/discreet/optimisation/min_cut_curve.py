@@ -18,8 +18,8 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from discreet.core.errors import InternalError
+from discreet.core.progress import track
 from discreet.optimisation.min_cut_trees import NARROW, Integers, Tree, packings
-from discreet.optimisation.progress import track
 
 Line = tuple[int, int]
 """Size and cost of a side."""

@@ -23,7 +23,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from discreet.core.errors import InternalError, InvalidParameter
-from discreet.optimisation.progress import track
+from discreet.core.progress import track
 
 Integers = NDArray[np.int64]
 Sides = NDArray[np.bool_]

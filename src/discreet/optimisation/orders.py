@@ -15,11 +15,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.progress import track
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import exp_fraction
 from discreet.noise import coins
 from discreet.optimisation.graphs import Edges, EdgeSet
-from discreet.optimisation.progress import track
 
 Order = tuple[int, ...]
 _LARGEST_BLOCK = 8192

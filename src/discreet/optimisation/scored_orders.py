@@ -10,10 +10,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.core.progress import track
 from discreet.core.rng import Primitive, Rng
 from discreet.optimisation.graphs import Edges, EdgeSet
 from discreet.optimisation.orders import Integers, OnEdges, Order, edge_pairs, shuffled
-from discreet.optimisation.progress import track
 
 
 @dataclass(frozen=True, slots=True)

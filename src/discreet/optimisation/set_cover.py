@@ -13,10 +13,10 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove
+from discreet.core.progress import LongRun
 from discreet.core.rng import Rng
 from discreet.core.rounding import above
 from discreet.optimisation.greedy import Greedy
-from discreet.optimisation.progress import LongRun
 from discreet.optimisation.sequential import thesis_rate
 from discreet.optimisation.submodular_loss import SequentialLoss, sequential_range
 from discreet.optimisation.systems import Assignment, Part, SetSystem

@@ -11,10 +11,10 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import AddRemove
+from discreet.core.progress import LongRun
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
 from discreet.optimisation.greedy import GRID, Greedy, Plan, SampledRun
-from discreet.optimisation.progress import LongRun
 from discreet.optimisation.sequential import sampled_rate
 from discreet.optimisation.set_cover import ELEMENTS, element_pairs
 from discreet.optimisation.set_cover_weighted import halving_plan

@@ -14,10 +14,10 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove
+from discreet.core.progress import LongRun
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
 from discreet.optimisation.greedy import GRID, Halving
-from discreet.optimisation.progress import LongRun
 from discreet.optimisation.set_cover import ELEMENTS, element_pairs
 from discreet.optimisation.set_cover_weighted import halving_plan, halving_ratio, halvings
 from discreet.optimisation.submodular_loss import SequentialLoss, sequential_range

@@ -13,10 +13,10 @@ from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove
+from discreet.core.progress import LongRun
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_down, up
 from discreet.optimisation.greedy import GRID, Halving
-from discreet.optimisation.progress import LongRun
 from discreet.optimisation.sequential import thesis_rate
 from discreet.optimisation.set_cover import ELEMENTS, element_pairs
 from discreet.optimisation.submodular_loss import SequentialLoss, sequential_range

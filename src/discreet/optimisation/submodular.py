@@ -15,12 +15,12 @@ from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Neighbours
+from discreet.core.progress import LongRun, track
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_down, up
 from discreet.mechanisms.exponential import units_behind
 from discreet.mechanisms.planning import each_of
 from discreet.noise.selection import ExponentialChoice
-from discreet.optimisation.progress import LongRun, track
 from discreet.optimisation.submodular_agents import read_agents
 from discreet.optimisation.submodular_loss import SequentialLoss, sequential_range
 

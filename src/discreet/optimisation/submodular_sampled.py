@@ -16,10 +16,10 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import AddRemove, Neighbours
+from discreet.core.progress import LongRun, track
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import above, below, exp_bounds, shorten_down, up
 from discreet.noise.selection import ExponentialChoice, exponential_weights
-from discreet.optimisation.progress import LongRun, track
 from discreet.optimisation.submodular import greedy_shortfall, read_items, read_unit, require_agents
 from discreet.optimisation.submodular_agents import Agents, read_agents
 from discreet.optimisation.submodular_loss import SequentialLoss

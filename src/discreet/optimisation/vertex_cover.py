@@ -15,12 +15,12 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import Edge
+from discreet.core.progress import LongRun
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_up, up
 from discreet.optimisation.graphs import EdgeSet, Vertices, read_edges
 from discreet.optimisation.orders import DegreeOrder
 from discreet.optimisation.orientation import Orientation
-from discreet.optimisation.progress import LongRun
 
 _SLACK = 1e-12  # relative: far above the rounding errors of the sums it covers
 _FEW = 64  # up to so many vertices every number of picks is tried

@@ -12,12 +12,12 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import Edge
+from discreet.core.progress import LongRun
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, exp_bounds, shorten_up, up
 from discreet.optimisation.graphs import EdgeSet, Vertices, read_edges
 from discreet.optimisation.orders import DegreeOrder, SampledOrder
 from discreet.optimisation.orientation import Orientation
-from discreet.optimisation.progress import LongRun
 from discreet.optimisation.scored_orders import ScoredOrder
 from discreet.optimisation.vertex_cover import graph_pairs
 from discreet.optimisation.weights import read_weights, scores_of

@@ -11,13 +11,13 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.neighbours import Edge
+from discreet.core.progress import LongRun
 from discreet.core.rng import Rng
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
 from discreet.mechanisms.planning import cheapest
 from discreet.noise import DiscreteLaplace
 from discreet.optimisation.graphs import Vertices, read_edges
 from discreet.optimisation.matching import matching_size
-from discreet.optimisation.progress import LongRun
 from discreet.optimisation.vertex_cover import graph_pairs
 
 

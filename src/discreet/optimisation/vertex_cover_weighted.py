@@ -17,11 +17,11 @@ from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import Edge
+from discreet.core.progress import LongRun
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_up, up
 from discreet.optimisation.graphs import EdgeSet, Vertices, read_edges
 from discreet.optimisation.orientation import Orientation
-from discreet.optimisation.progress import LongRun
 from discreet.optimisation.scored_orders import ScoredOrder
 from discreet.optimisation.vertex_cover import graph_pairs
 from discreet.optimisation.weights import classes_of, read_weights

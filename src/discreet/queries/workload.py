@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -167,6 +167,9 @@ class Workload(ABC):
     def block(self, start: int, stop: int, codes: Codes) -> Array:
         """Return the weights of some queries at some cells: one row a query."""
         return np.stack([self._query(index).at(codes) for index in range(start, stop)])
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # it never changes, and a mechanism that holds it must equal its copy
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self)} queries over {', '.join(self.universe.names)}>"

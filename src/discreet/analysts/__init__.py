@@ -1,0 +1,1 @@
+"""Analyst privacy: what one analyst asks stays hidden from the others."""

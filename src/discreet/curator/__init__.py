@@ -1,0 +1,1 @@
+"""The curator: one table, one budget, many analysts."""

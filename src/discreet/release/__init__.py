@@ -1,0 +1,1 @@
+"""Query release: many answers, or a synthetic table, for one budget."""

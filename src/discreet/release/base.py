@@ -1,0 +1,87 @@
+"""What every mechanism that releases a workload shares: public parameters, and how data are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.loss import ApproxLoss, Loss, PureLoss
+from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.progress import LongRun
+from discreet.queries.histogram import Histogram
+from discreet.queries.workload import Workload
+from discreet.release.synopsis import Synopsis
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class WorkloadRelease(LongRun[Histogram, Synopsis]):
+    """A one-shot mechanism that turns a histogram into a synopsis that answers a workload well.
+
+    Attributes
+    ----------
+    workload
+        The queries that must be answered well. Public.
+    epsilon, delta
+        The budget of one release; delta may be 0 where the mechanism says so.
+    neighbours
+        `AddRemove`: the number of rows is private. `Replace`: it is public.
+    """
+
+    workload: Workload
+    epsilon: Fraction
+    delta: Fraction
+    neighbours: Neighbours
+
+    def _set_public(
+        self, *, workload: Workload, epsilon: checks.Number, delta: checks.Number, neighbours: Neighbours
+    ) -> None:
+        self._set(
+            workload=checks.instance(Workload, workload=workload),
+            epsilon=checks.positive(epsilon=epsilon),
+            delta=checks.delta(delta=delta),
+            neighbours=about_rows(neighbours),
+        )
+
+    @property
+    def bought(self) -> Loss:
+        """The pair the mechanism was built for; `loss` is the whole curve."""
+        return PureLoss(self.epsilon) if self.delta == 0 else ApproxLoss(self.epsilon, self.delta)
+
+    @property
+    def words(self) -> str:
+        """The pair in words."""
+        pair = f"epsilon {float(self.epsilon):.6g}"
+        if self.delta:
+            pair += f" at delta {float(self.delta):.6g}"
+        return f"{pair} for {self.neighbours}"
+
+    def _histogram(self, data: Any, *, rows: int | None = None) -> Histogram:
+        """Return the data as a histogram over the workload's universe; `rows` is their public number."""
+        return read_histogram(data, self.workload, rows=rows)
+
+
+def about_rows(neighbours: Neighbours) -> Neighbours:
+    """Return neighbours that must differ in one row."""
+    checks.instance(Neighbours, neighbours=neighbours)
+    if isinstance(neighbours, AddRemove | Replace):
+        return neighbours
+    raise NeighboursMismatch(f"linear queries are calibrated for AddRemove or Replace, not for {neighbours}")
+
+
+def read_histogram(data: Any, workload: Workload, *, rows: int | None = None) -> Histogram:
+    """Return data that must be a histogram over the workload's universe, of a given size if one is public."""
+    if not isinstance(data, Histogram):
+        raise InvalidParameter(
+            name="data",
+            rule="a Histogram over the workload's universe",
+            got=f"a {type(data).__name__}",
+            hint="Make one with Histogram.from_records(universe, codes)",
+        )
+    if data.universe != workload.universe:
+        raise InvalidParameter(name="data", rule="over the workload's universe", got="another universe")
+    if rows is not None and data.total != rows:
+        raise InvalidParameter(name="rows", rule="the public number of rows of the data", value=rows)
+    return data

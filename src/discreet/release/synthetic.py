@@ -1,0 +1,89 @@
+"""Synthetic tables: made-up rows in the schema's own values."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.core import checks
+from discreet.core.errors import Refused
+from discreet.core.rng import SYSTEM, Rng
+from discreet.queries.histogram import Histogram
+from discreet.queries.universe import Codes, Universe
+
+
+class SyntheticTable:
+    """Rows of declared values that describe nobody. Public.
+
+    Attributes
+    ----------
+    universe
+        The attributes and their values.
+    codes
+        One row of codes a record: positions among the declared values.
+    """
+
+    def __init__(self, universe: Universe, codes: Codes) -> None:
+        self.universe, self.codes = universe, universe.checked_codes(codes)
+
+    @classmethod
+    def in_proportion(
+        cls, universe: Universe, weights: NDArray[Any], rows: int | None = None, *, rng: Rng = SYSTEM
+    ) -> Self:
+        """Make rows from the weights of all cells, by systematic sampling.
+
+        Every cell gets its exact share, rounded up or down at random such that shares keep their mean and
+        neighbouring cells make up for one another. The rows are then in the order of the cells.
+        """
+        flat = np.asarray(weights, dtype=np.float64).reshape(-1)
+        mass = float(flat.sum())
+        count = round(mass) if rows is None else checks.integer(0, rows=rows)
+        if not count:
+            return cls(universe, np.zeros((0, len(universe.shape)), dtype=np.int64))
+        if not mass > 0:
+            raise Refused(
+                what="a synthetic table", why="all weights are zero", way_out="Spend more, or ask for 0 rows"
+            )
+        ends = np.cumsum(flat)
+        ends *= count / ends[-1]
+        ends[-1] = count
+        start = rng.bits(53) / (1 << 53)
+        places = np.searchsorted(ends, start + np.arange(count), side="right")
+        return cls(universe, universe.unravel(np.minimum(places, universe.size - 1)))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the values, column by column."""
+        return {
+            attribute.name: [attribute.values[code] for code in self.codes[:, axis].tolist()]
+            for axis, attribute in enumerate(self.universe.attributes)
+        }
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return zip(*self.columns().values(), strict=True)
+
+    def histogram(self) -> Histogram:
+        """Count the rows, to run any mechanism on them as if they were data."""
+        return Histogram.from_records(self.universe, self.codes)
+
+    def to_pandas(self) -> Any:
+        """Return a pandas data frame."""
+        return importlib.import_module("pandas").DataFrame(self.columns(), columns=list(self.universe.names))
+
+    def write_csv(self, path: str | Path) -> None:
+        """Write the rows with a header line; a missing value is an empty field."""
+        with Path(path).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(self.universe.names)
+            writer.writerows(self)
+
+    def __repr__(self) -> str:
+        return f"<SyntheticTable: {len(self)} rows over {', '.join(self.universe.names)}>"
