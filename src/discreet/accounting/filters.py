@@ -14,12 +14,12 @@ import math
 import os
 import threading
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, NoReturn
 
 from discreet.accounting.calibrate import zcdp_rho
 from discreet.accounting.composition import Item, price
+from discreet.accounting.failing import FailingLoss
 from discreet.core import checks
 from discreet.core.errors import BudgetExceeded, DiscreetError, InvalidParameter, NeighboursMismatch
 from discreet.core.loss import ApproxLoss, Loss, PureLoss, RenyiLoss, ZCDPLoss
@@ -156,6 +156,11 @@ class Filter(Single, ABC):
             raise BudgetExceeded(
                 asked=self._words(asked), left=self._words(self.left), budget=type(self).__name__
             )
+
+    @property
+    def units(self) -> dict[str, Fraction]:
+        """The grid unit of each coordinate."""
+        return dict(zip(self._names, self._units, strict=True))
 
     @property
     def spent(self) -> dict[str, Fraction]:
@@ -299,46 +304,6 @@ class RenyiFilter(Filter):
     def _charges(self, loss: Loss) -> tuple[Fraction | None, ...]:
         divergence = loss.renyi(self._order)
         return None if math.isinf(divergence) else Fraction(divergence), loss.exact_failure()
-
-
-@dataclass(frozen=True, slots=True)
-class FailingLoss(Loss):
-    """A loss on top of which a failure mass comes."""
-
-    loss: Loss
-    mass: Fraction
-
-    def __post_init__(self) -> None:
-        checks.instance(Loss, loss=self.loss)
-        object.__setattr__(self, "mass", checks.delta(failure=self.mass))
-
-    def delta(self, epsilon: checks.Number) -> float:
-        """Return the sum of the inner delta and the mass."""
-        return min(1.0, up(Fraction(self.loss.delta(epsilon)) + self.mass))
-
-    def renyi(self, order: checks.Number) -> float:
-        """Return the inner view."""
-        return self.loss.renyi(order)
-
-    def zcdp(self) -> float:
-        """Return the inner view."""
-        return self.loss.zcdp()
-
-    def exact_rho(self) -> Fraction | None:
-        """Return the inner view."""
-        return self.loss.exact_rho()
-
-    def exact_failure(self) -> Fraction:
-        """Return the mass and the inner failure together."""
-        return min(Fraction(1), self.mass + self.loss.exact_failure())
-
-    @property
-    def failure(self) -> float:
-        """The mass and the inner failure together."""
-        return up(self.exact_failure())
-
-    def __str__(self) -> str:
-        return f"{self.loss}, failing with probability {float(self.mass):.4g}"
 
 
 class Odometer(Single):

@@ -1,0 +1,50 @@
+"""A loss on top of which something may fail altogether."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.core import checks
+from discreet.core.loss import Loss
+from discreet.core.rounding import up
+
+
+@dataclass(frozen=True, slots=True)
+class FailingLoss(Loss):
+    """A loss on top of which a failure mass comes."""
+
+    loss: Loss
+    mass: Fraction
+
+    def __post_init__(self) -> None:
+        checks.instance(Loss, loss=self.loss)
+        object.__setattr__(self, "mass", checks.delta(failure=self.mass))
+
+    def delta(self, epsilon: checks.Number) -> float:
+        """Return the sum of the inner delta and the mass."""
+        return min(1.0, up(Fraction(self.loss.delta(epsilon)) + self.mass))
+
+    def renyi(self, order: checks.Number) -> float:
+        """Return the inner view."""
+        return self.loss.renyi(order)
+
+    def zcdp(self) -> float:
+        """Return the inner view."""
+        return self.loss.zcdp()
+
+    def exact_rho(self) -> Fraction | None:
+        """Return the inner view."""
+        return self.loss.exact_rho()
+
+    def exact_failure(self) -> Fraction:
+        """Return the mass and the inner failure together."""
+        return min(Fraction(1), self.mass + self.loss.exact_failure())
+
+    @property
+    def failure(self) -> float:
+        """The mass and the inner failure together."""
+        return up(self.exact_failure())
+
+    def __str__(self) -> str:
+        return f"{self.loss}, failing with probability {float(self.mass):.4g}"

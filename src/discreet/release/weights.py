@@ -1,0 +1,187 @@
+"""A weight for every cell of a universe, changed in place: what multiplicative weights are made of.
+
+The big array is read once and rewritten once a round: the table that says by how much the total moves is
+the one pass that only reads, and the factors are rescaled by it before they are multiplied in. Nothing of
+the array's size is made on the way. Only methods that numpy, torch and cupy share are called on it, so it
+may live on another device; the tables that come out of it and go into it are small numpy arrays.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter
+from discreet.queries.query import Axes, LinearQuery, weighted
+from discreet.queries.universe import Universe
+
+Array = NDArray[Any]
+
+_RUN = 4096  # cells next to one another that are handled alike, so that inner loops are long
+_SMALL = 1 << 20  # cells of tables that are always worth keeping
+
+
+class Hypothesis:
+    """What is believed about every cell: positive weights with a fixed sum. Public, and changes in place.
+
+    Time: `table` reads every weight once; `update` rewrites every weight once, and reads it once more where
+    the table over its axes was not asked for before.
+    Memory: the weights, and tables.
+
+    Parameters
+    ----------
+    universe
+        The cells.
+    total
+        The sum of the weights, kept by every update.
+    array
+        Non-negative weights over the universe, taken over as they are but for their sum; uniform if left
+        out. An array of torch or cupy stays on its device, and may be larger than numpy's may be.
+
+    >>> universe = Universe([("a", (0, 1)), ("b", (0, 1, 2))])
+    >>> hypothesis = Hypothesis(universe, 12)
+    >>> hypothesis.update((0,), [0, math.log(3)])
+    >>> [round(float(weight), 9) for weight in hypothesis.table((0,))]
+    [3.0, 9.0]
+    """
+
+    def __init__(self, universe: Universe, total: float, array: Any = None) -> None:
+        self.universe: Universe = checks.instance(Universe, universe=universe)
+        self.total = float(checks.positive(total=total))
+        self._tables: dict[Axes, Array] = {}
+        self._room = max(_SMALL, universe.size // 4)
+        if array is None:
+            universe.require_dense()
+            self.array: Any = np.full(universe.shape, self.total / universe.size)
+            return
+        self.array = array.reshape(universe.shape)
+        mass = float(_sum(self.array, tuple(range(len(universe.shape)))))
+        if not 0 < mass < math.inf:
+            raise InvalidParameter(name="array", rule="weights with a positive sum", got="others")
+        self.array *= self.total / mass
+
+    def table(self, axes: Sequence[int]) -> Array:
+        """Return the weights summed over all other attributes. It is kept until the next update."""
+        kept = tuple(axes)
+        if kept not in self._tables:
+            made = marginal_table(self.array, kept)
+            made.flags.writeable = False
+            if made.size > self._room - sum(table.size for table in self._tables.values()):
+                return made
+            self._tables[kept] = made
+        return self._tables[kept]
+
+    def answer(self, query: LinearQuery) -> float:
+        """Return the answer to one query."""
+        return float(weighted(self.table(query.axes), query.table()))
+
+    def update(self, axes: Sequence[int], exponents: Any) -> None:
+        """Multiply the weights by exp of a table over some axes, and rescale them to their total."""
+        kept = tuple(axes)
+        powers = np.asarray(exponents, dtype=np.float64)
+        shape = tuple(self.universe.shape[axis] for axis in kept)
+        if powers.shape != shape or not np.isfinite(powers).all():
+            raise InvalidParameter(name="exponents", rule=f"finite, of shape {shape}", got="others")
+        table = self.table(kept)
+        # Only where there is weight, so that no power is lost to an empty cell's larger one.
+        factors = np.exp(np.minimum(powers - powers[table > 0].max(), 0.0))
+        mass = float((table * factors).sum())
+        factors *= self.total / mass
+        multiply_table(self.array, kept, factors)
+        self._tables.clear()
+        moved = table * factors
+        moved.flags.writeable = False
+        self._tables[kept] = moved
+
+    def copy(self) -> Self:
+        """Return a hypothesis of its own with the same weights."""
+        made = object.__new__(type(self))
+        made.universe, made.total, made._room = self.universe, self.total, self._room
+        made.array = self.array.clone() if hasattr(self.array, "clone") else self.array.copy()
+        made._tables = dict(self._tables)  # the tables are never written to
+        return made
+
+    def __repr__(self) -> str:
+        return f"<Hypothesis: {self.total:.6g} rows over {', '.join(self.universe.names)}>"
+
+
+def marginal_table(array: Any, axes: Axes) -> Array:
+    """Return the sums of an array over all axes but some, as a numpy array: one pass that reads."""
+    last = _tail(array.shape)
+    shape, gone = _merged(array.shape, {*axes, *range(last, len(array.shape))})
+    # First the outer axes, which adds long rows to one another; what is left of them is small.
+    partial = _sum(array.reshape(shape), gone) if gone else array
+    kept = [axis for axis in range(len(array.shape)) if axis in axes or axis >= last]
+    rest = partial.reshape(tuple(array.shape[axis] for axis in kept))
+    inner = tuple(place for place, axis in enumerate(kept) if axis not in axes)
+    return _to_numpy(_sum(rest, inner) if inner else rest)
+
+
+def multiply_table(array: Any, axes: Axes, factors: Array) -> None:
+    """Multiply an array in place by factors that depend on some axes: one pass that reads and writes."""
+    last = _tail(array.shape)
+    sizes = [array.shape[axis] if axis in axes else 1 for axis in range(len(array.shape))]
+    kept = {*axes, *range(last, len(array.shape))}
+    # Spread over the last axes, so that the same long row of factors meets one row of weights at a time.
+    spread = [array.shape[axis] if axis in kept else 1 for axis in range(len(array.shape))]
+    rows = np.ascontiguousarray(np.broadcast_to(factors.reshape(sizes), spread))
+    shape, gone = _merged(array.shape, kept)
+    small = [1 if place in gone else size for place, size in enumerate(shape)]
+    view = array.reshape(shape)  # a view: only neighbouring axes are joined
+    view *= _like(array, rows.reshape(small))
+
+
+def _tail(shape: Sequence[int]) -> int:
+    """Return the first of the last axes that together make a long run."""
+    last, run = len(shape), 1
+    while last and run < _RUN:
+        last -= 1
+        run *= shape[last]
+    return last
+
+
+def _merged(shape: Sequence[int], kept: set[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Join neighbouring axes that are all kept or all summed: their sizes, and which are summed."""
+    sizes: list[int] = []
+    gone: list[int] = []
+    before: bool | None = None
+    for axis, size in enumerate(shape):
+        stays = axis in kept
+        if stays is before:
+            sizes[-1] *= size
+        else:
+            if not stays:
+                gone.append(len(sizes))
+            sizes.append(size)
+            before = stays
+    return tuple(sizes), tuple(gone)
+
+
+def _sum(array: Any, axes: tuple[int, ...]) -> Any:
+    return array.sum(axis=axes)
+
+
+def namespace(array: Any) -> Any:
+    """Return the library an array belongs to: numpy, torch, cupy."""
+    return sys.modules[type(array).__module__.partition(".")[0]]
+
+
+def _like(array: Any, values: Array) -> Any:
+    """Return numpy values with the type of an array, on its device."""
+    made = namespace(array).asarray(values, dtype=array.dtype)
+    return made.to(array.device) if hasattr(made, "to") else made
+
+
+def _to_numpy(array: Any) -> Array:
+    """Return a small array as 64-bit floats in this process's memory."""
+    if hasattr(array, "cpu"):
+        array = array.cpu().numpy()
+    elif hasattr(array, "get"):
+        array = array.get()
+    return np.asarray(array, dtype=np.float64)
