@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 UV     := $(BIN)/uv
 export UV_LINK_MODE ?= copy
 
-.PHONY: demo test check bench docs soak lock clean
+.PHONY: demo test check bench peers docs soak lock clean
 
 demo: $(VENV)/.run           ## the main job, from a bare clone
 	$(BIN)/discreet demo
@@ -24,6 +24,11 @@ soak: $(VENV)/.dev           ## the long checks
 
 bench: $(VENV)/.bench        ## speed and accuracy against the peers, as ratios of one run
 	$(BIN)/python -m benchmarks
+
+peers: $(UV)                 ## the libraries to compare with, each in an environment of its own
+	for pair in opendp:opendp[polars] smartnoise:smartnoise-sql pipelinedp:pipeline-dp tmlt:tmlt.analytics mbi:mbi; do \
+	  $(UV) venv -q --allow-existing .peers/$${pair%%:*} && \
+	  $(UV) pip install -q --python .peers/$${pair%%:*} "$${pair#*:}" pandas pyarrow; done
 
 docs: $(VENV)/.docs          ## the site, in site/
 	$(BIN)/zensical build --clean

@@ -11,7 +11,9 @@ import benchmarks
 
 def main() -> None:
     """Run the benchmarks one after the other."""
-    known = sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name != "__main__")
+    known = sorted(
+        m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name != "__main__" and not m.ispkg
+    )
     for name in sys.argv[1:] or known:
         print(f"\n== {name} ".ljust(100, "="), flush=True)
         importlib.import_module(f"benchmarks.{name}").main()

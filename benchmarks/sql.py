@@ -7,7 +7,6 @@ call left out; what is done once a table (bounding users' rows) is timed cold, a
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import math
 import time
 from collections.abc import Callable
@@ -24,12 +23,6 @@ pyarrow: Any = importlib.import_module("pyarrow")
 ROWS, USER_ROWS, PER_USER = 10_000_000, 2_000_000, 8
 PLAIN_BAR, WINDOW_BAR = 2.0, 1.5
 REGIONS = ("north", "south", "east", "west")
-PEERS = {
-    "OpenDP": "opendp",
-    "SmartNoise SQL": "snsql",
-    "PipelineDP": "pipeline_dp",
-    "Tumult": "tmlt.analytics",
-}
 COLUMNS = (Category("region", values=REGIONS), Integer("spent", lower=Fraction(0), upper=Fraction(100_000)))
 BY_ROW = Schema("visits", columns=COLUMNS, unit=Row(), neighbours=dp.AddRemove("row"))
 BY_USER = Schema(
@@ -154,19 +147,11 @@ def accuracy() -> None:
             print(f"{name:52} {ours:9.2f} {textbook:9.2f} {ours / textbook:7.3f}  {verdict}")
 
 
-def peers() -> None:
-    """Say which peers are there to compare with."""
-    for name, module in PEERS.items():
-        there = importlib.util.find_spec(module.split(".", maxsplit=1)[0]) is not None
-        print(f"{name}: {'installed, not compared here' if there else 'not installed'}")
-
-
 def main() -> None:
     """Print times against plain DuckDB, then errors."""
     one_row_per_user()
     bounded_users()
     accuracy()
-    peers()
 
 
 if __name__ == "__main__":

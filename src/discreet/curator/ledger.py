@@ -43,7 +43,7 @@ class Entry:
     number
         Its place, from 0.
     analyst
-        Who asked; empty for what the curator itself spends.
+        Who asked.
     what
         The question in its canonical form. It holds no data.
     charge
@@ -102,15 +102,14 @@ class Ledger:
         return self._filter.left  # nothing is ever spent in it: the entries are
 
     def cap(self, analyst: str, share: checks.Number) -> None:
-        """Allow an analyst a share of what is left now for all analysts; once, and never more than that."""
+        """Allow an analyst a share of the budget; once, and never more than that."""
         part = checks.positive(share=share)
         if part > 1:
             raise InvalidParameter(name="share", rule="at most 1", value=share)
         with self._lock:
             if analyst in self._caps:
                 raise InvalidParameter(name="analyst", rule="one without a share yet", value=analyst)
-            own = self._sum("")
-            self._caps[analyst] = {name: part * (most - own[name]) for name, most in self.budget.items()}
+            self._caps[analyst] = {name: part * most for name, most in self.budget.items()}
 
     def quote(self, item: Item) -> dict[str, Fraction]:
         """Return what an item would be charged. Nothing is reserved.

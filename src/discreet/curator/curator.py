@@ -1,0 +1,234 @@
+"""The curator: one table, one budget, many analysts who need trust neither it nor each other's restraint.
+
+A count over declared columns is answered by a conversation that all analysts share and that was paid for when
+the curator opened. Anything else is priced, reserved in the ledger and answered by itself. Whatever the
+analysts ask, together and adaptively, everything they see is covered by the one budget.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from fractions import Fraction
+from types import TracebackType
+from typing import Any, NoReturn
+
+from discreet.core import checks
+from discreet.core.errors import DiscreetError, InvalidParameter, Refused
+from discreet.core.guarantee import Guarantee
+from discreet.core.loss import ApproxLoss, PureLoss
+from discreet.curator.history import Asked, Quote
+from discreet.curator.ledger import Ledger
+from discreet.curator.reply import Reply
+from discreet.curator.shared import Shared
+from discreet.data.ask import Prepared, prepare
+from discreet.data.canonical import canonical
+from discreet.data.plan import Policy
+from discreet.data.sql_print import to_sql
+from discreet.data.table import Table
+from discreet.queries.query import LinearQuery
+from discreet.queries.universe import Universe
+from discreet.queries.workload import Workload
+from discreet.release.answer import Answer
+
+_SHARED = Fraction(3, 4)
+_ONE_OF = 50  # questions that are priced by default are this part of the whole budget
+
+
+class Curator:
+    """Stands in front of a private table and answers questions on one budget.
+
+    Parameters
+    ----------
+    table
+        The private table. The curator reads it; nobody else needs to.
+    epsilon, delta
+        What everything that will ever be answered costs together, in the words of the table's privacy unit.
+    shared
+        The part of the budget that buys the shared hypothesis; 0 for none. Public.
+    columns
+        What the shared hypothesis is about: names of columns with declared values. By default the smallest
+        ones, as many as fit.
+    question
+        The most a question that is priced by itself may cost, as (epsilon, delta).
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        shared: checks.Number = _SHARED,
+        columns: Iterable[str] | None = None,
+        question: tuple[checks.Number, checks.Number] | None = None,
+    ) -> None:
+        self._table: Table = checks.instance(Table, table=table)
+        e, d = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
+        part = checks.non_negative(shared=shared)
+        if part >= 1:
+            raise InvalidParameter(name="shared", rule="below 1", value=shared)
+        self._loss = ApproxLoss(e, d) if d else PureLoss(e)
+        most = question or (e / _ONE_OF, d / _ONE_OF)
+        self._policy = Policy(epsilon=checks.exact(epsilon=most[0]), delta=checks.exact(delta=most[1]))
+        self._lock = threading.RLock()
+        self._records: dict[Any, Reply] = {}
+        self._analysts: dict[str, Analyst] = {}
+        # The conversation and the ledger run side by side; what they may cost adds up to the whole.
+        self.ledger = Ledger(epsilon=(1 - part) * e, delta=(1 - part) * d, neighbours=table.neighbours)
+        self._shared = Shared.open(table, epsilon=part * e, delta=part * d, columns=columns) if part else None
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What every answer to every analyst promises, together."""
+        return Guarantee(self._loss, self._table.neighbours)
+
+    @property
+    def universe(self) -> Universe:
+        """What the shared hypothesis is about; queries for `Analyst.ask` are built over it."""
+        return self._open_shared().universe
+
+    def analyst(self, name: str, *, share: checks.Number = 1) -> Analyst:
+        """Return the door of an analyst, made on the first call.
+
+        Parameters
+        ----------
+        name
+            Who asks.
+        share
+            The most of the budget for priced questions that this analyst may use; set on the first call.
+        """
+        checks.text(name=name)
+        with self._lock:
+            if name not in self._analysts:
+                self.ledger.cap(name, share)
+                self._analysts[name] = Analyst(self, name)
+            return self._analysts[name]
+
+    def close(self) -> None:
+        """Answer nothing more and give the engine back."""
+        with self._lock:
+            if self._shared is not None:
+                self._shared.close()
+            self._table.close()
+
+    # What analysts reach through their doors ---------------------------------------------------------
+
+    def _plan(self, text: str, *, fresh: bool) -> Quote:
+        prepared = self._prepare(text)
+        with self._lock:
+            if self._key(prepared, fresh) in self._records:
+                return Quote.free("repeated", "the same numbers as before")
+        if not fresh and self._shared is not None and self._shared.queries(prepared) is not None:
+            return self._shared.quote()
+        explanation = prepared.explanation
+        return Quote("priced", self.ledger.quote(explanation.guarantee), str(explanation))
+
+    def _sql(self, analyst: str, text: str, *, fresh: bool) -> tuple[str, Reply]:
+        prepared = self._prepare(text)
+        what, key = to_sql(prepared.plan, prepared.tables), self._key(prepared, fresh)
+        with self._lock:
+            known = self._records.get(key)
+            if known is not None:
+                return what, known.again()
+            queries = None if fresh or self._shared is None else self._shared.queries(prepared)
+            if queries is None or self._shared is None:
+                reply = self._priced(analyst, what, prepared)
+            else:
+                reply = self._shared.answer(prepared.plan, queries)
+            self._records[key] = reply
+            return what, reply
+
+    def _priced(self, analyst: str, what: str, prepared: Prepared) -> Reply:
+        number = self.ledger.reserve(analyst, what, prepared.explanation.guarantee)
+        self.ledger.start(number)  # whatever happens from here on, the charge stays
+        answer = self._table.answer(prepared)
+        self.ledger.finish(number)
+        return Reply.of(answer, dict(self.ledger.entries()[number].charge))
+
+    def _ask(self, query: LinearQuery | Workload) -> tuple[Answer, ...]:
+        return self._open_shared().ask(query)
+
+    def _open_shared(self) -> Shared:
+        if self._shared is None:
+            raise Refused(
+                what="shared hypothesis",
+                why="this curator was opened without one",
+                way_out="Ask by SQL, or open it with shared above 0",
+            )
+        return self._shared
+
+    def _prepare(self, text: str) -> Prepared:
+        return prepare(text, schemas=self._table.schemas, policy=self._policy)
+
+    def _key(self, prepared: Prepared, fresh: bool) -> Any:
+        return canonical(prepared.plan), prepared.plan.outputs, fresh
+
+    def __enter__(self) -> Curator:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise DiscreetError("a curator cannot be copied or pickled: that would double the budget")
+
+    def __repr__(self) -> str:
+        state = "no shared hypothesis" if self._shared is None else str(self._shared)
+        return f"<Curator of {self._table.schema.name}: {self.guarantee}; {state}; {self.ledger!r}>"
+
+
+class Analyst:
+    """One analyst's door to a curator. Made by `Curator.analyst`."""
+
+    def __init__(self, curator: Curator, name: str) -> None:
+        self._curator, self.name = curator, name
+        self._asked: list[Asked] = []
+
+    def plan(self, query: str, *, fresh: bool = False) -> Quote:
+        """Say what a question would cost and how well it would be answered. No row is read, nothing spent."""
+        return self._curator._plan(query, fresh=fresh)  # noqa: SLF001 - the other half of one object
+
+    def sql(self, query: str, *, fresh: bool = False) -> Reply:
+        """Answer a question.
+
+        Parameters
+        ----------
+        query
+            One SELECT, plain or with BigQuery's WITH DIFFERENTIAL_PRIVACY clause.
+        fresh
+            Measure it by itself and pay for it, even where the shared hypothesis could answer.
+
+        Raises
+        ------
+        Refused
+            For anything outside the language. Nothing was read or charged.
+        BudgetExceeded
+            Where it does not fit in what is left. Nothing was read or charged.
+        """
+        what, reply = self._curator._sql(self.name, query, fresh=fresh)  # noqa: SLF001
+        self._asked.append(Asked(len(self._asked), what, reply.kind, reply.repeated, dict(reply.cost)))
+        return reply
+
+    def ask(self, query: LinearQuery | Workload) -> Answer | tuple[Answer, ...]:
+        """Answer linear queries over `Curator.universe` from the shared hypothesis: one, or a workload."""
+        given = self._curator._ask(query)  # noqa: SLF001
+        kinds = {one.kind for one in given}
+        kind = next(one for one in ("stale", "measured", "free") if one in kinds)
+        self._asked.append(Asked(len(self._asked), repr(query), kind, repeated=False, cost={}))
+        return given if isinstance(query, Workload) else given[0]
+
+    @property
+    def history(self) -> tuple[Asked, ...]:
+        """Everything this analyst asked, in order, with what it cost."""
+        return tuple(self._asked)
+
+    @property
+    def left(self) -> dict[str, Fraction]:
+        """What this analyst may still spend on questions that are priced."""
+        return self._curator.ledger.left(self.name)
+
+    def __repr__(self) -> str:
+        return f"<Analyst {self.name}: {len(self._asked)} asked>"

@@ -1,0 +1,124 @@
+"""What an analyst gets back: values with error bars, where they came from, and what they cost."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal, Self
+
+from discreet.core.errors import InvalidParameter, MissingExtra
+from discreet.data.answer import Answer
+from discreet.data.plan import Aggregate
+from discreet.data.shown import html_table, text_table
+
+Kind = Literal["free", "measured", "stale", "priced"]
+Interval = tuple[Any, Any]
+
+_SHOWN = 20
+_WORDS: dict[Kind, str] = {
+    "free": "answered from the shared hypothesis at no cost",
+    "measured": "measured, and learnt by the shared hypothesis: paid for when the curator opened",
+    "stale": "answered from the last hypothesis without a check: it learns no more",
+    "priced": "answered by itself",
+}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Reply:
+    """A table of answers. Public once it is given.
+
+    Attributes
+    ----------
+    columns, rows
+        Names, and values row by row; None for a key that its grouping set leaves out.
+    intervals
+        For every column of numbers, (low, high) a row: all true values of the column lie there with
+        probability 95 %.
+    kind
+        "free", "measured" or "stale" where the shared hypothesis answered, "priced" where the question was
+        answered by itself.
+    cost
+        What the budget was charged for this question.
+    repeated
+        Whether it was given before: then these are the same numbers, at no further cost.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    intervals: Mapping[str, tuple[Interval, ...]]
+    kind: Kind
+    cost: Mapping[str, Fraction]
+    repeated: bool = False
+
+    @classmethod
+    def of(cls, answer: Answer, cost: Mapping[str, Fraction]) -> Self:
+        """Make the reply of a question that was answered by itself."""
+        numbers = [output.name for output in answer.outputs if isinstance(output.what, Aggregate)]
+        intervals = {name: answer.interval(name, Fraction(95, 100)) for name in numbers}
+        return cls(answer.columns, answer.rows, intervals, "priced", cost)
+
+    def again(self) -> Self:
+        """Return the same numbers, marked as repeated."""
+        return replace(self, repeated=True, cost={})
+
+    def column(self, name: str) -> tuple[Any, ...]:
+        """Return one column of values."""
+        if name not in self.columns:
+            raise InvalidParameter(name="name", rule=f"one of {', '.join(self.columns)}", value=name)
+        place = self.columns.index(name)
+        return tuple(row[place] for row in self.rows)
+
+    def to_pandas(self) -> Any:
+        """Return a pandas frame with columns ``name_low`` and ``name_high`` beside each number."""
+        try:
+            pandas: Any = importlib.import_module("pandas")
+        except ImportError:
+            raise MissingExtra(package="pandas", extra="data") from None
+        frame: dict[str, Sequence[Any]] = {}
+        for name in self.columns:
+            frame[name] = self.column(name)
+            if name in self.intervals:
+                frame[f"{name}_low"] = [low for low, _ in self.intervals[name]]
+                frame[f"{name}_high"] = [high for _, high in self.intervals[name]]
+        return pandas.DataFrame(frame)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def _cells(self) -> list[list[str]]:
+        cells = [list(self.columns)]
+        for place, row in enumerate(self.rows[:_SHOWN]):
+            shown = []
+            for name, value in zip(self.columns, row, strict=True):
+                ends = self.intervals.get(name)
+                bar = "" if ends is None else f" [{_shown(ends[place][0])}, {_shown(ends[place][1])}]"
+                shown.append(_shown(value) + bar)
+            cells.append(shown)
+        return cells
+
+    @property
+    def _notes(self) -> list[str]:
+        left = len(self.rows) - _SHOWN
+        notes = [f"... and {left} more rows"] if left > 0 else []
+        paid = ", ".join(f"{name} {float(amount):.3g}" for name, amount in self.cost.items() if amount)
+        words = "given before, at no further cost" if self.repeated else f"charged {paid or 'nothing'}"
+        return [*notes, f"[ ] holds all true values of a column with 95 %; {_WORDS[self.kind]}; {words}"]
+
+    def __repr__(self) -> str:
+        return text_table(self._cells, self._notes)
+
+    def _repr_html_(self) -> str:
+        return html_table(self._cells, self._notes)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "(all)"
+    if isinstance(value, tuple):
+        return ", ".join(map(_shown, value))
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value) if str(value).isprintable() else ascii(value)

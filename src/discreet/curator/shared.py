@@ -1,0 +1,183 @@
+"""The conversation all analysts of a table share: opened once, paid for once, asked without end."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from discreet.core.errors import ConversationClosed, InvalidParameter, Refused
+from discreet.core.guarantee import Guarantee
+from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.rounding import exp_up, shorten_down, up
+from discreet.curator.history import Quote
+from discreet.curator.reply import Kind, Reply
+from discreet.data.ask import Prepared
+from discreet.data.linear import linear
+from discreet.data.plan import Field, Plan
+from discreet.data.plan_tables import declared
+from discreet.data.table import Table
+from discreet.queries.marginals import Marginals
+from discreet.queries.query import LinearQuery
+from discreet.queries.universe import Universe
+from discreet.queries.workload import Queries, Workload
+from discreet.release.answer import Answer
+from discreet.release.marginals import Residuals
+from discreet.release.multiplicative_weights import MultiplicativeWeights
+from discreet.release.online import WeightsConversation
+from discreet.release.warm_start import all_marginals
+
+CELLS = 1 << 17
+"""The most cells of a universe that is chosen by itself: its answers stay quick and its noise small."""
+
+ORDER = 3
+"""Tables of up to this many columns are measured when the conversation opens."""
+
+WARM = Fraction(3, 5)
+"""The part of the conversation's budget that those tables get; the rest is for what they cannot tell."""
+
+UPDATES = 40
+"""How many questions may be measured afterwards."""
+
+
+class Shared:
+    """A hypothesis about some columns of a table, and the conversation that improves it."""
+
+    def __init__(self, conversation: WeightsConversation, universe: Universe, guarantee: Guarantee) -> None:
+        self._conversation, self.universe, self.guarantee = conversation, universe, guarantee
+
+    @classmethod
+    def open(
+        cls, table: Table, *, epsilon: Fraction, delta: Fraction, columns: Iterable[str] | None
+    ) -> Shared:
+        """Read the table's histogram and open a conversation that costs (epsilon, delta) for one unit."""
+        universe = table.universe(small_columns(table) if columns is None else columns)
+        universe.require_dense()
+        neighbours, e, d = _for_rows(table, epsilon, delta)
+        histogram = table.histogram(universe.names)
+        mechanism = MultiplicativeWeights(
+            universe=universe,
+            epsilon=e,
+            delta=d,
+            updates=UPDATES,
+            neighbours=neighbours,
+            rows=histogram.total if isinstance(neighbours, Replace) else None,
+            start=_warm_start(universe, e, d, neighbours) if d else None,
+        )
+        conversation = mechanism.open(histogram)
+        if not isinstance(conversation, WeightsConversation):
+            raise InvalidParameter(name="conversation", rule="one of weights", value=type(conversation))
+        return cls(conversation, universe, table.per_unit(mechanism.guarantee))
+
+    def queries(self, prepared: Prepared) -> tuple[LinearQuery, ...] | None:
+        """Return a question as linear queries over the universe; None where it is something else."""
+        try:
+            return linear(prepared.plan, prepared.tables, self.universe)
+        except Refused:
+            return None
+
+    def answer(self, plan: Plan, queries: tuple[LinearQuery, ...]) -> Reply:
+        """Answer a question that was compiled to linear queries, one a row."""
+        return as_table(plan, self.universe, self.ask(Queries(self.universe, queries)))
+
+    def ask(self, query: LinearQuery | Workload) -> tuple[Answer, ...]:
+        """Answer a query or a workload; once no more is measured, from the last hypothesis."""
+        try:
+            if isinstance(query, Workload):
+                return tuple(self._conversation.ask_many(query))
+            return (self._conversation.ask(query),)
+        except ConversationClosed:
+            listed = query if isinstance(query, Workload) else (query,)
+            return tuple(self._conversation.last(one) for one in listed)
+
+    def quote(self) -> Quote:
+        """Say how well a question would be answered; it costs nothing more."""
+        if self._conversation.closed:
+            return Quote("shared", {}, "answered from the last hypothesis, without a check on the data")
+        error = self._conversation.mechanism.error(Fraction(1, 20))
+        words = f"no count is off by more than {error:.4g}, with 95 %, until {UPDATES} were measured"
+        return Quote("shared", {}, words)
+
+    def close(self) -> None:
+        """Answer nothing more."""
+        self._conversation.close("the curator closed")
+
+    def __str__(self) -> str:
+        names = ", ".join(self.universe.names)
+        return f"a hypothesis about {names}, {self._conversation.measured} of {UPDATES} updates used"
+
+
+def small_columns(table: Table) -> tuple[str, ...]:
+    """Return the columns with the fewest declared values, as many as fit, in the schema's order."""
+    sizes = {
+        column.name: len(column.domain()) + column.nullable
+        for column in table.schema.columns
+        if declared(column)
+    }
+    kept, cells = set(), 1
+    for name in sorted(sizes, key=sizes.__getitem__):
+        cells *= sizes[name]
+        if cells <= CELLS:
+            kept.add(name)
+    if not kept:
+        raise Refused(
+            what="shared hypothesis",
+            why=f"no column has at most {CELLS} declared values",
+            way_out="Declare a coarser grid, or open the curator with shared=0",
+        )
+    return tuple(name for name in sizes if name in kept)
+
+
+def _for_rows(table: Table, epsilon: Fraction, delta: Fraction) -> tuple[Neighbours, Fraction, Fraction]:
+    """Return what one row must cost, so that all rows of one unit cost no more than (epsilon, delta)."""
+    replaced = isinstance(table.neighbours, Replace)
+    if replaced and table.rows_per_unit == 1:
+        return Replace("row"), epsilon, delta
+    size = table.rows_per_unit * (2 if replaced else 1)
+    step = epsilon / size
+    factor = sum((Fraction(exp_up(up(step * place))) for place in range(size)), Fraction(0))
+    return AddRemove("row"), shorten_down(step, 12), shorten_down(delta / factor, 12) if delta else delta
+
+
+def _warm_start(universe: Universe, epsilon: Fraction, delta: Fraction, neighbours: Neighbours) -> Residuals:
+    """Return the mechanism that measures all small tables; its Gaussian noise needs a delta."""
+    sets, weights = all_marginals(universe, ORDER)
+    return Residuals(
+        workload=Marginals(universe, sets),
+        epsilon=shorten_down(WARM * epsilon, 12),
+        delta=delta,
+        neighbours=neighbours,
+        weights=weights,
+    )
+
+
+def as_table(plan: Plan, universe: Universe, answers: tuple[Answer, ...]) -> Reply:
+    """Return counts as the table a question asked for: one row a declared group."""
+    groups: list[dict[Field, Any]] = []
+    for keys in plan.sets:
+        values = [
+            [value for value in universe.attribute(field.name).values if value is not None] for field in keys
+        ]
+        groups += [dict(zip(keys, chosen, strict=True)) for chosen in itertools.product(*values)]
+    counts = [max(0, round(answer.value)) for answer in answers]
+    ends = tuple(_ends(answer) for answer in answers)
+    rows = tuple(
+        tuple(group.get(out.what) if isinstance(out.what, Field) else count for out in plan.outputs)
+        for group, count in zip(groups, counts, strict=True)
+    )
+    names = tuple(output.name for output in plan.outputs)
+    counted = {output.name: ends for output in plan.outputs if not isinstance(output.what, Field)}
+    kinds: set[Any] = {answer.kind for answer in answers}
+    order: tuple[Kind, ...] = ("stale", "measured", "free")
+    kind = next(one for one in order if one in kinds)
+    return Reply(columns=names, rows=rows, intervals=counted, kind=kind, cost={})
+
+
+def _ends(answer: Answer) -> tuple[float, float]:
+    """Return between which whole numbers the true count lies; an answer that nothing checked has no upper end."""
+    if math.isinf(answer.error):
+        return 0, math.inf
+    low, high = answer.value - answer.error, answer.value + answer.error
+    return max(0, math.floor(low)), max(0, math.ceil(high))

@@ -1,0 +1,50 @@
+"""A small table of made-up people, and curators in front of it."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas
+import pytest
+
+import discreet as dp
+from discreet.curator.curator import Curator
+from discreet.data import Category, Identifier, Integer, Row, Schema, Table, User
+
+REGIONS = ("east", "north", "west")
+COLUMNS = (
+    Category("region", values=REGIONS),
+    Integer("age", lower=Fraction(20), upper=Fraction(29)),
+    Category("smoker", values=("no", "yes")),
+    Integer("income", lower=Fraction(0), upper=Fraction(1_000_000)),
+)
+BY_ROW = Schema("people", columns=COLUMNS, unit=Row(), neighbours=dp.AddRemove("row"))
+BY_USER = Schema(
+    "people",
+    columns=(Identifier("who"), *COLUMNS),
+    unit=User(column="who", max_rows=2, max_groups=2),
+    neighbours=dp.AddRemove("who"),
+)
+REPLACED = Schema("people", columns=COLUMNS, unit=Row(), neighbours=dp.Replace("row"))
+
+
+def people(rows=6000):
+    generator = np.random.default_rng(11)  # noqa: TID251
+    return pandas.DataFrame(
+        {
+            "who": [f"u{place // 2}" for place in range(rows)],
+            "region": generator.choice(REGIONS, rows, p=(0.5, 0.3, 0.2)),
+            "age": generator.integers(20, 30, rows),
+            "smoker": generator.choice(("no", "yes"), rows),
+            "income": generator.integers(0, 100_000, rows),
+        }
+    )
+
+
+def curator(schema=BY_ROW, **given):
+    public = {"epsilon": 2, "delta": 1e-6, "columns": ("region", "age", "smoker")} | given
+    return Curator(Table(people(), schema=schema), **public)
+
+
+@pytest.fixture
+def frame():
+    return people()

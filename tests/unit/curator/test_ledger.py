@@ -1,0 +1,218 @@
+"""The ledger: sums are exact, nothing overspends, only reservations come back."""
+
+import copy
+import multiprocessing
+import pickle  # noqa: TID251 - to see that it is refused
+import threading
+from fractions import Fraction
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from discreet.accounting.composition import Composed
+from discreet.core.errors import BudgetExceeded, DiscreetError, InternalError, InvalidParameter
+from discreet.core.guarantee import Guarantee
+from discreet.core.loss import DiscreteLaplaceLoss, GaussianLoss, PureLoss
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.curator.ledger import Ledger
+
+ROWS = AddRemove("row")
+
+
+def item(epsilon):
+    return Guarantee(PureLoss(Fraction(epsilon)), ROWS)
+
+
+def pure(epsilon="1"):
+    return Ledger(epsilon=Fraction(epsilon), delta=0, neighbours=ROWS)
+
+
+def test_ten_tenths_fit_and_nothing_more_does():
+    ledger = pure()
+    for _ in range(10):
+        ledger.start(ledger.reserve("acme", "a question", item("1/10")))
+    assert ledger.left() == {"epsilon": 0}
+    with pytest.raises(BudgetExceeded, match="data set"):
+        ledger.reserve("acme", "one more", item("1/1000000000"))
+    assert len(ledger.entries()) == 10
+
+
+def test_charges_are_rounded_up():
+    ledger = pure()
+    ledger.reserve("acme", "a third of a unit", item(Fraction(1, 3 * 10**9)))
+    assert ledger.spent() == {"epsilon": Fraction(1, 10**9)}
+
+
+def test_a_share_binds_one_analyst_and_the_budget_all():
+    ledger = pure()
+    ledger.cap("acme", Fraction(1, 4))
+    ledger.cap("blue", 1)
+    ledger.reserve("acme", "q", item("1/4"))
+    with pytest.raises(BudgetExceeded, match="share of acme"):
+        ledger.reserve("acme", "q", item("1/100"))
+    ledger.reserve("blue", "q", item("3/4"))
+    assert ledger.left("blue") == {"epsilon": 0}
+    with pytest.raises(BudgetExceeded, match="data set"):
+        ledger.reserve("blue", "q", item("1/100"))
+
+
+@pytest.mark.parametrize("share", [0, -1, 1.5, float("nan"), True])
+def test_a_share_is_a_part(share):
+    with pytest.raises(InvalidParameter):
+        pure().cap("acme", share)
+
+
+def test_a_share_is_given_once():
+    ledger = pure()
+    ledger.cap("acme", Fraction(1, 4))
+    with pytest.raises(InvalidParameter, match="without a share"):
+        ledger.cap("acme", 1)
+
+
+def test_only_a_reservation_comes_back():
+    ledger = pure()
+    number = ledger.reserve("acme", "q", item("1/2"))
+    ledger.void(number)
+    assert ledger.spent() == {"epsilon": 0}
+    number = ledger.reserve("acme", "q", item("1/2"))
+    ledger.start(number)
+    with pytest.raises(InternalError):
+        ledger.void(number)
+    ledger.finish(number)
+    for step in (ledger.void, ledger.start, ledger.finish):
+        with pytest.raises(InternalError):
+            step(number)
+    assert ledger.spent() == {"epsilon": Fraction(1, 2)}
+
+
+def test_guarantees_about_something_else_are_refused():
+    with pytest.raises(DiscreetError, match="same neighbours"):
+        pure().reserve("acme", "q", Guarantee(PureLoss(Fraction(1, 10)), Replace("row")))
+
+
+def test_gaussian_noise_needs_a_delta():
+    gaussian = Guarantee(GaussianLoss(Fraction(1, 10), Fraction(1)), ROWS)
+    with pytest.raises(InvalidParameter, match="delta above 0"):
+        pure().reserve("acme", "q", gaussian)
+    ledger = Ledger(epsilon=1, delta=1e-6, neighbours=ROWS)
+    ledger.reserve("acme", "q", gaussian)
+    assert ledger.spent()["rho"] >= Fraction(1, 200)
+
+
+def test_everything_that_fits_keeps_the_guarantee():
+    """Fill a budget with small Laplace answers; composed exactly they are within what is promised."""
+    ledger = Ledger(epsilon=1, delta=1e-6, neighbours=ROWS)
+    loss, count = DiscreteLaplaceLoss(1, Fraction(25)), 0
+    while True:
+        try:
+            ledger.reserve("acme", "q", Guarantee(loss, ROWS))
+        except BudgetExceeded:
+            break
+        count += 1
+    assert count > 25  # more than epsilons would add up to
+    assert ledger.guarantee.loss.epsilon(1e-6) == 1
+    assert Composed(((loss, count),)).epsilon(1e-6) <= 1
+
+
+def test_copies_are_refused():
+    ledger = pure()
+    for act in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(DiscreetError):
+            act(ledger)
+
+
+def _spend_in_child(ledger, answers):
+    try:
+        ledger.reserve("acme", "q", item("1/10"))
+        answers.put("spent")
+    except DiscreetError as error:
+        answers.put(str(error))
+
+
+def test_a_fork_cannot_spend():
+    context = multiprocessing.get_context("fork")
+    ledger, answers = pure(), context.Queue()
+    child = context.Process(target=_spend_in_child, args=(ledger, answers))
+    child.start()
+    assert "another process" in answers.get(timeout=30)
+    child.join()
+
+
+def test_threads_never_overspend():
+    ledger, refused = pure(), []
+
+    def spend():
+        for _ in range(30):
+            try:
+                ledger.reserve("acme", "q", item("1/100"))
+            except BudgetExceeded:
+                refused.append(1)
+
+    threads = [threading.Thread(target=spend) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(ledger.entries()), len(refused)) == (100, 140)
+    assert [entry.number for entry in ledger.entries()] == list(range(100))
+
+
+class LedgerMachine(RuleBasedStateMachine):
+    """Random histories of two analysts against a model that adds up fractions."""
+
+    def __init__(self):
+        super().__init__()
+        self.ledger = pure()
+        self.ledger.cap("acme", Fraction(2, 3))
+        self.ledger.cap("blue", Fraction(1, 2))
+        self.most = {"acme": Fraction(2, 3), "blue": Fraction(1, 2)}
+        self.model = {}
+
+    def spent(self, *names):
+        return sum(
+            (a for who, a, state in self.model.values() if who in names and state != "voided"), Fraction(0)
+        )
+
+    @rule(who=st.sampled_from(["acme", "blue"]), amount=st.integers(1, 400))
+    def reserve(self, who, amount):
+        epsilon = Fraction(amount, 1000)
+        fits = self.spent(who) + epsilon <= self.most[who] and self.spent("acme", "blue") + epsilon <= 1
+        try:
+            number = self.ledger.reserve(who, "q", item(epsilon))
+        except BudgetExceeded:
+            assert not fits
+        else:
+            assert fits
+            self.model[number] = (who, epsilon, "reserved")
+
+    @precondition(lambda self: self.model)
+    @rule(data=st.data(), step=st.sampled_from(["start", "finish", "void"]))
+    def move(self, data, step):
+        number = data.draw(st.sampled_from(sorted(self.model)))
+        who, epsilon, state = self.model[number]
+        after = {
+            ("reserved", "start"): "started",
+            ("started", "finish"): "finished",
+            ("reserved", "void"): "voided",
+        }
+        try:
+            getattr(self.ledger, step)(number)
+        except InternalError:
+            assert (state, step) not in after
+        else:
+            self.model[number] = (who, epsilon, after[state, step])
+
+    @invariant()
+    def sums_agree(self):
+        for who in ("acme", "blue"):
+            assert self.ledger.spent(who)["epsilon"] == self.spent(who) <= self.most[who]
+        assert self.ledger.spent()["epsilon"] == self.spent("acme", "blue") <= 1
+        assert [entry.state for entry in self.ledger.entries()] == [
+            state for _, (_, _, state) in sorted(self.model.items())
+        ]
+
+
+TestLedgerMachine = LedgerMachine.TestCase
+TestLedgerMachine.settings = settings(max_examples=60, stateful_step_count=30)
