@@ -63,12 +63,15 @@ def main() -> None:
     """Print one table, with the proved bound of each mechanism beside what was measured."""
     counts = incomes()
     print(f"{DOMAIN:,} values, {ROWS:,} rows, epsilon 1, {RUNS} runs: largest error of all ranges, in counts")
-    print(f"{'mechanism':26} {'delta':>6} {'neighbours':12} {'median':>9} {'largest':>9} {'proved':>9} {'CPU s':>7}")
+    heads = f"{'median':>9} {'largest':>9} {'proved':>9} {'CPU s':>7}"
+    print(f"{'mechanism':26} {'delta':>6} {'neighbours':12} {heads}")
     for delta, bar in BARS.items():
         for neighbours in (AddRemove("row"), Replace("row")):
             for name, mechanism in mechanisms(delta, neighbours).items():
                 median, worst, seconds = measure(mechanism, counts, RUNS if name == "range tree" else 3)
-                verdict = f"bar {bar:g} {'met' if median <= bar else 'MISSED'}" if name == "range tree" else ""
+                verdict = (
+                    f"bar {bar:g} {'met' if median <= bar else 'MISSED'}" if name == "range tree" else ""
+                )
                 ends = 2 if isinstance(mechanism, Independent) else 1  # its bound is for prefixes
                 print(
                     f"{name:26} {delta:6g} {type(neighbours).__name__:12} {median:9.0f} {worst:9.0f} "

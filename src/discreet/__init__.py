@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import Guarantee
     from discreet.core.mechanism import Release
     from discreet.core.neighbours import AddRemove, Replace
+    from discreet.data import Schema
+    from discreet.data.table import Table
     from discreet.mechanisms.exponential import Exponential
     from discreet.mechanisms.gaussian import Gaussian
     from discreet.mechanisms.geometric import Geometric
@@ -60,9 +62,11 @@ _HOME = {
     "RandomizedResponse": "mechanisms.randomized_response",
     "Release": "core.mechanism",
     "Replace": "core.neighbours",
+    "Schema": "data",
     "Sensitivity": "mechanisms.scores",
     "Sparse": "sparse.sparse",
     "SubsampleAggregate": "mechanisms.subsample_aggregate",
+    "Table": "data",
     "TopK": "mechanisms.top_k",
     "compose": "accounting.composition",
 }
@@ -94,9 +98,11 @@ __all__ = [
     "RandomizedResponse",
     "Release",
     "Replace",
+    "Schema",
     "Sensitivity",
     "Sparse",
     "SubsampleAggregate",
+    "Table",
     "TopK",
     "compose",
     "errors",

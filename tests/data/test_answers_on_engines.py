@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 
 import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sqlglot import exp
 
 from discreet import AddRemove
 from discreet.data import Category, Decimal, Identifier, Integer, Schema, Table, Text, User
 from discreet.data.ask import ask, prepare
+from discreet.data.histogram import kept_rows
 from discreet.data.plan import Policy
 from discreet.testing import unsafe_seeded
 
@@ -68,6 +71,37 @@ def answers(data):
             answer = ask(prepared, source=table._source, key="00ff", rng=unsafe_seeded(8))
             assert len(answer)
             yield answer.columns, answer.rows
+
+
+def counted(data):
+    """The cells of histograms with their counts, by values; the kept rows are those of one key."""
+    with Table(data, schema=SCHEMA) as table:
+        table._key = "00ff"
+        made = [table.histogram(), table.histogram(["fare", "zone"], sparse=True)]
+        made += table.marginals([["zone"], ["km"]])
+        for histogram in made:
+            codes, counts = histogram.entries()
+            cells = histogram.universe.ravel(codes).tolist()
+            yield sorted(zip(map(histogram.universe.record, cells), counts.tolist(), strict=True), key=repr)
+
+
+def test_histograms_hold_the_kept_rows():
+    """Counted in plain Python from the rows the engine keeps."""
+    with Table(pa.table(ROWS), schema=SCHEMA) as table:
+        kept = kept_rows(table._source, SCHEMA, max_rows=3, key="00ff")
+        rows = table._source.execute(exp.select("zone", "km", "fare").from_(kept))
+    values = [(zone, km, None if fare is None else fare * Fraction("0.5")) for zone, km, fare in rows]
+    assert max(Counter(name for name in ROWS["who"] if name).values()) > 3, "nobody is bounded"
+    whole, pair, zones, kms = counted(pa.table(ROWS))
+    assert dict(whole) == Counter(values)
+    assert dict(pair) == Counter((fare, zone) for zone, _, fare in values)
+    assert dict(zones) == Counter((zone,) for zone, *_ in values) and ((None,)) in dict(zones)
+    assert dict(kms) == Counter((km,) for _, km, _ in values)
+
+
+@pytest.mark.parametrize("engine", ["postgres", "spark"])
+def test_every_engine_counts_what_duckdb_counts(engine, tmp_path, request):
+    assert list(counted(made(engine, tmp_path, request))) == list(counted(pa.table(ROWS)))
 
 
 @pytest.mark.parametrize("engine", ["postgres", "spark"])

@@ -10,16 +10,19 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet import AddRemove
 from discreet.data import Boolean, Category, Date, Decimal, Dimension, Integer, Row, Schema, Table
-from discreet.data.plan import Plan, Policy
+from discreet.data.linear import linear
+from discreet.data.plan import FALSE, And, Plan, Policy, Within
 from discreet.data.plan_facts import measures
 from discreet.data.plan_tables import Tables
-from discreet.data.render import filled, histograms, render
+from discreet.data.render import Query, filled, histograms, render
 from discreet.data.sql import parse
+from discreet.queries import Queries
+from discreet.queries.query import PredicateQuery, ProductQuery
 
 SHOPS = Dimension(
     "shops",
@@ -148,6 +151,33 @@ def test_conditions_choose_the_rows_that_sql_chooses(
     text = f"SELECT COUNT(*) FROM sales WHERE {condition}"
     ((expected,),) = raw.execute(text).fetchall()
     assert answered(table, parse(text, schemas=SALES, policy=POLICY)) == {(): [expected]}
+
+
+@settings(max_examples=60, deadline=None)
+@example("n > 0 AND kind <> 'é' AND paid IS NOT TRUE", "")
+@example("n > price OR day IS NULL", "CUBE(kind, paid)")
+@example("1 = 0", "shop")
+@given(CONDITIONS, st.sampled_from(["", "kind", "shop, paid", "ROLLUP(n, kind)", "day"]))
+def test_compiled_counts_on_a_histogram_are_those_of_the_engine(
+    engines: tuple[duckdb.DuckDBPyConnection, Table], condition: str, group: str
+) -> None:
+    _, table = engines
+    text = f"SELECT COUNT(*) FROM sales WHERE {condition}" + (f" GROUP BY {group}" if group else "")
+    plan = parse(text, schemas=SALES, policy=POLICY)
+    expected = [count for one in render(plan, TABLES, key="") for _, (count,) in counted(table, one)]
+    universe = table.universe()
+    queries = linear(plan, SALES, universe)
+    parts = plan.where.parts if isinstance(plan.where, And) else (plan.where,)
+    product = plan.where == FALSE or all(isinstance(part, Within) for part in parts)
+    assert {type(query) for query in queries} == {ProductQuery if product else PredicateQuery}
+    for sparse in (True, False):
+        histogram = table.histogram(sparse=sparse)
+        assert [query.evaluate(histogram) for query in queries] == expected
+    assert Queries(universe, queries).answers(histogram).tolist() == expected
+
+
+def counted(table: Table, query: Query) -> list[tuple[tuple[Any, ...], tuple[int, ...]]]:
+    return filled(query, table._source.execute(query.tree), TABLES)
 
 
 @pytest.mark.parametrize("group", ["", "kind", "shop, paid", "n", "day", "city"])

@@ -22,6 +22,21 @@ def test_importing_the_package_loads_nothing_heavy(heavy):
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_a_schema_needs_no_engine_and_a_table_names_the_extra_it_needs():
+    code = (
+        "import sys\n"
+        "sys.modules['duckdb'] = sys.modules['sqlglot'] = None\n"
+        "import discreet as dp\n"
+        "assert dp.Schema is dp.data.Schema\n"
+        "try:\n"
+        "    dp.Table\n"
+        "except dp.errors.MissingExtra as problem:\n"
+        "    sys.exit(0 if 'discreet[data]' in str(problem) else 3)\n"
+        "sys.exit(4)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_the_library_works_without_its_extras():
     """The first example of the README needs numpy and scipy alone."""
     code = (

@@ -1,64 +1,81 @@
-"""`discreet demo`: private statistics of the bundled survey, with error bars, a budget and a report."""
+"""`discreet demo`: a curator, three analysts, tens of thousands of questions, one budget."""
 
 from __future__ import annotations
 
+import csv
 import itertools
-import math
-from collections import Counter
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
-from html import escape
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
+from rich.table import Table as Grid
 
-from discreet import plots
-from discreet.accounting.filters import PureFilter
-from discreet.core.mechanism import Mechanism, Promise, Release
+from discreet.accounting.calibrate import gaussian_sigma
+from discreet.cli.demo_report import Line, report
 from discreet.core.neighbours import AddRemove
+from discreet.core.rng import SYSTEM
+from discreet.curator.curator import Analyst, Curator
+from discreet.curator.reply import Reply
+from discreet.data.columns import Category, Integer
+from discreet.data.schema import Row, Schema
+from discreet.data.table import Table
 from discreet.datasets import people
-from discreet.mechanisms.histogram import Histogram
-from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.permute_and_flip import PermuteAndFlip
-from discreet.mechanisms.scores import Monotone
-from discreet.sparse.numeric_sparse import NumericSparse
+from discreet.queries.conjunctions import Conjunctions
+from discreet.queries.universe import Universe
+from discreet.release.answer import Answer
 
-PERSON = AddRemove("person")
-DOMAINS: dict[str, tuple[str, ...]] = {
-    "region": ("Northeast", "Midwest", "South", "West"),
-    "gender": ("female", "male"),
-    "education": tuple(str(years) for years in (6, 8, 9, 10, 11, 12, 13, 14, 16, 18, 19, 20)),
-    "age": ("21-29", "30-39", "40-49", "50-64"),
-    "wage": ("below $10", "$10-$20", "$20-$30", "above $30"),
-}
-TOP_CENTS = 7500  # an hour; larger values are clamped, so one person moves a sum by at most this
-POSITIVES, THRESHOLD = 8, 1000
-
-Cell = tuple[tuple[str, str], ...]
-Data = dict[str, list[str]]
+EPSILON, DELTA = 1, Fraction(1, 10**9)
+SHARED = ("age", "gender", "region", "education", "pay")
+PAY = ("below $10", "$10-$20", "$20-$30", "above $30")
+SCHEMA = Schema(
+    "people",
+    columns=(
+        Integer("age", lower=Fraction(21), upper=Fraction(64)),
+        Category("gender", values=("female", "male")),
+        Category("region", values=("Northeast", "Midwest", "South", "West")),
+        Category("education", values=(6, 8, 9, 10, 11, 12, 13, 14, 16, 18, 19, 20)),
+        Category("pay", values=PAY),
+        Integer("cents", lower=Fraction(0), upper=Fraction(7500)),
+    ),
+    unit=Row(),
+    neighbours=AddRemove("row"),
+)
+MINISTRY = (
+    "SELECT region, COUNT(*) AS people FROM people GROUP BY region",
+    "SELECT education, COUNT(*) AS people FROM people GROUP BY education",
+    "SELECT gender, pay, COUNT(*) AS people FROM people WHERE age BETWEEN 30 AND 39 GROUP BY gender, pay",
+)
+UNION = (
+    "SELECT gender, AVG(cents) AS mean_cents FROM people GROUP BY gender",
+    "SELECT gender, COUNT(*) AS people FROM people WHERE pay = 'below $10' AND age < 30 GROUP BY gender",
+)
+SWEEP = 1500  # questions the ministry asks by SQL, one for every combination of an age, a degree and a region
+BATCH, BATCHES = 1500, 20  # questions the university asks from Python
 
 
 @dataclass
-class Budget:
-    """One budget for the whole demo: every release is charged before it is drawn."""
+class Learned:
+    """What one analyst asked and how far the answers were off, which only a demo can know."""
 
-    filter: PureFilter
-    lines: list[tuple[str, str, float]] = field(default_factory=list)
+    who: str
+    asked: int = 0
+    measured: int = 0
+    misses: list[float] = field(default_factory=list)
+    shown: list[tuple[str, Reply]] = field(default_factory=list)
 
-    def charge(self, what: str, promise: Promise) -> None:
-        """Charge one guarantee, or stop."""
-        self.filter.spend(promise.loss)
-        self.lines.append((what, str(promise.loss), promise.error(0.05)))
-
-    def release(self, what: str, mechanism: Mechanism[Any, Any], data: Any) -> Release[Any]:
-        """Charge, then draw."""
-        self.charge(what, mechanism)
-        return mechanism.release(data)
+    def add(self, answers: Iterator[tuple[str, float, float]]) -> None:
+        """Note answers as (kind, value, truth)."""
+        for kind, value, truth in answers:
+            self.asked += 1
+            self.measured += kind == "measured"
+            self.misses.append(abs(value - truth))
 
 
 @click.command()
@@ -70,266 +87,157 @@ class Budget:
     help="Where the report goes.",
 )
 def demo(out: Path) -> None:
-    """Publish statistics of 61,395 people under one budget of epsilon 1, and write a report."""
+    """Let three analysts ask tens of thousands of questions about 61,395 people, on one budget."""
     console = Console()
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise click.UsageError(f"--out must be a folder that can be written: {problem}") from None
-    table = _load()
-    budget = Budget(PureFilter(epsilon=1))
-    console.print("61,395 survey respondents (the survey's size is public).")
-    console.print("Everything below together costs [b]epsilon 1[/].\n")
-
-    marginals = {name: _histogram(budget, table, name) for name in DOMAINS}
-    wages = _wages(budget, table, marginals["gender"])
-    commonest = budget.release(
-        "most common years of education",
-        PermuteAndFlip(
-            sensitivity=Monotone(1), epsilon=0.05, candidates=DOMAINS["education"], neighbours=PERSON
-        ),
-        _counts(table, "education"),
+    records = _records()
+    console.print(
+        f"{len(records['age']):,} survey respondents go into DuckDB. Three analysts will ask about them."
     )
-    for name in ("region", "gender"):
-        console.print(_histogram_table(name, marginals[name]))
-    console.print(f"most common years of education: [b]{commonest.value}[/]")
-    for gender, (mean, error) in wages.items():
-        console.print(f"mean hourly earnings, {gender}: [b]{mean:.2f}[/] ± {error:.2f} dollars (95 %)")
-
-    found, asked = _surprises(budget, table, marginals, console)
-    console.print(f"\nGroups far larger than predicted: {_asked(asked, found)}")
-    console.print(_surprise_table(found[:8]))
-    console.print(_budget_table(budget))
-    console.print(_left(budget))
-    (out / "index.html").write_text(_report(budget, marginals, wages, found, asked), encoding="utf-8")
+    console.print(
+        f"Everything they ever see costs [b]epsilon {EPSILON}, delta {float(DELTA):g}[/] together.\n"
+    )
+    with console.status("the curator measures all small tables once, and fits a hypothesis to them"):
+        curator = Curator(_opened(records), epsilon=EPSILON, delta=DELTA, columns=SHARED)
+    with curator:
+        truth = _truth(records, curator.universe)
+        learned = _ask(curator, truth, console)
+    questions = sum(one.asked for one in learned)
+    console.print(_summary(learned, len(records["age"])))
+    alone = 0.8 * float(gaussian_sigma(epsilon=EPSILON, delta=DELTA)) * questions**0.5
+    off = float(np.mean(np.concatenate([one.misses for one in learned])))
+    console.print(
+        f"\n{questions:,} counting questions, off by {off:,.0f} people on average. Noise for each by itself would\n"
+        f"be off by about {alone:,.0f} at the same epsilon: [b]{alone / off:,.0f} times[/] as much."
+    )
+    console.print(f"left for priced questions: {_left(curator)}")
+    lines = [Line(one.who, one.asked, one.measured, float(np.mean(one.misses))) for one in learned]
+    replies = [pair for one in learned for pair in one.shown]
+    page = report(lines, replies, budget=str(curator.guarantee), left=_left(curator), alone=alone)
+    (out / "index.html").write_text(page, encoding="utf-8")
     console.print(f"\nThe report with plots: [b]{out / 'index.html'}[/]")
 
 
-def _load() -> Data:
+def _records() -> dict[str, list[Any]]:
     table = people()
-    table["age"] = [_group(int(age), (29, 39, 49), DOMAINS["age"]) for age in table["age"]]
-    table["wage"] = [_group(float(wage), (10, 20, 30), DOMAINS["wage"]) for wage in table["earnings"]]
-    return table
-
-
-def _group(value: float, edges: tuple[int, ...], names: tuple[str, ...]) -> str:
-    return names[sum(value > edge for edge in edges)]
-
-
-def _counts(table: Data, name: str) -> list[int]:
-    found = Counter(table[name])
-    return [found[value] for value in DOMAINS[name]]
-
-
-def _histogram(budget: Budget, table: Data, name: str) -> Release[Any]:
-    mechanism = Histogram(epsilon=0.08, size=len(DOMAINS[name]), neighbours=PERSON)
-    return budget.release(f"histogram of {name}", mechanism, _counts(table, name))
-
-
-def _wages(budget: Budget, table: Data, genders: Release[Any]) -> dict[str, tuple[float, float]]:
-    """Return mean earnings with a 95 % error: two noisy sums over the already released counts."""
-    names = DOMAINS["gender"]
-    cents = [min(round(100 * float(wage)), TOP_CENTS) for wage in table["earnings"]]
-    sums = [sum(c for c, g in zip(cents, table["gender"], strict=True) if g == name) for name in names]
-    mechanism = Laplace(sensitivity=TOP_CENTS, epsilon=0.15, size=len(names), neighbours=PERSON)
-    noisy = budget.release("sums of hourly earnings by gender, in cents", mechanism, sums)
-    wrong_sum, wrong_count = noisy.error(0.025), genders.error(0.025)
-    means = {}
-    for name, total, count in zip(names, noisy.value, genders.value, strict=True):
-        mean = int(total) / max(1, int(count))
-        error = (wrong_sum + abs(mean) * wrong_count) / max(1.0, int(count) - wrong_count)
-        means[name] = (mean / 100, error / 100)
-    return means
-
-
-def _surprises(
-    budget: Budget, table: Data, marginals: dict[str, Release[Any]], console: Console
-) -> tuple[list[tuple[str, float, float]], int]:
-    """Ask of thousands of groups whether they are larger than independence predicts by a threshold.
-
-    The prediction comes from released histograms, so it is public, and the excess over it grows by at most
-    one with one person more. Only positive answers use up the conversation.
-    """
-    questions = list(_cells())
-    mechanism = NumericSparse(
-        sensitivity=Monotone(1),
-        epsilon=0.4,
-        delta=0,
-        positives=POSITIVES,
-        threshold=THRESHOLD,
-        queries=len(questions),
-        neighbours=PERSON,
-    )
-    budget.charge(f"{len(questions):,} adaptive questions", mechanism)
-    cells = _cell_counts(table)
-    found: list[tuple[str, float, float]] = []
-    asked = 0
-    with Progress(console=console, transient=True) as progress, mechanism.open(cells) as conversation:
-        task = progress.add_task("asking", total=len(questions))
-        for cell in questions:
-            if conversation.closed:
-                break
-            expected = _expected(cell, marginals)
-            answer = conversation.ask(partial(_excess, cell=cell, expected=expected))
-            asked += 1
-            progress.advance(task)
-            if answer is not None:
-                found.append((_words(cell), float(expected), float(answer)))
-    return sorted(found, key=lambda row: -row[2]), asked
-
-
-def _cells() -> Iterator[Cell]:
-    for order in (2, 3, 4):
-        for names in itertools.combinations(DOMAINS, order):
-            for values in itertools.product(*(DOMAINS[name] for name in names)):
-                yield tuple(zip(names, values, strict=True))
-
-
-def _words(cell: Cell) -> str:
-    return ", ".join(f"{value} years of school" if name == "education" else value for name, value in cell)
-
-
-def _cell_counts(table: Data) -> Callable[[Cell], int]:
-    """Return a function that counts the rows of a cell."""
-    rows = Counter(zip(*(table[name] for name in DOMAINS), strict=True))
-    order = list(DOMAINS)
-
-    def count(cell: Cell) -> int:
-        wanted = [(order.index(name), value) for name, value in cell]
-        return sum(n for row, n in rows.items() if all(row[place] == value for place, value in wanted))
-
-    return count
-
-
-def _expected(cell: Cell, marginals: dict[str, Release[Any]]) -> int:
-    """Predict a cell by independence from the released histograms."""
-    shares = []
-    for name, value in cell:
-        released = [max(1, int(n)) for n in marginals[name].value]
-        shares.append(released[DOMAINS[name].index(value)] / sum(released))
-    return round(math.prod(shares) * sum(max(1, int(n)) for n in marginals["region"].value))
-
-
-def _excess(count: Callable[[Cell], int], *, cell: Cell, expected: int) -> int:
-    return count(cell) - expected
-
-
-def _histogram_table(name: str, release: Release[Any]) -> Table:
-    table = Table(title=f"{name}, {release.guarantee.loss}")
-    table.add_column(name)
-    table.add_column("people", justify="right")
-    table.add_column("95 % error", justify="right")
-    for value, count in zip(DOMAINS[name], release.value, strict=True):
-        table.add_row(value, f"{int(count):,}", f"± {release.error(0.05):.0f}")
-    return table
-
-
-def _surprise_table(found: list[tuple[str, float, float]]) -> Table:
-    table = Table()
-    for heading in ("who", "predicted by independence", "more by about"):
-        table.add_column(heading)
-    for who, expected, off in found:
-        table.add_row(who, f"{expected:,.0f}", f"{off:,.0f}")
-    return table
-
-
-def _asked(asked: int, found: list[tuple[str, float, float]]) -> str:
-    planned = len(list(_cells()))
-    if len(found) < POSITIVES:
-        return f"all {planned:,} planned questions were answered."
-    return (
-        f"the conversation closed with its {POSITIVES}th value, at question {asked:,} of {planned:,} planned."
-    )
-
-
-def _left(budget: Budget) -> str:
-    spent, left = budget.filter.spent["epsilon"], budget.filter.left["epsilon"]
-    return f"spent epsilon {float(spent):g}; left epsilon {float(left):g}"
-
-
-def _budget_table(budget: Budget) -> Table:
-    table = Table(title="what was spent")
-    for heading in ("release", "loss", "error at 95 %"):
-        table.add_column(heading)
-    for what, loss, error in budget.lines:
-        table.add_row(what, loss, f"{error:,.4g}")
-    return table
-
-
-def _report(
-    budget: Budget,
-    marginals: dict[str, Release[Any]],
-    wages: dict[str, tuple[float, float]],
-    found: list[tuple[str, float, float]],
-    asked: int,
-) -> str:
-    pictures = [
-        plots.bars(
-            DOMAINS[name],
-            [float(v) for v in release.value],
-            [release.error(0.05)] * len(DOMAINS[name]),
-            title=f"People by {name}, with 95 % error bars (epsilon 0.08)",
-        )
-        for name, release in marginals.items()
-    ]
-    pictures.append(
-        plots.bars(
-            list(wages),
-            [mean for mean, _ in wages.values()],
-            [error for _, error in wages.values()],
-            title="Mean hourly earnings in dollars",
-        )
-    )
-    pictures.append(_error_curves())
-    rows = "".join(
-        f"<tr><td>{escape(what)}</td><td>{escape(loss)}</td><td>{error:,.4g}</td></tr>"
-        for what, loss, error in budget.lines
-    )
-    surprises = "".join(
-        f"<tr><td>{escape(who)}</td><td>{expected:,.0f}</td><td>{off:,.0f}</td></tr>"
-        for who, expected, off in found
-    )
-    return _PAGE.format(
-        pictures="".join(f"<figure>{picture}</figure>" for picture in pictures),
-        rows=rows,
-        surprises=surprises,
-        asked=escape(_asked(asked, found)),
-        error=f"{budget.lines[-1][2]:,.0f}",
-        left=_left(budget),
-    )
-
-
-def _error_curves() -> str:
-    epsilons = [10 ** (k / 4) for k in range(-8, 5)]
-    sizes = (1, 100, 10_000)
-    lines = {
-        f"{size:,} counts": [
-            (e, Histogram(epsilon=e, size=size, neighbours=PERSON).error(0.05) + 0.5) for e in epsilons
-        ]
-        for size in sizes
+    wages = [float(wage) for wage in table["earnings"]]
+    return {
+        "age": [int(age) for age in table["age"]],
+        "gender": table["gender"],
+        "region": table["region"],
+        "education": [int(years) for years in table["education"]],
+        "pay": [PAY[sum(wage > edge for edge in (10, 20, 30))] for wage in wages],
+        "cents": [round(100 * wage) for wage in wages],
     }
-    return plots.curves(
-        lines, title="Largest error of a histogram at 95 %", x_label="epsilon", y_label="people"
+
+
+def _truth(records: dict[str, list[Any]], universe: Universe) -> Any:
+    """Count the bundled records, to show how far answers are off."""
+    codes = np.stack(
+        [[universe.code(axis, value) for value in records[name]] for axis, name in enumerate(universe.names)],
+        axis=1,
     )
+    return np.bincount(universe.ravel(codes), minlength=universe.size).reshape(universe.shape)
 
 
-_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>discreet: the demo's report</title>
-<style>
-body{{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#1c2733}}
-table{{border-collapse:collapse}}td,th{{padding:.2rem .8rem;border-bottom:1px solid #d9dee4;text-align:left}}
-figure{{margin:1.5rem 0}}svg{{max-width:100%;height:auto}}
-</style>
-<h1>61,395 people, epsilon 1</h1>
-<p>Every number on this page was released with differential privacy: whether any one person took part in the
-survey (whose size is public) changes the probability of this whole page by at most a factor e. Hourly
-earnings count up to $75. Red bars are 95 % errors, all cells of a picture at once.</p>
-{pictures}
-<h2>Surprises</h2>
-<p>In one conversation thousands of questions were planned: is a group larger, by 1,000 people, than
-independence of its traits predicts? Only positive answers use up its budget: {asked} Each value is right to
-± {error} (95 %, all together).</p>
-<table><tr><th>group</th><th>predicted</th><th>more by about</th></tr>{surprises}</table>
-<h2>Budget</h2>
-<table><tr><th>release</th><th>loss</th><th>error at 95 %</th></tr>{rows}</table>
-<p>{left}</p>
-</html>"""
+def _ask(curator: Curator, truth: Any, console: Console) -> list[Learned]:
+    ministry, union, university = (Learned(name) for name in ("ministry", "union", "university"))
+    doors = {one.who: curator.analyst(one.who) for one in (ministry, union, university)}
+    for one, texts in ((ministry, MINISTRY), (union, UNION)):
+        for text in texts:
+            reply = doors[one.who].sql(text)
+            one.shown.append((text, reply))
+            console.print(f"[b]{one.who}[/]: {text}\n{reply}\n", highlight=False)
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task("asking", total=SWEEP + BATCH * BATCHES)
+        for text, cells in itertools.islice(_sweep(curator.universe), SWEEP):
+            reply = doors["ministry"].sql(text)
+            ministry.add(iter([(reply.kind, float(reply.rows[0][0]), float(truth[cells].sum()))]))
+            progress.advance(task)
+        for _ in range(BATCHES):
+            workload = _random_conjunctions(curator.universe, BATCH)
+            _note(university, doors["university"], workload, truth)
+            progress.advance(task, BATCH)
+    for age in (25, 35, 45):
+        text = (
+            f"SELECT COUNT(*) AS n FROM people WHERE age < {age} OR gender = 'female' AND pay = 'above $30'"  # noqa: S608
+        )
+        reply = doors["union"].sql(text)
+        young = np.zeros(truth.shape, dtype=bool)
+        young[: age - 21] = True
+        young[:, 0, :, :, 3] = True
+        union.add(iter([(reply.kind, float(reply.rows[0][0]), float(truth[young].sum()))]))
+    return [ministry, union, university]
+
+
+def _note(learned: Learned, door: Analyst, workload: Conjunctions, truth: Any) -> None:
+    answers = door.ask(workload)
+    if isinstance(answers, Answer):
+        answers = (answers,)
+    exact = workload.answers(truth)
+    learned.add((a.kind, a.value, float(t)) for a, t in zip(answers, exact, strict=True))
+
+
+def _sweep(universe: Universe) -> Iterator[tuple[str, Any]]:
+    """Yield questions by SQL with the cells they count."""
+    ages, regions = universe.attribute("age").values, universe.attribute("region").values
+    for low, high in itertools.combinations(range(0, len(ages) - 1, 2), 2):
+        for region in range(len(regions) - 1):  # the last value stands for a missing one
+            for pay in range(len(PAY)):
+                text = (  # nothing of it comes from outside, and no engine sees it
+                    f"SELECT COUNT(*) AS n FROM people WHERE age BETWEEN {ages[low]} AND {ages[high]} "  # noqa: S608
+                    f"AND region = '{regions[region]}' AND pay = '{PAY[pay]}'"
+                )
+                yield text, np.s_[low : high + 1, :, region, :, pay]
+
+
+def _random_conjunctions(universe: Universe, count: int) -> Conjunctions:
+    """Make random boxes over up to three attributes: a range of ages, a set of values of the others."""
+    clauses = []
+    for words in SYSTEM.words(4 * count).reshape(count, 4).tolist():
+        chosen = [name for place, name in enumerate(universe.names) if words[0] >> (8 * place) & 255 < 140][
+            :3
+        ]
+        clause = {}
+        for place, name in enumerate(chosen or ["age"]):
+            values = universe.attribute(name).values
+            low, high = sorted(
+                ((words[1 + place] & 0xFFFF) % len(values), (words[1 + place] >> 16) % len(values))
+            )
+            clause[name] = values[low : high + 1]
+        clauses.append(clause)
+    return Conjunctions(universe, clauses)
+
+
+def _opened(records: dict[str, list[Any]]) -> Table:
+    """Load the records into DuckDB by way of a file, as an owner would."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "people.csv"
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(records)
+            writer.writerows(zip(*records.values(), strict=True))
+        return Table(path, schema=SCHEMA)
+
+
+def _summary(learned: list[Learned], rows: int) -> Grid:
+    grid = Grid(title="what each analyst learned")
+    for heading in ("analyst", "counts asked", "measured", "off by on average", "off by at most"):
+        grid.add_column(heading, justify="left" if heading == "analyst" else "right")
+    for one in learned:
+        mean, most = float(np.mean(one.misses)), float(np.max(one.misses))
+        grid.add_row(
+            one.who,
+            f"{one.asked:,}",
+            f"{one.measured}",
+            f"{mean:,.0f} ({mean / rows:.3%})",
+            f"{most:,.0f} ({most / rows:.2%})",
+        )
+    return grid
+
+
+def _left(curator: Curator) -> str:
+    return ", ".join(f"{name} {float(amount):.3g}" for name, amount in curator.ledger.left().items())

@@ -176,7 +176,7 @@ def as_table(plan: Plan, universe: Universe, answers: tuple[Answer, ...]) -> Rep
 
 
 def _ends(answer: Answer) -> tuple[float, float]:
-    """Return between which whole numbers the true count lies; an answer that nothing checked has no upper end."""
+    """Return between which whole numbers the true count lies; without a check there is no upper end."""
     if math.isinf(answer.error):
         return 0, math.inf
     low, high = answer.value - answer.error, answer.value + answer.error

@@ -17,6 +17,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from discreet.core.errors import MissingExtra
 from discreet.data.schema import (
     Boolean,
     Category,
@@ -56,5 +57,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Load what needs an engine only when it is asked for: a schema needs none."""
     if name == "Table":
-        return importlib.import_module("discreet.data.table").Table
+        try:
+            return importlib.import_module("discreet.data.table").Table
+        except ModuleNotFoundError as problem:
+            if problem.name != "sqlglot":
+                raise
+        raise MissingExtra(package="sqlglot", extra="data")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

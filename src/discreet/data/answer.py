@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import datetime
-import html
 import importlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, MissingExtra
 from discreet.core.guarantee import Guarantee
-from discreet.data.budget import Vector
+from discreet.core.rounding import down, up
+from discreet.data.budget import CONFIDENCE, Side, Vector
 from discreet.data.estimates import Number, enclosure, estimate, plain
 from discreet.data.explain import Explanation
 from discreet.data.plan import Aggregate, Span
 from discreet.data.plan_facts import Measure
+from discreet.data.shown import html_table, text_table
 from discreet.mechanisms.planning import each_of
 
 Value = bool | int | float | str | datetime.date | tuple[Number, ...] | None
 """What a cell of an answer may hold; None for a key that its grouping set leaves out."""
 
-Interval = tuple[Number, Number]
+End = Number | tuple[Number, ...]
+"""An end of an interval: of several quantiles, one each."""
+
+Interval = tuple[End, End]
+
+Triple = tuple[int, int, int]
 
 _SHOWN = 20
 _USUAL = Fraction(95, 100)
@@ -54,8 +60,13 @@ class Noisy:
         return low * size, high * size + size - 1
 
 
-Chosen = tuple[Measure, Fraction, tuple[int, ...]]
-"""A quantile: of which histogram, which one, and its value in every group, in steps."""
+class Chosen(NamedTuple):
+    """A quantile or an end of its interval: of which histogram, which one, and its value in every group."""
+
+    measure: Measure
+    point: Fraction
+    side: Side
+    values: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +82,23 @@ class Block:
         found = dict(self.measured)
         return [found[measure] for measure in measures]
 
-    def quantiles(self, measure: Measure, points: Sequence[Fraction], place: int) -> tuple[int, ...]:
-        """Return the quantiles of a group, put in order: the true ones are, and sorting costs nothing."""
-        found = {point: values[place] for known, point, values in self.chosen if known == measure}
-        ordered = dict(zip(sorted(found), sorted(found.values()), strict=True))
-        return tuple(ordered[point] for point in points)
+    def quantiles(self, measure: Measure, points: Sequence[Fraction], place: int) -> list[Triple]:
+        """Return lower end, value and upper end of the quantiles of a group, in steps.
+
+        The true quantiles ascend, so the values are put in order, no lower end is below that of a smaller
+        quantile, and no upper end above that of a larger one. An interval holds its value too.
+        """
+        known = sorted({one.point for one in self.chosen if one.measure == measure})
+        lows, values, highs = (self._side(measure, known, place, side) for side in (-1, 0, 1))
+        lows = list(itertools.accumulate(lows, max))
+        highs = list(itertools.accumulate(reversed(highs), min))[::-1]
+        triples = zip(lows, sorted(values), highs, strict=True)
+        found = dict(zip(known, ((min(a, v), v, max(b, v)) for a, v, b in triples), strict=True))
+        return [found[point] for point in points]
+
+    def _side(self, measure: Measure, known: list[Fraction], place: int, side: int) -> list[int]:
+        found = {o.point: o.values[place] for o in self.chosen if (o.measure, o.side) == (measure, side)}
+        return [found[point] for point in known]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +114,10 @@ class Output:
         if isinstance(self.what, int):
             return block.keys[place][self.what]
         if self.what.kind == "quantile":
-            unit = self.measures[0].unit
-            steps = block.quantiles(self.measures[0], self.what.points, place)
-            values = tuple(plain(step * unit, unit) for step in steps)
-            return values[0] if len(values) == 1 else values
-        found = [noisy.point(place) for noisy in block.noisy(self.measures)]
-        return estimate(self.what.kind, self.measures, found)
+            found = block.quantiles(self.measures[0], self.what.points, place)
+            return self._plain([value for _, value, _ in found], float)
+        measured = [noisy.point(place) for noisy in block.noisy(self.measures)]
+        return estimate(self.what.kind, self.measures, measured)
 
     def intervals(self, blocks: Sequence[Block], confidence: Fraction) -> Iterator[Interval]:
         """Yield one interval a group; all hold at once with the given probability."""
@@ -104,9 +125,9 @@ class Output:
             raise InvalidParameter(name="name", rule="an aggregate of the answer", value=self.name)
         groups = sum(len(block.keys) for block in blocks)
         if self.what.kind == "quantile":
-            unit = self.measures[0].unit
-            low, high = (plain(end * unit, unit) for end in self.measures[0].row)
-            yield from [(low, high)] * groups
+            for block in blocks:
+                for place in range(len(block.keys)):
+                    yield self._between(block, place, self.what.points, confidence)
             return
         beta = each_of(max(1, groups * len(self.measures)), 1 - confidence)
         for block in blocks:
@@ -114,6 +135,22 @@ class Output:
             for place in range(len(block.keys)):
                 box = [noisy.box(place, beta) for noisy in vectors]
                 yield enclosure(self.what.kind, self.measures, box)
+
+    def _between(
+        self, block: Block, place: int, points: tuple[Fraction, ...], confidence: Fraction
+    ) -> Interval:
+        """Return the chosen ends of a group's quantiles, or the declared range where those promise less."""
+        if confidence <= CONFIDENCE:
+            found = block.quantiles(self.measures[0], points, place)
+        else:
+            low, high = self.measures[0].row
+            found = [(low, low, high)] * len(points)
+        return self._plain([low for low, _, _ in found], down), self._plain([high for *_, high in found], up)
+
+    def _plain(self, steps: Sequence[int], rounded: Callable[[Fraction], float]) -> End:
+        unit = self.measures[0].unit
+        values = tuple(plain(step * unit, unit, rounded) for step in steps)
+        return values[0] if len(values) == 1 else values
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -162,8 +199,8 @@ class Answer:
     def interval(self, name: str, confidence: checks.Number) -> tuple[Interval, ...]:
         """Return (low, high) for every row: all true values of the column lie there with that probability.
 
-        The value of a quantile has no error bar that could be known without a further look at the data:
-        its interval is the declared range, and `explanation` states the error of its rank.
+        The intervals of quantiles were chosen with their values, for 95 %: they are given for anything less,
+        and the declared range for anything more. Of several quantiles there are as many lows and highs.
         """
         level = checks.probability(confidence=confidence)
         return tuple(self._output(name).intervals(self.blocks, level))
@@ -201,11 +238,11 @@ class Answer:
         """Print the first rows, aggregates with their interval at 95 %."""
         columns = []
         for output in self.outputs:
-            shown = [_shown(value) for value in itertools.islice(self._values(output), _SHOWN)]
-            if isinstance(output.what, Aggregate) and output.what.kind != "quantile":
-                ends = output.intervals(self.blocks, _USUAL)
-                pairs = zip(shown, ends, strict=False)
-                shown = [f"{text} [{_shown(low)}, {_shown(high)}]" for text, (low, high) in pairs]
+            if isinstance(output.what, Aggregate):
+                triples = zip(self._values(output), output.intervals(self.blocks, _USUAL), strict=True)
+                shown = [_bracketed(value, *ends) for value, ends in itertools.islice(triples, _SHOWN)]
+            else:
+                shown = [_shown(value) for value in itertools.islice(self._values(output), _SHOWN)]
             columns.append([output.name, *shown])
         return [list(row) for row in zip(*columns, strict=True)]
 
@@ -219,21 +256,17 @@ class Answer:
         return notes + (["UNSAFE: seeded noise"] if self.unsafe_seeded else [])
 
     def __repr__(self) -> str:
-        rows = self._cells()
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
-        ]
-        return "\n".join([*(line.rstrip() for line in lines), *self._notes])
+        return text_table(self._cells(), self._notes)
 
     def _repr_html_(self) -> str:
-        head, *body = self._cells()
-        cells = "".join(f"<th>{html.escape(name)}</th>" for name in head)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in body
-        )
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self._notes)
-        return f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table>{notes}"
+        return html_table(self._cells(), self._notes)
+
+
+def _bracketed(value: Value, low: Value, high: Value) -> str:
+    """Print a value with its interval, and several with one each."""
+    if isinstance(value, tuple) and isinstance(low, tuple) and isinstance(high, tuple):
+        return ", ".join(_bracketed(*each) for each in zip(value, low, high, strict=True))
+    return f"{_shown(value)} [{_shown(low)}, {_shown(high)}]"
 
 
 def _shown(value: Value) -> str:

@@ -21,10 +21,11 @@ from discreet.data.answer import Answer, Block, Chosen, Noisy, Output, Value
 from discreet.data.budget import Budget, Vector, budget
 from discreet.data.columns import Code
 from discreet.data.explain import Explanation, explanation
+from discreet.data.histogram import kept_rows
 from discreet.data.plan import Aggregate, Field, Plan, Policy
 from discreet.data.plan_facts import Measure, SetFacts, measures, rows_kept
 from discreet.data.plan_tables import Tables
-from discreet.data.render import bounded, render
+from discreet.data.render import render
 from discreet.data.schema import Schema
 from discreet.data.sources.base import Source
 from discreet.data.sql import parse
@@ -118,9 +119,7 @@ class _Found:
 
 def _read(plan: Plan, tables: Tables, source: Source, key: str) -> _Found:
     kept = {
-        name: source.materialise(
-            bounded(tables.schema(name), max_rows=rows, key=key), key=f"{name}, {rows} rows, {key}"
-        )
+        name: kept_rows(source, tables.schema(name), max_rows=rows, key=key)
         for name, rows in rows_kept(plan, tables).items()
     }
     totals: dict[tuple[tuple[Field, ...], Measure], Totals] = {}
@@ -180,7 +179,9 @@ class _Releaser:
             if choice.keys == one.keys:
                 histograms = self.found.counts[one.keys, choice.measure]
                 given = tuple(histograms.get(group, {}) for group in groups)
-                chosen.append((choice.measure, choice.step.point, self.rng.perform(choice.step, given)))
+                step = self.prepared.budget.aimed(choice, len(groups))
+                values = self.rng.perform(step, given)
+                chosen.append(Chosen(choice.measure, choice.step.point, choice.side, values))
         return tuple(chosen)
 
 

@@ -7,7 +7,8 @@ predicts the smaller errors is taken:
 * discrete Laplace noise everywhere. The shares of epsilon add up, and delta pays for thresholds only;
 * discrete Gaussian noise everywhere, where delta > 0. The squares of mu add up to one Gaussian loss.
 
-Quantiles are chosen exactly at their share of epsilon, in both ways.
+Quantiles are chosen exactly at their share of epsilon, in both ways: half of it for the value and a quarter
+for either end of its interval.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Literal
 
 from discreet.accounting.calibrate import smallest
 from discreet.accounting.composition import Composed
@@ -34,7 +36,7 @@ from discreet.core.rounding import shorten_up
 from discreet.data.plan import Field, Plan, Policy
 from discreet.data.plan_facts import Facts, Measure, Sensitivity, SetFacts, facts, finder, measures
 from discreet.data.plan_tables import Tables
-from discreet.data.quantiles import QuantileChoices, spread_per_row
+from discreet.data.quantiles import QuantileChoices, spread_per_row, units_off
 from discreet.data.thresholds import KeysAbove, threshold
 from discreet.mechanisms.gaussian import NARROWEST, discrete_loss
 from discreet.mechanisms.laplace import laplace_scale
@@ -48,6 +50,12 @@ MAX_CHOICES = 10_000_000
 MAX_FRACTION = 1_000_000
 """The largest denominator of a quantile: ranks are counted in as many parts of a row."""
 
+CONFIDENCE = Fraction(95, 100)
+"""The probability for which the intervals of quantiles are chosen."""
+
+Side = Literal[-1, 0, 1]
+
+_PARTS: dict[Side, Fraction] = {0: Fraction(1, 2), -1: Fraction(1, 4), 1: Fraction(1, 4)}
 _RESOLUTION = 30  # binary digits of the largest move of one entry: far finer than the noise
 _BETA = Fraction(1, 20)
 _DIGITS = 12
@@ -108,12 +116,16 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One quantile to be chosen in every group."""
+    """One quantile to be chosen in every group, or one end of its interval.
+
+    `side` is -1 for the lower end, 0 for the value and 1 for the upper end.
+    """
 
     keys: tuple[Field, ...]
     measure: Measure
     cells: int | None
     step: QuantileChoices
+    side: Side
 
     @property
     def loss(self) -> BoundedRangeLoss:
@@ -167,6 +179,20 @@ class Budget:
     def _gaussian(self) -> bool:
         return any(isinstance(vector.noise, DiscreteGaussian) for vector in self.vectors)
 
+    def aimed(self, choice: Choice, groups: int) -> QuantileChoices:
+        """Return the random step of a choice in so many groups, aimed at its side of the quantile.
+
+        The ends of all intervals of a histogram hold at once with probability `CONFIDENCE`.
+        """
+        if choice.side == 0:
+            return choice.step
+        ends = sum(
+            bool(o.side) and o.measure == choice.measure for o in self.choices if o.keys == choice.keys
+        )
+        each_set = each_of(len(self.facts.sets), 1 - CONFIDENCE)
+        off = units_off(choice.step.span, choice.step.rate, each_of(max(1, groups * ends), each_set))
+        return replace(choice.step, shift=choice.side * (off + 1))
+
     def _losses(self) -> list[Loss]:
         return [*(vector.loss for vector in self.vectors), *(choice.loss for choice in self.choices)]
 
@@ -206,7 +232,9 @@ def _budget(plan: Plan, tables: Tables, epsilon: Fraction, delta: Fraction) -> B
     measured = [place for place in places if place[1].kind != "histogram"]
     chosen = [(place, point) for place in places for point in points.get(place[1], ())]
     share = epsilon / (len(measured) + len(chosen))
-    choices = tuple(_choice(*place, point, share) for place, point in chosen)
+    choices = tuple(
+        _choice(*place, point, share * part, side) for place, point in chosen for side, part in _PARTS.items()
+    )
     ways = [_laplace(known, counted, measured, share, delta)]
     if delta > 0 and measured:
         ways.append(_gaussian(known, counted, measured, share, delta))
@@ -227,7 +255,9 @@ def _points(plan: Plan, tables: Tables) -> dict[Measure, tuple[Fraction, ...]]:
     return found
 
 
-def _choice(one: SetFacts, measure: Measure, moved: Sensitivity, point: Fraction, share: Fraction) -> Choice:
+def _choice(  # noqa: PLR0917  # a place is three of them
+    one: SetFacts, measure: Measure, moved: Sensitivity, point: Fraction, share: Fraction, side: Side
+) -> Choice:
     values = measure.row[1] - measure.row[0] + 1
     if values * (one.cells or 1) > MAX_CHOICES:
         raise Refused(
@@ -243,7 +273,8 @@ def _choice(one: SetFacts, measure: Measure, moved: Sensitivity, point: Fraction
         )
     rows = max(1, moved.l1)
     rate = rate_within(share, spread_per_row(point) * rows)
-    return Choice(one.keys, measure, one.cells, QuantileChoices(point, measure.row, rate, Fraction(rows)))
+    step = QuantileChoices(point, measure.row, rate, Fraction(rows))
+    return Choice(one.keys, measure, one.cells, step, side)
 
 
 Place = tuple[SetFacts, Measure, Sensitivity]

@@ -10,6 +10,12 @@ b - a. So every score moves by at most m = max(a, b - a), and the difference of 
 unit that adds or removes k rows, in whatever groups, moves the logarithms of the joint probability of all
 choices by values within a range of 2 m k rate: the rows' moves add up in each group, and independent choices
 add up.
+
+An interval has two more choices, for the rank a n - s below and a n + s above (`shift`, in b-ths of a row).
+The lowest value is taken to have nothing below it whatever the rank, and the highest to have all rows, so
+that some value always scores 0; both only leave terms out of the maximum. With probability 1 - beta a choice
+scores at least -t. If s = t + 1, the lower one then has b L < a n or is the lowest value, so it lies below
+every quantile, and the upper one has b R > a n or is the highest value, so it lies above.
 """
 
 from __future__ import annotations
@@ -54,12 +60,15 @@ class QuantileChoices(Primitive["tuple[Histogram, ...]", "tuple[int, ...]"]):
         The exponent of one unit of score.
     sensitivity
         How many rows one unit adds or removes, all groups together.
+    shift
+        How far above the quantile's rank to aim, in parts of a row as the quantile's denominator says.
     """
 
     point: Fraction
     span: Span
     rate: Fraction
     sensitivity: Fraction
+    shift: int = 0
 
     def sample(self, value: tuple[Histogram, ...], rng: Rng) -> tuple[int, ...]:
         """Choose a run of equal scores, weighted by its length, then one of its values."""
@@ -77,7 +86,7 @@ class QuantileChoices(Primitive["tuple[Histogram, ...]", "tuple[int, ...]"]):
         return Fraction(sum(abs(a.get(v, 0) - b.get(v, 0)) for a, b in pairs for v in {*a, *b}))
 
     def _one(self, histogram: Histogram, rng: Rng) -> int:
-        found = runs(histogram, self.point, self.span)
+        found = runs(histogram, self.point, self.span, self.shift)
         base = tuple(Fraction(last - first + 1) for first, last, _ in found)
         scores = np.array([score for _, _, score in found], dtype=np.int64)
         place = ExponentialChoice(self.rate, self.sensitivity, base).sample(scores, rng)
@@ -87,7 +96,7 @@ class QuantileChoices(Primitive["tuple[Histogram, ...]", "tuple[int, ...]"]):
     def _law(self, histogram: Histogram) -> list[tuple[int, Fraction]]:
         spread = [
             (v, s)
-            for first, last, s in runs(histogram, self.point, self.span)
+            for first, last, s in runs(histogram, self.point, self.span, self.shift)
             for v in range(first, last + 1)
         ]
         weights = exponential_weights(np.array([score for _, score in spread], dtype=np.int64), self.rate)
@@ -95,28 +104,30 @@ class QuantileChoices(Primitive["tuple[Histogram, ...]", "tuple[int, ...]"]):
         return [(v, weight / total) for (v, _), weight in zip(spread, weights, strict=True)]
 
 
-def runs(histogram: Histogram, point: Fraction, span: Span) -> list[Run]:
+def runs(histogram: Histogram, point: Fraction, span: Span, shift: int = 0) -> list[Run]:
     """Cut the declared values into runs of equal score; values outside count as the nearest bound."""
-    counts: dict[int, int] = {}
+    counts: dict[int, int] = dict.fromkeys(span, 0)
     for v, count in histogram.items():
         inside = min(max(v, span[0]), span[1])
         counts[inside] = counts.get(inside, 0) + count
-    a, b, rows = point.numerator, point.denominator, sum(counts.values())
+    b, rows = point.denominator, sum(counts.values())
+    rank = point.numerator * rows + shift
     found: list[Run] = []
     below, start = 0, span[0]
-
-    def score(fewer: int, at_most: int) -> int:
-        # No table is large enough to get there; if one were, nothing may overflow.
-        return -min(LIMIT, max(0, a * rows - b * at_most, b * fewer - a * rows))
-
     for v in sorted(counts):
         if start < v:
-            found.append((start, v - 1, score(below, below)))
-        found.append((v, v, score(below, below + counts[v])))
-        below, start = below + counts[v], v + 1
-    if start <= span[1]:
-        found.append((start, span[1], score(below, below)))
+            found.append((start, v - 1, -_missed(rank - b * below, b * below - rank)))
+        at_most = below + counts[v]
+        too_low = rank - b * at_most if v < span[1] else 0
+        too_high = b * below - rank if v > span[0] else 0
+        found.append((v, v, -_missed(too_low, too_high)))
+        below, start = at_most, v + 1
     return found
+
+
+def _missed(too_low: int, too_high: int) -> int:
+    # No table is large enough to get to the limit; if one were, nothing may overflow.
+    return min(LIMIT, max(0, too_low, too_high))
 
 
 def spread_per_row(point: Fraction) -> int:
@@ -124,8 +135,12 @@ def spread_per_row(point: Fraction) -> int:
     return 2 * max(point.numerator, point.denominator - point.numerator)
 
 
+def units_off(span: Span, rate: Fraction, beta: checks.Number) -> int:
+    """Return how far a choice scores below 0 at most, but for probability beta."""
+    missed = Fraction(checks.probability(beta=beta))
+    return units_behind(Fraction(span[1] - span[0]) * (1 - missed) / missed, rate)
+
+
 def rank_error(*, point: Fraction, span: Span, rate: Fraction, choices: int, beta: checks.Number) -> float:
     """Return by how many rows the rank of any of several choices is off, but for probability beta."""
-    missed = Fraction(each_of(choices, beta))
-    odds = Fraction(span[1] - span[0]) * (1 - missed) / missed
-    return units_behind(odds, rate) / point.denominator
+    return units_off(span, rate, each_of(choices, beta)) / point.denominator

@@ -15,6 +15,7 @@ from discreet.data.plan_tables import Tables
 
 _TYPES = {
     "bigint": exp.DataType(this=exp.DataType.Type.BIGINT),
+    "int": exp.DataType(this=exp.DataType.Type.INT),
     "text": exp.DataType(this=exp.DataType.Type.TEXT),
     "wide": exp.DataType.build("decimal(38, 0)"),
 }
@@ -46,8 +47,8 @@ def present(field: Field) -> exp.Expr:
     return exp.Not(this=exp.Is(this=column(field), expression=exp.null()))
 
 
-def cast(value: exp.Expr, to: Literal["bigint", "text", "wide"]) -> exp.Expr:
-    """Return a value in another type: 64-bit integer, text, or 38 decimal digits."""
+def cast(value: exp.Expr, to: Literal["int", "bigint", "text", "wide"]) -> exp.Expr:
+    """Return a value in another type: 32-bit or 64-bit integer, text, or 38 decimal digits."""
     return exp.Cast(this=value, to=_TYPES[to].copy())
 
 

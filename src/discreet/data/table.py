@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import NoReturn
 
 from sqlglot import exp
 
+from discreet.accounting.group import GroupLoss
 from discreet.core import checks
-from discreet.core.errors import DiscreetError, InvalidParameter
+from discreet.core.errors import DiscreetError, InvalidParameter, NeighboursMismatch
+from discreet.core.guarantee import Guarantee
+from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import SYSTEM, Rng
 from discreet.data.answer import Answer
-from discreet.data.ask import ask, explain, prepare
+from discreet.data.ask import Prepared, ask, explain, prepare
 from discreet.data.columns import Column
 from discreet.data.explain import Explanation
+from discreet.data.histogram import chosen, count
 from discreet.data.plan import Policy
 from discreet.data.schema import Dimension, Schema
 from discreet.data.schema_toml import read_schema
 from discreet.data.sources import Source, open_source
 from discreet.data.sources.encode import encoded
+from discreet.queries.histogram import Histogram
+from discreet.queries.universe import Universe
 
 Declared = Schema | str | os.PathLike[str]
 
@@ -115,8 +121,89 @@ class Table:
         EngineFailed
             Where the engine gave up; its words are kept back.
         """
-        prepared = prepare(query, schemas=self.schemas, policy=_policy(epsilon, delta))
+        return self.answer(prepare(query, schemas=self.schemas, policy=_policy(epsilon, delta)), rng=rng)
+
+    def answer(self, prepared: Prepared, *, rng: Rng = SYSTEM) -> Answer:
+        """Answer a question that was planned and priced for the schemas of this table; see `sql`."""
         return ask(prepared, source=self._source, key=self._key, rng=rng)
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Which change of the table is hidden: that of one unit."""
+        return self.schema.neighbours
+
+    @property
+    def rows_per_unit(self) -> int:
+        """How many rows of one unit count, in histograms too."""
+        return self.schema.unit.max_rows
+
+    def universe(self, columns: Iterable[str] | None = None) -> Universe:
+        """Return every combination of the declared values of some columns. Public; no row is read.
+
+        Parameters
+        ----------
+        columns
+            Their names, in order; all that have declared values where left out.
+        """
+        return Universe.from_columns(chosen(self.schema, columns))
+
+    def histogram(self, columns: Iterable[str] | None = None, *, sparse: bool | None = None) -> Histogram:
+        """Count the rows of every cell of a universe: private, for mechanisms alone.
+
+        At most `rows_per_unit` rows of a user count, the same ones in every histogram of this table. What a
+        mechanism that was built for rows promises to one unit, `per_unit` says.
+
+        Parameters
+        ----------
+        columns
+            As in `universe`.
+        sparse
+            Whether to keep only the cells that occur. Left out: where an array over the universe would be
+            too large.
+        """
+        return count(self._source, self.schema, chosen(self.schema, columns), key=self._key, sparse=sparse)
+
+    def marginals(self, sets: Iterable[Iterable[str]]) -> Iterator[Histogram]:
+        """Count the rows of many small universes, one GROUP BY after the other: private, as `histogram` is.
+
+        For tables whose whole universe is beyond any histogram. A unit's rows are the same in all of them.
+
+        Parameters
+        ----------
+        sets
+            The names of the columns of each.
+        """
+        listed = [chosen(self.schema, names) for names in sets]
+        return (count(self._source, self.schema, one, key=self._key, sparse=None) for one in listed)
+
+    def per_unit(self, guarantee: Guarantee) -> Guarantee:
+        """Say what a guarantee about one row of a histogram means for one unit of the table.
+
+        A unit adds or removes up to `rows_per_unit` rows; one that is replaced does both. So it is a group of
+        that many rows, and the loss is that towards such a group.
+
+        Parameters
+        ----------
+        guarantee
+            Of a release made from `histogram` or `marginals`, about rows.
+
+        Raises
+        ------
+        NeighboursMismatch
+            Where it is about something else than rows, or takes their number for public and it is not.
+        """
+        replaced = isinstance(self.neighbours, Replace)
+        if guarantee.neighbours == AddRemove("row"):
+            size = self.rows_per_unit * (2 if replaced else 1)
+        elif guarantee.neighbours == Replace("row") and replaced and self.rows_per_unit == 1:
+            size = 1
+        else:
+            raise NeighboursMismatch(
+                f"a guarantee about {guarantee.neighbours} says nothing about {self.neighbours}, where one "
+                f"has up to {self.rows_per_unit} rows; build the mechanism with neighbours=AddRemove('row')"
+            )
+        loss = guarantee.loss if size == 1 else GroupLoss(guarantee.loss, size)
+        return Guarantee(loss, self.neighbours)
 
     def close(self) -> None:
         """Give the engine back. The table cannot be read any more."""

@@ -8,6 +8,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.core.sensitive import Sensitive
 from discreet.queries.universe import Codes, Universe
@@ -21,13 +22,24 @@ class Histogram:
 
     Dense histograms keep an array over the universe; sparse ones keep the rows of codes that occur and
     their counts, and work for universes of any size. Make one with `dense`, `sparse`, `from_records`
-    or `from_groups`.
+    or `from_groups`, or let a `discreet.data.Table` count itself.
+
+    Attributes
+    ----------
+    universe
+        What the cells are. Public.
+    rows_per_unit
+        How many rows one protected unit (a person, say) has at most. Public. A guarantee about one row is one
+        about the unit only where this is 1.
     """
 
-    __slots__ = ("_codes", "_counts", "universe")
+    __slots__ = ("_codes", "_counts", "rows_per_unit", "universe")
 
-    def __init__(self, universe: Universe, counts: Any, codes: Codes | None = None) -> None:
+    def __init__(
+        self, universe: Universe, counts: Any, codes: Codes | None = None, *, rows_per_unit: int = 1
+    ) -> None:
         self.universe = universe
+        self.rows_per_unit = checks.integer(1, rows_per_unit=rows_per_unit)
         values = _checked_counts(counts)
         if codes is None:
             universe.require_dense()
@@ -74,7 +86,7 @@ class Histogram:
             raise InvalidParameter(name="groups", rule=rule, value="(withheld)") from None
         counts = np.array([count for _, count in listed] or np.zeros(0, dtype=np.int64))
         sparse = cls(universe, counts, codes)
-        return cls(universe, sparse.counts()) if universe.is_dense else sparse
+        return sparse.to_dense() if universe.is_dense else sparse
 
     @property
     def is_dense(self) -> bool:
@@ -95,6 +107,12 @@ class Histogram:
         np.add.at(result, self.universe.ravel(self._codes.reveal()), self._counts.reveal())
         return result.reshape(self.universe.shape)
 
+    def to_dense(self) -> Self:
+        """Return the same counts with one for every cell of the universe."""
+        if self.is_dense:
+            return self
+        return type(self)(self.universe, self.counts(), rows_per_unit=self.rows_per_unit)
+
     def entries(self) -> tuple[Codes, NDArray[np.int64]]:
         """Return rows of codes with their true counts. Only mechanisms should call this."""
         if self._codes is not None:
@@ -109,9 +127,11 @@ class Histogram:
         smaller = Universe(self.universe.attributes[axis] for axis in axes)
         if self._codes is None:
             others = tuple(axis for axis in range(len(self.universe.shape)) if axis not in axes)
-            return Histogram(smaller, self._counts.reveal().sum(axis=others))
-        sparse = Histogram(smaller, self._counts.reveal(), self._codes.reveal()[:, axes])
-        return Histogram(smaller, sparse.counts()) if smaller.is_dense else sparse
+            summed = self._counts.reveal().sum(axis=others)
+            return Histogram(smaller, summed, rows_per_unit=self.rows_per_unit)
+        codes = self._codes.reveal()[:, axes]
+        sparse = Histogram(smaller, self._counts.reveal(), codes, rows_per_unit=self.rows_per_unit)
+        return sparse.to_dense() if smaller.is_dense else sparse
 
     def __repr__(self) -> str:
         kind = "dense" if self.is_dense else "sparse"

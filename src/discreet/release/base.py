@@ -60,7 +60,9 @@ class WorkloadRelease(LongRun[Histogram, Synopsis]):
 
     def _histogram(self, data: Any, *, rows: int | None = None) -> Histogram:
         """Return the data as a histogram over the workload's universe; `rows` is their public number."""
-        return read_histogram(data, self.workload, rows=rows)
+        histogram = read_histogram(data, self.workload, rows=rows)
+        check_unit(histogram, self.neighbours)
+        return histogram
 
 
 def about_rows(neighbours: Neighbours) -> Neighbours:
@@ -69,6 +71,15 @@ def about_rows(neighbours: Neighbours) -> Neighbours:
     if isinstance(neighbours, AddRemove | Replace):
         return neighbours
     raise NeighboursMismatch(f"linear queries are calibrated for AddRemove or Replace, not for {neighbours}")
+
+
+def check_unit(data: Histogram, neighbours: Neighbours) -> None:
+    """Refuse to promise a unit of several rows what holds for one row."""
+    if data.rows_per_unit > 1 and neighbours not in (AddRemove("row"), Replace("row")):
+        raise NeighboursMismatch(
+            f"one unit has up to {data.rows_per_unit} rows here, and the mechanism is calibrated for one; "
+            "pass neighbours=AddRemove('row') and ask the table's per_unit what the guarantee means for one"
+        )
 
 
 def read_histogram(data: Any, workload: Workload, *, rows: int | None = None) -> Histogram:

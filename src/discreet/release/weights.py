@@ -24,6 +24,7 @@ from discreet.queries.universe import Universe
 Array = NDArray[Any]
 
 _RUN = 4096  # cells next to one another that are handled alike, so that inner loops are long
+_LOWEST = -300.0  # the least exponent of one update: a weight is not sent to zero at once
 _SMALL = 1 << 20  # cells of tables that are always worth keeping
 
 
@@ -41,8 +42,8 @@ class Hypothesis:
     total
         The sum of the weights, kept by every update.
     array
-        Non-negative weights over the universe, taken over as they are but for their sum; uniform if left
-        out. An array of torch or cupy stays on its device, and may be larger than numpy's may be.
+        Non-negative weights over the universe to start from, copied and rescaled; uniform if left out. An
+        array of torch or cupy stays on its device, where it may have more cells than a universe in memory.
 
     >>> universe = Universe([("a", (0, 1)), ("b", (0, 1, 2))])
     >>> hypothesis = Hypothesis(universe, 12)
@@ -60,17 +61,18 @@ class Hypothesis:
             universe.require_dense()
             self.array: Any = np.full(universe.shape, self.total / universe.size)
             return
-        self.array = array.reshape(universe.shape)
-        mass = float(_sum(self.array, tuple(range(len(universe.shape)))))
-        if not 0 < mass < math.inf:
-            raise InvalidParameter(name="array", rule="weights with a positive sum", got="others")
-        self.array *= self.total / mass
+        mass = float(array.sum())
+        if not (0 < mass < math.inf and float(array.min()) >= 0):
+            raise InvalidParameter(name="array", rule=">= 0 with a positive sum", got="others")
+        self.array = array.reshape(universe.shape) * (self.total / mass)
 
     def table(self, axes: Sequence[int]) -> Array:
         """Return the weights summed over all other attributes. It is kept until the next update."""
-        kept = tuple(axes)
+        kept = self._checked(axes)
         if kept not in self._tables:
             made = marginal_table(self.array, kept)
+            if len(kept) == len(self.universe.shape):
+                made = made.copy()  # it is the array itself, which changes
             made.flags.writeable = False
             if made.size > self._room - sum(table.size for table in self._tables.values()):
                 return made
@@ -83,14 +85,14 @@ class Hypothesis:
 
     def update(self, axes: Sequence[int], exponents: Any) -> None:
         """Multiply the weights by exp of a table over some axes, and rescale them to their total."""
-        kept = tuple(axes)
+        kept = self._checked(axes)
         powers = np.asarray(exponents, dtype=np.float64)
         shape = tuple(self.universe.shape[axis] for axis in kept)
         if powers.shape != shape or not np.isfinite(powers).all():
             raise InvalidParameter(name="exponents", rule=f"finite, of shape {shape}", got="others")
         table = self.table(kept)
         # Only where there is weight, so that no power is lost to an empty cell's larger one.
-        factors = np.exp(np.minimum(powers - powers[table > 0].max(), 0.0))
+        factors = np.exp(np.clip(powers - powers[table > 0].max(), _LOWEST, 0.0))
         mass = float((table * factors).sum())
         factors *= self.total / mass
         multiply_table(self.array, kept, factors)
@@ -106,6 +108,13 @@ class Hypothesis:
         made.array = self.array.clone() if hasattr(self.array, "clone") else self.array.copy()
         made._tables = dict(self._tables)  # the tables are never written to
         return made
+
+    def _checked(self, axes: Sequence[int]) -> Axes:
+        kept = tuple(axes)
+        if list(kept) != sorted(set(kept) & set(range(len(self.universe.shape)))):
+            rule = f"places of attributes below {len(self.universe.shape)}, ascending"
+            raise InvalidParameter(name="axes", rule=rule, value=axes)
+        return kept
 
     def __repr__(self) -> str:
         return f"<Hypothesis: {self.total:.6g} rows over {', '.join(self.universe.names)}>"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -12,16 +10,12 @@ import pytest
 
 from discreet import AddRemove
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.data import Boolean, Category, Decimal, Integer, Row, Schema, Text
-from discreet.data.linear import LinearQuery, linear
+from discreet.data import Boolean, Category, Decimal, Identifier, Integer, Row, Schema, Text, User
+from discreet.data.linear import linear
 from discreet.data.plan import Policy
 from discreet.data.sql import parse
-
-
-@dataclass(frozen=True)
-class Universe:
-    attributes: tuple[tuple[str, tuple[Any, ...]], ...]
-
+from discreet.queries import LinearQuery, Queries, Universe
+from discreet.queries.query import PredicateQuery, ProductQuery
 
 PEOPLE = Schema(
     "people",
@@ -35,28 +29,25 @@ PEOPLE = Schema(
     unit=Row(),
     neighbours=AddRemove("row"),
 )
-ALL = Universe(
-    tuple(
-        (column.name, (*column.domain(), None)) for column in PEOPLE.columns if not isinstance(column, Text)
-    )
-)
-CELLS = list(itertools.product(*(range(len(values)) for _, values in ALL.attributes)))
-GRID = np.array(CELLS)
+ALL = Universe.from_columns(column for column in PEOPLE.columns if not isinstance(column, Text))
+POLICY = Policy(epsilon=Fraction(1), delta=Fraction("1e-6"))
+CELLS = ALL.unravel(np.arange(ALL.size))
+Cell = tuple[Any, ...]
 
 
 def compiled(text: str, universe: Universe = ALL) -> tuple[LinearQuery, ...]:
-    policy = Policy(epsilon=Fraction(1), delta=Fraction("1e-6"))
-    return linear(parse(text, schemas=PEOPLE, policy=policy), PEOPLE, universe)
+    return linear(parse(text, schemas=PEOPLE, policy=POLICY), PEOPLE, universe)
 
 
-def counted(query: LinearQuery) -> set[tuple[Any, ...]]:
-    """The cells that count, as values."""
-    mask = query.evaluate(GRID)
-    return {
-        tuple(ALL.attributes[k][1][i] for k, i in enumerate(cell))
-        for cell, held in zip(CELLS, mask, strict=True)
-        if held
-    }
+def counted(query: LinearQuery) -> set[Cell]:
+    """The cells that count, as values; every face of the query must say the same."""
+    held = query.at(CELLS)
+    assert (query.vector().ravel() == held).all()
+    return {ALL.record(int(cell)) for cell in np.flatnonzero(held)}
+
+
+def names(query: LinearQuery) -> set[str]:
+    return {ALL.names[axis] for axis in query.axes}
 
 
 @pytest.mark.parametrize(
@@ -77,12 +68,9 @@ def counted(query: LinearQuery) -> set[tuple[Any, ...]]:
 )
 def test_products(condition: str, holds: Any) -> None:
     (query,) = compiled(f"SELECT COUNT(*) FROM people WHERE {condition}")
-    expected = {cell for cell in itertools.product(*(values for _, values in ALL.attributes)) if holds(*cell)}
-    assert counted(query) == expected
-    if condition != "1 = 0":
-        assert query.allowed is not None
-        inside = itertools.product(*query.allowed)
-        assert {tuple(ALL.attributes[k][1][i] for k, i in enumerate(cell)) for cell in inside} == expected
+    assert isinstance(query, ProductQuery)
+    assert counted(query) == {cell for cell in ALL.records() if holds(*cell)}
+    assert names(query) == {name for name in ALL.names if name in condition}
 
 
 @pytest.mark.parametrize(
@@ -100,27 +88,39 @@ def test_products(condition: str, holds: Any) -> None:
 )
 def test_predicates(condition: str, holds: Any) -> None:
     (query,) = compiled(f"SELECT COUNT(*) FROM people WHERE {condition}")
-    assert query.allowed is None
-    assert counted(query) == {
-        cell for cell in itertools.product(*(values for _, values in ALL.attributes)) if holds(*cell)
-    }
+    assert isinstance(query, PredicateQuery)
+    assert counted(query) == {cell for cell in ALL.records() if holds(*cell)}
+    assert names(query) == {name for name in ALL.names if name in condition}
 
 
 def test_groups_are_queries_in_declared_order() -> None:
-    queries = compiled("SELECT COUNT(*) FROM people WHERE age > 1 GROUP BY CUBE(region)")
-    assert [query.group for query in queries] == [
-        (),
-        (("region", "n"),),
-        (("region", "s"),),
-        (("region", "w"),),
+    whole, *parts = compiled("SELECT COUNT(*) FROM people WHERE age > 1 GROUP BY CUBE(region)")
+    assert [query.name.split(" and ")[0] for query in parts] == [
+        f"rows with region = {region!r}" for region in ("n", "s", "w")
     ]
-    whole, *parts = queries
-    assert all(len(query.allowed[1]) == 1 for query in parts if query.allowed)
-    masks = [query.evaluate(GRID).astype(int) for query in parts]
-    assert (sum(masks) == whole.evaluate(GRID) * (GRID[:, 1] < 3)).all()
+    assert names(whole) == {"age"} and all(names(query) == {"age", "region"} for query in parts)
+    assert set().union(*map(counted, parts)) == {cell for cell in counted(whole) if cell[1] is not None}
+    for query, region in zip(parts, ("n", "s", "w"), strict=True):
+        assert {cell[1] for cell in counted(query)} == {region}
     crossed = compiled("SELECT COUNT(*) FROM people WHERE age > 1 OR member GROUP BY region")
-    assert crossed[1].allowed is None
-    assert (crossed[1].evaluate(GRID) <= (GRID[:, 1] == 1)).all()
+    assert all(isinstance(query, PredicateQuery) for query in crossed)
+    assert {cell[1] for cell in counted(crossed[1])} == {"s"}
+    narrowed = compiled("SELECT COUNT(*) FROM people WHERE region <> 's' GROUP BY region")
+    assert [len(counted(query)) > 0 for query in narrowed] == [True, False, True]
+    nothing = compiled("SELECT COUNT(*) FROM people WHERE 1 = 0 GROUP BY region, member")
+    assert len(nothing) == 6 and not any(map(counted, nothing))
+
+
+def test_compiled_queries_are_a_workload() -> None:
+    everything = compiled("SELECT COUNT(*) FROM people")
+    assert [(query.axes, query.name) for query in everything] == [((), "rows")]
+    texts = ("TRUE", "1 = 0", "age > 2 * rate", "region = 'n'")
+    queries = [compiled(f"SELECT COUNT(*) FROM people WHERE {text}")[0] for text in texts]
+    workload = Queries(ALL, queries)
+    ones = np.ones(ALL.shape, dtype=np.int64)
+    assert workload.answers(ones).tolist() == [len(counted(query)) for query in queries]
+    assert workload.sensitivity(AddRemove("row"), norm=1) == 3
+    assert (workload.adjoint(np.array([1, 5, 0, 0])) == ones).all()
 
 
 @pytest.mark.parametrize(
@@ -138,17 +138,28 @@ def test_refuses_what_is_not_a_count_over_the_universe(text: str) -> None:
 
 
 def test_refuses_a_universe_of_something_else() -> None:
-    small = Universe((("region", ("n", "s")),))
-    assert compiled("SELECT COUNT(*) FROM people WHERE region = 'n'", small)[0].allowed == ((0,),)
+    small = Universe([("region", ("n", "s"))])
+    (query,) = compiled("SELECT COUNT(*) FROM people WHERE region = 'n'", small)
+    assert query.table().tolist() == [True, False]
     with pytest.raises(Refused, match="attribute"):
         compiled("SELECT COUNT(*) FROM people WHERE age = 1", small)
     with pytest.raises(Refused, match="declare"):
-        compiled("SELECT COUNT(*) FROM people WHERE region = 'n'", Universe((("region", ("n", "x")),)))
+        compiled("SELECT COUNT(*) FROM people WHERE region = 'n'", Universe([("region", ("n", "x"))]))
     with pytest.raises(Refused, match="declare"):
-        compiled("SELECT COUNT(*) FROM people WHERE age = 1", Universe((("age", (0, 99)),)))
+        compiled("SELECT COUNT(*) FROM people WHERE age = 1", Universe([("age", (0, 99))]))
+    with pytest.raises(InvalidParameter, match="universe"):
+        compiled("SELECT COUNT(*) FROM people", [("age", (0, 1))])  # type: ignore[arg-type]
 
 
-def test_refuses_positions_of_another_shape() -> None:
-    (query,) = compiled("SELECT COUNT(*) FROM people")
-    with pytest.raises(InvalidParameter):
-        query.evaluate(np.zeros((3, 2), dtype=np.int64))
+def test_refuses_bounds_that_a_histogram_does_not_have() -> None:
+    schema = Schema(
+        "people",
+        columns=(Identifier("who"), *PEOPLE.columns),
+        unit=User(column="who", max_rows=3, max_groups=2),
+        neighbours=AddRemove("who"),
+    )
+    clause = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({} = 1) COUNT(*) FROM people"
+    for option in ("max_rows_contributed", "max_groups_contributed"):
+        plan = parse(clause.format(option), schemas=schema, policy=POLICY)
+        with pytest.raises(Refused, match="bounds"):
+            linear(plan, schema, ALL)

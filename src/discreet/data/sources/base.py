@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from threading import RLock
-from typing import ClassVar, Literal, TypeVar, cast
+from typing import Any, ClassVar, Literal, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.core.errors import EngineFailed, InternalError, InvalidParameter, MissingExtra
 from discreet.data.columns import Code
@@ -85,6 +88,11 @@ class Source(ABC):
         rows = self._quietly(lambda: list(self._rows(checked)))
         return [tuple(_code(cell) for cell in row) for row in rows]
 
+    def arrays(self, query: exp.Query) -> list[NDArray[np.integer[Any]]]:
+        """Run a query over loaded relations whose every cell is a whole number; one array a column."""
+        checked = self._resolved(query)
+        return self._quietly(lambda: self._columns(checked))
+
     def materialise(self, query: exp.Query, *, key: str) -> exp.Table:
         """Run a query over loaded relations once, and return the relation that holds its rows.
 
@@ -115,6 +123,11 @@ class Source(ABC):
     @abstractmethod
     def _rows(self, query: exp.Query) -> Iterable[Iterable[object]]:
         """Run a query that reads nothing but kept rows."""
+
+    def _columns(self, query: exp.Query) -> list[NDArray[np.integer[Any]]]:
+        """Run a query of whole numbers that reads nothing but kept rows."""
+        rows = [tuple(row) for row in self._rows(query)]
+        return list(np.array(rows, dtype=np.int64).reshape(len(rows), len(query.selects)).T)
 
     @abstractmethod
     def _failures(self) -> tuple[type[BaseException], ...]:

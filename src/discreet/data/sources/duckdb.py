@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter, MissingExtra
@@ -170,6 +171,10 @@ class DuckDB(Source):
     def _rows(self, query: exp.Query) -> Iterable[Iterable[object]]:
         rows: list[tuple[object, ...]] = self._connection.cursor().execute(self._sql(query)).fetchall()
         return rows
+
+    def _columns(self, query: exp.Query) -> list[NDArray[np.integer[Any]]]:
+        found = self._connection.cursor().execute(self._sql(query)).fetchnumpy()
+        return [np.ma.getdata(array) for array in found.values()]
 
     def _failures(self) -> tuple[type[BaseException], ...]:
         return (duckdb.Error, UnicodeError, OSError, RuntimeError, OverflowError)

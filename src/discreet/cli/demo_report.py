@@ -1,0 +1,81 @@
+"""The page the demo writes: what was asked, what came back, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from discreet import plots
+from discreet.curator.reply import Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One analyst's questions: how many, how many of them were measured, and how far off they were."""
+
+    who: str
+    asked: int
+    measured: int
+    off: float
+
+
+def report(
+    lines: Sequence[Line], replies: Sequence[tuple[str, Reply]], *, budget: str, left: str, alone: float
+) -> str:
+    """Return the page as HTML."""
+    questions = sum(line.asked for line in lines)
+    off = sum(line.off * line.asked for line in lines) / questions
+    rows = "".join(
+        f"<tr><td>{escape(line.who)}</td><td>{line.asked:,}</td><td>{line.measured}</td><td>{line.off:,.1f}</td></tr>"
+        for line in lines
+    )
+    sections = "".join(
+        f"<section><pre>{escape(text)}</pre>{_picture(text, reply)}{reply._repr_html_()}</section>"
+        for text, reply in replies
+    )
+    return _PAGE.format(
+        budget=escape(budget),
+        rows=rows,
+        sections=sections,
+        left=escape(left),
+        questions=f"{questions:,}",
+        comparison=plots.bars(
+            ("shared hypothesis", "noise for each"),
+            (off, alone),
+            (0.0, 0.0),
+            title=f"How far {questions:,} answers are off on average, in people",
+        ),
+    )
+
+
+def _picture(text: str, reply: Reply) -> str:
+    """Draw the first column of numbers with its error bars."""
+    name = next(iter(reply.intervals))
+    ends = reply.intervals[name]
+    values = [float(value) for value in reply.column(name)]
+    labels = [
+        ", ".join(str(v) for n, v in zip(reply.columns, row, strict=True) if n not in reply.intervals) or name
+        for row in reply.rows
+    ]
+    errors = [(float(high) - float(low)) / 2 for low, high in ends]
+    return f"<figure>{plots.bars(labels, values, errors, title=name.replace('_', ' '))}</figure>"
+
+
+_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>discreet: the demo's report</title>
+<style>
+body{{font:16px/1.5 system-ui,sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem;color:#1c2733}}
+table{{border-collapse:collapse}}td,th{{padding:.2rem .8rem;border-bottom:1px solid #d9dee4;text-align:left}}
+figure{{margin:1.5rem 0}}svg{{max-width:100%;height:auto}}section{{margin:2.5rem 0}}
+pre{{background:#f4f6f8;padding:.6rem;white-space:pre-wrap}}
+</style>
+<h1>{questions} questions, one budget</h1>
+<p>Three analysts asked about 61,395 survey respondents through one curator. Everything they saw together
+promises {budget}: whether any one person is in the table changes the probability of all of it by little.</p>
+<table><tr><th>analyst</th><th>counts asked</th><th>measured</th><th>off by on average</th></tr>{rows}</table>
+<figure>{comparison}</figure>
+<p>Left for questions that are priced by themselves: {left}.</p>
+<h2>Some of the answers</h2>
+<p>Red bars hold all true values of a picture with probability 95 %.</p>
+{sections}
+</html>"""

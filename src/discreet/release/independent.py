@@ -1,0 +1,283 @@
+"""Every query of a workload measured on its own, with noise that is calibrated to all of them together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting.composition import Composed
+from discreet.core import checks
+from discreet.core.card import Card, Tiny
+from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.loss import DiscreteLaplaceLoss, Loss
+from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.rng import SYSTEM, Rng
+from discreet.core.rounding import up
+from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.planning import cheapest
+from discreet.queries.histogram import Histogram
+from discreet.queries.marginals import Marginals
+from discreet.queries.prefixes import Prefixes
+from discreet.queries.query import LARGEST, LinearQuery, TableQuery
+from discreet.queries.universe import Universe
+from discreet.queries.workload import Queries, Workload
+from discreet.release.base import WorkloadRelease
+from discreet.release.linear import Joint, gaussian_noise, variance
+from discreet.release.synopsis import Synopsis
+
+Array = NDArray[Any]
+
+_JUDGED = Fraction(1, 20)  # the failure probability at which two noises are compared
+
+
+class Answers(Synopsis):
+    """One released number a query. It knows nothing about other queries.
+
+    Attributes
+    ----------
+    workload
+        The queries.
+    values
+        The estimates, in the order of the queries.
+    """
+
+    def __init__(self, workload: Workload, values: Array, *, deviation: float) -> None:
+        self.universe, self.workload = workload.universe, workload
+        self.values = np.asarray(values)
+        self.values.flags.writeable = False
+        self.transcript = self.values.tobytes()
+        self._deviation = deviation
+
+    def answers(self, workload: Workload) -> Array:
+        """Return the released numbers of queries that were asked for."""
+        checks.instance(Workload, workload=workload)
+        if workload is self.workload:
+            return self.values
+        return np.array([self.answer(query) for query in workload])
+
+    def answer(self, query: LinearQuery) -> float:
+        """Return the released number of a query that was asked for."""
+        place = self._places.get(_identity(checks.instance(LinearQuery, query=query)))
+        if place is None or query.universe != self.universe:
+            raise Refused(
+                what=f"the query {query.name}",
+                why="it is not one of those that were measured",
+                way_out="Put it into the workload, or release a synopsis that answers other queries too",
+            )
+        return float(self.values[place])
+
+    def marginal(self, names: Any) -> Array:
+        """Return a table that was asked for, in the order of the universe."""
+        axes = self.universe.axes(names)
+        if isinstance(self.workload, Marginals) and axes in self.workload.sets:
+            return self.workload.table(self.values, self.workload.sets.index(axes))
+        return super().marginal(names)
+
+    def standard_errors(self) -> NDArray[np.float64]:
+        """Return the standard deviation of every number, rounded up."""
+        return np.full(len(self.workload), self._deviation)
+
+    @cached_property
+    def _places(self) -> dict[Hashable, int]:
+        return {_identity(query): place for place, query in enumerate(self.workload)}
+
+    @property
+    def total(self) -> float:
+        """The estimated number of rows, where a query counts them all or whole tables were asked for."""
+        if isinstance(self.workload, Marginals):
+            tables = [self.workload.table(self.values, place) for place in range(len(self.workload.sets))]
+            smallest = min(tables, key=lambda table: table.size)
+            return float(smallest.sum())
+        for place, query in enumerate(self.workload):
+            if query.extent() == (1, 1):
+                return float(self.values[place])
+        raise Refused(
+            what="the number of rows",
+            why="no query of the workload counts all of them",
+            way_out="Add the marginal over no attributes to the workload",
+        )
+
+    def synthetic(self, rows: int | None = None, *, rng: Rng = SYSTEM) -> NoReturn:
+        """Refuse: single numbers are no distribution."""
+        del rows, rng
+        raise Refused(
+            what="a synthetic table",
+            why="single numbers need not belong to any table",
+            way_out="Release the workload by a mechanism that fits a distribution, such as Residuals",
+        )
+
+    def __repr__(self) -> str:
+        return f"<Answers: {len(self.workload)} numbers over {', '.join(self.universe.names)}>"
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Independent(WorkloadRelease):
+    """Add noise of one law to every answer of a workload.
+
+    Privacy: (epsilon, delta). Laplace noise for the L1 sensitivity of all answers together, or, where delta
+    allows it and it is less, Gaussian noise for the L2 sensitivity. [DR14] Theorems 3.6 and 3.22.
+    Accuracy: error(beta) is the exact quantile of the largest of all noises.
+    Time: that of the workload's own answers.
+
+    Parameters
+    ----------
+    workload
+        The queries.
+    epsilon, delta
+        The budget; with delta 0 the noise is Laplace's.
+    neighbours
+        The change that is hidden.
+    grid
+        The unit that real weights are rounded to, so that answers are whole multiples of it. A row then
+        counts for at most half a unit more or less. Whole weights need none.
+
+    Examples
+    --------
+    >>> universe = Universe([("age", range(100)), ("smoker", (False, True))])
+    >>> each = Marginals.of_order(universe, 1)
+    >>> Independent(workload=each, epsilon=1, delta=0, neighbours=AddRemove("person")).error(0.05)
+    15.0
+    """
+
+    grid: Fraction | None
+    noise: Joint
+
+    def __init__(
+        self,
+        *,
+        workload: Workload,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        neighbours: Neighbours,
+        grid: checks.Number | None = None,
+    ) -> None:
+        self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
+        self._set(grid=None if grid is None else checks.positive(grid=grid))
+        if self.grid is None and not workload.is_integral:
+            raise InvalidParameter(
+                name="grid",
+                rule="given where weights are not whole numbers",
+                value=None,
+                hint="Pass the unit that weights are rounded to, such as 0.01",
+            )
+        self._set(noise=_smallest_noise(self))
+
+    @classmethod
+    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
+        """Return the smallest epsilon whose error exceeds alpha with probability at most beta."""
+        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
+
+    @property
+    def measured(self) -> Workload:
+        """The queries with whole weights that are measured, in units of the grid."""
+        return self.workload if self.grid is None else _on_grid(self.workload, self.grid)
+
+    @property
+    def loss(self) -> Loss:
+        """The curve of the noise; counts that each move by one lose least."""
+        if isinstance(self.noise, Laplace) and self.measured.is_predicates:
+            return Composed(((DiscreteLaplaceLoss(1, self.noise.scale), self.noise.shift),))
+        return self.noise.loss
+
+    def error(self, beta: checks.Number) -> float:
+        """Return the exact quantile of the largest error among all answers, with weights on the grid."""
+        return up(Fraction(self.noise.error(beta)) * (self.grid or 1))
+
+    def _draw(self, data: Any, rng: Rng) -> Answers:
+        true = self.measured.answers(self._histogram(data))
+        noisy = self.noise.release(true, rng=rng).value
+        unit = float(self.grid or 1)
+        deviation = math.sqrt(variance(self.noise)) * unit
+        return Answers(self.workload, noisy * unit if self.grid else noisy, deviation=deviation)
+
+
+def _smallest_noise(mechanism: Independent) -> Joint:
+    """Return the noise with the smaller error at 95 % confidence."""
+    workload, neighbours = mechanism.measured, mechanism.neighbours
+    epsilon, delta, size = mechanism.epsilon, mechanism.delta, len(workload)
+    shift = max(1, math.floor(workload.sensitivity_bound(neighbours, norm=1)))
+    laplace = Laplace(sensitivity=shift, epsilon=epsilon, size=size, neighbours=neighbours)
+    if delta == 0:
+        return laplace
+    root = workload.sensitivity_bound(neighbours, norm=2)
+    square = max(1, math.floor(root * root))
+    gaussian = gaussian_noise(square=square, size=size, epsilon=epsilon, delta=delta, neighbours=neighbours)
+    return laplace if laplace.error(_JUDGED) <= gaussian.error(_JUDGED) else gaussian
+
+
+@lru_cache(maxsize=32)
+def _on_grid(workload: Workload, grid: Fraction) -> Queries:
+    """Return the queries with their weights rounded to whole multiples of the grid."""
+    rounded = []
+    for query in workload:
+        units = np.rint(np.asarray(query.table(), dtype=np.float64) / float(grid))
+        if float(np.abs(units).max()) > LARGEST:
+            raise InvalidParameter(
+                name="grid", rule=f"so coarse that no weight has more than {LARGEST} units", value=grid
+            )
+        table = units.astype(np.int64)
+        rounded.append(TableQuery(query.universe, query.axes, query.name, table=table))
+    return Queries(workload.universe, rounded)
+
+
+def _identity(query: LinearQuery) -> Hashable:
+    return query.axes, np.asarray(query.table(), dtype=np.float64).tobytes()
+
+
+def histogram_pairs(
+    universe: Universe, neighbours: Neighbours, rows: int
+) -> Iterator[tuple[Histogram, Histogram]]:
+    """List all pairs of neighbours with at most `rows` rows, or as many, as histograms."""
+    made: dict[tuple[int, ...], Histogram] = {}
+    for left, right in neighbours.pairs(range(universe.size), rows):
+        pair = []
+        for cells in (left, right):
+            key = tuple(sorted(cells))
+            counts = np.bincount(np.array(key, dtype=np.int64), minlength=universe.size)
+            pair.append(made.setdefault(key, Histogram.dense(universe, counts)))
+        yield pair[0], pair[1]
+
+
+_PEOPLE = Universe([("sex", ("f", "m")), ("age", tuple(range(20, 70)))])
+_EXAMPLE = Marginals(_PEOPLE, [["sex"], ["age"], ["sex", "age"]])
+_PAIR = Universe([("a", (0, 1))])
+_EACH = Marginals(_PAIR, [["a"]])
+_NESTED = Prefixes(_PAIR, ["a"])
+_REAL = Queries(_PAIR, [TableQuery(_PAIR, (0,), "half", table=[0.5, 1.0])])
+
+
+def _example() -> tuple[Independent, Histogram]:
+    mechanism = Independent(workload=_EXAMPLE, epsilon=1, delta=1e-9, neighbours=AddRemove("person"))
+    return mechanism, Histogram.dense(_PEOPLE, np.arange(100))
+
+
+def _tiny() -> Iterator[Tiny]:
+    for workload, epsilon, delta, neighbours, rows, grid in (
+        (_EACH, 4, 0, AddRemove("row"), 2, None),
+        (_EACH, 6, 0, Replace("row"), 2, None),
+        (_NESTED, 4, 0, AddRemove("row"), 2, None),
+        (_NESTED, 3, Fraction(1, 100), AddRemove("row"), 1, None),
+        (_REAL, 3, 0, AddRemove("row"), 2, Fraction(1, 2)),
+    ):
+        mechanism = Independent(
+            workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, grid=grid
+        )
+        yield Tiny(mechanism, list(histogram_pairs(_PAIR, neighbours, rows)))
+
+
+CARD = Card(
+    name="independent",
+    family="release",
+    title="Independent noise for every query",
+    theorem="(epsilon, delta)-differential privacy; error the exact quantile of the largest noise",
+    reference="[DR14] Theorems 3.6, 3.8 and 3.22",
+    example=_example,
+    tiny=_tiny,
+)

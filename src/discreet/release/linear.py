@@ -1,0 +1,63 @@
+"""One joint noise for many whole numbers, and how far weighted sums of it can be off.
+
+Every linear mechanism of this package measures whole numbers that a row moves by whole steps, all with noise
+of one law. A number that deserves less noise is multiplied by a whole number first. So there is one
+sensitivity to bound, one law to calibrate, and no rounding anywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.core.neighbours import Neighbours
+from discreet.core.rounding import up
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.laplace import Laplace
+
+Joint = Laplace | Gaussian
+"""Noise of one law on every number of a vector."""
+
+_SAFETY = 1 + 1e-12  # far above the rounding of the few float operations it covers
+_SLOPES = np.linspace(0.001, 0.999, 999)
+
+
+def gaussian_noise(
+    *, square: int, size: int, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
+) -> Gaussian:
+    """Return Gaussian noise for `size` whole numbers whose squared moves add up to at most `square`."""
+    root = Fraction(math.isqrt(square))
+    if root * root < square:
+        root = Fraction(math.isqrt(square << 80) + 1, 1 << 40)
+    return Gaussian(l2_sensitivity=root, epsilon=epsilon, delta=delta, size=size, neighbours=neighbours)
+
+
+def variance(noise: Joint) -> float:
+    """Return the variance of one noise, in its own units, rounded up."""
+    if isinstance(noise, Gaussian):
+        return up(noise.variance)  # discrete noise varies less than its parameter says
+    return 0.5 / math.sinh(float(1 / noise.scale) / 2) ** 2 * _SAFETY
+
+
+def sum_error(noise: Joint, beta: Fraction, *, sums: int, square: float, heaviest: float) -> float:
+    """Bound the largest of `sums` weighted sums of the noise, but for a probability beta.
+
+    Parameters
+    ----------
+    square, heaviest
+        The largest sum of squared weights, and the largest size of a weight, of any of the sums.
+
+    Notes
+    -----
+    Markov's inequality for exp(t sum) and a union over both signs of all sums. The logarithm of the mean of
+    exp(tz) is at most t^2 variance / 2 for the discrete Gaussian, and -log(1 - t^2 scale^2) for the discrete
+    Laplace; -log(1 - x) / x grows with x, so the heaviest weight bounds all terms.
+    """
+    odds = math.log(up(2 * sums / beta))
+    if isinstance(noise, Gaussian):
+        return math.sqrt(2 * up(noise.variance) * square * odds) * _SAFETY
+    unit = up(noise.scale) * heaviest
+    bounds = unit / _SLOPES * (odds - square / heaviest**2 * np.log1p(-(_SLOPES**2)))
+    return float(bounds.min()) * _SAFETY

@@ -1,0 +1,43 @@
+"""The noise of a product of trees, and the attributes such a product is about."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from discreet.core.errors import InvalidParameter
+from discreet.core.neighbours import Replace
+from discreet.mechanisms.laplace import Laplace
+from discreet.queries.tables import Axes
+from discreet.queries.workload import Tabled, Workload
+from discreet.release.base import WorkloadRelease
+from discreet.release.linear import Joint, gaussian_noise
+from discreet.release.trees import Tree, moved
+
+
+def axes_of(workload: Workload, *, most: int) -> Axes:
+    """Return the attributes that a workload looks at: at least one and at most a few."""
+    sets = workload.sets if isinstance(workload, Tabled) else {query.axes for query in workload}
+    axes = tuple(sorted(set().union(*sets)))
+    if not 1 <= len(axes) <= most:
+        few = "one ordered attribute" if most == 1 else f"at most {most} ordered attributes"
+        raise InvalidParameter(name="workload", rule=f"about {few}", got=f"one about {len(axes)} attributes")
+    return axes
+
+
+def tree_noise(trees: Sequence[Tree], *, power: int, mechanism: WorkloadRelease) -> Joint:
+    """Return Laplace noise (`power` 1) or Gaussian noise (2) for all counts of a product of trees."""
+    replaced = isinstance(mechanism.neighbours, Replace)
+    size = math.prod(tree.nodes for tree in trees)
+    most = max(1, moved(trees, power=power, replaced=replaced))
+    if power == 1:
+        return Laplace(
+            sensitivity=most, epsilon=mechanism.epsilon, size=size, neighbours=mechanism.neighbours
+        )
+    return gaussian_noise(
+        square=most,
+        size=size,
+        epsilon=mechanism.epsilon,
+        delta=mechanism.delta,
+        neighbours=mechanism.neighbours,
+    )

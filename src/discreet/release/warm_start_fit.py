@@ -1,0 +1,51 @@
+"""From estimated marginal tables to a weight for every cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from discreet.queries.marginals import Marginals
+from discreet.release.tables import MarginalTables
+
+Floats = NDArray[np.float64]
+
+FLATNESS = 0.01
+"""How much the flattest weights are preferred to a closer fit; small, so that noise alone is smoothed."""
+STEPS = 300
+UNIFORM = 1e-4
+"""The part of the total that is spread over all cells, so that no weight is zero."""
+
+
+def fit_weights(tables: MarginalTables) -> Floats:
+    """Return positive weights with the estimated total that fit every estimated table and its subsets.
+
+    The weights maximise entropy minus squared misfits over their variances: exponentials of sums of one table
+    a set of attributes. Those are found by quasi-Newton steps on the dual, which is smooth and convex.
+    """
+    universe, total = tables.universe, max(tables.total, 1.0)
+    names = universe.names
+    workload = Marginals(universe, [[names[axis] for axis in axes] for axes in tables.layout.sets])
+    wanted = tables.answers(workload)
+    deviations = [tables.standard_errors([names[axis] for axis in axes]) for axes in tables.layout.sets]
+    spread = np.maximum(np.concatenate([np.ravel(each) for each in deviations]), 0.5)
+
+    def weights(dual: Floats) -> tuple[Floats, float]:
+        logs = workload.adjoint(dual / spread)
+        top = float(logs.max())
+        found = np.exp(logs - top)
+        mass = float(found.sum())
+        return found * (total / mass), top + float(np.log(mass))
+
+    def objective(dual: Floats) -> tuple[float, Floats]:
+        found, log_mass = weights(dual)
+        misfit = (workload.answers(found) - wanted) / spread
+        value = total * log_mass - float(dual @ (wanted / spread)) + FLATNESS / 2 * float(dual @ dual)
+        return value, misfit + FLATNESS * dual
+
+    limits: Any = {"maxiter": STEPS, "maxfun": 2 * STEPS, "ftol": 1e-15, "gtol": 1e-6, "maxcor": 20}
+    best = minimize(objective, np.zeros(len(workload)), jac=True, method="L-BFGS-B", options=limits).x
+    return (1 - UNIFORM) * weights(best)[0] + UNIFORM * total / universe.size

@@ -1,0 +1,71 @@
+"""Questions: one identity whichever way they are written."""
+
+import numpy as np
+import pytest
+
+from discreet.core.errors import InvalidParameter
+from discreet.queries.conjunctions import Conjunctions
+from discreet.queries.predicates import Predicates
+from discreet.queries.query import ProductQuery, TableQuery
+from discreet.queries.rectangles import Rectangles
+from discreet.queries.union import Union
+from discreet.queries.universe import Universe
+from discreet.queries.weighted import Weighted
+from discreet.release.online_questions import box_runs, box_sizes, read_boxes, read_keys, read_question
+
+UNIVERSE = Universe([("a", range(4)), ("b", (0, 1)), ("c", range(3))])
+
+
+def ask(query, scale=1):
+    return read_question(query, UNIVERSE, scale)
+
+
+def test_a_box_is_one_question_however_it_is_written():
+    mask = np.array([False, True, True, False])
+    ways = [
+        ProductQuery(UNIVERSE, (0,), "one", masks=[mask]),
+        ProductQuery(UNIVERSE, (0, 1), "two", masks=[mask, np.array([True, True])]),
+        ProductQuery(UNIVERSE, (0,), "three", masks=[~mask], complement=True),
+        TableQuery(UNIVERSE, (0,), "four", table=mask),
+        Predicates(UNIVERSE, [(["a"], lambda a: (a == 1) | (a == 2))]).query(0),
+        Rectangles(UNIVERSE, [{"a": (1, 2)}]).query(0),
+    ]
+    assert len({ask(query).key for query in ways}) == 1
+    assert ask(ProductQuery(UNIVERSE, (0,), "other", masks=[~mask])).key != ask(ways[0]).key
+
+
+def test_other_predicates_are_known_by_their_weights():
+    odd = TableQuery(UNIVERSE, (0, 1), "odd", table=np.eye(4, 2) > 0)
+    assert ask(odd).codes is None
+    assert ask(odd).key == ask(TableQuery(UNIVERSE, (0, 1), "again", table=np.eye(4, 2))).key
+    nothing = ProductQuery(UNIVERSE, (1,), "nothing", masks=[np.array([False, False])])
+    assert ask(nothing).codes is None
+
+
+def test_a_workload_is_read_like_its_questions():
+    boxes = Rectangles(UNIVERSE, [{"a": (1, 2)}, {"b": (0, 0), "c": (1, 2)}, {"a": (0, 3)}])
+    points = Conjunctions.from_codes(UNIVERSE, (0, 2), np.array([[0, 1], [3, 2]]))
+    odd = Predicates(UNIVERSE, [(["a", "b"], np.eye(4, 2) > 0)])
+    workload = Union([boxes, points, odd])
+    codes, found = read_boxes(workload)
+    assert found.tolist() == [True] * 5 + [False]
+    assert read_keys(workload, codes, found) == [ask(query).key for query in workload]
+    assert box_sizes(codes, UNIVERSE)[0].tolist() == [2, 2, 3]
+    assert box_runs(codes, UNIVERSE)[:5].all()
+
+
+def test_gaps_are_no_intervals():
+    gap = ProductQuery(UNIVERSE, (0,), "gap", masks=[np.array([True, False, True, False])])
+    assert not box_runs(ask(gap).codes[None], UNIVERSE)[0]
+
+
+def test_weights_need_a_grid_and_lie_between_zero_and_one():
+    half = Weighted(UNIVERSE, [(["b"], [0.25, 1.0])]).query(0)
+    assert ask(half, scale=4).units.tolist() == [1, 4]
+    with pytest.raises(InvalidParameter, match="grid"):
+        ask(half)
+    with pytest.raises(InvalidParameter, match="between 0 and 1"):
+        ask(Weighted(UNIVERSE, [(["b"], [0.5, 1.5])]).query(0), scale=4)
+    elsewhere = Universe([("a", range(4))])
+    with pytest.raises(InvalidParameter, match="universe"):
+        ask(TableQuery(elsewhere, (0,), "q", table=np.ones(4)))
