@@ -25,9 +25,9 @@ from discreet.release.multiplicative_weights import MultiplicativeWeights
 from discreet.release.online_history import Measured
 from discreet.release.weights import Hypothesis
 
-EPSILON, DELTA = 1, 1e-9
-QUESTIONS, BATCH, BURST = 100_000, 9_700, 300
-UPDATES, ALPHA = 30, 0.02
+EPSILON, DELTA, SEEDS = 1, 1e-9, 3
+QUESTIONS, BATCH, BURST = 100_000, 9_950, 50
+UPDATES, ALPHA, PLANNED = 20, 0.02, 2_000
 MEAN_BAR, MAX_BAR, ADVERSARY_BAR, MEASURED_BAR, RATIO_BAR = 0.0008, 0.008, 0.02, 200, 15
 ASK_BAR, MANY_BAR, PASSES_BAR = 2_000, 50_000, 3
 
@@ -107,7 +107,7 @@ def conversation_rows(data: adult.Census, seed: int) -> float:
         epsilon=EPSILON,
         delta=DELTA,
         updates=UPDATES,
-        questions=5_000,
+        questions=PLANNED,
         neighbours=AddRemove("person"),
     )
     plan = mechanism.plan
@@ -154,7 +154,7 @@ def speed(data: adult.Census) -> None:
         epsilon=EPSILON,
         delta=DELTA,
         updates=UPDATES,
-        questions=5_000,
+        questions=PLANNED,
         neighbours=AddRemove("person"),
     ).open(data.histogram)
     single = list(random_boxes(data.universe, 3_000, generator))
@@ -189,7 +189,7 @@ def others(data: adult.Census, ours: float) -> None:
         epsilon=EPSILON,
         delta=DELTA,
         updates=MEASURED_BAR,
-        questions=5_000,
+        questions=PLANNED,
         neighbours=AddRemove("person"),
     ).open(data.histogram)
     boxes = random_boxes(data.universe, BATCH, generator)
@@ -242,7 +242,7 @@ def main() -> None:
     data = adult.census(adult.SMALL6)
     if data is None:
         return
-    ours = max(conversation_rows(data, seed) for seed in range(3))
+    ours = max(conversation_rows(data, seed) for seed in range(SEEDS))
     others(data, ours)
     median()
     speed(data)

@@ -10,6 +10,8 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.queries.marginals import Marginals
 from discreet.queries.prefixes import Prefixes
 from discreet.queries.universe import Universe
+from discreet.release import range_tree as ranges
+from discreet.release import rectangle_tree as rectangles
 from discreet.release.independent import Independent, histogram_pairs
 from discreet.release.linear import gaussian_noise
 from discreet.release.marginals import Residuals
@@ -106,3 +108,8 @@ def test_independent_counts_compose_no_better_than_claimed():
     found = report(mechanism)
     assert found.holds
     assert found.tight
+
+
+def test_the_catalogue_audits_trees_with_both_noises():
+    for card in (ranges.CARD, rectangles.CARD):
+        assert {type(tiny.mechanism.noise).__name__ for tiny in card.tiny()} == {"Laplace", "Gaussian"}

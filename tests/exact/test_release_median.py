@@ -90,5 +90,9 @@ class Forgetful(GatedConversation):
 def test_the_same_audit_finds_what_is_broken(broken, monkeypatch):
     changed = {**PUBLIC, "updates": 1} if broken is Forgetful else PUBLIC
     mechanism = MedianMechanism(epsilon=40, size=2, **changed)
-    monkeypatch.setattr(MedianMechanism, "_begin", lambda *given: broken(*given))
+
+    def begin(self, data, rng):
+        return broken(self, data, rng)
+
+    monkeypatch.setattr(MedianMechanism, "_begin", begin)
     assert not audit.exact(mechanism, PAIR, THREE).holds

@@ -3,6 +3,9 @@
 A count over declared columns is answered by a conversation that all analysts share and that was paid for when
 the curator opened. Anything else is priced, reserved in the ledger and answered by itself. Whatever the
 analysts ask, together and adaptively, everything they see is covered by the one budget.
+
+Under a promise between analysts nothing is shared that a question could change: the hypothesis is published
+when the curator opens, and each analyst has a record, a history and a share of the budget of her own.
 """
 
 from __future__ import annotations
@@ -13,14 +16,17 @@ from fractions import Fraction
 from types import TracebackType
 from typing import Any, NoReturn
 
+from discreet.analysts.promises import AnalystPromise, perfect
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter, Refused
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.history import Asked, Quote
 from discreet.curator.ledger import Ledger
+from discreet.curator.published import Published
 from discreet.curator.reply import Reply
-from discreet.curator.shared import Shared
+from discreet.curator.shared import Hypothesis, Shared
+from discreet.curator.ticks import Ticks
 from discreet.data.ask import Prepared, prepare
 from discreet.data.canonical import canonical
 from discreet.data.plan import Policy
@@ -51,6 +57,11 @@ class Curator:
         ones, as many as fit.
     question
         The most a question that is priced by itself may cost, as (epsilon, delta).
+    promise
+        What is hidden between analysts, such as `OneAnalystToMany()`. None hides nothing between them.
+    tick
+        Seconds between the public times at which replies leave. None: as soon as they are ready, and how
+        long that takes may tell who else asked.
     """
 
     def __init__(
@@ -62,6 +73,8 @@ class Curator:
         shared: checks.Number = _SHARED,
         columns: Iterable[str] | None = None,
         question: tuple[checks.Number, checks.Number] | None = None,
+        promise: AnalystPromise | None = None,
+        tick: checks.Number | None = None,
     ) -> None:
         self._table: Table = checks.instance(Table, table=table)
         e, d = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
@@ -71,12 +84,18 @@ class Curator:
         self._loss = ApproxLoss(e, d) if d else PureLoss(e)
         most = question or (e / _ONE_OF, d / _ONE_OF)
         self._policy = Policy(epsilon=checks.exact(epsilon=most[0]), delta=checks.exact(delta=most[1]))
+        self.promise = None if promise is None else checks.instance(AnalystPromise, promise=promise)
+        self._ticks = Ticks(tick)
         self._lock = threading.RLock()
+        self._shares = Fraction(0)
         self._records: dict[Any, Reply] = {}
         self._analysts: dict[str, Analyst] = {}
         # The conversation and the ledger run side by side; what they may cost adds up to the whole.
         self.ledger = Ledger(epsilon=(1 - part) * e, delta=(1 - part) * d, neighbours=table.neighbours)
-        self._shared = Shared.open(table, epsilon=part * e, delta=part * d, columns=columns) if part else None
+        kind = Shared if promise is None else Published
+        self._shared: Hypothesis | None = None
+        if part:
+            self._shared = kind.open(table, epsilon=part * e, delta=part * d, columns=columns)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -84,11 +103,16 @@ class Curator:
         return Guarantee(self._loss, self._table.neighbours)
 
     @property
+    def analyst_guarantee(self) -> Guarantee | None:
+        """What all other analysts together learn of what one asks: nothing, or None where nobody promised."""
+        return None if self.promise is None else perfect(self.promise)
+
+    @property
     def universe(self) -> Universe:
         """What the shared hypothesis is about; queries for `Analyst.ask` are built over it."""
         return self._open_shared().universe
 
-    def analyst(self, name: str, *, share: checks.Number = 1) -> Analyst:
+    def analyst(self, name: str, *, share: checks.Number | None = None) -> Analyst:
         """Return the door of an analyst, made on the first call.
 
         Parameters
@@ -97,13 +121,26 @@ class Curator:
             Who asks.
         share
             The most of the budget for priced questions that this analyst may use; set on the first call.
+            All of it by default. Under a promise between analysts it must be given, and all shares together
+            are at most 1, so that what one spends leaves the others as much as before.
         """
         checks.text(name=name)
         with self._lock:
             if name not in self._analysts:
-                self.ledger.cap(name, share)
+                self.ledger.cap(name, self._share(share))
                 self._analysts[name] = Analyst(self, name)
             return self._analysts[name]
+
+    def _share(self, share: checks.Number | None) -> checks.Number:
+        """Return a share; under a promise it is set aside for its analyst alone."""
+        if self.promise is None:
+            return 1 if share is None else share
+        left = 1 - self._shares
+        if share is None or checks.positive(share=share) > left:
+            rule = f"given under a promise between analysts, and at most {left}, which is not set aside yet"
+            raise InvalidParameter(name="share", rule=rule, value=share)
+        self._shares += checks.positive(share=share)
+        return share
 
     def close(self) -> None:
         """Answer nothing more and give the engine back."""
@@ -114,10 +151,10 @@ class Curator:
 
     # What analysts reach through their doors ---------------------------------------------------------
 
-    def _plan(self, text: str, *, fresh: bool) -> Quote:
+    def _plan(self, analyst: str, text: str, *, fresh: bool) -> Quote:
         prepared = self._prepare(text)
         with self._lock:
-            if self._key(prepared, fresh) in self._records:
+            if self._key(analyst, prepared, fresh) in self._records:
                 return Quote.free("repeated", "the same numbers as before")
         if not fresh and self._shared is not None and self._shared.queries(prepared) is not None:
             return self._shared.quote()
@@ -126,7 +163,7 @@ class Curator:
 
     def _sql(self, analyst: str, text: str, *, fresh: bool) -> tuple[str, Reply]:
         prepared = self._prepare(text)
-        what, key = to_sql(prepared.plan, prepared.tables), self._key(prepared, fresh)
+        what, key = to_sql(prepared.plan, prepared.tables), self._key(analyst, prepared, fresh)
         with self._lock:
             known = self._records.get(key)
             if known is not None:
@@ -149,7 +186,7 @@ class Curator:
     def _ask(self, query: LinearQuery | Workload) -> tuple[Answer, ...]:
         return self._open_shared().ask(query)
 
-    def _open_shared(self) -> Shared:
+    def _open_shared(self) -> Hypothesis:
         if self._shared is None:
             raise Refused(
                 what="shared hypothesis",
@@ -161,8 +198,10 @@ class Curator:
     def _prepare(self, text: str) -> Prepared:
         return prepare(text, schemas=self._table.schemas, policy=self._policy)
 
-    def _key(self, prepared: Prepared, fresh: bool) -> Any:
-        return canonical(prepared.plan), prepared.plan.outputs, fresh
+    def _key(self, analyst: str, prepared: Prepared, fresh: bool) -> Any:
+        """Return what a record is kept under; under a promise each analyst has a record of her own."""
+        owner = None if self.promise is None else analyst
+        return owner, canonical(prepared.plan), prepared.plan.outputs, fresh
 
     def __enter__(self) -> Curator:
         return self
@@ -189,7 +228,8 @@ class Analyst:
 
     def plan(self, query: str, *, fresh: bool = False) -> Quote:
         """Say what a question would cost and how well it would be answered. No row is read, nothing spent."""
-        return self._curator._plan(query, fresh=fresh)  # noqa: SLF001 - the other half of one object
+        with self._curator._ticks.held():  # noqa: SLF001 - the other half of one object
+            return self._curator._plan(self.name, query, fresh=fresh)  # noqa: SLF001
 
     def sql(self, query: str, *, fresh: bool = False) -> Reply:
         """Answer a question.
@@ -208,13 +248,15 @@ class Analyst:
         BudgetExceeded
             Where it does not fit in what is left. Nothing was read or charged.
         """
-        what, reply = self._curator._sql(self.name, query, fresh=fresh)  # noqa: SLF001
+        with self._curator._ticks.held():  # noqa: SLF001
+            what, reply = self._curator._sql(self.name, query, fresh=fresh)  # noqa: SLF001
         self._asked.append(Asked(len(self._asked), what, reply.kind, reply.repeated, dict(reply.cost)))
         return reply
 
     def ask(self, query: LinearQuery | Workload) -> Answer | tuple[Answer, ...]:
         """Answer linear queries over `Curator.universe` from the shared hypothesis: one, or a workload."""
-        given = self._curator._ask(query)  # noqa: SLF001
+        with self._curator._ticks.held():  # noqa: SLF001
+            given = self._curator._ask(query)  # noqa: SLF001
         kinds = {one.kind for one in given}
         kind = next(one for one in ("stale", "measured", "free") if one in kinds)
         self._asked.append(Asked(len(self._asked), repr(query), kind, repeated=False, cost={}))

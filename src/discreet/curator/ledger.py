@@ -138,9 +138,10 @@ class Ledger:
         charge = self.quote(item)
         with self._lock:
             self._require_process()
+            # One's own share first: where shares add up to the whole, no refusal tells what others spent.
             for name, left in (
-                ("the data set's budget", self._left(None)),
                 (f"the share of {analyst}", self._left(analyst)),
+                ("the data set's budget", self._left(None)),
             ):
                 if left is not None and any(charge[part] > left[part] for part in charge):
                     raise BudgetExceeded(asked=_words(charge), left=_words(left), budget=name)

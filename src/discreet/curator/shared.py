@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
@@ -42,7 +43,37 @@ UPDATES = 40
 """How many questions may be measured afterwards."""
 
 
-class Shared:
+class Hypothesis(ABC):
+    """What answers counts over some columns of a table, for all analysts."""
+
+    universe: Universe
+    guarantee: Guarantee
+
+    def queries(self, prepared: Prepared) -> tuple[LinearQuery, ...] | None:
+        """Return a question as linear queries over the universe; None where it is something else."""
+        try:
+            return linear(prepared.plan, prepared.tables, self.universe)
+        except Refused:
+            return None
+
+    def answer(self, plan: Plan, queries: tuple[LinearQuery, ...]) -> Reply:
+        """Answer a question that was compiled to linear queries, one a row."""
+        return as_table(plan, self.universe, self.ask(Queries(self.universe, queries)))
+
+    @abstractmethod
+    def ask(self, query: LinearQuery | Workload) -> tuple[Answer, ...]:
+        """Answer a query or a workload."""
+
+    @abstractmethod
+    def quote(self) -> Quote:
+        """Say how well a question would be answered; it costs nothing more."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Answer nothing more from the data."""
+
+
+class Shared(Hypothesis):
     """A hypothesis about some columns of a table, and the conversation that improves it."""
 
     def __init__(self, conversation: WeightsConversation, universe: Universe, guarantee: Guarantee) -> None:
@@ -55,7 +86,7 @@ class Shared:
         """Read the table's histogram and open a conversation that costs (epsilon, delta) for one unit."""
         universe = table.universe(small_columns(table) if columns is None else columns)
         universe.require_dense()
-        neighbours, e, d = _for_rows(table, epsilon, delta)
+        neighbours, e, d = for_rows(table, epsilon, delta)
         histogram = table.histogram(universe.names)
         mechanism = MultiplicativeWeights(
             universe=universe,
@@ -64,23 +95,12 @@ class Shared:
             updates=UPDATES,
             neighbours=neighbours,
             rows=histogram.total if isinstance(neighbours, Replace) else None,
-            start=_warm_start(universe, e, d, neighbours) if d else None,
+            start=small_tables(universe, shorten_down(WARM * e, 12), d, neighbours) if d else None,
         )
         conversation = mechanism.open(histogram)
         if not isinstance(conversation, WeightsConversation):
             raise InvalidParameter(name="conversation", rule="one of weights", value=type(conversation))
         return cls(conversation, universe, table.per_unit(mechanism.guarantee))
-
-    def queries(self, prepared: Prepared) -> tuple[LinearQuery, ...] | None:
-        """Return a question as linear queries over the universe; None where it is something else."""
-        try:
-            return linear(prepared.plan, prepared.tables, self.universe)
-        except Refused:
-            return None
-
-    def answer(self, plan: Plan, queries: tuple[LinearQuery, ...]) -> Reply:
-        """Answer a question that was compiled to linear queries, one a row."""
-        return as_table(plan, self.universe, self.ask(Queries(self.universe, queries)))
 
     def ask(self, query: LinearQuery | Workload) -> tuple[Answer, ...]:
         """Answer a query or a workload; once no more is measured, from the last hypothesis."""
@@ -130,7 +150,7 @@ def small_columns(table: Table) -> tuple[str, ...]:
     return tuple(name for name in sizes if name in kept)
 
 
-def _for_rows(table: Table, epsilon: Fraction, delta: Fraction) -> tuple[Neighbours, Fraction, Fraction]:
+def for_rows(table: Table, epsilon: Fraction, delta: Fraction) -> tuple[Neighbours, Fraction, Fraction]:
     """Return what one row must cost, so that all rows of one unit cost no more than (epsilon, delta)."""
     replaced = isinstance(table.neighbours, Replace)
     if replaced and table.rows_per_unit == 1:
@@ -141,12 +161,12 @@ def _for_rows(table: Table, epsilon: Fraction, delta: Fraction) -> tuple[Neighbo
     return AddRemove("row"), shorten_down(step, 12), shorten_down(delta / factor, 12) if delta else delta
 
 
-def _warm_start(universe: Universe, epsilon: Fraction, delta: Fraction, neighbours: Neighbours) -> Residuals:
+def small_tables(universe: Universe, epsilon: Fraction, delta: Fraction, neighbours: Neighbours) -> Residuals:
     """Return the mechanism that measures all small tables; its Gaussian noise needs a delta."""
     sets, weights = all_marginals(universe, ORDER)
     return Residuals(
         workload=Marginals(universe, sets),
-        epsilon=shorten_down(WARM * epsilon, 12),
+        epsilon=epsilon,
         delta=delta,
         neighbours=neighbours,
         weights=weights,

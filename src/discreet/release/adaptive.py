@@ -31,7 +31,7 @@ from discreet.queries.workload import Tabled
 from discreet.release.adaptive_plan import Plan, plan, share_of, shares
 from discreet.release.adaptive_scores import Candidate, candidates, closure, penalty, sweep_error, weights
 from discreet.release.base import WorkloadRelease
-from discreet.release.factored_grain import Grain, coarse
+from discreet.release.factored_grain import coarse
 from discreet.release.factored_learner import Learner, Measured
 from discreet.release.factored_synopsis import Factored
 from discreet.release.junction import Axes, ordered
@@ -42,7 +42,7 @@ _EVEN = 2 / 3
 """Precision in proportion to size**(2/3) makes the sum of the tables' absolute errors smallest."""
 
 _WORTH_IT = 0.15
-"""All wanted tables are measured outright once that alone would leave an error below this share of the rows."""
+"""All wanted tables are measured once that alone would leave an error below this share of the rows."""
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -50,8 +50,8 @@ class Adaptive(WorkloadRelease):
     """Answer marginals over a universe of any size from a factored model that is grown where it is wrong.
 
     Privacy: (epsilon, delta), by concentrated composition of a fixed list of steps. [CKS20], [DDR20].
-    Accuracy: error(beta) is for the attributes' own tables, as measured. How good the model is depends on the data:
-    `Factored.deviations` estimates it afterwards.
+    Accuracy: error(beta) is for the attributes' own tables, as measured. How good the model is depends on
+    the data: `Factored.deviations` estimates it afterwards.
     Time: a few seconds for 14 attributes and 64 tables; it grows with `cells` and `rounds`.
 
     Parameters
@@ -133,8 +133,8 @@ class Adaptive(WorkloadRelease):
     def error(self, beta: checks.Number) -> float:
         """Return alpha: all noise in the attributes' own tables is below alpha with probability 1 - beta.
 
-        These are the first `measurements` of the synopsis. Nothing of the kind holds for the answers of a model
-        without looking at the data: a model that is not told of a dependence misses all of it.
+        These are the first `measurements` of the synopsis. Nothing of the kind holds for the answers of a
+        model whatever the data: one that is not told of a dependence misses all of it.
         """
         sizes = [self.workload.universe.shape[axis] for axis in self._singles]
         widest = max(share_of(self.plan.singles, share) for share in shares(sizes, _EVEN))
@@ -179,7 +179,7 @@ class _Run:
         self.weights = weights(self.closure, self.sets)
         self.truth = _true_tables(histogram, self.closure)
         self.done: list[Measured] = []
-        singles = [((axis,), ()) for axis in mechanism._singles]  # noqa: SLF001
+        singles: list[Candidate] = [((axis,), ()) for axis in mechanism._singles]  # noqa: SLF001
         self.learner = Learner(
             self.universe.shape,
             cells=mechanism.cells,
@@ -196,7 +196,7 @@ class _Run:
                 continue
             sweeping = sweeping or (step == self.plan.steps // 2 and self._worth_sweeping())
             if sweeping:
-                swept = [(axes, ()) for axes in self.sets]
+                swept: list[Candidate] = [(axes, ()) for axes in self.sets]
                 self.learner.keep_apart(self._measure(swept, self.plan.rounds, _EVEN))
             else:
                 self.learner.add(self._measure(self._choose(), self.plan.rounds, 0.0))
@@ -246,7 +246,7 @@ class _Run:
         return chosen
 
     def _worth_sweeping(self) -> bool:
-        """Tell, from what was released so far, whether to measure all wanted tables in the rounds that are left."""
+        """Tell, from what was released so far, whether to measure all wanted tables from now on."""
         left = self.plan.steps - self.plan.steps // 2
         tables = [self.learner.table(axes) for axes in self.sets]
         split = shares([table.size for table in tables], _EVEN)
@@ -256,13 +256,17 @@ class _Run:
 
 def _true_tables(histogram: Histogram, sets: tuple[Axes, ...]) -> dict[Axes, Array]:
     """Return the exact counts over each set, with the axes in its order."""
-    universe = histogram.universe
-    tables = Marginals(universe, [[universe.names[axis] for axis in axes] for axes in sets])
+    tables = _tables(histogram.universe, sets)
     answers = tables.answers(histogram)
     found = {}
     for place, axes in enumerate(sets):
         found[axes] = tables.table(answers, place).transpose([sorted(axes).index(axis) for axis in axes])
     return found
+
+
+@lru_cache(maxsize=16)
+def _tables(universe: Universe, sets: tuple[Axes, ...]) -> Marginals:
+    return Marginals(universe, [[universe.names[axis] for axis in axes] for axes in sets])
 
 
 def _nested(one: Axes, other: Axes) -> bool:
@@ -283,7 +287,8 @@ def _noise(variance: Fraction, square: int) -> AddNoise:
 
 
 _EXAMPLE = Marginals.of_order(Universe([("age", range(20)), ("smoker", (0, 1)), ("region", range(4))]), 2)
-_TINY = Marginals(Universe([("a", (0, 1))]), [["a"]])
+_ONE = Marginals(Universe([("a", (0,))]), [["a"]])
+_TWO = Marginals(Universe([("a", (0,)), ("b", (0,))]), [["a", "b"]])
 
 
 def _example() -> tuple[Adaptive, Histogram]:
@@ -293,11 +298,12 @@ def _example() -> tuple[Adaptive, Histogram]:
 
 
 def _tiny() -> Iterator[Tiny]:
-    pairs = [
-        (Histogram.dense(_TINY.universe, [1, 0]), Histogram.dense(_TINY.universe, counts))
-        for counts in ([0, 0], [1, 1])
-    ]
-    yield Tiny(Adaptive(workload=_TINY, epsilon=8, delta=1e-2, rounds=1), pairs)
+    # Universes of one cell: what is hidden is whether a row is there. Every noisy number more would multiply the
+    # outcomes by ten.
+    for workload, choices in ((_ONE, 4), (_TWO, 1)):
+        none, one, two = (Histogram.dense(workload.universe, [count]) for count in range(3))
+        mechanism = Adaptive(workload=workload, epsilon=30, delta=1e-2, rounds=1, choices=choices)
+        yield Tiny(mechanism, [(none, one), (one, two)], tight=workload is _ONE)
 
 
 CARD = Card(

@@ -30,8 +30,8 @@ class Plan(NamedTuple):
     square
         The squared L2 sensitivity of one table.
     singles, rounds
-        The variance that a table would have if it were all that was measured in the first step, or in a round. Where
-        several are measured, each has a share of the precision, and so a larger variance.
+        The variance that a table would have if it were all that was measured in the first step, or in a
+        round. Where several are measured, each has a share of the precision, and so a larger variance.
     range_
         The epsilon of one choice; None where nothing is chosen.
     steps, choices
@@ -75,7 +75,7 @@ def plan(*, epsilon: Fraction, delta: Fraction, square: int, steps: int, choices
 
 
 def shares(sizes: list[int], power: float) -> list[Fraction]:
-    """Split a precision among tables in proportion to a power of their sizes; the shares add up to at most 1."""
+    """Split a precision in proportion to a power of the tables' sizes; the shares add up to at most 1."""
     weights = [size**power for size in sizes]
     most = math.fsum(weights)
     return [shorten_down(Fraction(weight / most) * (1 - Fraction(1, 10**12)), _DIGITS) for weight in weights]

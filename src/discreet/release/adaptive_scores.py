@@ -20,7 +20,7 @@ Candidate = tuple[Axes, Grain]
 GROUPS = 12
 """How many groups of values the coarser grain of an attribute has."""
 DISPERSION = 400.0
-"""How many times more than a sample's the counts are believed to vary around those of a model, before measuring."""
+"""How many times more than a sample's the true counts are believed to vary around a model's."""
 
 _ABSOLUTE = math.sqrt(2 / math.pi)  # the mean absolute value of a standard normal number
 _COARSE_UP_TO = 2  # attributes of a table that is also offered at the coarser grain

@@ -1,4 +1,4 @@
-"""Factored models: a distribution over a huge universe, as a product of tables over small sets of attributes."""
+"""Factored models: a distribution over a huge universe as a product of small tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 _PAIRS = 12  # curvature pairs that the quasi-Newton method keeps
 _LEVEL = 10.0  # counts below this are scaled alike
-_TOLERANCE = 1e-9
+_TOLERANCE = 1e7  # in units in the last place of the function: stop at 2e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class Target:
     counts
         The wanted counts, an array over the set at that grain.
     ridge
-        How much the logarithm of the model's table is held back: the variance of the counts, over how many times
-        more than a sample's the true counts are believed to vary around those of a model without this set.
+        How much the logarithm of the model's table is held back: the variance of the counts, over how many
+        times more than a sample's the true counts are believed to vary around a model without this set.
     """
 
     axes: Axes
@@ -136,8 +136,8 @@ def fitted(
 ) -> tuple[FactoredModel, list[Array]]:
     """Find the model that answers the targets best.
 
-    Minimises total * log(sum exp(base + tables)) - <tables, counts> + ridge |tables|^2 / 2, which is convex: the
-    dual of the weighted squared error plus the relative entropy to the base, which keeps counts positive.
+    Minimises total * log(sum exp(base + tables)) - <tables, counts> + ridge |tables|^2 / 2, which is convex:
+    the dual of the weighted squared error plus the relative entropy to the base, which keeps counts positive.
 
     Parameters
     ----------
@@ -156,14 +156,15 @@ def fitted(
     flat = np.concatenate([np.zeros(0), *(table.reshape(-1) for table in start)])
     if len(flat):
         scale = problem.scale()
-        found = optimize.minimize(
+        found, _, _ = optimize.fmin_l_bfgs_b(
             lambda x: problem.value(x, scale),
             flat / scale,
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": steps, "maxcor": _PAIRS, "ftol": _TOLERANCE, "gtol": 0.0},
+            m=_PAIRS,
+            factr=_TOLERANCE,
+            pgtol=0.0,
+            maxiter=steps,
         )
-        flat = found.x * scale
+        flat = found * scale
     tables = problem.split(flat)
     return FactoredModel(tree, problem.beliefs(tables)[1]), tables
 
@@ -182,7 +183,7 @@ class _Problem:
         self.ridges = np.concatenate([np.zeros(0), *ridges])
 
     def scale(self) -> Array:
-        """Return how far each number may move for about the same effect: one over the root of the curvature."""
+        """Return how far each number moves for about the same effect: one over the root of the curvature."""
         return np.asarray(1.0 / np.sqrt(np.maximum(self.counts, 0.0) + self.ridges + _LEVEL))
 
     def split(self, flat: Array) -> list[Array]:

@@ -29,7 +29,7 @@ def fine(table: Array, grain: Grain) -> Array:
 
 
 def groups(weights: Array, count: int) -> tuple[int, ...] | None:
-    """Return edges of about `count` groups of equal weight; None where there are not more values than that."""
+    """Return edges of about `count` groups of equal weight; None where there are no more values."""
     if len(weights) <= count:
         return None
     ends = np.cumsum(weights)

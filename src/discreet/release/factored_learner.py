@@ -1,7 +1,7 @@
 """From noisy tables to a factored model, and to the best guess of any one table. Post-processing only.
 
-A model of all attributes cannot hold every measured set: its cliques would grow too large. What does not fit is kept
-apart and used for the tables that contain it, with the model as the starting point.
+A model of all attributes cannot hold every measured set: its cliques would grow too large. What does not fit
+is kept apart and used for the tables that contain it, with the model as the starting point.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Learner:
         return self.model.table(axes) * self.total
 
     def best_table(self, axes: Axes) -> Array:
-        """Return the best guess of one table: the model's, moved by the measurements that it has no room for."""
+        """Return the best guess of one table: the model's, moved by measurements that it has no room for."""
         expected = self.table(axes)
         own = self._own(axes)
         if not own:
@@ -133,7 +133,7 @@ class Learner:
     def deviations(self, axes: Axes) -> Array:
         """Estimate the standard deviation of every cell of `best_table`.
 
-        Without a measurement of its own a table misses the truth like the tables measured so far were missed; with
+        Without a measurement of its own a table misses the truth like those that were measured before; with
         one, the two sources of error are combined as independent ones.
         """
         expected = np.maximum(self.best_table(axes), 1e-3)
@@ -146,7 +146,7 @@ class Learner:
         return np.asarray(np.sqrt(prior * known.variance / (prior + known.variance)))
 
     def precision(self, key: Key) -> float:
-        """Return one over the variance with which a set is known at some grain; 0 if it never was measured."""
+        """Return one over the variance with which a set is known at some grain; 0 if it is not."""
         known = self._inside.get(key) or self._apart.get(key)
         return 0.0 if known is None else 1.0 / known.variance
 

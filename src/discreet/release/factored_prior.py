@@ -1,7 +1,7 @@
 """A first guess of one attribute's counts from noisy ones, where neighbouring values may be alike.
 
-A spike is kept as it was measured; the rest is smoothed with the width that an unbiased estimate of the squared
-error likes best. Where no width helps, nothing is smoothed, so an attribute whose order means nothing loses nothing.
+A spike is kept as it was measured; the rest is smoothed with the width that an unbiased estimate of the
+squared error likes best. Where no width helps, nothing is smoothed: an order that means nothing does no harm.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ Array = NDArray[Any]
 def rows_of(model: FactoredModel, count: int, rng: Rng) -> NDArray[np.int64]:
     """Return `count` rows of codes whose tables over the cliques stay close to the model's.
 
-    Each clique shares the rows that agree on what it has in common with its parent out among its other attributes:
+    Rows that agree on what a clique has in common with its parent are shared out among its other attributes:
     every combination gets its exact share rounded up or down, at random such that shares keep their mean.
     """
     codes = np.zeros((count, len(model.tree.shape)), dtype=np.int64)

@@ -31,8 +31,8 @@ LARGEST = 10_000_000
 class Factored(Synopsis):
     """A distribution over all attributes as a product of small tables, with corrections for single tables.
 
-    Tables are answered by the model and by the measurements that it had no room for, so two of them may differ a
-    little on what they share; synthetic rows come from the model alone.
+    Tables are answered by the model and by the measurements that it had no room for, so two of them may
+    differ a little on what they share; synthetic rows come from the model alone.
 
     Attributes
     ----------
@@ -50,14 +50,15 @@ class Factored(Synopsis):
         self._table = lru_cache(maxsize=256)(self._make_table)
 
     def answers(self, workload: Workload) -> Array:
-        """Return estimated counts, one a query, for any workload whose queries look at few attributes each."""
-        if isinstance(checks.instance(Workload, workload=workload), Marginals):
+        """Return estimated counts, one a query, for queries that look at few attributes each."""
+        checks.instance(Workload, workload=workload)
+        if isinstance(workload, Marginals):
             return np.concatenate([self._table(axes).reshape(-1) for axes in workload.sets])
         found = [weighted(self._table(query.axes), query.table()) for query in workload]
         return np.array(found, dtype=np.float64)
 
     def deviations(self, workload: Workload) -> Array:
-        """Return an estimated standard deviation of every answer, as if the errors of cells were independent."""
+        """Estimate the standard deviation of every answer, as if the errors of cells were independent."""
         checks.instance(Workload, workload=workload)
         spreads = {axes: self._deviations(axes) ** 2 for axes in {query.axes for query in workload}}
         found = [weighted(spreads[query.axes], query.table().astype(np.float64) ** 2) for query in workload]

@@ -25,8 +25,8 @@ from discreet.sparse.plan import Form
 
 RATIOS = (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(8))
 """Threshold noise is so many times narrower than test noise."""
-SPREADS = (Fraction(1, 2), Fraction(1), Fraction(2))
-"""The spread of measured values, over the scale of the test noise."""
+SPREADS = (Fraction(1, 2), Fraction(1))
+"""The spread of measured values, over the scale of the test noise: small, or an alarm teaches nothing."""
 WASTED = Fraction(1, 4)
 """The part of the updates that may be lost to false alarms, in the mean."""
 NEAR = Fraction(1, 4)

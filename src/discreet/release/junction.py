@@ -1,7 +1,7 @@
 """Junction trees: how to sum over every cell of a huge universe with small tables only.
 
-A model that multiplies tables over small sets of attributes is summed exactly by arranging the sets in a tree of
-cliques. All tables here have their axes in one order, the smallest attribute first: sums then run along long rows.
+A product of tables over small sets of attributes is summed exactly by arranging the sets in a tree of cliques.
+All tables here have their axes in one order, the smallest attribute first: sums then run along long rows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class JunctionTree:
         cliques.sort(key=lambda clique: -cells(shape, clique))
         placed, parents, rest = [cliques[0]], [-1], cliques[1:]
         while rest:
-            # The clique that shares most with one already placed: then all shared attributes run along the tree.
+            # The clique that shares most with one already placed: then shared attributes run along the tree.
             _, place, parent = max(
                 (len(set(clique) & set(other)), -i, -j)
                 for i, clique in enumerate(rest)
@@ -135,7 +135,7 @@ def wide(table: Array, axes: Axes, target: Axes) -> Array:
 
 
 def triangulated(shape: Sequence[int], sets: Iterable[Axes]) -> list[Axes]:
-    """Return cliques of a chordal graph that contain every set: the attribute that makes the smallest goes first."""
+    """Return cliques of a chordal graph that contain every set, eliminating the smallest first."""
     near: dict[int, set[int]] = {axis: set() for axis in range(len(shape))}
     for axes in sets:
         for axis in axes:

@@ -86,6 +86,7 @@ class Polytope(Candidates):
     def __init__(self, slabs: Slabs, units: int, before: Floats | None = None) -> None:
         self.slabs, self._units = slabs, units
         self.samples = sample(slabs, before)
+        self.samples.flags.writeable = False  # conversations share the first ones
 
     def answers(self, weights: Integers) -> Floats:
         """Return the answer of each sampled histogram."""

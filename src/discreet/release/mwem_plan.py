@@ -63,12 +63,12 @@ class Plan:
         return spread * math.sqrt(0.5 if isinstance(self.measuring, Laplace) else 2 / math.pi)
 
     def bound(self, reach: int, beta: float) -> float:
-        """Bound every measured noise of single queries and, times `reach`, that of the count, but for beta."""
+        """Bound the noise of all single measurements, plus `reach` times that of the count, but for beta."""
         each = sized(self.measuring, 1).error(beta / (2 * self.rounds))
         return each + (0.0 if self.counting is None else reach * self.counting.error(beta / 2))
 
     def slack(self, asked: Questions) -> float:
-        """Return up to where a difference may be noise: surely for single queries, by and large for tables."""
+        """Return up to where a difference may be noise: surely for queries, by and large for tables."""
         return self.bound(asked.reach, SURE) if asked.widest == 1 else math.sqrt(variance_of(self.measuring))
 
 

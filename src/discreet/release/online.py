@@ -173,13 +173,16 @@ class WeightsConversation(Conversation[Any]):
         return self._record.get(question.key)
 
     def _unchecked(self, question: Question) -> Answer:
-        """Answer from the hypothesis with what is publicly known of the error: a bound, or nothing."""
-        said = round(float(np.vdot(self._hypothesis.table(question.axes), question.units)))
-        error = math.inf
+        """Answer from public weights with what is publicly known of the error: a bound, or nothing."""
+        weights, noise = self._hypothesis, math.inf
         if self._known is not None and question.codes is not None:
-            off = abs(said - self._known.estimate(question)) / self._scale
-            error = off + float(self._known.noise(question.codes[None])[0])
-        return Answer(said / self._scale, error, FREE if error < math.inf else STALE)
+            noise = float(self._known.noise(question.codes[None])[0])
+            weights = self._known.weights if noise < math.inf else weights
+        said = round(float(np.vdot(weights.table(question.axes), question.units)))
+        if self._known is None or noise == math.inf:
+            return Answer(said / self._scale, math.inf, STALE)
+        error = abs(said - self._known.estimate(question)) / self._scale + noise
+        return Answer(said / self._scale, error, FREE)
 
     def _true_table(self, axes: Axes) -> Array:
         """Return true counts over some axes; they are kept, the data do not change."""
@@ -272,15 +275,11 @@ class WeightsConversation(Conversation[Any]):
         if not len(rest):
             return
         truth = workload.answers(self._counts)[rest] * self._scale
-        noise = np.full(len(rest), np.inf)
-        estimates = np.zeros(len(rest))
-        if self._known is not None:
-            inside = boxes[rest]
-            noise[inside] = self._known.noise(codes[rest[inside]])
-            estimates = workload.answers(self._known.array)[rest] * self._scale
+        close, noise, off = self._known_answers(workload, rest, codes, boxes)
         while len(rest) and not self.closed:
             said = np.rint(workload.answers(self._hypothesis.array)[rest] * self._scale).astype(np.int64)
-            errors = np.abs(said - estimates) + noise * self._scale
+            said = np.where(noise < np.inf, close, said)
+            errors = off + noise * self._scale
             tested = np.flatnonzero(~(errors <= self._plan.bar))
             bars, alarm = self._test(truth[tested], said[tested]) if len(tested) else (tested, NONE)
             stop = len(rest) if alarm == NONE else int(tested[alarm])
@@ -295,5 +294,18 @@ class WeightsConversation(Conversation[Any]):
             question = read_question(workload.query(place), self._public.universe, self._scale)
             self._record[keys[place]] = self._measure(question, int(truth[stop]))
             left = slice(stop + 1, None)
-            rest, truth, noise, estimates = rest[left], truth[left], noise[left], estimates[left]
+            rest, truth, close, noise, off = rest[left], truth[left], close[left], noise[left], off[left]
+
+    def _known_answers(
+        self, workload: Workload, rest: Int64s, codes: Bools, boxes: Bools
+    ) -> tuple[Int64s, Array, Array]:
+        """Return what the warm start says to boxes, the bound on its noise, and how far it moved from it."""
+        noise, off = np.full(len(rest), np.inf), np.zeros(len(rest))
+        close = np.zeros(len(rest), dtype=np.int64)
+        if self._known is not None:
+            inside = boxes[rest]
+            noise[inside] = self._known.noise(codes[rest[inside]])
+            close = np.rint(workload.answers(self._known.weights.array)[rest] * self._scale).astype(np.int64)
+            off = np.abs(close - workload.answers(self._known.array)[rest] * self._scale)
+        return close, noise, off
 

@@ -126,10 +126,10 @@ def _tiny() -> Iterator[Tiny]:
     for workload, tree, epsilon, delta, neighbours in (
         (_TWO, flat, 4, 0, AddRemove("row")),
         (_TWO, flat, 6, 0, Replace("row")),
-        (_TWO, flat, 2, Fraction(1, 100), Replace("row")),
+        (_TWO, flat, 2, Fraction(1, 10), Replace("row")),
         (_ONE, line, 4, 0, AddRemove("row")),
         (_ONE, scaled, 6, 0, AddRemove("row")),
-        (_ONE, line, 2, Fraction(1, 100), AddRemove("row")),
+        (_ONE, line, 2, Fraction(1, 10), AddRemove("row")),
     ):
         mechanism = RangeTree(
             workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, tree=tree

@@ -147,7 +147,7 @@ def _tiny() -> Iterator[Tiny]:
     leaves, point, scaled = Tree(2, (2,), (0, 1)), Tree(1, (1,), (0, 1)), Tree(1, (1,), (1, 2))
     for workload, trees, epsilon, delta, neighbours in (
         (_SIDES, (leaves, point), 4, 0, AddRemove("row")),
-        (_SIDES, (leaves, point), 2, Fraction(1, 100), Replace("row")),
+        (_SIDES, (leaves, point), 2, Fraction(1, 10), Replace("row")),
         (_POINT, (scaled, point), 6, 0, AddRemove("row")),
         (_BOXES, (leaves, leaves), 14, 0, AddRemove("row")),
     ):

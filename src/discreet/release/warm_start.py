@@ -25,8 +25,8 @@ from discreet.release.marginals import Residuals
 from discreet.release.online_questions import Bools, Question, box_runs, box_sizes
 from discreet.release.synopsis import Synopsis, Weights
 from discreet.release.tables import MarginalTables
-from discreet.release.warm_start_fit import UNIFORM, fit_weights
-from discreet.release.weights import marginal_table
+from discreet.release.warm_start_fit import CLOSE, FLAT, UNIFORM, fit_weights
+from discreet.release.weights import Hypothesis, marginal_table
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ _BLOCK = 1024  # boxes looked at together
 def starting_weights(synopsis: Synopsis) -> Floats:
     """Return positive weights that a synopsis implies."""
     if isinstance(synopsis, MarginalTables):
-        return fit_weights(synopsis)
+        return fit_weights(synopsis, flatness=FLAT)
     if isinstance(synopsis, Weights):
         total = max(synopsis.total, 1.0)
         return (1 - UNIFORM) * synopsis.weights + UNIFORM * total / synopsis.universe.size
@@ -61,6 +61,8 @@ class Known:
     ----------
     array
         Numbers over the universe, some negative, whose sums over boxes are the estimates.
+    weights
+        A hypothesis that fits the measured tables closely, and never changes: what boxes are answered by.
     """
 
     def __init__(self, mechanism: Residuals, tables: MarginalTables, *, beta: float) -> None:
@@ -71,6 +73,9 @@ class Known:
         rounded = (1 - 1 / (mechanism.fineness + 1)) ** -2  # a multiplier k was cut down from below k + 1
         self._variances = noise * rounded / np.array(layout.strengths, dtype=np.float64)
         self._odds = math.log(4 * 2 ** max(len(known) for known in tables.sets) * len(tables.sets) / beta)
+        self.weights = Hypothesis(
+            self.universe, max(tables.total, 1.0), fit_weights(tables, flatness=CLOSE)
+        )
         self._tables: dict[Axes, Floats] = {}
         self.array = np.zeros(self.universe.shape)
         public = () if isinstance(mechanism.neighbours, Replace) and () not in layout.sets else None

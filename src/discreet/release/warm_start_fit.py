@@ -13,14 +13,17 @@ from discreet.release.tables import MarginalTables
 
 Floats = NDArray[np.float64]
 
-FLATNESS = 0.01
-"""How much the flattest weights are preferred to a closer fit; small, so that noise alone is smoothed."""
+CLOSE, FLAT = 0.03, 0.1
+"""How much the flattest weights are preferred to a closer fit.
+
+Close weights answer what was measured; flat ones say less that is wrong about everything else.
+"""
 STEPS = 300
 UNIFORM = 1e-4
 """The part of the total that is spread over all cells, so that no weight is zero."""
 
 
-def fit_weights(tables: MarginalTables) -> Floats:
+def fit_weights(tables: MarginalTables, *, flatness: float) -> Floats:
     """Return positive weights with the estimated total that fit every estimated table and its subsets.
 
     The weights maximise entropy minus squared misfits over their variances: exponentials of sums of one table
@@ -43,8 +46,8 @@ def fit_weights(tables: MarginalTables) -> Floats:
     def objective(dual: Floats) -> tuple[float, Floats]:
         found, log_mass = weights(dual)
         misfit = (workload.answers(found) - wanted) / spread
-        value = total * log_mass - float(dual @ (wanted / spread)) + FLATNESS / 2 * float(dual @ dual)
-        return value, misfit + FLATNESS * dual
+        value = total * log_mass - float(dual @ (wanted / spread)) + flatness / 2 * float(dual @ dual)
+        return value, misfit + flatness * dual
 
     limits: Any = {"maxiter": STEPS, "maxfun": 2 * STEPS, "ftol": 1e-15, "gtol": 1e-6, "maxcor": 20}
     best = minimize(objective, np.zeros(len(workload)), jac=True, method="L-BFGS-B", options=limits).x

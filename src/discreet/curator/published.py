@@ -1,0 +1,100 @@
+"""A hypothesis that is published when the curator opens, and that no question of any analyst changes.
+
+It stands where the shared conversation would stand, under a promise between analysts: what it says depends
+on the data and on public facts alone, so it tells no analyst what another one asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.core.guarantee import Guarantee
+from discreet.core.neighbours import Neighbours
+from discreet.curator.history import Quote
+from discreet.curator.shared import ORDER, Hypothesis, for_rows, small_columns, small_tables
+from discreet.data.table import Table
+from discreet.queries.marginals import Marginals
+from discreet.queries.query import LinearQuery
+from discreet.queries.universe import Universe
+from discreet.queries.workload import Workload
+from discreet.release.answer import Answer
+from discreet.release.base import WorkloadRelease
+from discreet.release.mwem import MWEM
+from discreet.release.online_questions import read_question
+from discreet.release.synopsis import Synopsis, Weights
+from discreet.release.warm_start import all_marginals, known_by, starting_weights
+
+BETA = 1 / 20
+"""The probability that some stated error fails, over all counts together."""
+
+_ROUNDS = 8  # tables that are measured where delta is 0
+
+
+class Published(Hypothesis):
+    """A synopsis of all small tables: measured once, then asked without end and without the data."""
+
+    def __init__(self, mechanism: WorkloadRelease, synopsis: Synopsis, guarantee: Guarantee) -> None:
+        self.universe, self.guarantee = synopsis.universe, guarantee
+        self.synopsis = Weights(self.universe, starting_weights(synopsis), transcript=synopsis.transcript)
+        self._known = known_by(mechanism, synopsis, beta=BETA)
+
+    @classmethod
+    def open(
+        cls, table: Table, *, epsilon: Fraction, delta: Fraction, columns: Iterable[str] | None
+    ) -> Published:
+        """Read the table's histogram once and publish a synopsis that costs (epsilon, delta) for one unit."""
+        universe = table.universe(small_columns(table) if columns is None else columns)
+        universe.require_dense()
+        neighbours, e, d = for_rows(table, epsilon, delta)
+        mechanism = _measuring(universe, e, d, neighbours)
+        released = mechanism.release(table.histogram(universe.names))
+        return cls(mechanism, released.value, table.per_unit(mechanism.guarantee))
+
+    def ask(self, query: LinearQuery | Workload) -> tuple[Answer, ...]:
+        """Answer a query or a workload. The same question always has the same answer, whoever asks."""
+        listed = query if isinstance(query, Workload) else (query,)
+        return tuple(self._one(one) for one in listed)
+
+    def _one(self, query: LinearQuery) -> Answer:
+        question = read_question(query, self.universe, 1)
+        said = float(self.synopsis.answer(query))
+        error = math.inf
+        if self._known is not None and question.codes is not None:
+            off = abs(said - self._known.estimate(question))
+            error = off + float(np.ravel(self._known.noise(question.codes[None]))[0])
+        return Answer(said, error, "free" if error < math.inf else "stale")
+
+    def quote(self) -> Quote:
+        """Say how well a question would be answered: words that are the same for every question."""
+        words = (
+            f"from the published hypothesis; counts over up to {ORDER} columns come with their error at 95 %"
+        )
+        return Quote(
+            "shared", {}, words if self._known else "from the published hypothesis, without an error"
+        )
+
+    def close(self) -> None:
+        """Do nothing: what is published stays."""
+
+    def __str__(self) -> str:
+        return f"a published hypothesis about {', '.join(self.universe.names)}"
+
+
+def _measuring(
+    universe: Universe, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
+) -> WorkloadRelease:
+    """Return what measures all small tables: with Gaussian noise where there is a delta."""
+    if delta:
+        return small_tables(universe, epsilon, delta, neighbours)
+    sets, _ = all_marginals(universe, ORDER)
+    return MWEM(
+        workload=Marginals(universe, sets),
+        epsilon=epsilon,
+        delta=0,
+        neighbours=neighbours,
+        rounds=min(_ROUNDS, len(sets)),
+    )
