@@ -1,4 +1,4 @@
-"""Both promises of both games on every pair of neighbours over two cells: the exact loss is within the claim."""
+"""Both promises of both games on every pair of neighbours over two cells: never more than claimed."""
 
 import itertools
 from dataclasses import dataclass, replace
@@ -93,7 +93,7 @@ def test_two_queries_each_with_a_cap_that_binds():
     assert audit.exact(SeenByOthers(mechanism, ("second",)), asked).holds
 
 
-# Sharpness: the same audits see wrong constants ------------------------------------------------------
+# Sharpness: the same audits see wrong constants ----------------------------------------
 
 _PICKED = []
 
@@ -164,17 +164,17 @@ class FastTeams(AnalystGame):
 @pytest.mark.parametrize(
     ("kind", "caps", "density"), [(Fast, Caps(2, 1), 3), (FastTeams, Caps(analysts=4, queries=1), 3)]
 )
-def test_the_mixture_bound_holds_at_any_rate_and_not_with_a_twentieth_of_the_touched_rounds(kind, caps, density):
+def test_the_mixture_bound_holds_at_any_rate_and_not_with_a_twentieth_of_the_touched_rounds(
+    kind, caps, density
+):
     mechanism = game(kind, density=density, caps=caps)
-    books = [
-        book_of(COIN, caps, {"first": first, "second": []}) for first in ([], [HEADS], [TAILS], [BOTH])
-    ]
+    books = [book_of(COIN, caps, {"first": first, "second": []}) for first in ([], [HEADS], [TAILS], [BOTH])]
     pairs = list(itertools.combinations([Asked(TABLE, book) for book in books], 2))
     assert audit.exact(SeenByOthers(mechanism, ("second",)), pairs).holds
     assert not audit.exact(Untouched(mechanism, ("second",)), pairs).holds
 
 
-# Leftovers -------------------------------------------------------------------------------------------
+# Leftovers ----------------------------------------
 
 
 def test_leftovers_keep_both_promises():
@@ -182,7 +182,10 @@ def test_leftovers_keep_both_promises():
     mechanism = game(QueryGame, rounds=2, caps=caps, epsilon=2000, leftovers=1)
     book = book_of(COIN, caps, {"first": [HEADS], "second": []})
     assert audit.exact(mechanism, tiny_data(book, 2)[:1]).holds
-    one, other = book_of(COIN, caps, {"first": [HEADS], "second": []}), book_of(COIN, caps, {"first": [], "second": []})
+    one, other = (
+        book_of(COIN, caps, {"first": [HEADS], "second": []}),
+        book_of(COIN, caps, {"first": [], "second": []}),
+    )
     report = audit.exact(SeenByOthers(mechanism, ("second",)), [(Asked(TABLE, one), Asked(TABLE, other))])
     assert report.holds
 
@@ -196,7 +199,7 @@ def test_the_owner_of_a_leftover_sees_more_than_he_is_hidden_from():
     assert not audit.exact(everybody, [(Asked(TABLE, one), Asked(TABLE, other))]).holds
 
 
-# The relations themselves ------------------------------------------------------------------------------
+# The relations themselves ----------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -211,9 +214,7 @@ def test_pairs_are_all_neighbours_and_all_neighbours_are_pairs(promise, count):
 
 
 def test_with_more_places_the_promises_differ():
-    query, analyst = (
-        list(promise.pairs((HEADS,), 2)) for promise in (OneQueryToMany(), OneAnalystToMany())
-    )
+    query, analyst = (list(promise.pairs((HEADS,), 2)) for promise in (OneQueryToMany(), OneAnalystToMany()))
     assert len(query) == 16 * 4  # any one of four places changes
     assert len(analyst) == 16 * 2 * 3  # any other content of one analyst's two places
 

@@ -1,4 +1,4 @@
-"""The gate of private multiplicative weights, by enumeration and by integration over the hidden thresholds."""
+"""The gate of private multiplicative weights, by enumeration and by integration over hidden thresholds."""
 
 import itertools
 import math
@@ -54,9 +54,7 @@ def transcripts(length, most):
             yield results
     for shorter in range(1, length):
         yield from (
-            r
-            for r in itertools.product((0, 1, 2), repeat=shorter)
-            if r[-1] and sum(x > 0 for x in r) == most
+            r for r in itertools.product((0, 1, 2), repeat=shorter) if r[-1] and sum(x > 0 for x in r) == most
         )
 
 
@@ -164,7 +162,7 @@ def test_the_whole_conversation_with_tests_on_both_sides():
     universe = Universe([("a", (0, 1))])
     mechanism = MultiplicativeWeights(
         universe=universe,
-        epsilon=18,
+        epsilon=22,
         delta=0,
         updates=1,
         neighbours=AddRemove("row"),

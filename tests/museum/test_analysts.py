@@ -1,4 +1,4 @@
-"""The games of analyst privacy as printed: every fault is seen, and the repaired game passes the same test."""
+"""The games of analyst privacy as printed: every fault is seen, and the repaired game passes the same."""
 
 import math
 from fractions import Fraction
@@ -25,7 +25,7 @@ from discreet.testing import unsafe_seeded
 
 BUDGETS = {"epsilon": 1, "delta": 1e-6, "analyst_epsilon": 1, "analyst_delta": 1e-6}
 
-# The query player's sign ---------------------------------------------------------------------------------
+# The query player's sign ----------------------------------------
 
 
 def at_rate(kind, eta):
@@ -48,8 +48,12 @@ def worst_errors(kind, *, seed):
     universe = Universe([("x", range(32))])
     counts = generator.multinomial(1000, generator.dirichlet(np.full(32, 0.15)))
     masks = generator.integers(0, 2, (200, 32)).astype(bool)
-    book = QueryBook(universe, Caps(4, 50), "abcd", dict(enumerate(Predicates(universe, [(["x"], m) for m in masks]))))
-    game = at_rate(kind, 0.1)(universe=universe, caps=book.caps, rows=1000, rounds=1500, density=20, **BUDGETS)
+    book = QueryBook(
+        universe, Caps(4, 50), "abcd", dict(enumerate(Predicates(universe, [(["x"], m) for m in masks])))
+    )
+    game = at_rate(kind, 0.1)(
+        universe=universe, caps=book.caps, rows=1000, rounds=1500, density=20, **BUDGETS
+    )
     found = game.release(Asked(Histogram.dense(universe, counts), book), rng=unsafe_seeded(seed)).value.shared
     table = GameTable(book)
     true, uniform = (table.answers(Histogram.dense(universe, c)) for c in (counts, np.full(32, 1)))
@@ -68,7 +72,7 @@ def test_the_right_sign_learns():
     assert error < 0.3 * uniform
 
 
-# The rate: likelihood ratios of the whole transcript --------------------------------------------------------
+# The rate: likelihood ratios of the whole transcript ----------------------------------------
 
 
 def log_ratios(*, rows, rounds, eta_action, eta_cell, density, actions, sign, runs, seed):
@@ -149,7 +153,7 @@ def test_our_rates_keep_it_on_the_same_instance():
     assert ratio.std() > 0.05, "the game does read the data"
 
 
-# Parameters that tell how much was asked --------------------------------------------------------------------
+# Parameters that tell how much was asked ----------------------------------------
 
 
 def test_the_printed_rounds_tell_how_many_queries_there_are():
@@ -166,12 +170,13 @@ def test_our_parameters_depend_on_the_caps_alone():
     game = QueryGame(universe=COIN, caps=caps, rows=2, rounds=4, density=2, **BUDGETS)
     books = [book_of(COIN, caps, {"a": asked, "b": []}) for asked in ([], [HEADS], [HEADS, TAILS])]
     sizes = {
-        sum(game.release(Asked(Histogram.dense(COIN, [1, 1]), book)).value.shared.transcript) for book in books
+        sum(game.release(Asked(Histogram.dense(COIN, [1, 1]), book)).value.shared.transcript)
+        for book in books
     }
     assert sizes == {4}
 
 
-# A shared sparse vector (Lemma 2.8, item 3) -------------------------------------------------------------------
+# A shared sparse vector (Lemma 2.8, item 3) ----------------------------------------
 
 
 def shared_stage(cutoff, form):
@@ -204,7 +209,9 @@ def test_a_redrawn_threshold_tells_everybody_without_any_cutoff():
     below_then_flagged = integrate.quad(joint, -80, 80, points=[0], limit=400)[0]
     flagged_then_flagged = 0.5 * 0.5  # a fresh threshold
     assert below_then_flagged + flagged_then_flagged == pytest.approx(0.4583, abs=1e-4)
-    without = integrate.quad(lambda rho: threshold.pdf(rho) * query.sf(rho), -80, 80, points=[0], limit=400)[0]
+    without = integrate.quad(lambda rho: threshold.pdf(rho) * query.sf(rho), -80, 80, points=[0], limit=400)[
+        0
+    ]
     assert without == pytest.approx(0.5, abs=1e-6)
 
 
@@ -213,15 +220,19 @@ def test_our_stage_is_byte_identical_for_the_others():
     caps = Caps(2, 2)
     game = QueryGame(universe=COIN, caps=caps, rows=50, rounds=4, density=2, leftovers=1, **BUDGETS)
     table = Histogram.dense(COIN, [10, 40])
-    shared = game.release(Asked(table, book_of(COIN, caps, {"a": [], "b": []})), rng=unsafe_seeded(1)).value.shared
+    shared = game.release(
+        Asked(table, book_of(COIN, caps, {"a": [], "b": []})), rng=unsafe_seeded(1)
+    ).value.shared
     seen = {
-        game._leftovers("b", Asked(table, book_of(COIN, caps, {"a": asked, "b": [HEADS]})), shared, unsafe_seeded(7))
+        game._leftovers(
+            "b", Asked(table, book_of(COIN, caps, {"a": asked, "b": [HEADS]})), shared, unsafe_seeded(7)
+        )
         for asked in ([], [TAILS], [HEADS, TAILS])
     }
     assert len(seen) == 1
 
 
-# Algorithm 4 --------------------------------------------------------------------------------------------------
+# Algorithm 4 ----------------------------------------
 
 
 def test_the_per_cell_game_converges_to_the_most_common_cell():

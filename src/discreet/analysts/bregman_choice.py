@@ -99,9 +99,9 @@ class Standing(ABC):
         return Masses(low, high, np.bincount(kind_of).tolist(), kind_of)
 
     def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
+        if not isinstance(other, Standing):
             return NotImplemented
-        return bool(np.array_equal(self.scores, other.scores))  # type: ignore[attr-defined]
+        return type(self) is type(other) and bool(np.array_equal(self.scores, other.scores))
 
     def __hash__(self) -> int:
         return hash((type(self), self.scores.shape, self.scores.tobytes()))
@@ -129,7 +129,7 @@ class Sides(Standing):
         if isinstance(places, slice):
             one = self.scores * rate
             return np.concatenate([one, -one])
-        return self.scores[places % size] * np.where(places < size, rate, -rate)
+        return np.asarray(self.scores[places % size] * np.where(places < size, rate, -rate))
 
     def members(self, group: int) -> list[int]:
         """Return the one score."""

@@ -9,7 +9,7 @@ rho = draws * sum_t (2 rate (t - 1))^2 / 8 = draws * rate^2 (T - 1) T (2 T - 1) 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -65,8 +65,8 @@ class Rates:
 
 def game_rho(rate: Fraction, *, rounds: int, draws: int) -> Fraction:
     """Return what the query player's draws cost the data in zCDP, exactly."""
-    T = rounds
-    return draws * rate * rate * (T - 1) * T * (2 * T - 1) / 12
+    t = rounds
+    return draws * rate * rate * (t - 1) * t * (2 * t - 1) / 12
 
 
 @lru_cache(maxsize=256)
@@ -81,7 +81,9 @@ def calibrate(
     best_action = math.sqrt(8 * max(field.spread(density), 1e-3) / rounds) / (2 * field.rows)
     return Rates(
         action=_action_rate(field, rounds, rho, best_action),
-        cell=_cell_rate(field, rounds, density, epsilon, delta, best_cell),
+        cell=_cell_rate(
+            GameLoss(rounds, Fraction(field.changed, density), Fraction(best_cell)), epsilon, delta
+        ),
     )
 
 
@@ -95,18 +97,16 @@ def _action_rate(field: Field, rounds: int, rho: Fraction, best: float) -> Fract
     return rate
 
 
-def _cell_rate(
-    field: Field, rounds: int, density: int, epsilon: Fraction, delta: Fraction, best: float
-) -> Fraction:
-    sigma = Fraction(field.changed, density)
+def _cell_rate(most: GameLoss, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the rate of a loss, or the largest one below it that the budget allows."""
 
     def fits(rate: Fraction) -> bool:
-        return GameLoss(rounds, sigma, rate).delta(epsilon) <= delta
+        return replace(most, rate=rate).delta(epsilon) <= delta
 
-    cap = shorten_down(Fraction(best), 12)
+    cap = shorten_down(most.rate, 12)
     if fits(cap):
         return cap
-    return largest(fits, shorten_down(epsilon / (rounds * (rounds + 1)), 12))  # pure at that rate
+    return largest(fits, shorten_down(epsilon / (most.rounds * (most.rounds + 1)), 12))  # pure at that rate
 
 
 @lru_cache(maxsize=256)

@@ -1,12 +1,12 @@
 """What the others learn of one analyst's query when they see a synopsis that was sampled in a game.
 
-Changing what is hidden moves each round's distribution over actions by at most `sigma` in statistical distance.
-So a round is *touched* with probability sigma, independently, and otherwise draws from what both books have in
-common. A run without touched rounds is the same for both books. Each touched round shifts the log-weights of the
-cells in all later rounds by at most rate each way, so with m_t of them among the first t rounds the draw of
-round t is an exponential choice whose log-likelihood ratio has range 2 rate m_t: given which rounds are touched,
-the run costs rho = sum_t (2 rate m_t)^2 / 8 in zCDP. The mixture over the touched rounds is amplified by the
-part that both books share [BBG18].
+Changing what is hidden moves each round's distribution over actions by at most `sigma` in statistical
+distance. So a round is *touched* with probability sigma, independently, and otherwise draws from what both
+books have in common. A run without touched rounds is the same for both books. Each touched round shifts the
+log-weights of the cells, in all rounds from it on, by at most rate each way; with m_t of them among the first t
+rounds the draw of round t is an exponential choice whose log-likelihood ratio has range 2 rate m_t. Given
+which rounds are touched, the run costs rho = sum_t (2 rate m_t)^2 / 8 in zCDP. The mixture over the touched
+rounds is amplified by the part that both books share [BBG18].
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 _BINS, _COUNTS = 32, 96
 _SLACK = 1e-9  # relative: far above the rounding errors of the special functions it covers
 _LEFT_OUT = 1e-16  # the share of the touched runs whose count of touched rounds is not looked at
-_MULTIPLES = np.geomspace(1 / 8, 8, 41)
+_MULTIPLES = np.geomspace(1 / 8, 8, 81)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ class GameLoss(Loss):
 
     def zcdp(self) -> float:
         """Return the cost where every round is touched: the cap is not counted on."""
-        T = self.rounds
-        return up(self.rate * self.rate / 2 * T * (T + 1) * (2 * T + 1) / 6)
+        t = self.rounds
+        return up(self.rate * self.rate / 2 * t * (t + 1) * (2 * t + 1) / 6)
 
     def exact_epsilon(self) -> Fraction:
         """Return the pure bound."""
@@ -111,8 +111,8 @@ def mixture_delta(rounds: int, sigma: float, rate: float, touched: float, epsilo
 
 
 def zcdp_deltas(rho: Floats, epsilon: float) -> Floats:
-    """Convert many rhos to deltas at one epsilon; every order is sound, and one near the best is among them."""
-    best = np.maximum(epsilon / np.maximum(rho, 1e-300) - 1, 1e-2) / 2
+    """Convert many rhos to deltas at one epsilon. Every order is sound, and one near the best is tried."""
+    best = np.maximum(epsilon / np.maximum(rho, 1e-300) - 1, 1.0) / 2
     orders = 1 + best[..., None] * _MULTIPLES
     logs = (orders - 1) * (orders * rho[..., None] - epsilon + np.log1p(-1 / orders)) - np.log(orders)
     least = logs.min(axis=-1)
@@ -149,7 +149,7 @@ def _log_binomial(rounds: int, counts: Floats, sigma: float) -> Floats:
 
 
 def _latest(rounds: int, counts: Floats) -> tuple[Floats, Floats]:
-    """Return, for each count m, bins of how many rounds the first touched one has an effect on, and their shares.
+    """Return, for each count m, bins of the rounds from the first touched one on, and their shares.
 
     The touched rounds are a uniform set of m. Each has an effect on the rounds from it on, so all together
     sum m_t^2 <= m^2 r, where r counts the rounds from the first touched one on. r is taken at the upper end

@@ -36,6 +36,8 @@ Integers = NDArray[np.int64]
 
 ONE_ROW = Replace("row")
 
+_LARGEST = 1 << 62  # scores are 64-bit integers, up to rounds * rows
+
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class SampledGame(ManyAnalysts):
@@ -105,6 +107,8 @@ class SampledGame(ManyAnalysts):
         if not self.density < self.field.groups:
             rule = f"below {self.field.groups}, the number of groups under the caps"
             raise InvalidParameter(name="density", rule=rule, value=density)
+        if self.rounds * self.rows > _LARGEST:
+            raise InvalidParameter(name="rounds", rule=f"at most {_LARGEST // self.rows}", value=rounds)
 
     # What the two games differ in ------------------------------------------------------------------
 
@@ -119,7 +123,7 @@ class SampledGame(ManyAnalysts):
 
     @abstractmethod
     def _pick(self, standing: Standing, rate: Fraction, before: int, rng: Rng) -> int:
-        """Draw an action after some rounds: a place, or a place plus the number of places for its complement."""
+        """Draw an action after some rounds: a place, or a complement's place plus the number of places."""
 
     # What follows from the public parameters ---------------------------------------------------------
 
@@ -176,7 +180,7 @@ class SampledGame(ManyAnalysts):
         return f"{pair} for {self.neighbours}"
 
     def error(self, beta: checks.Number) -> float:
-        """Return alpha in rows: the worst answers of any `density` groups are off by at most alpha on average.
+        """Return alpha in rows: the worst answers of any `density` groups are off by <= alpha on average.
 
         So all but density - 1 groups have no answer that is off by more, with probability 1 - beta. A group
         is one side of one query, or one analyst.
@@ -210,7 +214,9 @@ class SampledGame(ManyAnalysts):
                 hint="Make one with Asked(histogram, book)",
             )
         if data.book.universe != self.universe or data.book.caps != self.caps:
-            raise InvalidParameter(name="data", rule="a book over this universe with these caps", got="others")
+            raise InvalidParameter(
+                name="data", rule="a book over this universe with these caps", got="others"
+            )
         if data.histogram.total != self.rows:
             raise InvalidParameter(name="rows", rule="the public number of rows of the data", value=self.rows)
 

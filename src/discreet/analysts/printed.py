@@ -56,7 +56,7 @@ class WrongSign(QueryGame):
     __slots__ = ()
 
     def _pick(self, standing: Standing, rate: Fraction, before: int, rng: Rng) -> int:
-        return QueryGame._pick(self, type(standing)(-standing.scores), rate, before, rng)
+        return super()._pick(type(standing)(-standing.scores), rate, before, rng)
 
 
 class InvertedRate(AnalystGame):

@@ -209,7 +209,9 @@ class AnalystRelease(Release[Delivery]):
 
     def __repr__(self) -> str:
         ending = ", UNSAFE: seeded noise" if self.unsafe_seeded else ""
-        return f"AnalystRelease({self.value.shared!r}, {self.mechanism.words}; {self.analyst_guarantee}{ending})"
+        return (
+            f"AnalystRelease({self.value.shared!r}, {self.mechanism.words}; {self.analyst_guarantee}{ending})"
+        )
 
 
 class ManyAnalysts(LongRun[Asked, Delivery]):

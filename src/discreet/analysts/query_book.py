@@ -71,9 +71,7 @@ class QueryBook:
             rule = f"at most {caps.analysts} different names"
             raise InvalidParameter(name="names", rule=rule, value=self.names)
         given = sorted((places or {}).items(), key=lambda item: item[0])
-        self._places = {
-            place: self._checked(place, query) for place, query in given if query is not None
-        }
+        self._places = {place: self._checked(place, query) for place, query in given if query is not None}
 
     def _checked(self, place: int, query: LinearQuery) -> LinearQuery:
         checks.index(len(self.names) * self.caps.queries, place=place)

@@ -84,7 +84,9 @@ def tiny_data(book: QueryBook, rows: int) -> list[tuple[Asked, Asked]]:
 
 COIN = Universe([("x", (0, 1))])
 """The smallest universe there is something to ask about."""
-HEADS, TAILS, BOTH = Predicates(COIN, [(["x"], np.array(mask, dtype=bool)) for mask in ([0, 1], [1, 0], [1, 1])])
+HEADS, TAILS, BOTH = Predicates(
+    COIN, [(["x"], np.array(mask, dtype=bool)) for mask in ([0, 1], [1, 0], [1, 1])]
+)
 """Queries over the coin."""
 
 

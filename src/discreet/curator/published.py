@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.analysts.apart import Fitted
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours
 from discreet.curator.history import Quote
@@ -25,8 +26,9 @@ from discreet.release.answer import Answer
 from discreet.release.base import WorkloadRelease
 from discreet.release.mwem import MWEM
 from discreet.release.online_questions import read_question
-from discreet.release.synopsis import Synopsis, Weights
-from discreet.release.warm_start import all_marginals, known_by, starting_weights
+from discreet.release.synopsis import Synopsis
+from discreet.release.warm_start import all_marginals, known_by
+from discreet.release.weights_later import WeightsLater
 
 BETA = 1 / 20
 """The probability that some stated error fails, over all counts together."""
@@ -39,7 +41,8 @@ class Published(Hypothesis):
 
     def __init__(self, mechanism: WorkloadRelease, synopsis: Synopsis, guarantee: Guarantee) -> None:
         self.universe, self.guarantee = synopsis.universe, guarantee
-        self.synopsis = Weights(self.universe, starting_weights(synopsis), transcript=synopsis.transcript)
+        self.synopsis = synopsis if isinstance(synopsis, WeightsLater) else Fitted(synopsis)
+        _ = self.synopsis.weights  # fitted now, so that no analyst's first question takes longer
         self._known = known_by(mechanism, synopsis, beta=BETA)
 
     @classmethod
@@ -70,12 +73,10 @@ class Published(Hypothesis):
 
     def quote(self) -> Quote:
         """Say how well a question would be answered: words that are the same for every question."""
-        words = (
-            f"from the published hypothesis; counts over up to {ORDER} columns come with their error at 95 %"
-        )
-        return Quote(
-            "shared", {}, words if self._known else "from the published hypothesis, without an error"
-        )
+        if self._known is None:
+            return Quote("shared", {}, "from the published hypothesis, without a bound on the error")
+        words = f"counts over up to {ORDER} columns come with their error at 95 %"
+        return Quote("shared", {}, f"from the published hypothesis; {words}")
 
     def close(self) -> None:
         """Do nothing: what is published stays."""

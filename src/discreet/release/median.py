@@ -177,7 +177,7 @@ def _tiny() -> Iterator[Tiny]:
     replaced = MedianMechanism(epsilon=9, threshold=1, neighbours=Replace("row"), **public)
     pairs = histogram_pairs(TINY, [([4, 0], [3, 1]), ([2, 2], [1, 3])])
     yield Tiny(replaced, pairs, script=each_query(TINY, [1, 0], [0, 1]), tight=False)
-    real = MedianMechanism(epsilon=16, threshold=1, grid=0.5, neighbours=AddRemove("row"), **public)
+    real = MedianMechanism(epsilon=12, threshold=1, grid=0.5, neighbours=AddRemove("row"), **public)
     halves = each_query(TINY, [1.0, 0.5], [0.5, 1.0])
     yield Tiny(real, histogram_pairs(TINY, CROSSING[:1]), script=halves, tight=False)
 

@@ -139,7 +139,7 @@ def _tiny() -> Iterator[Tiny]:
     }
     hidden = PolytopeMedian(epsilon=9, neighbours=AddRemove("row"), **public)
     yield Tiny(hidden, histogram_pairs(TINY, CROSSING), script=each_query(TINY, [1, 0], [1, 1]))
-    replaced = PolytopeMedian(epsilon=14, neighbours=Replace("row"), **public)
+    replaced = PolytopeMedian(epsilon=12, neighbours=Replace("row"), **public)
     pairs = histogram_pairs(TINY, [([4, 0], [3, 1])])
     yield Tiny(replaced, pairs, script=each_query(TINY, [1, 0], [0, 1]), tight=False)
 

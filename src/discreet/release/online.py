@@ -308,4 +308,3 @@ class WeightsConversation(Conversation[Any]):
             close = np.rint(workload.answers(self._known.weights.array)[rest] * self._scale).astype(np.int64)
             off = np.abs(close - workload.answers(self._known.array)[rest] * self._scale)
         return close, noise, off
-

@@ -73,9 +73,7 @@ class Known:
         rounded = (1 - 1 / (mechanism.fineness + 1)) ** -2  # a multiplier k was cut down from below k + 1
         self._variances = noise * rounded / np.array(layout.strengths, dtype=np.float64)
         self._odds = math.log(4 * 2 ** max(len(known) for known in tables.sets) * len(tables.sets) / beta)
-        self.weights = Hypothesis(
-            self.universe, max(tables.total, 1.0), fit_weights(tables, flatness=CLOSE)
-        )
+        self.weights = Hypothesis(self.universe, max(tables.total, 1.0), fit_weights(tables, flatness=CLOSE))
         self._tables: dict[Axes, Floats] = {}
         self.array = np.zeros(self.universe.shape)
         public = () if isinstance(mechanism.neighbours, Replace) and () not in layout.sets else None

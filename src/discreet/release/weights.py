@@ -101,6 +101,10 @@ class Hypothesis:
         moved.flags.writeable = False
         self._tables[kept] = moved
 
+    def forget(self) -> None:
+        """Drop the tables that are kept, after the array was changed by hand."""
+        self._tables.clear()
+
     def copy(self) -> Self:
         """Return a hypothesis of its own with the same weights."""
         made = object.__new__(type(self))

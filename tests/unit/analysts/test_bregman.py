@@ -106,36 +106,42 @@ def test_the_level_from_a_start_below_is_the_same():
     assert warm == pytest.approx(cold, abs=1e-12)
 
 
-# The exact choice -------------------------------------------------------------------------------------
+# The exact choice ----------------------------------------
 
 
 def float_law(standing, choice):
     return cap_project(standing.logs(float(choice.rate)), choice.density)
 
 
-@pytest.mark.parametrize("standing", [Sides(np.array([3, -1, 4, 0])), Teams(np.array([[3, -1], [4, 0], [0, 0]]))])
+@pytest.mark.parametrize(
+    "standing", [Sides(np.array([3, -1, 4, 0])), Teams(np.array([[3, -1], [4, 0], [0, 0]]))]
+)
 @pytest.mark.parametrize("density", [1, 2])
 def test_the_law_is_the_projection(standing, density):
     choice = CappedChoice(Fraction(1, 3), density, Fraction(2))
     law = dict(choice.law(standing))
-    assert [float(law[g]) for g in range(standing.groups)] == pytest.approx(float_law(standing, choice), abs=1e-9)
+    assert [float(law[g]) for g in range(standing.groups)] == pytest.approx(
+        float_law(standing, choice), abs=1e-9
+    )
     assert abs(sum(law.values()) - 1) < Fraction(1, 1 << 100)
 
 
-@pytest.mark.parametrize("stale", [False, True])
-def test_draws_follow_the_law(stale):
-    # 20,000 draws; chi-square with 7 degrees of freedom beyond 45 has probability 1e-7.
-    standing = Sides(np.array([3, -1, 4, 0]))
+@pytest.mark.parametrize(("stale", "draws"), [(False, 20_000), (True, 5_000)])
+def test_draws_follow_the_law(stale, draws):
+    # Chi-square with 11 degrees of freedom beyond 55 has probability 1e-7.
+    standing = Sides(np.array([7, -2, 4, 1, 0, 5]))
     choice, rng = CappedChoice(Fraction(1, 2), 3, Fraction(2)), unsafe_seeded(3)
     law = float_law(standing, choice)
-    counts = np.zeros(8)
-    for _ in range(20_000):
+    counts = np.zeros(12)
+    for _ in range(draws):
         if stale:  # an old level that is far off, within its slack
             standing.level, standing.moved = Level(log_level(standing.logs(0.5), 3.0)[0] + 0.9, 1e-9), 2
         counts[choice.sample(standing, rng)] += 1
-    assert ((counts - 20_000 * law) ** 2 / (20_000 * law)).sum() < 45
-    wrong = cap_project(standing.logs(0.45), 3)  # a rate of 0.9 times the right one is found out
-    assert ((counts - 20_000 * wrong) ** 2 / (20_000 * wrong)).sum() > 45
+    assert ((counts - draws * law) ** 2 / (draws * law)).sum() < 55
+    if not stale:
+        for rate in (0.45, 0.55):  # 0.9 and 1.1 times the right one are found out
+            wrong = draws * cap_project(standing.logs(rate), 3)
+            assert ((counts - wrong) ** 2 / wrong).sum() > 55
 
 
 def test_a_proposal_that_floats_cannot_decide_is_settled_exactly():
@@ -152,7 +158,9 @@ def test_a_proposal_that_floats_cannot_decide_is_settled_exactly():
 
 def test_distance_is_the_spread_of_the_change():
     choice = CappedChoice(Fraction(1), 1, Fraction(2))
-    assert choice.distance(Sides(np.array([1, 5])), Sides(np.array([2, 5]))) == 2  # one side up, the other down
+    assert (
+        choice.distance(Sides(np.array([1, 5])), Sides(np.array([2, 5]))) == 2
+    )  # one side up, the other down
     assert choice.distance(Teams(np.array([[1], [5]])), Teams(np.array([[1], [3]]))) == 4
 
 

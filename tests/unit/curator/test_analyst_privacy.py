@@ -262,8 +262,10 @@ def test_answers_are_good(given, frame):
 
 def test_a_question_that_is_no_box_has_no_error(frame):
     with curator(promise=OneAnalystToMany()) as one:
-        cells = Predicates(one.universe, [lambda row: row.age % 2 == 0 or row.region == "east"])
-        answer = one.analyst("acme", share=1).ask(cells.query(0))
+        either = Predicates(
+            one.universe, [(["age", "region"], lambda age, region: (age % 2 == 0) | (region == 0))]
+        )
+        answer = one.analyst("acme", share=1).ask(either.query(0))
         assert (answer.kind, answer.error) == ("stale", float("inf"))
         assert abs(answer.value - ((frame.age % 2 == 0) | (frame.region == "east")).sum()) < 600
 

@@ -103,7 +103,7 @@ def test_parameters_are_checked():
 
 
 def test_no_more_updates_are_needed_than_the_theorem_says():
-    """An all-knowing attacker asks for what is missed most; measured answers teach until nothing is missed."""
+    """An all-knowing attacker asks for what is missed most; measured answers teach until little is."""
     universe = Universe([("a", range(8))])
     counts = np.array([20_000, 5000, 2000, 2000, 500, 300, 150, 50])
     rows = int(counts.sum())

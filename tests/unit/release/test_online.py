@@ -119,7 +119,7 @@ def test_a_batch_that_outlives_the_budget_ends_stale():
 
 @pytest.mark.parametrize("warm", [False, True])
 def test_a_batch_is_answered_like_its_questions(warm):
-    """Far from every threshold the noise decides nothing: the same questions are measured, in the same order."""
+    """Nearly the same questions are measured, and all answers are within both errors."""
     start = None
     if warm:
         start = Residuals(
@@ -192,9 +192,7 @@ def test_agreeing_measurements_are_all_met():
     generator = np.random.default_rng(7)  # noqa: TID251
     real = generator.dirichlet(np.ones(UNIVERSE.size)).reshape(UNIVERSE.shape) * 100
     weights = [generator.random(4) for _ in range(2)] + [np.array([0.0, 1, 0, 1])]
-    history = [
-        Measured((0,), w, *(real.sum(axis=(1, 2)) @ w + np.array([-1, 1]))) for w in weights
-    ]
+    history = [Measured((0,), w, *(real.sum(axis=(1, 2)) @ w + np.array([-1, 1]))) for w in weights]
     for _ in range(20):
         relearn(hypothesis, history)
     assert all(each.low - 1e-3 <= each.said(hypothesis) <= each.high + 1e-3 for each in history)

@@ -25,9 +25,16 @@ DATA = Histogram.dense(UNIVERSE, COUNTS)
 SETS, WEIGHTS = all_marginals(UNIVERSE, 2)
 
 
-def start(neighbours=AddRemove("person"), epsilon=1):
+PEOPLE = AddRemove("person")
+
+
+def start(neighbours=PEOPLE, epsilon=1):
     return Residuals(
-        workload=Marginals(UNIVERSE, SETS), epsilon=epsilon, delta=1e-9, neighbours=neighbours, weights=WEIGHTS
+        workload=Marginals(UNIVERSE, SETS),
+        epsilon=epsilon,
+        delta=1e-9,
+        neighbours=neighbours,
+        weights=WEIGHTS,
     )
 
 

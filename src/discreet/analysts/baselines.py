@@ -1,0 +1,341 @@
+"""What the games must beat: three ways to serve many analysts who learn nothing of each other, at no price.
+
+Each of them keeps the analysts apart altogether, so that the promise between them is perfect, (0, 0), for
+any number of colluding analysts. They differ in how they spend the budget for the people in the data: on one
+public workload, on every place of the query book, or on a share for each analyst.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from discreet.accounting.calibrate import zcdp_rho
+from discreet.analysts.apart import Apart, Fitted
+from discreet.analysts.promises import Asked, Delivery, Leftover
+from discreet.analysts.query_book import Caps, book_of
+from discreet.analysts.query_game import CARD as QUERY_GAME
+from discreet.analysts.query_game import COIN, HEADS, TAILS, tiny_data
+from discreet.core import checks
+from discreet.core.card import Card, Tiny
+from discreet.core.errors import InternalError
+from discreet.core.loss import Loss, ZCDPLoss
+from discreet.core.neighbours import Neighbours, Replace
+from discreet.core.progress import track
+from discreet.core.rng import Rng
+from discreet.core.rounding import down, shorten_down
+from discreet.mechanisms.laplace import Laplace
+from discreet.queries.marginals import Marginals
+from discreet.queries.query import ProductQuery
+from discreet.queries.universe import Universe
+from discreet.queries.workload import Queries
+from discreet.release.linear import Joint, gaussian_noise
+from discreet.release.marginals import Residuals
+from discreet.release.mwem import MWEM
+from discreet.release.warm_start import all_marginals
+
+ROUNDS = 20
+"""How many questions of each analyst are measured where their owner does not say."""
+
+_JUDGED = Fraction(1, 20)  # the failure probability at which two noises are compared
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class PublicSynopsis(Apart):
+    """Publish a synopsis of a public workload once; everybody answers whatever he likes from it.
+
+    Privacy: (epsilon, delta) for one row; nothing at all between analysts, whose questions are not read.
+    Accuracy: error(beta) for all cells of the public tables at once; other questions have no bound.
+    Time: that of `Residuals`, and once the fit of a weight for every cell.
+
+    Parameters
+    ----------
+    workload
+        The public marginal tables.
+    caps
+        The public limits of the query book.
+    epsilon, delta
+        The budget for the people in the data; delta above 0.
+    neighbours
+        The change of the data that is hidden.
+    """
+
+    tables: Residuals
+
+    def __init__(
+        self,
+        *,
+        workload: Marginals,
+        caps: Caps,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        neighbours: Neighbours,
+    ) -> None:
+        universe = checks.instance(Marginals, workload=workload).universe
+        universe.require_dense()
+        self._set_public(universe=universe, caps=caps, epsilon=epsilon, delta=delta, neighbours=neighbours)
+        weights = [Fraction(1, math.prod(workload.universe.shape[a] for a in axes)) for axes in workload.sets]
+        tables = Residuals(
+            workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, weights=weights
+        )
+        self._set(tables=tables)
+
+    @property
+    def loss(self) -> Loss:
+        """That of the measured tables."""
+        return self.tables.loss
+
+    def error(self, beta: checks.Number) -> float:
+        """Bound the largest error of all cells of the public tables, but for a probability beta."""
+        return self.tables.error(beta)
+
+    def _draw(self, data: Asked, rng: Rng) -> Delivery:
+        asked = self._check(data)
+        tables = self.tables.release(asked.histogram, rng=rng).value
+        return Delivery(Fitted(tables), tuple((name, ()) for name in asked.book.names))
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class PrivateAnswers(Apart):
+    """Answer every query by itself, with noise for as many queries as the caps allow.
+
+    Privacy: (epsilon, delta) for one row: Laplace noise, or Gaussian where it is less. Nothing between
+    analysts: the noise depends on the caps and not on who asked how much.
+    Accuracy: error(beta) is the exact quantile of the largest of all noises.
+    Time: O(places of the book).
+
+    Parameters
+    ----------
+    universe
+        What all queries are over.
+    caps, epsilon, delta, neighbours
+        As in `PublicSynopsis`; delta may be 0.
+    """
+
+    noise: Joint
+
+    def __init__(
+        self,
+        *,
+        universe: Universe,
+        caps: Caps,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        neighbours: Neighbours,
+    ) -> None:
+        self._set_public(universe=universe, caps=caps, epsilon=epsilon, delta=delta, neighbours=neighbours)
+        self._set(noise=_noise(self.caps.places, self.epsilon, self.delta, self.neighbours))
+
+    @property
+    def loss(self) -> Loss:
+        """The curve of the noise: one row moves every count by at most one."""
+        return self.noise.loss
+
+    def error(self, beta: checks.Number) -> float:
+        """Return the exact quantile of the largest error among all places."""
+        return self.noise.error(beta)
+
+    def _draw(self, data: Asked, rng: Rng) -> Delivery:
+        asked = self._check(data)
+        counts = np.zeros(self.caps.places, dtype=np.int64)
+        for place, query in asked.book.items():
+            counts[place] = int(query.evaluate(asked.histogram))
+        # Empty places get noise too, and are sent to nobody.
+        noisy = np.ravel(self.noise.release(counts, rng=rng).value)
+        private = tuple(
+            (name, tuple(Leftover(place, float(noisy[place])) for place in asked.book.asked_by(name)))
+            for name in asked.book.names
+        )
+        return Delivery(self._nothing_shared(), private)
+
+
+@lru_cache(maxsize=64)
+def _noise(places: int, epsilon: Fraction, delta: Fraction, neighbours: Neighbours) -> Joint:
+    """Return the noise with the smaller error at 95 % confidence."""
+    laplace = Laplace(sensitivity=places, epsilon=epsilon, size=places, neighbours=neighbours)
+    if delta == 0:
+        return laplace
+    gaussian = gaussian_noise(square=places, size=places, epsilon=epsilon, delta=delta, neighbours=neighbours)
+    return laplace if laplace.error(_JUDGED) <= gaussian.error(_JUDGED) else gaussian
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class SeparateBudgets(Apart):
+    """Learn a hypothesis for each analyst, from his own queries, on a budget of his own.
+
+    Privacy: (epsilon, delta) for one row, in equal parts of zCDP. Nothing between analysts: what one
+    receives is made of the data, his own queries and public facts.
+    Accuracy: error(beta) is the bound of `MWEM` for one analyst's share, for all analysts at once.
+    Time: `analysts` runs of `MWEM`.
+
+    Parameters
+    ----------
+    universe, caps, epsilon, delta
+        As in `PublicSynopsis`.
+    rows
+        The public number of rows.
+    rounds
+        How many queries of each analyst are measured.
+    neighbours
+        The change of the data that is hidden.
+    """
+
+    rows: int
+    rounds: int
+
+    def __init__(
+        self,
+        *,
+        universe: Universe,
+        caps: Caps,
+        rows: int,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        rounds: int = ROUNDS,
+        neighbours: Neighbours,
+    ) -> None:
+        checks.instance(Universe, universe=universe).require_dense()
+        self._set_public(universe=universe, caps=caps, epsilon=epsilon, delta=delta, neighbours=neighbours)
+        self._set(rows=checks.integer(1, rows=rows), rounds=checks.integer(1, rounds=rounds))
+        checks.probability(delta=delta)
+        _ = self.share  # refuses what cannot be calibrated
+
+    @property
+    def share(self) -> Fraction:
+        """The epsilon, at this delta, that each analyst's own hypothesis may cost."""
+        return _share(self.epsilon, self.delta, self.caps.analysts)
+
+    @property
+    def loss(self) -> Loss:
+        """All shares together."""
+        return ZCDPLoss(self.caps.analysts * zcdp_rho(epsilon=self.share, delta=self.delta))
+
+    def learner(self, queries: Queries) -> MWEM:
+        """Return what learns the queries of one analyst."""
+        return MWEM(
+            workload=queries,
+            epsilon=self.share,
+            delta=self.delta,
+            neighbours=self.neighbours,
+            rounds=self.rounds,
+            rows=self.rows,
+        )
+
+    def error(self, beta: checks.Number) -> float:
+        """Bound the largest error of all analysts, but for a probability beta."""
+        missed = checks.probability(beta=beta) / self.caps.analysts
+        everything = ProductQuery(self.universe, (), "all", masks=[])
+        return self.learner(Queries(self.universe, [everything] * self.caps.queries)).error(missed)
+
+    def _draw(self, data: Asked, rng: Rng) -> Delivery:
+        asked, names = self._check(data), data.book.names
+        private = tuple(
+            (name, self._learnt(asked, name, rng))
+            for name in track(names, total=len(names), label="learning")
+        )
+        return Delivery(self._nothing_shared(), private)
+
+    def _learnt(self, asked: Asked, name: str, rng: Rng) -> tuple[Leftover, ...]:
+        own = asked.book.asked_by(name)
+        if not own:
+            return ()
+        queries = Queries(self.universe, list(own.values()))
+        answers = self.learner(queries).release(asked.histogram, rng=rng).value.answers(queries)
+        return tuple(Leftover(place, float(count)) for place, count in zip(own, answers, strict=True))
+
+
+@lru_cache(maxsize=64)
+def _share(epsilon: Fraction, delta: Fraction, analysts: int) -> Fraction:
+    """Return the epsilon at which one of some equal parts of rho is spent."""
+    rho = zcdp_rho(epsilon=epsilon, delta=delta) / analysts
+    share = shorten_down(
+        Fraction(down(Fraction(ZCDPLoss(rho).epsilon(delta)))) * (1 - Fraction(1, 10**6)), 12
+    )
+    if zcdp_rho(epsilon=share, delta=delta) > rho:
+        raise InternalError("an analyst's share costs more than its part of the budget")
+    return share
+
+
+_BUDGET: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "neighbours": Replace("row")}
+_CAPS = Caps(analysts=2, queries=1)
+_COINS = book_of(COIN, _CAPS, {"first": [HEADS], "second": [TAILS]})
+_EACH = Marginals(COIN, [["x"]])
+_LOUD: dict[str, Any] = {"epsilon": 4, "delta": Fraction(1, 100), "neighbours": Replace("row")}
+
+
+@lru_cache(maxsize=1)
+def _pairs(universe: Universe) -> Marginals:
+    return Marginals(universe, all_marginals(universe, 2)[0])
+
+
+def _example(kind: Any, **given: Any) -> tuple[Apart, Asked]:
+    asked: Asked = QUERY_GAME.example()[1]
+    return kind(caps=asked.book.caps, **_BUDGET, **given), asked
+
+
+def _synopsis_example() -> tuple[Apart, Asked]:
+    return _example(PublicSynopsis, workload=_pairs(QUERY_GAME.example()[1].book.universe))
+
+
+def _answers_example() -> tuple[Apart, Asked]:
+    return _example(PrivateAnswers, universe=QUERY_GAME.example()[1].book.universe)
+
+
+def _budgets_example() -> tuple[Apart, Asked]:
+    universe = QUERY_GAME.example()[1].book.universe
+    return _example(SeparateBudgets, universe=universe, rows=2000, rounds=3)
+
+
+def _synopsis_tiny() -> Iterator[Tiny]:
+    # The plain multipliers of one table: fine ones would only make the numbers to enumerate larger.
+    yield Tiny(PublicSynopsis(workload=_EACH, caps=_CAPS, **_LOUD), tiny_data(_COINS, 2), tight=False)
+
+
+def _answers_tiny() -> Iterator[Tiny]:
+    pure = {"epsilon": 4, "delta": 0, "neighbours": Replace("row")}
+    for budget in (pure, _LOUD):
+        yield Tiny(PrivateAnswers(universe=COIN, caps=_CAPS, **budget), tiny_data(_COINS, 2), tight=False)
+
+
+def _budgets_tiny() -> Iterator[Tiny]:
+    mechanism = SeparateBudgets(
+        universe=COIN, caps=_CAPS, rows=2, rounds=1, epsilon=8, delta=0.01, neighbours=Replace("row")
+    )
+    yield Tiny(mechanism, tiny_data(_COINS, 2), tight=False)
+
+
+CARDS = (
+    Card(
+        name="public-synopsis",
+        family="analysts",
+        title="One synopsis of a public workload for all analysts, who learn nothing of each other",
+        theorem="(epsilon, delta) for one row, and (0, 0) between analysts",
+        reference="[HRU13] Section 1; [XHZK23]",
+        example=_synopsis_example,
+        tiny=_synopsis_tiny,
+    ),
+    Card(
+        name="private-answers",
+        family="analysts",
+        title="Independent noise for as many queries as the caps allow, each sent to its owner alone",
+        theorem="(epsilon, delta) for one row, and (0, 0) between analysts",
+        reference="[HRU13] Section 1; [DR14] Theorems 3.6 and 3.22",
+        example=_answers_example,
+        tiny=_answers_tiny,
+    ),
+    Card(
+        name="separate-budgets",
+        family="analysts",
+        title="A hypothesis for each analyst, learnt on a share of the budget",
+        theorem="(epsilon, delta) for one row, and (0, 0) between analysts",
+        reference="[HRU13] Section 1; [DR14] Section 4.2",
+        example=_budgets_example,
+        tiny=_budgets_tiny,
+    ),
+)

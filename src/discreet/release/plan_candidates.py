@@ -1,0 +1,149 @@
+"""What a planner may choose from: how each mechanism is built for a workload, and where it is no use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.core.errors import Refused
+from discreet.core.neighbours import Neighbours, Replace
+from discreet.queries.marginals import Marginals
+from discreet.queries.workload import Workload
+from discreet.release.adaptive import Adaptive
+from discreet.release.base import WorkloadRelease
+from discreet.release.entropy import MaxEntropy
+from discreet.release.independent import Independent
+from discreet.release.intervals import IntervalSearch
+from discreet.release.marginals import Goal, Residuals
+from discreet.release.mwem import MWEM
+from discreet.release.projection import Projection
+from discreet.release.range_tree import RangeTree
+from discreet.release.rectangle_tree import RectangleTree
+from discreet.release.small_database import SmallDatabase
+
+_FITTED = 300_000  # cells that are fitted many times over
+_LEARNED = 10_000_000  # cells that are passed over a few times a round
+_ROUNDS = 10
+_SCORED = 10_000_000  # pairs of a candidate database and a query
+_SPARE = 4  # a bound on a private number of rows, over the guess
+_ACCURACY = Fraction(1, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything that is public about a release that is planned.
+
+    Attributes
+    ----------
+    workload, epsilon, delta, neighbours
+        As every release has them.
+    rows
+        About how many rows there are; exactly how many where a row is replaced.
+    by
+        What is made small: the "average" or the "largest" error of the queries.
+    """
+
+    workload: Workload
+    epsilon: Fraction
+    delta: Fraction
+    neighbours: Neighbours
+    rows: int
+    by: str
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """The parameters that all mechanisms with a delta share."""
+        return {**self.pure, "delta": self.delta}
+
+    @property
+    def pure(self) -> dict[str, Any]:
+        """The parameters that all mechanisms share."""
+        return {"workload": self.workload, "epsilon": self.epsilon, "neighbours": self.neighbours}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A mechanism that may be chosen.
+
+    Attributes
+    ----------
+    name
+        That of its card.
+    make
+        Builds it, or raises InvalidParameter or Refused where it does not apply.
+    unbiased
+        Whether its errors are noise alone, whatever the data are.
+    """
+
+    name: str
+    make: Callable[[Facts], WorkloadRelease]
+    unbiased: bool = False
+
+
+def _max_entropy(facts: Facts) -> WorkloadRelease:
+    _few_cells(facts, _FITTED)
+    return MaxEntropy(**facts.public)
+
+
+def _adaptive(facts: Facts) -> WorkloadRelease:
+    return Adaptive(**facts.public)
+
+
+def _residuals(facts: Facts) -> WorkloadRelease:
+    return Residuals(goal=Goal.TOTAL if facts.by == "average" else Goal.WORST, **facts.public)
+
+
+def _projection(facts: Facts) -> WorkloadRelease:
+    _few_cells(facts, _FITTED)
+    return Projection(rows=facts.rows * (1 if isinstance(facts.neighbours, Replace) else _SPARE), **facts.public)
+
+
+def _mwem(facts: Facts) -> WorkloadRelease:
+    _few_cells(facts, _LEARNED)
+    workload = facts.workload
+    questions = len(workload.sets) if isinstance(workload, Marginals) else len(workload)
+    return MWEM(rounds=min(_ROUNDS, questions), rows=facts.rows, **facts.public)
+
+
+def _small_database(facts: Facts) -> WorkloadRelease:
+    _few_cells(facts, _SCORED)
+    cells, queries, size = facts.workload.universe.size, len(facts.workload), 0
+    while size < facts.rows and math.comb(cells + size, size + 1) * queries <= _SCORED:
+        size += 1
+    if not size:
+        raise Refused(
+            what="a small database", why="there are too many of them to score", way_out="Use another mechanism"
+        )
+    return SmallDatabase(rows=facts.rows, size=size, **facts.pure)
+
+
+def _interval_search(facts: Facts) -> WorkloadRelease:
+    return IntervalSearch(rows=facts.rows, accuracy=_ACCURACY, **facts.public)
+
+
+def _few_cells(facts: Facts, most: int) -> None:
+    size = facts.workload.universe.size
+    if size > most:
+        raise Refused(
+            what=f"a universe of {size} cells",
+            why=f"with more than {most} it takes too long",
+            way_out="Use another mechanism",
+        )
+
+
+CANDIDATES = (
+    Candidate("max-entropy", _max_entropy),
+    Candidate("adaptive", _adaptive),
+    Candidate("marginals", _residuals, unbiased=True),
+    Candidate("range-tree", lambda facts: RangeTree(**facts.public), unbiased=True),
+    Candidate("rectangle-tree", lambda facts: RectangleTree(**facts.public), unbiased=True),
+    Candidate("projection", _projection),
+    Candidate("mwem", _mwem),
+    Candidate("small-database", _small_database),
+    Candidate("interval-search", _interval_search),
+    Candidate("independent", lambda facts: Independent(**facts.public), unbiased=True),
+)
+"""In the order in which they are preferred where their errors are alike: synopses that answer more come first."""

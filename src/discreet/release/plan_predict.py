@@ -1,0 +1,73 @@
+"""Predicted errors: every mechanism that applies, tried on people who do not exist."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
+from discreet.core.rng import Rng
+from discreet.queries.histogram import Histogram
+from discreet.release.base import WorkloadRelease
+from discreet.release.plan_candidates import Candidate, Facts
+from discreet.release.plan_population import nobody
+
+_RUNS = 8  # of a mechanism whose error is noise alone, which takes one measurement a run
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What one mechanism is expected to do.
+
+    Attributes
+    ----------
+    name
+        That of the mechanism's card.
+    mechanism
+        Ready to be used; None where it does not apply.
+    average, largest
+        The mean and the largest error of all queries, in rows; infinite where it does not apply.
+    bound
+        What the mechanism promises of the largest error with probability 0.95, whatever the data are.
+    why_not
+        Why it does not apply.
+    """
+
+    name: str
+    mechanism: WorkloadRelease | None
+    average: float = math.inf
+    largest: float = math.inf
+    bound: float = math.inf
+    why_not: str = ""
+
+    def error(self, by: str) -> float:
+        """Return the error that the choice goes by."""
+        return self.average if by == "average" else self.largest
+
+
+def predict(candidate: Candidate, facts: Facts, population: Histogram, rng: Rng) -> Prediction:
+    """Run one mechanism on made-up people, or say why it cannot be run.
+
+    Where the error is noise alone, an empty table shows it, and no population has to be believed.
+    """
+    try:
+        mechanism = candidate.make(facts)
+    except (InvalidParameter, NeighboursMismatch, Refused) as problem:
+        return Prediction(candidate.name, None, why_not=str(problem))
+    average, largest = tried(mechanism, None if candidate.unbiased else population, rng)
+    return Prediction(candidate.name, mechanism, average, largest, mechanism.error(0.05))
+
+
+def tried(mechanism: WorkloadRelease, population: Histogram | None, rng: Rng) -> tuple[float, float]:
+    """Return the mean and the largest error of a release; of several where there is no population."""
+    workload = mechanism.workload
+    people = nobody(workload.universe) if population is None else population
+    truth = workload.answers(people)
+    found = []
+    for _ in range(_RUNS if population is None else 1):
+        off = np.abs(mechanism.release(people, rng=rng).value.answers(workload) - truth)
+        found.append((off.mean(), off.max()))
+    average, largest = np.mean(found, axis=0).tolist()
+    return average, largest
