@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from discreet.mechanisms.scores import Monotone, Sensitivity
     from discreet.mechanisms.subsample_aggregate import SubsampleAggregate
     from discreet.mechanisms.top_k import TopK
+    from discreet.release.asked import marginals
+    from discreet.release.front_door import release
+    from discreet.release.planner import plan
     from discreet.sparse.above_threshold import AboveThreshold
     from discreet.sparse.numeric_sparse import NumericSparse
     from discreet.sparse.sparse import Sparse
@@ -45,6 +48,7 @@ _HOME = {
     "ApproxFilter": "accounting.filters",
     "ConcentratedFilter": "accounting.filters",
     "Count": "mechanisms.histogram",
+    "Curator": "curator.curator",
     "Exponential": "mechanisms.exponential",
     "Gaussian": "mechanisms.gaussian",
     "Geometric": "mechanisms.geometric",
@@ -69,10 +73,13 @@ _HOME = {
     "Table": "data",
     "TopK": "mechanisms.top_k",
     "compose": "accounting.composition",
+    "marginals": "release.asked",
+    "plan": "release.planner",
 }
 
 _MODULES = {
-    name: name for name in ("accounting", "audit", "data", "datasets", "optimisation", "queries", "testing")
+    name: name
+    for name in ("accounting", "audit", "data", "datasets", "optimisation", "queries", "release", "testing")
 } | {"errors": "core.errors"}
 
 __all__ = [
@@ -81,6 +88,7 @@ __all__ = [
     "ApproxFilter",
     "ConcentratedFilter",
     "Count",
+    "Curator",
     "Exponential",
     "Gaussian",
     "Geometric",
@@ -106,6 +114,9 @@ __all__ = [
     "TopK",
     "compose",
     "errors",
+    "marginals",
+    "plan",
+    "release",
 ]
 
 

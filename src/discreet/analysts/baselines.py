@@ -36,7 +36,7 @@ from discreet.queries.query import ProductQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries
 from discreet.release.linear import Joint, gaussian_noise
-from discreet.release.marginals import Residuals
+from discreet.release.marginals import FINENESS, Residuals
 from discreet.release.mwem import MWEM
 from discreet.release.warm_start import all_marginals
 
@@ -64,6 +64,8 @@ class PublicSynopsis(Apart):
         The budget for the people in the data; delta above 0.
     neighbours
         The change of the data that is hidden.
+    fineness
+        As in `Residuals`; only audits want it coarse.
     """
 
     tables: Residuals
@@ -76,13 +78,19 @@ class PublicSynopsis(Apart):
         epsilon: checks.Number,
         delta: checks.Number,
         neighbours: Neighbours,
+        fineness: int = FINENESS,
     ) -> None:
         universe = checks.instance(Marginals, workload=workload).universe
         universe.require_dense()
         self._set_public(universe=universe, caps=caps, epsilon=epsilon, delta=delta, neighbours=neighbours)
         weights = [Fraction(1, math.prod(workload.universe.shape[a] for a in axes)) for axes in workload.sets]
         tables = Residuals(
-            workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, weights=weights
+            workload=workload,
+            epsilon=epsilon,
+            delta=delta,
+            neighbours=neighbours,
+            weights=weights,
+            fineness=fineness,
         )
         self._set(tables=tables)
 
@@ -293,21 +301,21 @@ def _budgets_example() -> tuple[Apart, Asked]:
 
 
 def _synopsis_tiny() -> Iterator[Tiny]:
-    # The plain multipliers of one table: fine ones would only make the numbers to enumerate larger.
-    yield Tiny(PublicSynopsis(workload=_EACH, caps=_CAPS, **_LOUD), tiny_data(_COINS, 2), tight=False)
+    mechanism = PublicSynopsis(workload=_EACH, caps=_CAPS, **_LOUD, fineness=1)
+    yield Tiny(mechanism, tiny_data(_COINS, 2))
 
 
 def _answers_tiny() -> Iterator[Tiny]:
-    pure = {"epsilon": 4, "delta": 0, "neighbours": Replace("row")}
-    for budget in (pure, _LOUD):
-        yield Tiny(PrivateAnswers(universe=COIN, caps=_CAPS, **budget), tiny_data(_COINS, 2), tight=False)
+    for delta in (0, Fraction(1, 100)):
+        mechanism = PrivateAnswers(universe=COIN, caps=_CAPS, **_LOUD | {"delta": delta})
+        yield Tiny(mechanism, tiny_data(_COINS, 1))
 
 
 def _budgets_tiny() -> Iterator[Tiny]:
     mechanism = SeparateBudgets(
-        universe=COIN, caps=_CAPS, rows=2, rounds=1, epsilon=8, delta=0.01, neighbours=Replace("row")
+        universe=COIN, caps=_CAPS, rows=1, rounds=1, epsilon=24, delta=0.01, neighbours=Replace("row")
     )
-    yield Tiny(mechanism, tiny_data(_COINS, 2), tight=False)
+    yield Tiny(mechanism, tiny_data(_COINS, 1), tight=False)
 
 
 CARDS = (

@@ -88,7 +88,9 @@ def asked(wanted: Workload | Asked | tuple[Any, Workload], data: Any) -> Asked:
     """Return the data and the queries, given together or apart."""
     if isinstance(wanted, tuple):
         if data is not None or len(wanted) != len(Asked._fields):
-            raise InvalidParameter(name="wanted", rule="(data, workload), or a workload and data", value=wanted)
+            raise InvalidParameter(
+                name="wanted", rule="(data, workload), or a workload and data", value=wanted
+            )
         data, workload = wanted
     else:
         workload = wanted

@@ -1,6 +1,6 @@
 """Junction trees: how to sum over every cell of a huge universe with small tables only.
 
-A product of tables over small sets of attributes is summed exactly by arranging the sets in a tree of cliques.
+A product of tables over small sets of attributes is summed by arranging the sets in a tree of cliques.
 All tables here have their axes in one order, the smallest attribute first: sums then run along long rows.
 """
 

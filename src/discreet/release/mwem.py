@@ -230,7 +230,7 @@ def _tiny() -> Iterator[Tiny]:
         (_PAIR, _TABLE, 6, 0, Replace("row"), 2, True),
         (_PAIR, _TABLE, 6, Fraction(1, 100), Replace("row"), 1, False),
         (_BITS, _TWO, 8, 0, Replace("row"), 3, True),
-        (_PAIR, _ONE, 3, Fraction(1, 10), AddRemove("row"), 1, True),
+        (_PAIR, _ONE, 3, 0, AddRemove("row"), 1, True),
     ):
         mechanism = MWEM(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, rounds=1)
         yield Tiny(mechanism, list(histogram_pairs(universe, neighbours, rows)), tight=tight)

@@ -98,7 +98,9 @@ def _residuals(facts: Facts) -> WorkloadRelease:
 
 def _projection(facts: Facts) -> WorkloadRelease:
     _few_cells(facts, _FITTED)
-    return Projection(rows=facts.rows * (1 if isinstance(facts.neighbours, Replace) else _SPARE), **facts.public)
+    return Projection(
+        rows=facts.rows * (1 if isinstance(facts.neighbours, Replace) else _SPARE), **facts.public
+    )
 
 
 def _mwem(facts: Facts) -> WorkloadRelease:
@@ -115,7 +117,9 @@ def _small_database(facts: Facts) -> WorkloadRelease:
         size += 1
     if not size:
         raise Refused(
-            what="a small database", why="there are too many of them to score", way_out="Use another mechanism"
+            what="a small database",
+            why="there are too many of them to score",
+            way_out="Use another mechanism",
         )
     return SmallDatabase(rows=facts.rows, size=size, **facts.pure)
 
@@ -146,4 +150,4 @@ CANDIDATES = (
     Candidate("interval-search", _interval_search),
     Candidate("independent", lambda facts: Independent(**facts.public), unbiased=True),
 )
-"""In the order in which they are preferred where their errors are alike: synopses that answer more come first."""
+"""In the order in which they are preferred where errors are alike: synopses that answer more come first."""

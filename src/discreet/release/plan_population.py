@@ -3,7 +3,8 @@
 Without public data the default population is a mixture of a few kinds of people. Each kind prefers values of
 each attribute on its own: in declared order around a centre for numbers, in an order of its own for others.
 Shares fall off as a power of the rank, as they do in most tables, so there are frequent and rare values and
-attributes that depend on one another. It is the same for the same schema and number of rows, on every machine.
+attributes that depend on one another. It is the same for the same schema and number of
+rows, on every machine.
 """
 
 from __future__ import annotations
@@ -52,10 +53,8 @@ def population(universe: Universe, rows: int) -> Histogram:
 
 def alike(universe: Universe, public: Public, rows: int | None) -> Histogram:
     """Return public data as a histogram, with another number of rows if one is given."""
-    if isinstance(public, Synopsis):
-        histogram = public.synthetic(rows).histogram()
-    else:
-        histogram = public.histogram() if isinstance(public, SyntheticTable) else public
+    table: object = public.synthetic(rows) if isinstance(public, Synopsis) else public
+    histogram = table.histogram() if isinstance(table, SyntheticTable) else table
     if not isinstance(histogram, Histogram) or histogram.universe != universe:
         raise InvalidParameter(
             name="public",

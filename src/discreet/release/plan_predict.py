@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,8 @@ from discreet.release.base import WorkloadRelease
 from discreet.release.plan_candidates import Candidate, Facts
 from discreet.release.plan_population import nobody
 
+_ALIKE = 1.05  # errors this close are called the same
+_WAY_OUT = "Ask for queries with whole weights, over fewer attributes"
 _RUNS = 8  # of a mechanism whose error is noise alone, which takes one measurement a run
 
 
@@ -58,6 +61,21 @@ def predict(candidate: Candidate, facts: Facts, population: Histogram, rng: Rng)
         return Prediction(candidate.name, None, why_not=str(problem))
     average, largest = tried(mechanism, None if candidate.unbiased else population, rng)
     return Prediction(candidate.name, mechanism, average, largest, mechanism.error(0.05))
+
+
+def preferred(predictions: Sequence[Prediction], facts: Facts) -> Prediction:
+    """Return the first prediction that is about as good as the best one.
+
+    Raises
+    ------
+    Refused
+        Where no mechanism applies.
+    """
+    best = min(each.error(facts.by) for each in predictions)
+    if best == math.inf:
+        reasons = "; ".join(f"{each.name}: {each.why_not}" for each in predictions)
+        raise Refused(what=repr(facts.workload), why=f"no mechanism applies ({reasons})", way_out=_WAY_OUT)
+    return next(each for each in predictions if each.error(facts.by) <= _ALIKE * best)
 
 
 def tried(mechanism: WorkloadRelease, population: Histogram | None, rng: Rng) -> tuple[float, float]:

@@ -10,22 +10,23 @@ from html import escape
 
 from discreet import plots
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import shorten_up
 from discreet.mechanisms.planning import LARGEST_EPSILON
 from discreet.queries.histogram import Histogram
+from discreet.queries.union import Union
 from discreet.queries.workload import Workload
 from discreet.release.asked import Asked
 from discreet.release.base import WorkloadRelease, about_rows
 from discreet.release.plan_candidates import CANDIDATES, Candidate, Facts
 from discreet.release.plan_population import Public, alike, population
-from discreet.release.plan_predict import Prediction, predict
+from discreet.release.plan_predict import Prediction, predict, preferred
+from discreet.release.plan_split import splitting
 
 GUESSED_ROWS = 10_000
 """How many rows are assumed where nobody says."""
-_ALIKE = 1.05  # errors this close are called the same
 _STEPS = 5  # bisections of a factor of two: within 2 %
 _SMALLEST_EPSILON = Fraction(1, 1000)
 _PLOTTED = (Fraction(1, 10), Fraction(1, 3), Fraction(1), Fraction(3), Fraction(10))
@@ -54,9 +55,6 @@ class Plan:
     ) -> None:
         self.facts, self.predictions = facts, predictions
         self._people, self._candidates, self._source, self._rng = people, candidates, source, rng
-        if not self.applicable:
-            reasons = "; ".join(f"{each.name}: {each.why_not}" for each in predictions)
-            raise Refused(what=str(facts.workload), why="no mechanism applies", way_out=reasons)
 
     @property
     def applicable(self) -> tuple[Prediction, ...]:
@@ -67,13 +65,13 @@ class Plan:
     @property
     def best(self) -> Prediction:
         """The recommended mechanism: of those about as good as the best one, the most useful synopsis."""
-        most = _ALIKE * self.applicable[0].error(self.facts.by)
-        return next(each for each in self.predictions if each.error(self.facts.by) <= most)
+        return preferred(self.predictions, self.facts)
 
     @property
     def mechanism(self) -> WorkloadRelease:
         """The recommended mechanism, ready to release."""
-        return checks.instance(WorkloadRelease, mechanism=self.best.mechanism)
+        chosen: WorkloadRelease = checks.instance(WorkloadRelease, mechanism=self.best.mechanism)
+        return chosen
 
     def at(self, epsilon: checks.Number) -> Plan:
         """Return the plan for another epsilon."""
@@ -225,8 +223,7 @@ def plan(
     >>> plan(ages, epsilon=1, delta=0, by="largest").best.name
     'range-tree'
     """
-    workload = wanted.workload if isinstance(wanted, Asked) else wanted
-    checks.instance(Workload, workload=workload)
+    workload = checks.instance(Workload, workload=wanted[1] if isinstance(wanted, tuple) else wanted)
     if public is None:
         count = GUESSED_ROWS if rows is None else checks.integer(1, rows=rows)
         people, source = population(workload.universe, count), "a made-up population"
@@ -241,6 +238,8 @@ def plan(
         rows=people.total,
         by=checks.one_of(("average", "largest"), by=by),
     )
-    candidates = (*CANDIDATES, *_together(workload, people, rng))
+    candidates = (
+        (*CANDIDATES, splitting(workload, people, rng)) if isinstance(workload, Union) else CANDIDATES
+    )
     predictions = tuple(predict(each, facts, people, rng) for each in candidates)
     return Plan(facts, people, candidates, predictions, source=source, rng=rng)

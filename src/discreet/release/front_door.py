@@ -1,0 +1,190 @@
+"""The front door of query release: plan, measure, and return a synopsis with what is known of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.core import checks
+from discreet.core.errors import InternalError, InvalidParameter
+from discreet.core.guarantee import Guarantee
+from discreet.core.mechanism import Release
+from discreet.core.neighbours import ROWS, AddRemove, Neighbours, Replace
+from discreet.core.rng import SYSTEM, Rng
+from discreet.core.rounding import above, down, shorten_down
+from discreet.queries.histogram import Histogram
+from discreet.queries.workload import Workload
+from discreet.release.asked import Asked, asked
+from discreet.release.bootstrap import standard_errors
+from discreet.release.plan_population import Public
+from discreet.release.planner import Plan, plan
+from discreet.release.synopsis import Synopsis
+from discreet.release.synthetic import SyntheticTable
+
+_DIGITS = 9
+_RUNS = 5  # releases of a synthetic table that an error bar is estimated from
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released(Release[Synopsis]):
+    """A synopsis with its guarantee and the plan it was made by. Public.
+
+    Attributes
+    ----------
+    value
+        The synopsis; `answers`, `marginal` and `synthetic` ask it.
+    plan
+        What was expected of it.
+    unit
+        The guarantee in terms of what the table protects: a person, say, with all their rows.
+    """
+
+    plan: Plan
+    unit: Guarantee
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the release cost."""
+        return self.unit
+
+    @property
+    def workload(self) -> Workload:
+        """The queries that it was made for."""
+        return self.plan.facts.workload
+
+    def answers(self, workload: Workload | None = None) -> NDArray[Any]:
+        """Return estimated counts, one a query; of the workload it was made for where none is given."""
+        return self.value.answers(self.workload if workload is None else workload)
+
+    def marginal(self, *names: str) -> NDArray[Any]:
+        """Return the estimated table over some attributes, in the order of the universe."""
+        return self.value.marginal(names)
+
+    def synthetic(self, rows: int | None = None, *, rng: Rng = SYSTEM) -> SyntheticTable:
+        """Return made-up rows in the schema's own values; as many as there seem to be by default."""
+        return self.value.synthetic(rows, rng=rng)
+
+    def standard_errors(
+        self, workload: Workload | None = None, *, runs: int = _RUNS, rng: Rng = SYSTEM
+    ) -> NDArray[np.float64]:
+        """Estimate how far off every answer is, by releasing the synthetic table again a few times.
+
+        Costs no privacy. It cannot know of what the synopsis smoothed away.
+        """
+        asked_for = self.workload if workload is None else workload
+        return standard_errors(self.plan.mechanism, self.value, asked_for, runs=runs, rng=rng)
+
+    def __repr__(self) -> str:
+        ending = ", UNSAFE: seeded noise" if self.unsafe_seeded else ""
+        best = self.plan.best
+        return f"Released({self.value!r} by {best.name}, {self.unit}{ending})"
+
+
+def release(
+    wanted: Workload | Asked | tuple[Any, Workload],
+    data: Any = None,
+    *,
+    epsilon: checks.Number,
+    delta: checks.Number,
+    neighbours: Neighbours | None = None,
+    rows: int | None = None,
+    public: Public | None = None,
+    by: str = "average",
+    rng: Rng = SYSTEM,
+    progress: bool = False,
+) -> Released:
+    """Answer a workload as well as the budget allows: plan from public facts, measure once, make a synopsis.
+
+    Privacy: (epsilon, delta) for one unit of the table, with all the rows that count, or for one row of a
+    histogram. The plan is made before the data are read.
+    Accuracy: see `Released.plan` beforehand and `Released.standard_errors` afterwards.
+
+    Parameters
+    ----------
+    wanted
+        What `discreet.marginals` returns, a workload, or a pair of data and workload.
+    data
+        The table or histogram, where `wanted` is a workload alone.
+    epsilon, delta
+        The budget.
+    neighbours
+        The change that is hidden; where left out, what the table declares, or one row of a histogram.
+    rows
+        About how many rows there are, from public knowledge; see `plan`. Where a row is replaced, their
+        number is public and is counted.
+    public, by
+        As in `plan`.
+    rng
+        Where the noise comes from.
+    progress
+        Whether to show a bar.
+
+    Examples
+    --------
+    >>> from discreet.queries import Histogram, Marginals, Universe
+    >>> universe = Universe([("smoker", (False, True)), ("region", ("north", "south"))])
+    >>> people = Histogram.dense(universe, [300, 200, 150, 350])
+    >>> found = release(Marginals.of_order(universe, 2), people, epsilon=1, delta=1e-9, rows=1000)
+    >>> len(found.synthetic(100))
+    100
+    """
+    request = asked(wanted, data)
+    whole, missed = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
+    hidden, size = _hidden(request, neighbours)
+    count = _public_rows(request) if rows is None and isinstance(hidden, Replace) else rows
+    budget = _for_rows(whole, missed, size)
+    planned = plan(request.workload, **budget, rows=count, neighbours=hidden, public=public, by=by, rng=rng)
+    unit = planned.mechanism.guarantee
+    if not isinstance(request.data, Histogram):
+        unit = request.data.per_unit(unit)
+    if not unit.implies(epsilon=whole, delta=missed):
+        raise InternalError(f"the plan gives {unit}, which is not within epsilon {whole} at delta {missed}")
+    found = planned.mechanism.release(_counted(request), rng=rng, progress=progress)
+    return Released(
+        value=found.value,
+        mechanism=found.mechanism,
+        unsafe_seeded=found.unsafe_seeded,
+        plan=planned,
+        unit=unit,
+    )
+
+
+def _hidden(request: Asked, neighbours: Neighbours | None) -> tuple[Neighbours, int]:
+    """Return the change of rows that is hidden, and how many such changes one unit makes."""
+    if isinstance(request.data, Histogram):
+        return neighbours or ROWS, 1
+    if neighbours is not None:
+        raise InvalidParameter(
+            name="neighbours", rule="left to the table, which declares them", value=neighbours
+        )
+    replaced, many = isinstance(request.data.neighbours, Replace), request.data.rows_per_unit
+    if replaced and many == 1:
+        return Replace("row"), 1
+    return AddRemove("row"), many * (2 if replaced else 1)
+
+
+def _for_rows(epsilon: Fraction, delta: Fraction, size: int) -> dict[str, Fraction]:
+    """Return a budget for one row that keeps a group of rows within a budget.
+
+    A group of k rows loses at most k epsilon, at delta (1 + e^epsilon + ... + e^((k - 1) epsilon)).
+    """
+    each = epsilon if size == 1 else shorten_down(epsilon / size, _DIGITS)
+    if size == 1 or delta == 0:
+        return {"epsilon": each, "delta": delta}
+    factor = sum(above(float(np.exp(float(each) * place)), steps=8) for place in range(size))
+    return {"epsilon": each, "delta": shorten_down(Fraction(down(delta / Fraction(factor))), _DIGITS)}
+
+
+def _counted(request: Asked) -> Histogram:
+    if isinstance(request.data, Histogram):
+        return request.data
+    return request.data.histogram(request.workload.universe.names)
+
+
+def _public_rows(request: Asked) -> int:
+    """Return the number of rows, where it is public."""
+    return max(1, _counted(request).total)
