@@ -6,6 +6,7 @@ Beside the tree: the capped binary search of the source, and independent noise o
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,7 @@ def measure(mechanism: WorkloadRelease, counts: NDArray[np.int64], runs: int) ->
 def mechanisms(delta: float, neighbours: Neighbours) -> dict[str, WorkloadRelease]:
     """Return what is compared."""
     workload = Prefixes(Universe([("income", range(DOMAIN))]), ["income"])
-    public = {"workload": workload, "epsilon": 1, "neighbours": neighbours}
+    public: dict[str, Any] = {"workload": workload, "epsilon": 1, "neighbours": neighbours}
     found: dict[str, WorkloadRelease] = {"range tree": RangeTree(delta=delta, **public)}
     if not delta and isinstance(neighbours, Replace):
         found["interval search (source)"] = IntervalSearch(rows=ROWS, accuracy=0.2, **public)

@@ -12,6 +12,7 @@ from discreet.core.loss import ApproxLoss, Loss, PureLoss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.progress import LongRun
 from discreet.queries.histogram import Histogram
+from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.release.synopsis import Synopsis
 
@@ -60,9 +61,7 @@ class WorkloadRelease(LongRun[Histogram, Synopsis]):
 
     def _histogram(self, data: Any, *, rows: int | None = None) -> Histogram:
         """Return the data as a histogram over the workload's universe; `rows` is their public number."""
-        histogram = read_histogram(data, self.workload, rows=rows)
-        check_unit(histogram, self.neighbours)
-        return histogram
+        return read_histogram(data, self.workload.universe, neighbours=self.neighbours, rows=rows)
 
 
 def about_rows(neighbours: Neighbours) -> Neighbours:
@@ -82,17 +81,20 @@ def check_unit(data: Histogram, neighbours: Neighbours) -> None:
         )
 
 
-def read_histogram(data: Any, workload: Workload, *, rows: int | None = None) -> Histogram:
-    """Return data that must be a histogram over the workload's universe, of a given size if one is public."""
+def read_histogram(
+    data: Any, universe: Universe, *, neighbours: Neighbours, rows: int | None = None
+) -> Histogram:
+    """Return data that must be a histogram over a universe, of a given size if one is public."""
     if not isinstance(data, Histogram):
         raise InvalidParameter(
             name="data",
-            rule="a Histogram over the workload's universe",
+            rule="a Histogram over the universe of the queries",
             got=f"a {type(data).__name__}",
             hint="Make one with Histogram.from_records(universe, codes)",
         )
-    if data.universe != workload.universe:
-        raise InvalidParameter(name="data", rule="over the workload's universe", got="another universe")
+    if data.universe != universe:
+        raise InvalidParameter(name="data", rule="over the universe of the queries", got="another universe")
+    check_unit(data, neighbours)
     if rows is not None and data.total != rows:
         raise InvalidParameter(name="rows", rule="the public number of rows of the data", value=rows)
     return data

@@ -31,7 +31,7 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.query import LinearQuery, weighted
 from discreet.queries.universe import Universe
 from discreet.release.answer import Answer
-from discreet.release.base import about_rows
+from discreet.release.base import about_rows, read_histogram
 from discreet.release.median_candidates import Candidates, Integers
 from discreet.sparse import accuracy
 from discreet.sparse.numeric_sparse import NumericSparse
@@ -310,15 +310,6 @@ def read_weights(query: Any, universe: Universe, units: int) -> Integers:
 
 def read_counts(data: Any, mechanism: Any) -> Integers:
     """Return the counts of a histogram over the universe, which has the public size where size is public."""
-    if not isinstance(data, Histogram) or data.universe != mechanism.universe:
-        raise InvalidParameter(
-            name="data",
-            rule="a Histogram over the universe of the mechanism",
-            got=f"a {type(data).__name__}",
-            hint="Make one with Histogram.from_records(universe, codes)",
-        )
-    if isinstance(mechanism.neighbours, Replace) and data.total != mechanism.rows:
-        raise InvalidParameter(
-            name="rows", rule="the public number of rows of the data", value=mechanism.rows
-        )
-    return data.counts().reshape(-1)
+    public = mechanism.rows if isinstance(mechanism.neighbours, Replace) else None
+    histogram = read_histogram(data, mechanism.universe, neighbours=mechanism.neighbours, rows=public)
+    return histogram.counts().reshape(-1)

@@ -259,7 +259,7 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
 
     def _begin(self, data: Sensitive[Histogram], rng: Rng) -> Conversation[Any]:
         public = self.rows if isinstance(self.neighbours, Replace) else None
-        histogram = read_histogram(data.reveal(), Marginals(self.universe, [[]]), rows=public)
+        histogram = read_histogram(data.reveal(), self.universe, neighbours=self.neighbours, rows=public)
         return WeightsConversation(self, histogram, rng)
 
 
