@@ -221,8 +221,8 @@ def passes(bits: int = 22) -> None:
     targets = iter(range(1, 100))
 
     def update() -> None:
-        wanted = 1e5 * (1 + next(targets) // 2 % 2)
         step = next(targets)
+        wanted = 1e5 * (1 + step // 2 % 2)
         axes = (3, 9, 20) if step % 2 else (4, 10, 19)  # other ones each time: no table is kept from before
         Measured(axes, mask, wanted - 1, wanted + 1).teach(hypothesis)
 

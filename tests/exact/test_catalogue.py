@@ -17,8 +17,15 @@ def test_the_exact_loss_is_within_the_claim(tiny):
         assert report.tight, report
 
 
-LOOSE = {"min-cut", "propose-test-release", "set-cover-split", "set-cover-weighted"}
-"""Their claims add up steps that no single tiny pair uses up."""
+LOOSE = {
+    "analyst-game",
+    "min-cut",
+    "propose-test-release",
+    "query-game",
+    "set-cover-split",
+    "set-cover-weighted",
+}
+"""Their claims add up steps that no single tiny pair uses up, or count draws that are never shown."""
 
 
 def test_every_card_has_a_tight_instance():

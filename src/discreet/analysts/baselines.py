@@ -314,7 +314,7 @@ def _answers_tiny() -> Iterator[Tiny]:
 def _budgets_tiny() -> Iterator[Tiny]:
     # The second analyst is silent, and his share stays unused: two hypotheses are too much to enumerate.
     mechanism = SeparateBudgets(
-        universe=COIN, caps=_CAPS, rows=2, rounds=1, epsilon=8, delta=0.01, neighbours=Replace("row")
+        universe=COIN, caps=_CAPS, rows=2, rounds=1, epsilon=3, delta=0.01, neighbours=Replace("row")
     )
     yield Tiny(mechanism, tiny_data(book_of(COIN, _CAPS, {"first": [HEADS], "second": []}), 2), tight=False)
 

@@ -4,9 +4,9 @@ Changing what is hidden moves each round's distribution over actions by at most 
 distance. So a round is *touched* with probability sigma, independently, and otherwise draws from what both
 books have in common. A run without touched rounds is the same for both books. Each touched round shifts the
 log-weights of the cells, in all rounds from it on, by at most rate each way; with m_t of them among the
-first t rounds the draw of round t is an exponential choice whose log-likelihood ratio has range 2 rate m_t. Given
-which rounds are touched, the run costs rho = sum_t (2 rate m_t)^2 / 8 in zCDP. The mixture over the touched
-rounds is amplified by the part that both books share [BBG18].
+first t rounds the draw of round t is an exponential choice whose log-likelihood ratio has range 2 rate m_t.
+Given which rounds are touched, the run costs rho = sum_t (2 rate m_t)^2 / 8 in zCDP. The mixture over the
+touched rounds is amplified by the part that both books share [BBG18].
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
@@ -185,6 +185,10 @@ class Tabled(Workload):
     def tables(self) -> Tables:
         """How the tables are made."""
         return Tables(self.universe.shape, self.sets)
+
+    def from_tables(self, table: Callable[[Axes], Array]) -> Array:
+        """Answer from tables, true or estimated: one over each of `sets`."""
+        return self._from_tables(np.concatenate([np.ravel(table(axes)) for axes in self.sets]))
 
     @abstractmethod
     def _from_tables(self, vector: Array) -> Array:

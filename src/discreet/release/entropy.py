@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,20 +12,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.accounting.composition import Composed
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import Refused
-from discreet.core.loss import Loss
+from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import Rng
+from discreet.mechanisms.laplace import Laplace
 from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Tabled, Workload
 from discreet.release.base import WorkloadRelease
 from discreet.release.entropy_fit import LogLinear, Noisy, total_of
-from discreet.release.independent import Independent, histogram_pairs
-from discreet.release.linear import variance
+from discreet.release.independent import histogram_pairs
+from discreet.release.linear import Joint, gaussian_noise, variance
 from discreet.release.weights_later import WeightsLater
 
 Array = NDArray[Any]
@@ -88,7 +91,7 @@ class MaxEntropy(WorkloadRelease):
     20.0
     """
 
-    measuring: Independent
+    noise: Joint
 
     def __init__(
         self, *, workload: Workload, epsilon: checks.Number, delta: checks.Number, neighbours: Neighbours
@@ -101,10 +104,7 @@ class MaxEntropy(WorkloadRelease):
                 why="its queries are not about tables of a few attributes",
                 way_out="Release it with MWEM, or release the marginals and ask the synopsis",
             )
-        measuring = Independent(
-            workload=widest_tables(workload), epsilon=epsilon, delta=delta, neighbours=neighbours
-        )
-        self._set(measuring=measuring)
+        self._set(noise=_narrowest_noise(self))
 
     @property
     def measured(self) -> Marginals:
@@ -113,18 +113,35 @@ class MaxEntropy(WorkloadRelease):
 
     @property
     def loss(self) -> Loss:
-        """The loss of the measurement."""
-        return self.measuring.loss
+        """The loss of the measurement; counts that each move by one lose least."""
+        if isinstance(self.noise, Laplace):
+            return Composed(((DiscreteLaplaceLoss(1, self.noise.scale), self.noise.shift),))
+        return self.noise.loss
 
     def error(self, beta: checks.Number) -> float:
         """Return the exact quantile of the largest noise on a measured count."""
-        return self.measuring.error(beta)
+        return self.noise.error(beta)
 
     def _draw(self, data: Any, rng: Rng) -> Fitted:
         histogram = self._histogram(data)
-        values = self.measuring.noise.release(self.measured.answers(histogram), rng=rng).value
+        values = self.noise.release(self.measured.answers(histogram), rng=rng).value
         rows = histogram.total if isinstance(self.neighbours, Replace) else None
-        return Fitted(self.measured, values, variance=variance(self.measuring.noise), rows=rows)
+        return Fitted(self.measured, values, variance=variance(self.noise), rows=rows)
+
+
+def _narrowest_noise(mechanism: MaxEntropy) -> Joint:
+    """Return the noise with the smaller variance: the fit averages many of them."""
+    measured, neighbours = mechanism.measured, mechanism.neighbours
+    epsilon, size = mechanism.epsilon, len(measured)
+    moved = max(1, math.floor(measured.sensitivity(neighbours, norm=1)))
+    laplace = Laplace(sensitivity=moved, epsilon=epsilon, size=size, neighbours=neighbours)
+    if mechanism.delta == 0:
+        return laplace
+    square = max(1, math.floor(measured.square_sensitivity(neighbours)))
+    gaussian = gaussian_noise(
+        square=square, size=size, epsilon=epsilon, delta=mechanism.delta, neighbours=neighbours
+    )
+    return laplace if variance(laplace) <= variance(gaussian) else gaussian
 
 
 @lru_cache(maxsize=256)

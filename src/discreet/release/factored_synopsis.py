@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from discreet.core import checks
 from discreet.core.errors import Refused
 from discreet.core.rng import SYSTEM, Rng
-from discreet.queries.marginals import Marginals
 from discreet.queries.query import weighted
+from discreet.queries.union import Union
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Workload
+from discreet.queries.workload import Tabled, Workload
 from discreet.release.factored_learner import Learner, Measured
 from discreet.release.factored_rows import rows_of
 from discreet.release.junction import Axes, cells, ordered
@@ -52,8 +52,11 @@ class Factored(Synopsis):
     def answers(self, workload: Workload) -> Array:
         """Return estimated counts, one a query, for queries that look at few attributes each."""
         checks.instance(Workload, workload=workload)
-        if isinstance(workload, Marginals):
-            return np.concatenate([self._table(axes).reshape(-1) for axes in workload.sets])
+        if isinstance(workload, Tabled):
+            return np.asarray(workload.from_tables(self._table), dtype=np.float64)
+        if isinstance(workload, Union):
+            each = zip(workload.weights, workload.parts, strict=True)
+            return np.concatenate([float(weight) * self.answers(part) for weight, part in each])
         found = [weighted(self._table(query.axes), query.table()) for query in workload]
         return np.array(found, dtype=np.float64)
 

@@ -157,7 +157,8 @@ class MWEM(WorkloadRelease):
         asked, made = self.asked, self.plan
         if self.rows is None:
             return math.inf
-        counted = made.counting.error(missed / 2) if made.counting is not None else 0.0
+        # The count's noise, and those of the measurements, are within their bounds but for SURE in all.
+        counted = made.counting.error(min(missed, SURE / 2)) if made.counting is not None else 0.0
         rows = self.rows + counted
         everything = above(rows * asked.reach * 2, steps=4)
         if asked.widest > 1 or missed <= 2 * SURE:
@@ -230,7 +231,7 @@ def _tiny() -> Iterator[Tiny]:
         (_PAIR, _TABLE, 6, 0, Replace("row"), 2, True),
         (_PAIR, _TABLE, 6, Fraction(1, 100), Replace("row"), 1, False),
         (_BITS, _TWO, 8, 0, Replace("row"), 3, True),
-        (_PAIR, _ONE, 3, 0, AddRemove("row"), 1, True),
+        (_PAIR, _ONE, 2, Fraction(1, 100), AddRemove("row"), 1, True),
     ):
         mechanism = MWEM(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, rounds=1)
         yield Tiny(mechanism, list(histogram_pairs(universe, neighbours, rows)), tight=tight)

@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from discreet.core.errors import Refused
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.queries.marginals import Marginals
-from discreet.queries.workload import Workload
+from discreet.queries.union import Union
+from discreet.queries.workload import Tabled, Workload
 from discreet.release.adaptive import Adaptive
 from discreet.release.base import WorkloadRelease
 from discreet.release.entropy import MaxEntropy
@@ -76,24 +78,40 @@ class Candidate:
         Builds it, or raises InvalidParameter or Refused where it does not apply.
     unbiased
         Whether its errors are noise alone, whatever the data are.
+    proved
+        Whether its error(beta) is about the queries themselves.
     """
 
     name: str
     make: Callable[[Facts], WorkloadRelease]
     unbiased: bool = False
+    proved: bool = True
 
 
 def _max_entropy(facts: Facts) -> WorkloadRelease:
     _few_cells(facts, _FITTED)
-    return MaxEntropy(**facts.public)
+    return MaxEntropy(**facts.public | {"workload": _tables(facts.workload)})
 
 
 def _adaptive(facts: Facts) -> WorkloadRelease:
-    return Adaptive(**facts.public)
+    return Adaptive(**facts.public | {"workload": _tables(facts.workload)})
 
 
 def _residuals(facts: Facts) -> WorkloadRelease:
     return Residuals(goal=Goal.TOTAL if facts.by == "average" else Goal.WORST, **facts.public)
+
+
+def _range_tree(facts: Facts) -> WorkloadRelease:
+    _few_attributes(facts, 1)
+    return RangeTree(**facts.public)
+
+
+def _rectangle_tree(facts: Facts) -> WorkloadRelease:
+    _few_attributes(facts, 3)
+    mechanism = RectangleTree(**facts.public)
+    if len(mechanism.trees) == 1:
+        raise Refused(what="a product of one tree", why="it is the tree itself", way_out="Use the range tree")
+    return mechanism
 
 
 def _projection(facts: Facts) -> WorkloadRelease:
@@ -128,6 +146,26 @@ def _interval_search(facts: Facts) -> WorkloadRelease:
     return IntervalSearch(rows=facts.rows, accuracy=_ACCURACY, **facts.public)
 
 
+@lru_cache(maxsize=32)
+def _tables(workload: Workload) -> Workload:
+    """Return the tables that the parts of a union look at: a model of them answers all parts."""
+    if not isinstance(workload, Union) or not all(isinstance(part, Tabled) for part in workload.parts):
+        return workload
+    names = workload.universe.names
+    sets = dict.fromkeys(axes for part in workload.parts for axes in part.sets)  # type: ignore[attr-defined]
+    return Marginals(workload.universe, [[names[axis] for axis in axes] for axes in sets])
+
+
+def _few_attributes(facts: Facts, most: int) -> None:
+    tables = _tables(facts.workload)
+    if isinstance(tables, Tabled) and (count := len(set().union(*tables.sets))) > most:
+        raise Refused(
+            what=f"a workload about {count} attributes",
+            why=f"trees are over at most {most}",
+            way_out="Use another mechanism",
+        )
+
+
 def _few_cells(facts: Facts, most: int) -> None:
     size = facts.workload.universe.size
     if size > most:
@@ -139,13 +177,13 @@ def _few_cells(facts: Facts, most: int) -> None:
 
 
 CANDIDATES = (
-    Candidate("max-entropy", _max_entropy),
-    Candidate("adaptive", _adaptive),
+    Candidate("max-entropy", _max_entropy, proved=False),
+    Candidate("adaptive", _adaptive, proved=False),
     Candidate("marginals", _residuals, unbiased=True),
-    Candidate("range-tree", lambda facts: RangeTree(**facts.public), unbiased=True),
-    Candidate("rectangle-tree", lambda facts: RectangleTree(**facts.public), unbiased=True),
+    Candidate("range-tree", _range_tree, unbiased=True),
+    Candidate("rectangle-tree", _rectangle_tree, unbiased=True),
     Candidate("projection", _projection),
-    Candidate("mwem", _mwem),
+    Candidate("mwem", _mwem, proved=False),
     Candidate("small-database", _small_database),
     Candidate("interval-search", _interval_search),
     Candidate("independent", lambda facts: Independent(**facts.public), unbiased=True),

@@ -1,10 +1,8 @@
 """Made-up people to try mechanisms on: a population from the public schema alone, or one like public data.
 
-Without public data the default population is a mixture of a few kinds of people. Each kind prefers values of
-each attribute on its own: in declared order around a centre for numbers, in an order of its own for others.
-Shares fall off as a power of the rank, as they do in most tables, so there are frequent and rare values and
-attributes that depend on one another. It is the same for the same schema and number of
-rows, on every machine.
+The default population has the features that most tables share: a few values of an attribute are frequent and
+most are rare, shares falling off as a power of the rank; and attributes depend on one another, each on one that
+was declared before it. It is the same for the same schema and number of rows, on every machine.
 """
 
 from __future__ import annotations
@@ -26,8 +24,9 @@ Array = NDArray[Any]
 Public = Histogram | SyntheticTable | Synopsis
 """Data that may be looked at: public, or released already."""
 
-_KINDS = 12
-_FALL = 1.5  # how fast shares fall with the rank
+_KINDS = 6  # of people, as far as the values of one attribute go
+_FALL = 2.0  # how fast shares fall with the rank
+_NEAR = 0.02  # of the values of a number count as one step away
 _DRAWN = 1_000_000  # more rows than this are counted several times each
 
 
@@ -35,19 +34,18 @@ def population(universe: Universe, rows: int) -> Histogram:
     """Return the default population of a schema."""
     stream = _Stream(universe, rows)
     drawn = min(rows, _DRAWN)
-    shares = 1 / np.arange(1, _KINDS + 1)
-    kinds = np.searchsorted(np.cumsum(shares) / shares.sum(), stream.uniform(drawn), side="right")
-    kinds = np.minimum(kinds, _KINDS - 1)
-    codes = np.empty((drawn, len(universe.shape)), dtype=np.int64)
+    codes = np.zeros((drawn, len(universe.shape)), dtype=np.int64)
     for axis, attribute in enumerate(universe.attributes):
+        parent = int(stream.uniform(1)[0] * axis)
+        kinds = codes[:, parent] % _KINDS if axis else np.zeros(drawn, dtype=np.int64)
         uniform = stream.uniform(drawn)
         for kind in range(_KINDS):
             chances = _chances(attribute, stream)
             own = kinds == kind
             found = np.searchsorted(np.cumsum(chances), uniform[own] * chances.sum(), side="right")
             codes[own, axis] = np.minimum(found, attribute.size - 1)
-    counts = np.full(drawn, rows // drawn, dtype=np.int64) if drawn else np.zeros(0, dtype=np.int64)
-    counts[: rows - int(counts.sum())] += 1
+    counts = np.full(drawn, rows // drawn, dtype=np.int64)
+    counts[: rows % drawn] += 1
     return _histogram(universe, codes, counts)
 
 
@@ -81,12 +79,13 @@ def _histogram(universe: Universe, codes: Array, counts: Array) -> Histogram:
 
 def _chances(attribute: Attribute, stream: _Stream) -> Array:
     """Return how likely one kind of people has each value, not yet divided by the sum."""
-    places, start = np.arange(attribute.size), float(stream.uniform(1)[0]) * attribute.size
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in attribute.values):
-        width = 1 + attribute.size / 20
-        return np.asarray((1 + np.abs(places - start) / width) ** (-2 * _FALL))
-    order = np.argsort(stream.uniform(attribute.size))
-    return np.asarray((1.0 + order) ** -_FALL)
+        centre = float(stream.uniform(1)[0]) * attribute.size
+        step = max(1.0, _NEAR * attribute.size)
+        ranks = np.abs(np.arange(attribute.size) - centre) / step
+    else:
+        ranks = np.argsort(stream.uniform(attribute.size)).astype(np.float64)
+    return np.asarray((1.0 + ranks) ** -_FALL)
 
 
 class _Stream:

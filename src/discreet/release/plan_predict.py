@@ -11,13 +11,14 @@ import numpy as np
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
 from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
+from discreet.queries.workload import Workload
 from discreet.release.base import WorkloadRelease
 from discreet.release.plan_candidates import Candidate, Facts
 from discreet.release.plan_population import nobody
 
 _ALIKE = 1.05  # errors this close are called the same
 _WAY_OUT = "Ask for queries with whole weights, over fewer attributes"
-_RUNS = 8  # of a mechanism whose error is noise alone, which takes one measurement a run
+_RUNS = 12  # of a mechanism whose error is noise alone, which takes one measurement a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Prediction:
     average, largest
         The mean and the largest error of all queries, in rows; infinite where it does not apply.
     bound
-        What the mechanism promises of the largest error with probability 0.95, whatever the data are.
+        What the mechanism proves of the largest error with probability 0.95, whatever the data are; infinite
+        where it proves nothing of the answers themselves.
     why_not
         Why it does not apply.
     """
@@ -59,8 +61,9 @@ def predict(candidate: Candidate, facts: Facts, population: Histogram, rng: Rng)
         mechanism = candidate.make(facts)
     except (InvalidParameter, NeighboursMismatch, Refused) as problem:
         return Prediction(candidate.name, None, why_not=str(problem))
-    average, largest = tried(mechanism, None if candidate.unbiased else population, rng)
-    return Prediction(candidate.name, mechanism, average, largest, mechanism.error(0.05))
+    average, largest = tried(mechanism, facts.workload, None if candidate.unbiased else population, rng)
+    bound = mechanism.error(0.05) if candidate.proved else math.inf
+    return Prediction(candidate.name, mechanism, average, largest, bound)
 
 
 def preferred(predictions: Sequence[Prediction], facts: Facts) -> Prediction:
@@ -78,9 +81,10 @@ def preferred(predictions: Sequence[Prediction], facts: Facts) -> Prediction:
     return next(each for each in predictions if each.error(facts.by) <= _ALIKE * best)
 
 
-def tried(mechanism: WorkloadRelease, population: Histogram | None, rng: Rng) -> tuple[float, float]:
+def tried(
+    mechanism: WorkloadRelease, workload: Workload, population: Histogram | None, rng: Rng
+) -> tuple[float, float]:
     """Return the mean and the largest error of a release; of several where there is no population."""
-    workload = mechanism.workload
     people = nobody(workload.universe) if population is None else population
     truth = workload.answers(people)
     found = []

@@ -159,7 +159,7 @@ class Plan:
         lines = [self._heading, f"{'mechanism':18} {'average':>10} {'largest':>10} {'95 % bound':>11}"]
         for each in self.applicable:
             mark = "  <- recommended" if each is self.best else ""
-            numbers = f"{each.average:10.4g} {each.largest:10.4g} {each.bound:11.4g}"
+            numbers = f"{each.average:10.4g} {each.largest:10.4g} {_proved(each):>11}"
             lines.append(f"{each.name:18} {numbers}{mark}")
         for each in self.predictions:
             if each.mechanism is None:
@@ -174,9 +174,14 @@ class Plan:
         rows = []
         for each in self.applicable:
             name = f"<b>{escape(each.name)}</b>" if each is self.best else escape(each.name)
-            numbers = "".join(f"<td>{x:.4g}</td>" for x in (each.average, each.largest, each.bound))
+            cells = (f"{each.average:.4g}", f"{each.largest:.4g}", _proved(each))
+            numbers = "".join(f"<td>{cell}</td>" for cell in cells)
             rows.append(f"<tr><td>{name}</td>{numbers}</tr>")
         return f"<p>{escape(self._heading)}</p><table><tr>{head}</tr>{''.join(rows)}</table>"
+
+
+def _proved(prediction: Prediction) -> str:
+    return f"{prediction.bound:.4g}" if prediction.bound < math.inf else "none"
 
 
 def plan(

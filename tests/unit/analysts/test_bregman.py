@@ -169,3 +169,23 @@ def test_standings_are_values():
     assert one == same and hash(one) == hash(same) and one != other
     assert one.after(np.array([1, 0]), most=3) == Sides(np.array([2, 2]))
     assert "2" not in repr(one).replace("groups", "").replace("4", "")
+
+
+def test_a_density_of_all_actions_leaves_nothing_to_choose():
+    assert cap_project(np.array([3.0, 0.0, -2.0]), 3) == pytest.approx(np.full(3, 1 / 3))
+    assert exact_level([5, 2], [1, 1], 2) == Fraction(1, 2)
+
+
+def test_weights_far_apart_are_seen_exactly_too():
+    # The lightest side weighs e^-800 of the heaviest: more bits are taken until it shows.
+    standing, rng = Sides(np.array([400, 1])), unsafe_seeded(5)
+    choice = CappedChoice(Fraction(1), 3, Fraction(2))
+    law = dict(choice.law(standing))
+    assert law[0] == Fraction(1, 3) and abs(law[1] - Fraction(1, 3)) < Fraction(1, 10**9)
+    assert float(law[2]) < 1e-100 < float(law[2]) * 1e300
+    choice.sample(standing, rng)
+    assert not choice._settle(standing, 2, 0, rng), "a dart of 62 zero bits is still far above e^-400"
+
+
+def test_a_standing_equals_no_other_thing():
+    assert Sides(np.array([1])) != "something else" and repr(Teams(np.array([[1]]))) == "<Teams: 1 groups>"

@@ -254,3 +254,14 @@ def test_the_error_is_kept_by_most_queries():
 def test_cards_fill_their_examples(card):
     mechanism, asked = card.example()
     assert mechanism.release(asked, rng=unsafe_seeded(2)).value.shared.total == pytest.approx(2000)
+
+
+def test_no_more_leftovers_than_the_cutoff():
+    caps = Caps(2, 2)
+    game = QueryGame(
+        **{**PUBLIC, "caps": caps, "rows": 10_000, "epsilon": 400, "rounds": 4}, density=4, leftovers=1
+    )
+    asked = Asked(Histogram.dense(COIN, [0, 10_000]), book_of(COIN, caps, {"a": [HEADS, TAILS]}))
+    found = [len(game.release(asked, rng=unsafe_seeded(s)).value.leftovers("a")) for s in range(5)]
+    assert max(found) == 1
+    assert game.bought.epsilon(game.delta) == 400

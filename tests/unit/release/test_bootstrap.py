@@ -13,7 +13,7 @@ from discreet.release.entropy import MaxEntropy
 from discreet.testing import unsafe_seeded
 
 UNIVERSE = Universe([("a", range(5)), ("b", range(4))])
-TABLES = Marginals.of_order(UNIVERSE, 2)
+TABLES = Marginals.of_order(UNIVERSE, 1)
 DATA = Histogram.dense(UNIVERSE, (np.arange(20) + 3) ** 3)
 
 
@@ -28,14 +28,14 @@ def test_one_row_a_run_and_one_column_a_query():
 
 
 def test_estimates_follow_the_true_errors():
-    """The estimates of 20 queries from 10 runs are within a factor of two of 10 true ones, on average."""
+    """Means over 9 queries of the errors of 6 runs and of 6 guesses: within a factor of two; fixed seeds."""
     mechanism = make(0.5)
-    runs = [mechanism.release(DATA, rng=unsafe_seeded(seed)).value for seed in range(10)]
+    runs = [mechanism.release(DATA, rng=unsafe_seeded(seed)).value for seed in range(6)]
     true = np.sqrt(np.mean([(run.answers(TABLES) - TABLES.answers(DATA)) ** 2 for run in runs], axis=0))
-    guessed = standard_errors(mechanism, runs[0], TABLES, runs=10, rng=unsafe_seeded(11))
+    guessed = standard_errors(mechanism, runs[0], TABLES, runs=6, rng=unsafe_seeded(11))
     assert 0.5 < guessed.mean() / true.mean() < 2
-    finer = standard_errors(make(5), runs[0], TABLES, runs=10, rng=unsafe_seeded(11))
-    assert finer.mean() < guessed.mean() / 4
+    finer = standard_errors(make(5), runs[0], TABLES, runs=6, rng=unsafe_seeded(11))
+    assert finer.mean() < guessed.mean() / 3
 
 
 @pytest.mark.parametrize("runs", [0, 1.5])

@@ -8,6 +8,8 @@ import pytest
 
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.neighbours import AddRemove, Replace
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.laplace import Laplace
 from discreet.queries.conjunctions import Conjunctions
 from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
@@ -49,9 +51,9 @@ def test_the_fit_recovers_exact_tables():
     assert np.abs(TRIPLES.answers(weights) - truth).max() < 2  # of 20,000 rows
 
 
-@pytest.mark.parametrize(("epsilon", "gain"), [(0.05, 1.8), (1, 1.2)])
+@pytest.mark.parametrize(("epsilon", "gain"), [(0.05, 1.3), (1, 1.1)])
 def test_the_fit_is_closer_than_what_was_measured(epsilon, gain):
-    """Both averages are over 96 noisy numbers with fixed seeds; the gain leaves a margin of a fifth."""
+    """Averages over three releases of 76 numbers, with fixed seeds."""
     truth = TRIPLES.answers(population())
     raw, fitted = [], []
     for seed in range(3):
@@ -66,7 +68,7 @@ def test_it_measures_only_the_widest_tables():
     assert widest_tables(nested).sets == ((0, 1), (2,))
     queries = Conjunctions(UNIVERSE, [{"a": [0, 1], "c": [1]}, {"a": [2]}, {"d": [0]}])
     assert set(make(workload=queries).measured.sets) == {(0, 2), (3,)}
-    assert make(workload=queries).measuring.workload is make(workload=queries).measured
+    assert make(workload=queries).noise.size == 4 * 2 + 2
 
 
 def test_it_answers_other_queries_and_makes_rows():
@@ -87,22 +89,26 @@ def test_the_departure_is_what_the_fit_moved():
 
 
 def test_replaced_rows_keep_their_public_number():
-    synopsis = make(neighbours=Replace("row")).release(population(), rng=unsafe_seeded(4)).value
-    assert synopsis.total == pytest.approx(20_000, rel=1e-9)
-    hidden = make().release(population(), rng=unsafe_seeded(4)).value
+    given = {"workload": Marginals.of_order(UNIVERSE, 1)}
+    public = make(neighbours=Replace("row"), **given).release(population(), rng=unsafe_seeded(4)).value
+    assert public.total == pytest.approx(20_000, rel=1e-9)
+    hidden = make(**given).release(population(), rng=unsafe_seeded(4)).value
     assert hidden.total != pytest.approx(20_000, rel=1e-9)
 
 
 def test_equal_transcripts_are_equal_and_deterministic():
-    one, two, other = (make().release(population(), rng=unsafe_seeded(s)).value for s in (5, 5, 6))
+    single = make(workload=Marginals.of_order(UNIVERSE, 1))
+    one, two, other = (single.release(population(), rng=unsafe_seeded(s)).value for s in (5, 5, 6))
     assert one == two and hash(one) == hash(two) and one != other
     np.testing.assert_array_equal(one.weights, two.weights)
 
 
-def test_pure_budgets_use_laplace_noise():
-    mechanism = make(delta=0, epsilon=2)
-    assert mechanism.loss.epsilon(0) <= 2 and math.isinf(make().loss.epsilon(0))
-    assert mechanism.release(population(), rng=unsafe_seeded(1)).value.total > 0
+def test_the_noise_is_the_narrower_one():
+    pure, few, many = make(delta=0), make(workload=Marginals(UNIVERSE, [["a"]])), make(delta=1e-3)
+    assert isinstance(pure.noise, Laplace) and pure.loss.epsilon(0) <= 1
+    assert isinstance(few.noise, Laplace)
+    assert isinstance(many.noise, Gaussian) and many.loss.epsilon(1e-3) <= 1 < many.loss.epsilon(1e-9)
+    assert pure.release(population(), rng=unsafe_seeded(1)).value.values.shape == (76,)
 
 
 def test_an_empty_table_gives_a_synopsis_too():
@@ -146,7 +152,7 @@ def test_the_split_noise_looks_normal():
 
 def test_the_error_is_that_of_the_measurement():
     assert make(epsilon=2).error(0.05) < make(epsilon=1).error(0.05) < make(epsilon=1).error(0.01)
-    assert make().error(Fraction(1, 20)) == make().measuring.error(Fraction(1, 20))
+    assert make().error(Fraction(1, 20)) == make().noise.error(Fraction(1, 20))
 
 
 def test_workloads_without_tables_are_refused():

@@ -1,0 +1,265 @@
+"""Which way to serve many analysts: the error of each mode, predicted from public quantities alone.
+
+Nothing here sees data or queries. Predictions are in rows and for the largest error of all questions that
+the caps allow, missed with probability 1/20. Those of noise are near what is measured; those of learning are
+the theorems' bounds, which are far above it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from discreet import plots
+from discreet.analysts.analyst_game import AnalystGame
+from discreet.analysts.baselines import PrivateAnswers, PublicSynopsis, SeparateBudgets
+from discreet.analysts.promises import AnalystPromise, ManyAnalysts, OneAnalystToMany, OneQueryToMany
+from discreet.analysts.query_book import Caps
+from discreet.analysts.query_game import QueryGame
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter
+from discreet.core.neighbours import Replace
+from discreet.queries.marginals import Marginals
+from discreet.queries.universe import Universe
+from discreet.release.multiplicative_weights import MultiplicativeWeights
+from discreet.release.warm_start import all_marginals
+
+BETA = Fraction(1, 20)
+"""Predicted errors are missed with this probability."""
+WARM = Fraction(3, 5)
+"""The part of the budget that the small tables get where analysts share one conversation."""
+
+_ONE_ROW = Replace("row")
+_LENGTHS = (5, 10, 20, 40, 80, 160, 320, 640)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """Everything public that a plan depends on.
+
+    Attributes
+    ----------
+    universe, rows
+        What questions are about, and the public number of rows.
+    caps
+        How many analysts there may be, and how many questions each.
+    epsilon, delta
+        The budget for the people in the data.
+    analyst_epsilon, analyst_delta
+        The budget between analysts. Modes that keep them apart use none of it.
+    order
+        Questions are cells of tables over at most so many attributes. None: any counting query.
+    """
+
+    universe: Universe
+    rows: int
+    caps: Caps
+    epsilon: Fraction
+    delta: Fraction
+    analyst_epsilon: Fraction
+    analyst_delta: Fraction
+    order: int | None = None
+
+    def __post_init__(self) -> None:
+        checks.instance(Universe, universe=self.universe).require_dense()
+        checks.integer(1, rows=self.rows)
+        checks.instance(Caps, caps=self.caps)
+        for name in ("epsilon", "analyst_epsilon"):
+            object.__setattr__(self, name, checks.positive(**{name: getattr(self, name)}))
+        for name in ("delta", "analyst_delta"):
+            object.__setattr__(self, name, checks.probability(**{name: getattr(self, name)}))
+        if self.order is not None:
+            checks.integer(1, order=self.order)
+
+    @property
+    def tables(self) -> Marginals:
+        """The public workload: all small tables, or the whole one where any question may come."""
+        return _tables(self.universe, self.order)
+
+
+@lru_cache(maxsize=16)
+def _tables(universe: Universe, order: int | None) -> Marginals:
+    names = [universe.names] if order is None else all_marginals(universe, order)[0]
+    return Marginals(universe, names)
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """One way to serve all analysts.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    error
+        The predicted largest error, in rows.
+    make
+        Makes the mechanism.
+    """
+
+    name: str
+    error: float
+    make: Callable[[], ManyAnalysts]
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The modes that keep a promise, best first, beside what analysts without secrets would get.
+
+    Attributes
+    ----------
+    setting, promise
+        What was planned for.
+    modes
+        Every mode, by predicted error.
+    data_only
+        The predicted error of one conversation that all analysts share, with no promise between them.
+    """
+
+    setting: Setting
+    promise: AnalystPromise
+    modes: tuple[Mode, ...]
+    data_only: float
+
+    @property
+    def best(self) -> Mode:
+        """The mode with the smallest predicted error."""
+        return self.modes[0]
+
+    @property
+    def price(self) -> float:
+        """How many times larger the error is for the sake of the analysts; below 1 where it costs nothing."""
+        return self.best.error / self.data_only
+
+    def __str__(self) -> str:
+        rows = self.setting.rows
+        listed = [(mode.name, mode.error) for mode in self.modes] + [("(nothing hidden)", self.data_only)]
+        lines = [f"{name:18} {off:12,.0f} rows {off / rows:8.4f} of all" for name, off in listed]
+        verdict = f"recommended: {self.best.name}; price {self.price:.2f}"
+        return "\n".join([f"{self.promise}:", *lines, verdict])
+
+
+def outlook(setting: Setting, promise: AnalystPromise) -> Outlook:
+    """Predict every mode that keeps a promise, and compare them.
+
+    Time: seconds; no data are read.
+
+    Raises
+    ------
+    InvalidParameter
+        For a promise that no mode is made for.
+    """
+    checks.instance(Setting, setting=setting)
+    if not isinstance(promise, OneQueryToMany | OneAnalystToMany):
+        rule = "OneQueryToMany() or OneAnalystToMany()"
+        raise InvalidParameter(name="promise", rule=rule, value=promise)
+    found = sorted(_modes(setting, promise), key=lambda mode: mode.error)
+    return Outlook(setting, promise, tuple(found), data_only(setting))
+
+
+def _modes(setting: Setting, promise: AnalystPromise) -> Iterator[Mode]:
+    public: dict[str, Any] = {
+        "caps": setting.caps,
+        "epsilon": setting.epsilon,
+        "delta": setting.delta,
+        "neighbours": _ONE_ROW,
+    }
+    synopsis = PublicSynopsis(workload=setting.tables, **public)
+    yield Mode("public synopsis", synopsis_error(setting, synopsis), lambda: synopsis)
+    answers = PrivateAnswers(universe=setting.universe, **public)
+    yield Mode("private answers", min(answers.error(BETA), setting.rows), lambda: answers)
+    apart = [
+        SeparateBudgets(universe=setting.universe, rows=setting.rows, rounds=rounds, **public)
+        for rounds in _LENGTHS
+        if rounds <= setting.caps.queries
+    ] or [SeparateBudgets(universe=setting.universe, rows=setting.rows, rounds=1, **public)]
+    separate = min(apart, key=lambda one: one.error(BETA))
+    yield Mode("separate budgets", min(separate.error(BETA), setting.rows), lambda: separate)
+    if setting.caps.analysts > 1:
+        yield _game(setting, promise, public)
+
+
+def _game(setting: Setting, promise: AnalystPromise, public: dict[str, Any]) -> Mode:
+    kind = QueryGame if isinstance(promise, OneQueryToMany) else AnalystGame
+    game = kind(
+        universe=setting.universe,
+        rows=setting.rows,
+        analyst_epsilon=setting.analyst_epsilon,
+        analyst_delta=setting.analyst_delta,
+        **public,
+    )
+    name = "query game" if kind is QueryGame else "analyst game"
+    return Mode(name, game.error(BETA), lambda: game)
+
+
+def synopsis_error(setting: Setting, synopsis: PublicSynopsis) -> float:
+    """Predict the largest error of the questions, asked of a synopsis of the setting's tables.
+
+    A question about one cell has the noise of that cell. Any other question, over the whole table, adds up
+    the noise of about half the cells; as the rows are counted, those of the other half make up for it.
+    """
+    universe, places = setting.universe, setting.caps.places
+    if setting.order is None:
+        deviation = synopsis.tables.deviation(universe.names) * math.sqrt(universe.size) / 2
+        questions = places
+    else:
+        sets = [[universe.names[axis] for axis in axes] for axes in setting.tables.sets]
+        deviation = max(synopsis.tables.deviation(names) for names in sets)
+        questions = min(places, len(setting.tables))
+    return min(setting.rows, deviation * math.sqrt(2 * math.log(2 * questions / BETA)))
+
+
+def data_only(setting: Setting) -> float:
+    """Predict the error of one conversation of multiplicative weights that all analysts share.
+
+    With c measured answers of error e, every later answer is off by at most the gate's own error plus what
+    c answers leave to learn, rows * sqrt(log |universe| / 2c). Or it starts from the setting's tables, at a
+    part of the budget, and the gate keeps the rest.
+    """
+    rows, cells = setting.rows, setting.universe.size
+    public: dict[str, Any] = {"delta": setting.delta, "neighbours": _ONE_ROW}
+    warm = PublicSynopsis(
+        workload=setting.tables, caps=setting.caps, epsilon=WARM * setting.epsilon, **public
+    )
+    found = [float(rows), synopsis_error(setting, warm)]
+    for updates in _LENGTHS:
+        gate = MultiplicativeWeights(
+            universe=setting.universe, epsilon=setting.epsilon, updates=updates, rows=rows, **public
+        )
+        found.append(gate.error(BETA) + rows * math.sqrt(math.log(cells) / (2 * updates)))
+    return min(found)
+
+
+def price_plot(setting: Setting, epsilons: Iterable[checks.Number]) -> str:
+    """Draw the predicted error against epsilon: nothing hidden, one query hidden, one analyst hidden.
+
+    Parameters
+    ----------
+    setting
+        What to plan for; its own epsilon is not used.
+    epsilons
+        The budgets for the people in the data.
+
+    Returns
+    -------
+    str
+        A picture as SVG text.
+    """
+    lines: dict[str, list[tuple[float, float]]] = {
+        "nothing hidden": [],
+        "one query hidden": [],
+        "one analyst hidden": [],
+    }
+    for epsilon in epsilons:
+        at = replace(setting, epsilon=checks.positive(epsilon=epsilon))
+        views = [outlook(at, OneQueryToMany()), outlook(at, OneAnalystToMany())]
+        errors = (views[0].data_only, views[0].best.error, views[1].best.error)
+        for line, error in zip(lines.values(), errors, strict=True):
+            line.append((float(at.epsilon), error / at.rows))
+    return plots.curves(
+        lines, title="The price of analyst privacy", x_label="epsilon", y_label="largest error, share of rows"
+    )

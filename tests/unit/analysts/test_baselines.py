@@ -1,0 +1,151 @@
+"""Three ways to keep analysts apart: what they promise, what they answer, and that nothing leaks."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet import audit
+from discreet.accounting.calibrate import zcdp_rho
+from discreet.analysts.baselines import CARDS, PrivateAnswers, PublicSynopsis, SeparateBudgets
+from discreet.analysts.promises import Asked, OneAnalystToMany, SeenByOthers, is_perfect
+from discreet.analysts.query_book import Caps, book_of
+from discreet.analysts.query_game import BOTH, COIN, HEADS, TAILS
+from discreet.core.errors import InvalidParameter
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.queries.histogram import Histogram
+from discreet.queries.marginals import Marginals
+from discreet.queries.predicates import Predicates
+from discreet.queries.universe import Universe
+from discreet.testing import unsafe_seeded
+
+UNIVERSE = Universe([("age", range(6)), ("smoker", (0, 1)), ("region", range(3))])
+PAIRS = Marginals.of_order(UNIVERSE, 2)
+CAPS = Caps(analysts=3, queries=40)
+TABLE = Histogram.dense(UNIVERSE, 40 + np.arange(36) * 7 % 50)
+ROWS = TABLE.total
+PUBLIC = {"caps": CAPS, "epsilon": 1, "delta": 1e-6, "neighbours": Replace("row")}
+ODD = Predicates(UNIVERSE, [(["age", "region"], lambda age, region: (age + region) % 2 == 1)]).query(0)
+
+
+def modes(**given):
+    public = PUBLIC | given
+    return (
+        PublicSynopsis(workload=PAIRS, **public),
+        PrivateAnswers(universe=UNIVERSE, **public),
+        SeparateBudgets(universe=UNIVERSE, rows=ROWS, rounds=5, **public),
+    )
+
+
+def asked(second=()):
+    book = book_of(UNIVERSE, CAPS, {"acme": list(PAIRS)[:30], "blue": second, "cork": [ODD]})
+    return Asked(TABLE, book)
+
+
+NAMES = ("synopsis", "answers", "budgets")
+
+
+@pytest.mark.parametrize("mode", modes(), ids=NAMES)
+def test_two_guarantees(mode):
+    assert mode.guarantee.implies(epsilon=1, delta=1e-6)
+    assert mode.guarantee.neighbours == Replace("row")
+    assert is_perfect(mode.analyst_guarantee)
+    release = mode.release(asked())
+    assert is_perfect(release.analyst_guarantee)
+    assert "0" in repr(release)
+
+
+@pytest.mark.parametrize("mode", modes(), ids=NAMES)
+def test_one_face(mode):
+    """Every mode answers every question of every analyst, within its stated error or nearly all rows."""
+    data = asked(second=list(PAIRS)[:3])
+    delivery = mode.release(data, rng=unsafe_seeded(1)).value
+    for name in data.book.names:
+        answers = delivery.answers(name, data.book)
+        own = data.book.asked_by(name)
+        assert list(answers) == list(own)
+        for place, query in own.items():
+            assert abs(answers[place] - query.evaluate(TABLE)) <= mode.error(1e-6)
+    assert mode.error(0.01) >= mode.error(0.1)
+
+
+@pytest.mark.parametrize("mode", modes()[:2], ids=NAMES[:2])
+def test_others_get_the_same_bytes_whatever_one_asks(mode):
+    views = [
+        mode.release(asked(second), rng=unsafe_seeded(7)).value.seen_by(("acme", "cork"))
+        for second in ([], [ODD], list(PAIRS)[10:40])
+    ]
+    assert views[0] == views[1] == views[2]
+
+
+def test_with_budgets_of_their_own_others_get_the_same_law():
+    """One generator serves all, so bytes may shift: the law of the others' view is what must be equal."""
+    caps = Caps(analysts=2, queries=1)
+    mode = SeparateBudgets(
+        universe=COIN, caps=caps, rows=2, rounds=1, epsilon=3, delta=0.01, neighbours=Replace("row")
+    )
+    table = Histogram.dense(COIN, [0, 2])
+    books = [book_of(COIN, caps, {"first": own, "second": [HEADS]}) for own in ([], [TAILS])]
+    view = SeenByOthers(mode, ("second",))
+    report = audit.exact(view, [(Asked(table, books[0]), Asked(table, books[1]))])
+    assert report.holds, report
+
+
+def test_every_pair_of_books_is_seen_alike():
+    caps = Caps(analysts=2, queries=1)
+    table = Histogram.dense(COIN, [1, 1])
+    mode = PrivateAnswers(universe=COIN, caps=caps, epsilon=6, delta=0, neighbours=Replace("row"))
+    promise = OneAnalystToMany()
+    for left, right in promise.pairs((HEADS, BOTH), 1):
+        view = SeenByOthers(mode, promise.observers(left, right))
+        report = audit.exact(view, [(Asked(table, left), Asked(table, right))])
+        assert report.holds, report
+
+
+def test_budgets_add_up():
+    mode = modes()[2]
+    each = mode.learner(Marginals(UNIVERSE, [["age"]]))
+    assert CAPS.analysts * each.loss.zcdp() <= zcdp_rho(epsilon=1, delta=1e-6)
+    assert mode.share > Fraction(1, CAPS.analysts)  # better than a third of epsilon each
+    twice = SeparateBudgets(universe=UNIVERSE, rows=ROWS, rounds=5, **PUBLIC | {"caps": Caps(6, 40)})
+    assert twice.loss.zcdp() == pytest.approx(mode.loss.zcdp(), rel=1e-4)
+    assert twice.share < mode.share
+
+
+def test_noise_follows_the_caps_and_not_the_book():
+    small, large = (PrivateAnswers(universe=UNIVERSE, **PUBLIC | {"caps": Caps(3, k)}) for k in (40, 160))
+    assert large.error(0.05) / small.error(0.05) == pytest.approx(2, rel=0.15)
+    assert modes()[1].release(asked()).mechanism.error(0.05) == small.error(0.05)
+
+
+def test_a_synopsis_answers_what_nobody_announced():
+    delivery = modes(epsilon=50)[0].release(asked(), rng=unsafe_seeded(3)).value
+    assert delivery.shared.answer(ODD) == pytest.approx(ODD.evaluate(TABLE), abs=60)
+    assert delivery.leftovers("cork") == ()
+
+
+def test_added_rows_may_be_hidden_too():
+    for mode in modes(neighbours=AddRemove("row")):
+        assert mode.guarantee.implies(epsilon=1, delta=1e-6)
+        assert set(dict(mode.release(asked()).value.private)) == {"acme", "blue", "cork"}
+
+
+@pytest.mark.parametrize("mode", modes(), ids=NAMES)
+def test_other_data_are_refused(mode):
+    book = book_of(UNIVERSE, Caps(3, 41), {"acme": [], "blue": [], "cork": []})
+    for odd in (TABLE, Asked(TABLE, book)):
+        with pytest.raises(InvalidParameter, match="data"):
+            mode.release(odd)
+
+
+def test_bad_parameters_are_refused():
+    for bad in ({"rows": 0}, {"rounds": 0}, {"delta": 0}):
+        given = {"universe": UNIVERSE, "rows": ROWS, "rounds": 5} | PUBLIC | bad
+        with pytest.raises(InvalidParameter):
+            SeparateBudgets(**given)
+    with pytest.raises(InvalidParameter, match="delta"):
+        PublicSynopsis(workload=PAIRS, **PUBLIC | {"delta": 0})
+
+
+def test_cards_name_the_modes():
+    assert [card.name for card in CARDS] == ["public-synopsis", "private-answers", "separate-budgets"]

@@ -1,0 +1,112 @@
+"""The planner: public quantities in, a recommendation out."""
+
+import inspect
+from dataclasses import replace
+
+import pytest
+
+from discreet.analysts import planner
+from discreet.analysts.planner import Setting, outlook, price_plot
+from discreet.analysts.promises import ManyToOne, OneAnalystToMany, OneQueryToMany, is_perfect
+from discreet.analysts.query_book import Caps
+from discreet.core.errors import InvalidParameter
+from discreet.queries.universe import Universe
+
+UNIVERSE = Universe([(f"b{place}", (0, 1)) for place in range(6)])
+SETTING = Setting(
+    universe=UNIVERSE,
+    rows=100_000,
+    caps=Caps(analysts=3, queries=100),
+    epsilon=1,
+    delta=1e-6,
+    analyst_epsilon=1,
+    analyst_delta=1e-6,
+    order=2,
+)
+
+
+def by_name(view):
+    return {mode.name: mode for mode in view.modes}
+
+
+def test_modes_are_ranked_and_can_be_made():
+    view = outlook(SETTING, OneAnalystToMany())
+    errors = [mode.error for mode in view.modes]
+    assert errors == sorted(errors)
+    assert view.best is view.modes[0]
+    assert set(by_name(view)) == {"public synopsis", "private answers", "separate budgets", "analyst game"}
+    for mode in view.modes:
+        made = mode.make()
+        assert made.guarantee.implies(epsilon=1, delta=1e-6)
+        perfect = is_perfect(made.analyst_guarantee)
+        assert perfect or made.analyst_guarantee.implies(epsilon=1, delta=1e-6)
+        assert 0 < mode.error <= SETTING.rows
+
+
+def test_each_promise_has_its_own_game():
+    assert "query game" in by_name(outlook(SETTING, OneQueryToMany()))
+    alone = replace(SETTING, caps=Caps(analysts=1, queries=100))
+    assert len(outlook(alone, OneQueryToMany()).modes) == 3
+    with pytest.raises(InvalidParameter, match="promise"):
+        outlook(SETTING, ManyToOne())
+
+
+def test_few_questions_on_many_cells_are_answered_one_by_one():
+    wide = Universe([(f"b{place}", (0, 1)) for place in range(14)])
+    few = replace(SETTING, universe=wide, caps=Caps(analysts=3, queries=5), order=None)
+    assert outlook(few, OneAnalystToMany()).best.name == "private answers"
+    many = replace(few, universe=UNIVERSE, caps=Caps(analysts=300, queries=500))
+    assert outlook(many, OneAnalystToMany()).best.name == "public synopsis"
+
+
+def test_predictions_move_with_public_quantities_as_they_should():
+    at = {epsilon: outlook(replace(SETTING, epsilon=epsilon), OneAnalystToMany()) for epsilon in (0.5, 2)}
+    for name in ("public synopsis", "private answers"):
+        assert by_name(at[2])[name].error < by_name(at[0.5])[name].error / 2
+    more = outlook(replace(SETTING, caps=Caps(analysts=300, queries=100)), OneAnalystToMany())
+    less = outlook(SETTING, OneAnalystToMany())
+    assert by_name(more)["private answers"].error > 9 * by_name(less)["private answers"].error
+    assert by_name(more)["public synopsis"].error < 2 * by_name(less)["public synopsis"].error
+
+
+def test_a_synopsis_measured_with_the_whole_budget_costs_no_more_than_a_shared_conversation():
+    view = outlook(SETTING, OneAnalystToMany())
+    assert 0 < view.price <= 1
+    assert view.best.error == pytest.approx(view.price * view.data_only)
+
+
+def test_only_public_quantities_are_asked_for():
+    given = set(inspect.signature(Setting).parameters)
+    budgets = {"epsilon", "delta", "analyst_epsilon", "analyst_delta"}
+    assert given == budgets | {"universe", "rows", "caps", "order"}
+    assert set(inspect.signature(outlook).parameters) == {"setting", "promise"}
+
+
+def test_it_says_what_it_recommends():
+    text = str(outlook(SETTING, OneQueryToMany()))
+    assert "recommended: public synopsis" in text
+    assert "one query of one analyst" in text
+    assert "(nothing hidden)" in text
+
+
+def test_the_price_is_drawn():
+    picture = price_plot(SETTING, [0.5, 2])
+    assert picture.startswith("<svg")
+    for line in ("nothing hidden", "one query hidden", "one analyst hidden"):
+        assert line in picture
+
+
+@pytest.mark.parametrize(
+    "bad", [{"rows": 0}, {"epsilon": 0}, {"delta": 0}, {"analyst_delta": 1}, {"order": 0}]
+)
+def test_bad_settings_are_refused(bad):
+    with pytest.raises(InvalidParameter):
+        replace(SETTING, **bad)
+
+
+def test_predicted_errors_of_noise_are_those_of_the_mechanisms():
+    found = by_name(outlook(SETTING, OneAnalystToMany()))
+    answers = found["private answers"]
+    assert answers.error == answers.make().error(planner.BETA)
+    synopsis = found["public synopsis"]
+    assert synopsis.error == pytest.approx(synopsis.make().error(planner.BETA), rel=0.15)
