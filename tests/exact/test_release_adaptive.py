@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet import audit
-from discreet.audit.enumeration import output_distribution
+from discreet.audit.enumeration import Enumerator
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.rng import Rng
 from discreet.noise import AddNoise
@@ -49,7 +49,7 @@ def choice_laws(mechanism, rows):
         made = mechanism.release(data, rng=FrozenNoise(rng)).value
         return tuple((one.axes, one.grain) for one in made.measurements)
 
-    return output_distribution(run, histogram(rows))
+    return Enumerator(repeats=4).distribution(run, histogram(rows))
 
 
 def furthest(mechanism, neighbours, size):

@@ -57,7 +57,7 @@ UNION = (
     "SELECT gender, COUNT(*) AS people FROM people WHERE pay = 'below $10' AND age < 30 GROUP BY gender",
 )
 SWEEP = 1500  # questions the ministry asks by SQL, one for every combination of an age, a degree and a region
-BATCH, BATCHES = 1500, 20  # questions the university asks from Python
+BATCH, BATCHES = 5000, 20  # questions the university asks from Python
 
 
 @dataclass

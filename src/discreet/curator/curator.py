@@ -37,7 +37,7 @@ from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.release.answer import Answer
 
-_SHARED = Fraction(3, 4)
+_SHARED = Fraction(4, 5)
 _ONE_OF = 50  # questions that are priced by default are this part of the whole budget
 
 

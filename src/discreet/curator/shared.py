@@ -36,10 +36,10 @@ CELLS = 1 << 17
 ORDER = 3
 """Tables of up to this many columns are measured when the conversation opens."""
 
-WARM = Fraction(3, 5)
+WARM = Fraction(3, 4)
 """The part of the conversation's budget that those tables get; the rest is for what they cannot tell."""
 
-UPDATES = 40
+UPDATES = 20
 """How many questions may be measured afterwards."""
 
 

@@ -64,13 +64,23 @@ def read_question(query: LinearQuery, universe: Universe, scale: int) -> Questio
     return Question(_listed_key(query.axes, units), query.axes, units, None)
 
 
+_FEW = 64  # queries: below this a look at each is quicker than a pass for each code
+
+
 def read_boxes(workload: Workload) -> tuple[Bools, Bools]:
     """Return, for every predicate of a workload, the codes it has and whether it is their product.
 
-    One pass over the universe a code: a cell that has the code counts one.
+    One pass over the universe a code: a cell that has the code counts one. A few queries are looked at one by
+    one instead.
     """
     universe = workload.universe
-    found = np.empty((len(workload), sum(universe.shape)), dtype=np.bool_)
+    found = np.zeros((len(workload), sum(universe.shape)), dtype=np.bool_)
+    if len(workload) <= _FEW:
+        listed = [_box(query, np.asarray(query.table())) for query in workload]
+        for place, codes in enumerate(listed):
+            if codes is not None:
+                found[place] = codes
+        return found, np.array([codes is not None for codes in listed])
     column = 0
     for axis, size in enumerate(universe.shape):
         for code in range(size):

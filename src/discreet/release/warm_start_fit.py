@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from discreet.queries.marginals import Marginals
+from discreet.release.quasi_newton import minimise
 from discreet.release.tables import MarginalTables
 
 Floats = NDArray[np.float64]
@@ -49,6 +47,5 @@ def fit_weights(tables: MarginalTables, *, flatness: float) -> Floats:
         value = total * log_mass - float(dual @ (wanted / spread)) + flatness / 2 * float(dual @ dual)
         return value, misfit + flatness * dual
 
-    limits: Any = {"maxiter": STEPS, "maxfun": 2 * STEPS, "ftol": 1e-15, "gtol": 1e-6, "maxcor": 20}
-    best = minimize(objective, np.zeros(len(workload)), jac=True, method="L-BFGS-B", options=limits).x
+    best = minimise(objective, np.zeros(len(workload)), iterations=STEPS, still=1e-9)
     return (1 - UNIFORM) * weights(best)[0] + UNIFORM * total / universe.size

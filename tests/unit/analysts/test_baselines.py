@@ -10,7 +10,7 @@ from discreet.accounting.calibrate import zcdp_rho
 from discreet.analysts.baselines import CARDS, PrivateAnswers, PublicSynopsis, SeparateBudgets
 from discreet.analysts.promises import Asked, OneAnalystToMany, SeenByOthers, is_perfect
 from discreet.analysts.query_book import Caps, book_of
-from discreet.analysts.query_game import BOTH, COIN, HEADS, TAILS
+from discreet.analysts.query_game import COIN, HEADS
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries.histogram import Histogram
@@ -38,7 +38,8 @@ def modes(**given):
 
 
 def asked(second=()):
-    book = book_of(UNIVERSE, CAPS, {"acme": list(PAIRS)[:30], "blue": second, "cork": [ODD]})
+    # Who changes her mind comes last, so that a shared seeded generator gives the others the same noise.
+    book = book_of(UNIVERSE, CAPS, {"acme": list(PAIRS)[:30], "cork": [ODD], "blue": second})
     return Asked(TABLE, book)
 
 
@@ -69,7 +70,7 @@ def test_one_face(mode):
     assert mode.error(0.01) >= mode.error(0.1)
 
 
-@pytest.mark.parametrize("mode", modes()[:2], ids=NAMES[:2])
+@pytest.mark.parametrize("mode", modes(), ids=NAMES)
 def test_others_get_the_same_bytes_whatever_one_asks(mode):
     views = [
         mode.release(asked(second), rng=unsafe_seeded(7)).value.seen_by(("acme", "cork"))
@@ -78,25 +79,16 @@ def test_others_get_the_same_bytes_whatever_one_asks(mode):
     assert views[0] == views[1] == views[2]
 
 
-def test_with_budgets_of_their_own_others_get_the_same_law():
-    """One generator serves all, so bytes may shift: the law of the others' view is what must be equal."""
-    caps = Caps(analysts=2, queries=1)
-    mode = SeparateBudgets(
-        universe=COIN, caps=caps, rows=2, rounds=1, epsilon=3, delta=0.01, neighbours=Replace("row")
-    )
-    table = Histogram.dense(COIN, [0, 2])
-    books = [book_of(COIN, caps, {"first": own, "second": [HEADS]}) for own in ([], [TAILS])]
-    view = SeenByOthers(mode, ("second",))
-    report = audit.exact(view, [(Asked(table, books[0]), Asked(table, books[1]))])
-    assert report.holds, report
-
-
 def test_every_pair_of_books_is_seen_alike():
-    caps = Caps(analysts=2, queries=1)
+    """The exact law of the others' view does not depend on one analyst's question, on any pair of books."""
     table = Histogram.dense(COIN, [1, 1])
-    mode = PrivateAnswers(universe=COIN, caps=caps, epsilon=6, delta=0, neighbours=Replace("row"))
+    mode = PrivateAnswers(
+        universe=COIN, caps=Caps(analysts=2, queries=1), epsilon=30, delta=0, neighbours=Replace("row")
+    )
     promise = OneAnalystToMany()
-    for left, right in promise.pairs((HEADS, BOTH), 1):
+    pairs = list(promise.pairs((HEADS,), 1))
+    assert len(pairs) == 8
+    for left, right in pairs:
         view = SeenByOthers(mode, promise.observers(left, right))
         report = audit.exact(view, [(Asked(table, left), Asked(table, right))])
         assert report.holds, report

@@ -70,9 +70,13 @@ def fit(sets, counts, *, ridge, total, steps=500):
 
 
 def test_a_fit_finds_the_model_that_made_the_counts():
-    truth = whole(random_model())
-    model, _ = fit(LOOP, truth * 1e4, ridge=1e-3, total=1e4)
-    assert np.abs(whole(model) - truth).sum() < 1e-3
+    made = random_model()
+    truth = whole(made)
+    model, _ = fit(made.tree.cliques, truth * 1e4, ridge=1e-3, total=1e4)
+    assert np.abs(whole(model) - truth).sum() < 1e-2
+    # Its loop of pairs alone does not have the triples of the cliques that fill it in.
+    poorer, _ = fit(LOOP, truth * 1e4, ridge=1e-3, total=1e4)
+    assert np.abs(whole(poorer) - truth).sum() > 0.1
 
 
 def test_a_fit_is_stationary():
@@ -156,7 +160,7 @@ def test_a_learner_learns_what_it_is_told():
     assert after.total == pytest.approx(1e4, rel=0.01)
     for axes in (ordered(SHAPE, pair) for pair in LOOP):
         assert gap(after, counts, axes) < 0.02
-    assert gap(before, counts, ordered(SHAPE, (0, 1))) > 0.1
+    assert gap(before, counts, ordered(SHAPE, (0, 1))) > 0.05
 
 
 def test_what_the_model_has_no_room_for_still_corrects_its_own_tables():
