@@ -36,7 +36,7 @@ def bars(
             f'<path d="M{x(value - error):.1f} {middle}H{x(value + error):.1f}" stroke="{_SPAN}" '
             f'stroke-width="3"/>'
             f'<text x="{x(value + error) + 6:.1f}" y="{middle + 4}">'
-            f"{_number(value)} ± {_number(error)}</text>"
+            f"{_number(value)}{f' ± {_number(error)}' if error else ''}</text>"
         )
     return "".join([*parts, "</svg>"])
 

@@ -1,8 +1,8 @@
 """Made-up people to try mechanisms on: a population from the public schema alone, or one like public data.
 
 The default population has the features that most tables share: a few values of an attribute are frequent and
-most are rare, shares falling off as a power of the rank; and attributes depend on one another, each on one that
-was declared before it. It is the same for the same schema and number of rows, on every machine.
+most are rare, shares falling off as a power of the rank; and attributes depend on one another, each on one
+declared before it. It is the same for the same schema and number of rows, on every machine.
 """
 
 from __future__ import annotations

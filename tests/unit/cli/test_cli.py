@@ -47,13 +47,16 @@ def test_a_broken_guarantee_makes_the_audit_fail(monkeypatch):
     assert "NO" in result.output
 
 
-def test_the_demo_spends_exactly_its_budget_and_writes_a_report(tmp_path):
+def test_the_demo_asks_and_writes_a_report(tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.cli.demo.SWEEP", 50)
+    monkeypatch.setattr("discreet.cli.demo.BATCHES", 1)
     result = run("demo", "--out", str(tmp_path / "report"))
     assert result.exit_code == 0, result.output
-    assert "spent epsilon 1; left epsilon 0" in result.output
+    assert "epsilon 1, delta 1e-09" in result.output
+    assert "5,053 counting questions" in result.output
     page = (tmp_path / "report" / "index.html").read_text()
-    assert page.count("<svg") == 7
-    assert "People by region" in page
+    assert page.count("<svg") == 6
+    assert "5,053 questions, one budget" in page
     assert "<script" not in page
 
 
