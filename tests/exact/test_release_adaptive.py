@@ -79,7 +79,9 @@ def test_a_choice_has_the_claimed_range(neighbours):
 
 
 def test_a_spread_that_is_too_small_is_found(monkeypatch):
-    mechanism = Adaptive(workload=PAIR, epsilon=8, delta=1e-2, rounds=1, choices=1, cells=4)
+    mechanism = Adaptive(
+        workload=PAIR, epsilon=8, delta=1e-2, neighbours=AddRemove("row"), rounds=1, choices=1, cells=4
+    )
     right = adaptive.rate_within
     monkeypatch.setattr(adaptive, "rate_within", lambda epsilon, spread: right(epsilon, spread // 2))
     _, span = furthest(mechanism, AddRemove("row"), 2)
@@ -113,7 +115,9 @@ def test_neighbours_take_the_same_steps_and_none_moves_too_far(epsilon, replaced
 
 
 def test_replay_finds_a_weight_that_is_not_counted(monkeypatch):
-    mechanism = Adaptive(workload=WORKLOAD, epsilon=1, delta=1e-6, rounds=1, choices=2, cells=500)
+    mechanism = Adaptive(
+        workload=WORKLOAD, epsilon=1, delta=1e-6, neighbours=AddRemove("row"), rounds=1, choices=2, cells=500
+    )
     right = adaptive.weights
     monkeypatch.setattr(adaptive, "penalty", lambda *_: 0)
     monkeypatch.setattr(adaptive, "weights", lambda *given: Understated(right(*given)))

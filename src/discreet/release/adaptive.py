@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss
-from discreet.core.neighbours import ROWS, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_up
@@ -71,7 +71,8 @@ class Adaptive(WorkloadRelease):
     --------
     >>> universe = Universe([("age", range(80)), ("smoker", (0, 1)), ("region", range(4))])
     >>> pairs = Marginals.of_order(universe, 2)
-    >>> Adaptive(workload=pairs, epsilon=1, delta=1e-6).guarantee.implies(epsilon=1, delta=1e-6)
+    >>> mechanism = Adaptive(workload=pairs, epsilon=1, delta=1e-6, neighbours=AddRemove("person"))
+    >>> mechanism.guarantee.implies(epsilon=1, delta=1e-6)
     True
     """
 
@@ -85,7 +86,7 @@ class Adaptive(WorkloadRelease):
         workload: Tabled,
         epsilon: checks.Number,
         delta: checks.Number,
-        neighbours: Neighbours = ROWS,
+        neighbours: Neighbours,
         rounds: int = 10,
         choices: int = 4,
         cells: int = 100_000,
@@ -292,7 +293,15 @@ _TINY = Marginals(Universe([("a", (0,))]), [["a"]])
 
 def _example() -> tuple[Adaptive, Histogram]:
     counts = np.arange(160).reshape(_EXAMPLE.universe.shape) * 7 % 31
-    mechanism = Adaptive(workload=_EXAMPLE, epsilon=1, delta=1e-6, rounds=3, choices=2, cells=2000)
+    mechanism = Adaptive(
+        workload=_EXAMPLE,
+        epsilon=1,
+        delta=1e-6,
+        neighbours=AddRemove("person"),
+        rounds=3,
+        choices=2,
+        cells=2000,
+    )
     return mechanism, Histogram.dense(_EXAMPLE.universe, counts)
 
 
@@ -300,7 +309,9 @@ def _tiny() -> Iterator[Tiny]:
     # One cell: what is hidden is whether a row is there. A further noisy number makes ten times the outcomes.
     none, one, two = (Histogram.dense(_TINY.universe, [count]) for count in range(3))
     for rounds in (1, 2):
-        mechanism = Adaptive(workload=_TINY, epsilon=30, delta=1e-2, rounds=rounds)
+        mechanism = Adaptive(
+            workload=_TINY, epsilon=30, delta=1e-2, neighbours=AddRemove("row"), rounds=rounds
+        )
         yield Tiny(mechanism, [(none, one), (one, two)])
 
 

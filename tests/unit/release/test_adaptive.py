@@ -19,6 +19,7 @@ from discreet.testing import unsafe_seeded
 
 UNIVERSE = Universe([("a", range(6)), ("b", range(4)), ("c", range(5)), ("d", range(30)), ("e", range(3))])
 TRIPLES = Marginals.of_order(UNIVERSE, 3)
+ROWS = AddRemove("row")
 
 
 def chain(rows=20_000, seed=0):
@@ -36,7 +37,8 @@ DATA = chain()
 
 
 def make(**changed):
-    given = {"workload": TRIPLES, "epsilon": 2, "delta": 1e-6, "rounds": 4, "choices": 3, "cells": 5000}
+    given = {"workload": TRIPLES, "epsilon": 2, "delta": 1e-6, "neighbours": ROWS, "rounds": 4}
+    given |= {"choices": 3, "cells": 5000}
     return Adaptive(**(given | changed))
 
 
@@ -113,7 +115,7 @@ def test_sparse_histograms_over_huge_universes():
     codes = np.random.default_rng(8).integers(50, size=(2000, 12))  # noqa: TID251
     codes[:, 1] = codes[:, 0]
     workload = Marginals(universe, [["x0", "x1"], ["x2", "x3"], ["x4", "x5", "x6"]])
-    mechanism = Adaptive(workload=workload, epsilon=20, delta=1e-6, rounds=2, choices=2, cells=20_000)
+    mechanism = make(workload=workload, epsilon=20, rounds=2, choices=2, cells=20_000)
     synopsis = mechanism.release(Histogram.from_records(universe, codes), rng=unsafe_seeded(7)).value
     table = synopsis.marginal(["x0", "x1"])
     assert np.trace(table) > 0.8 * table.sum()
@@ -136,11 +138,10 @@ def test_the_first_tables_are_within_the_stated_error():
 
 def test_the_error_falls_with_the_budget_and_can_be_bought():
     assert make(epsilon=1).error(0.05) > make(epsilon=4).error(0.05)
-    bought = Adaptive.for_error(alpha=40, beta=0.05, workload=TRIPLES, delta=1e-6, rounds=4)
+    public = {"workload": TRIPLES, "delta": 1e-6, "neighbours": ROWS}
+    bought = Adaptive.for_error(alpha=40, beta=0.05, **public)
     assert bought.error(0.05) <= 40
-    assert Adaptive.for_epsilon(2, workload=TRIPLES, delta=1e-6) == Adaptive(
-        workload=TRIPLES, epsilon=2, delta=1e-6
-    )
+    assert Adaptive.for_epsilon(2, **public) == Adaptive(epsilon=2, **public)
 
 
 def test_the_same_transcript_is_the_same_synopsis():

@@ -1,0 +1,196 @@
+"""The planner looks at public facts only, prefers what is best, and inverts its own predictions."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.queries import Histogram, Marginals, Prefixes, Union, Universe, Weighted
+from discreet.release.asked import Asked, marginals
+from discreet.release.independent import Independent
+from discreet.release.plan_population import alike, population
+from discreet.release.planner import plan
+from discreet.release.synopsis import Weights
+from discreet.testing import unsafe_seeded
+
+LINE = Universe([("age", range(256))])
+AGES = Prefixes(LINE, ["age"])
+PEOPLE = Universe(
+    [("sex", ("f", "m")), ("region", ("n", "s", "w")), ("age", range(8)), ("smoker", (False, True))]
+)
+PAIRS = Marginals.of_order(PEOPLE, 2)
+
+
+class Poisoned:
+    """A table that nobody may read."""
+
+    neighbours, rows_per_unit = AddRemove("person"), 1
+
+    def universe(self, columns=None):
+        del columns
+        return PEOPLE
+
+    def histogram(self, columns=None):
+        raise AssertionError("private data were read")
+
+    def per_unit(self, guarantee):
+        return guarantee
+
+
+def planned(workload=PAIRS, *, seed=1, **changes):
+    facts = {"epsilon": 1, "delta": 1e-6, "rows": 2000} | changes
+    return plan(workload, rng=unsafe_seeded(seed), **facts)
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    return planned()
+
+
+def test_no_private_data_are_read():
+    wanted = marginals(Poisoned(), order=2)
+    found = planned(wanted)
+    assert found.facts.workload is wanted.workload
+    with pytest.raises(AssertionError, match="private"):
+        wanted.data.histogram()
+
+
+def test_ranges_go_to_the_tree():
+    found = planned(AGES, delta=0, by="largest")
+    assert found.best.name == "range-tree"
+    assert found.of("independent").largest > 3 * found.best.largest
+    assert found.of("adaptive").mechanism is None and "delta" in found.of("adaptive").why_not
+
+
+def test_the_recommendation_is_within_five_per_cent_of_the_best(pairs):
+    errors = [each.average for each in pairs.applicable]
+    assert errors == sorted(errors)
+    assert pairs.best.average <= 1.05 * errors[0]
+    assert pairs.mechanism is pairs.best.mechanism
+    assert pairs.mechanism.guarantee.implies(epsilon=1, delta=1e-6)
+
+
+def test_predictions_of_plain_noise_are_its_closed_form(pairs):
+    independent = pairs.of("independent")
+    noise = Independent(workload=PAIRS, epsilon=1, delta=1e-6, neighbours=AddRemove("row")).noise
+    mean = noise.sigma * math.sqrt(2 / math.pi) if hasattr(noise, "sigma") else float(noise.scale)
+    assert independent.average == pytest.approx(mean, rel=0.15)
+    assert independent.largest <= independent.bound
+
+
+def test_predictions_hold_on_other_data_of_the_same_kind():
+    """What is predicted for a population is what happens on another one like it."""
+    data = population(PEOPLE, 2001)
+    found = planned()
+    for each in found.applicable:
+        if each.name in {"max-entropy", "marginals", "independent"}:
+            off = np.abs(
+                each.mechanism.release(data, rng=unsafe_seeded(5)).value.answers(PAIRS) - PAIRS.answers(data)
+            )
+            assert off.mean() == pytest.approx(each.average, rel=0.5)
+
+
+def test_more_budget_means_less_error(pairs):
+    richer = pairs.at(10)
+    assert richer.facts.epsilon == 10
+    assert richer.of("independent").average < 0.3 * pairs.of("independent").average
+    assert [each.mechanism is None for each in richer.predictions] == [
+        each.mechanism is None for each in pairs.predictions
+    ]
+
+
+@pytest.mark.parametrize("error", [20.0, 200.0, 2000.0])
+def test_epsilon_for_inverts_the_prediction(error):
+    found = planned(AGES, delta=0, by="largest")
+    epsilon = found.epsilon_for(error)
+    again = found.at(epsilon).of(found.best.name).largest
+    assert again == pytest.approx(error, rel=0.35)
+
+
+def test_an_error_out_of_reach_is_refused():
+    with pytest.raises(InvalidParameter, match="reachable"):
+        planned(AGES, delta=0).epsilon_for(1e-9)
+
+
+def test_a_plan_shows_a_table_and_a_picture(pairs):
+    text, page = str(pairs), pairs._repr_html_()
+    assert text.count("<- recommended") == 1
+    assert "range-tree" in text and "does not apply" in text
+    assert f"<b>{pairs.best.name}</b>" in page and repr(pairs) == text
+    picture = planned(AGES, delta=0).plot([1, 10])
+    assert picture.startswith("<svg") and "range-tree" in picture
+    assert "independent" in pairs.plot([1])
+
+
+def test_a_budget_is_split_among_parts():
+    parts = Union([Marginals(PEOPLE, [["sex", "region"]]), Prefixes(PEOPLE, ["age"])])
+    for delta in (0, 1e-6):
+        found = planned(parts, delta=delta)
+        split = found.of("split").mechanism
+        assert split.guarantee.implies(epsilon=1, delta=delta)
+        assert len(split.mechanisms) == 2
+        assert found.of("split").average <= found.of("independent").average
+    assert split.loss.epsilon(Fraction(1, 10**6)) > 0.9  # tight composition leaves little unspent
+
+
+def test_unions_of_tables_can_be_modelled_together():
+    parts = Union([Marginals(PEOPLE, [["sex", "region"]]), Prefixes(PEOPLE, ["age"])])
+    assert planned(parts).of("max-entropy").mechanism is not None
+
+
+def test_a_public_number_of_rows_is_used():
+    found = planned(AGES, neighbours=Replace("row"), delta=0, rows=500)
+    assert found.of("interval-search").mechanism is not None
+    assert found.of("projection").mechanism.rows == 500
+
+
+def test_public_data_take_the_place_of_the_population():
+    counts = np.zeros(PEOPLE.size, dtype=np.int64)
+    counts[5] = 900
+    spike = Histogram.dense(PEOPLE, counts)
+    table = Weights(PEOPLE, counts, transcript=None)
+    for public in (spike, table, table.synthetic(900)):
+        found = planned(public=public, rows=None)
+        assert found.facts.rows == 900 and "public data" in str(found)
+        assert found.of("max-entropy").average < 0.5 * planned(rows=900).of("max-entropy").average
+    assert alike(PEOPLE, spike, 4000).total == 4000
+    with pytest.raises(InvalidParameter, match="public"):
+        planned(public=Histogram.dense(LINE, np.zeros(256, dtype=np.int64)))
+    with pytest.raises(InvalidParameter, match="public"):
+        planned(public="people.csv")
+
+
+def test_what_no_mechanism_can_do_is_refused():
+    real = Weighted(PEOPLE, [(["sex"], [0.25, 1.5])])
+    with pytest.raises(Refused, match="no mechanism applies"):
+        planned(real)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"by": "luck"}, {"rows": 0}, {"epsilon": 0}, {"delta": -1}, {"workload": "SELECT"}]
+)
+def test_bad_parameters_are_refused(changes):
+    with pytest.raises(InvalidParameter):
+        planned(**changes)
+
+
+def test_the_population_is_reproducible_skewed_and_dependent():
+    wide = Universe([(f"a{k}", tuple("abcdefgh")) for k in range(30)])
+    one, two = population(wide, 3000), population(wide, 3000)
+    assert one.total == 3000 and not one.is_dense
+    assert all((a == b).all() for a, b in zip(one.entries(), two.entries(), strict=True))
+    single = one.marginal(["a3"]).counts()
+    assert single.max() > 2 * np.median(single)
+    joint = population(PEOPLE, 20_000).marginal(["sex", "region"]).counts() / 20_000
+    apart = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+    assert np.abs(joint - apart).sum() > 0.02
+    assert population(LINE, 2_500_000).total == 2_500_000
+
+
+def test_a_pair_of_data_and_workload_can_be_planned():
+    people = Histogram.dense(LINE, np.zeros(256, dtype=np.int64))
+    assert planned((people, AGES), delta=0).facts.workload is AGES
+    assert "Prefixes" in repr(Asked(people, AGES))
