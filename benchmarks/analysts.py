@@ -1,8 +1,8 @@
 """Analyst privacy: the error of every mode beside a conversation with nothing hidden, in one run.
 
-The caps say how many analysts and queries there may be, and every noise is calibrated to them. Four analysts
-have full books of at most a thousand queries; the others are silent, which by the promise changes nothing for
-the four. Errors are the largest of all their queries, as shares of the rows, the mean of a few runs.
+The caps say how many analysts and queries there may be, and every noise is calibrated to them. Two analysts
+ask, up to 500 queries each; the rest of the book is empty, which changes nothing for a mode that keeps analysts
+apart. Errors are the largest of all these queries, as shares of the rows, the mean of a few runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from discreet.release.marginals import Residuals
 from discreet.release.multiplicative_weights import MultiplicativeWeights
 
 EPSILON, DELTA = 1, 1e-6
-RUNS, ASKING, FULL = 3, 4, 1000
+RUNS, ASKING, FULL = 3, 2, 500
 CHOICE_BAR, PRICE_BAR, TIME_BAR = 1.2, 2.0, 120
 WORK = 4e8  # rounds times (cells + places) above which a game is not played
 UPDATES = 40
@@ -68,11 +68,10 @@ def verdict(value: float, bar: float) -> str:
 def cells(universe: Universe, order: int, generator: Any) -> ProductQuery:
     """Ask for one cell of a table over up to `order` attributes."""
     most = min(order, len(universe.shape))
-    axes = tuple(
-        sorted(generator.choice(len(universe.shape), generator.integers(1, most + 1), replace=False))
-    )
+    chosen = generator.choice(len(universe.shape), generator.integers(1, most + 1), replace=False)
+    axes = tuple(sorted(chosen.tolist()))
     masks = [np.arange(universe.shape[a]) == generator.integers(universe.shape[a]) for a in axes]
-    return ProductQuery(universe, tuple(int(a) for a in axes), "cell", masks=masks)
+    return ProductQuery(universe, axes, "cell", masks=masks)
 
 
 def predicate(universe: Universe, generator: Any) -> TableQuery:
@@ -88,9 +87,9 @@ def full_books(row: Row, generator: Any) -> QueryBook:
     def one() -> LinearQuery:
         return predicate(universe, generator) if row.order is None else cells(universe, row.order, generator)
 
-    asked = {
-        f"a{place}": [one() for _ in range(each)] if place < asking else [] for place in range(caps.analysts)
-    }
+    asked: dict[str, list[LinearQuery]] = {f"a{place}": [] for place in range(caps.analysts)}
+    for place in range(asking):
+        asked[f"a{place}"] = [one() for _ in range(each)]
     return book_of(universe, caps, asked)
 
 
@@ -103,7 +102,7 @@ def mode_error(mode: Mode, row: Row, book: QueryBook, truth: dict[int, float]) -
     worst = []
     for _ in range(runs):
         delivery = made.release(Asked(row.histogram, book)).value
-        found = {}
+        found: dict[int, float] = {}
         for name in list(book.names)[:ASKING]:
             found |= delivery.answers(name, book)
         worst.append(max(abs(found[place] - true) for place, true in truth.items()))
@@ -143,12 +142,10 @@ def report(row: Row, generator: Any) -> tuple[float, float]:
     measured = {name: mode_error(mode, row, book, truth) for name, mode in modes.items()}
     known = {name: off for name, off in measured.items() if off is not None}
     best, chosen = min(known, key=known.__getitem__), views[1].best.name
-    assert chosen == views[0].best.name  # noqa: S101 - a benchmark may stop
     caps = row.caps
     print(f"{row.name}, {row.histogram.total:,} rows, {caps.analysts} analysts x {caps.queries} queries")
-    print(
-        f"  {'nothing hidden':17} {alone:.6f} measured, {views[0].data_only / row.histogram.total:.6f} predicted"
-    )
+    predicted = views[0].data_only / row.histogram.total
+    print(f"  {'nothing hidden':17} {alone:.6f} measured, {predicted:.6f} predicted")
     for name, mode in modes.items():
         off = measured[name]
         said = "not played: too long" if off is None else f"{off:.6f} measured"

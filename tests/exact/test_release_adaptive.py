@@ -74,7 +74,7 @@ def test_a_choice_has_the_claimed_range(neighbours):
     ratio, span = furthest(mechanism, neighbours, 2)
     claim = float(mechanism.plan.range_)
     assert ratio <= span <= claim * (1 + 1e-12)
-    # The spread allows for two pairs that move apart; with one pair only three quarters or half of it is used.
+    # The spread allows for two pairs that move apart; with one pair only three quarters or half is used.
     assert span >= 0.499 * claim
 
 

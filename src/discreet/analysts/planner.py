@@ -34,6 +34,7 @@ WARM = Fraction(3, 5)
 """The part of the budget that the small tables get where analysts share one conversation."""
 
 _ONE_ROW = Replace("row")
+_ROUNDS = (5, 10, 20)  # more of them take minutes an analyst, and learn little more
 _LENGTHS = (5, 10, 20, 40, 80, 160, 320, 640)
 
 
@@ -174,7 +175,7 @@ def _modes(setting: Setting, promise: AnalystPromise) -> Iterator[Mode]:
     yield Mode("private answers", min(answers.error(BETA), setting.rows), lambda: answers)
     apart = [
         SeparateBudgets(universe=setting.universe, rows=setting.rows, rounds=rounds, **public)
-        for rounds in _LENGTHS
+        for rounds in _ROUNDS
         if rounds <= setting.caps.queries
     ] or [SeparateBudgets(universe=setting.universe, rows=setting.rows, rounds=1, **public)]
     separate = min(apart, key=lambda one: one.error(BETA))

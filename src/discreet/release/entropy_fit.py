@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import special
 
 from discreet.queries.marginals import Marginals
 from discreet.queries.tables import Axes, Tables
+from discreet.release.quasi_newton import minimise
 
 Array = NDArray[Any]
-Objective = Callable[[Array], tuple[float, Array]]
 
 _FREEDOM = 4.0  # degrees of freedom of the belief about one effect: a Student distribution
 _SINGLE = 0.1  # precision of the effects of single values
@@ -33,6 +33,7 @@ _LIMITS = (1e-3, 1e3)  # of the strength
 _SPLIT = 0.5  # extra variance of the copy that is fitted when the strength is chosen
 _HELD = 0.1  # how hard the start is pulled to uniform
 _START, _TRIAL, _FINAL = 300, 150, 400  # iterations
+_STILL = 1e-9  # the part of its value that a step must gain
 
 
 class Noisy(NamedTuple):
@@ -105,7 +106,7 @@ class LogLinear:
             value = noisy.total * logarithm - noisy.values @ effects + held / 2 * (effects @ effects)
             return float(value), (tables.of_array(weights) - noisy.values + held * effects) * scale
 
-        found = _minimum(dual, np.zeros(len(scale)), _START) * scale
+        found = minimise(dual, np.zeros(len(scale)), iterations=_START, still=_STILL) * scale
         start = np.zeros(len(self._orders))
         places = {axes: place for place, axes in enumerate(self._effects.wanted)}
         for place, axes in enumerate(self.measured.sets):
@@ -130,7 +131,7 @@ class LogLinear:
             pull = (_FREEDOM + 1) / _FREEDOM * precision * effects / tails
             return float(value), (self._effects.of_array(weights * slope) + pull) * scale
 
-        return np.asarray(_minimum(misfit, start / scale, iterations) * scale)
+        return np.asarray(minimise(misfit, start / scale, iterations=iterations, still=_STILL) * scale)
 
     def _curvature(self, noisy: Noisy) -> Array:
         """Return roughly how fast the misfit grows with each effect: the squared count over the noise."""
@@ -163,18 +164,6 @@ def _normal(logarithms: Array, total: float) -> tuple[Array, float]:
     mass = float(weights.sum())
     weights *= total / mass
     return weights, top + math.log(mass)
-
-
-def _minimum(objective: Objective, start: Array, iterations: int) -> Array:
-    options: Any = {
-        "maxiter": iterations,
-        "maxfun": 2 * iterations,
-        "maxcor": 20,
-        "ftol": 1e-12,
-        "gtol": 1e-7,
-    }
-    found = optimize.minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
-    return np.asarray(found.x)
 
 
 def _downhill(loss: Callable[[float], float]) -> float:

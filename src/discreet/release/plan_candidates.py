@@ -29,7 +29,8 @@ from discreet.release.small_database import SmallDatabase
 _FITTED = 300_000  # cells that are fitted many times over
 _LEARNED = 10_000_000  # cells that are passed over a few times a round
 _ROUNDS = 10
-_SCORED = 10_000_000  # pairs of a candidate database and a query
+_SCORED = 1_000_000  # pairs of a candidate database and a query
+_DEEPEST = 100  # rows of a small database
 _SPARE = 4  # a bound on a private number of rows, over the guess
 _ACCURACY = Fraction(1, 5)
 
@@ -131,7 +132,7 @@ def _mwem(facts: Facts) -> WorkloadRelease:
 def _small_database(facts: Facts) -> WorkloadRelease:
     _few_cells(facts, _SCORED)
     cells, queries, size = facts.workload.universe.size, len(facts.workload), 0
-    while size < facts.rows and math.comb(cells + size, size + 1) * queries <= _SCORED:
+    while size < min(facts.rows, _DEEPEST) and math.comb(cells + size, size + 1) * queries <= _SCORED:
         size += 1
     if not size:
         raise Refused(

@@ -18,7 +18,8 @@ from discreet.release.plan_population import nobody
 
 _ALIKE = 1.05  # errors this close are called the same
 _WAY_OUT = "Ask for queries with whole weights, over fewer attributes"
-_RUNS = 12  # of a mechanism whose error is noise alone, which takes one measurement a run
+_RUNS = 12  # of a mechanism whose error is noise alone: one measurement each
+_SMALL, _SMALL_RUNS = 5000, 3  # cells, and how often a fit to so few is tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,8 @@ def tried(
     people = nobody(workload.universe) if population is None else population
     truth = workload.answers(people)
     found = []
-    for _ in range(_RUNS if population is None else 1):
+    runs = 1 if workload.universe.size > _SMALL else _SMALL_RUNS
+    for _ in range(_RUNS if population is None else runs):
         off = np.abs(mechanism.release(people, rng=rng).value.answers(workload) - truth)
         found.append((off.mean(), off.max()))
     average, largest = np.mean(found, axis=0).tolist()

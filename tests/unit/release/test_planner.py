@@ -8,7 +8,7 @@ import pytest
 
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.neighbours import AddRemove, Replace
-from discreet.queries import Histogram, Marginals, Prefixes, Union, Universe, Weighted
+from discreet.queries import Histogram, Marginals, Matrix, Prefixes, Union, Universe
 from discreet.release.asked import Asked, marginals
 from discreet.release.independent import Independent
 from discreet.release.plan_population import alike, population
@@ -16,7 +16,7 @@ from discreet.release.planner import plan
 from discreet.release.synopsis import Weights
 from discreet.testing import unsafe_seeded
 
-LINE = Universe([("age", range(256))])
+LINE = Universe([("age", range(2048))])
 AGES = Prefixes(LINE, ["age"])
 PEOPLE = Universe(
     [("sex", ("f", "m")), ("region", ("n", "s", "w")), ("age", range(8)), ("smoker", (False, True))]
@@ -158,13 +158,13 @@ def test_public_data_take_the_place_of_the_population():
         assert found.of("max-entropy").average < 0.5 * planned(rows=900).of("max-entropy").average
     assert alike(PEOPLE, spike, 4000).total == 4000
     with pytest.raises(InvalidParameter, match="public"):
-        planned(public=Histogram.dense(LINE, np.zeros(256, dtype=np.int64)))
+        planned(public=Histogram.dense(LINE, np.zeros(2048, dtype=np.int64)))
     with pytest.raises(InvalidParameter, match="public"):
         planned(public="people.csv")
 
 
 def test_what_no_mechanism_can_do_is_refused():
-    real = Weighted(PEOPLE, [(["sex"], [0.25, 1.5])])
+    real = Matrix(PEOPLE, np.full((1, PEOPLE.size), 0.25))
     with pytest.raises(Refused, match="no mechanism applies"):
         planned(real)
 
@@ -191,6 +191,6 @@ def test_the_population_is_reproducible_skewed_and_dependent():
 
 
 def test_a_pair_of_data_and_workload_can_be_planned():
-    people = Histogram.dense(LINE, np.zeros(256, dtype=np.int64))
+    people = Histogram.dense(LINE, np.zeros(2048, dtype=np.int64))
     assert planned((people, AGES), delta=0).facts.workload is AGES
     assert "Prefixes" in repr(Asked(people, AGES))
