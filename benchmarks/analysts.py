@@ -1,8 +1,8 @@
 """Analyst privacy: the error of every mode beside a conversation with nothing hidden, in one run.
 
 The caps say how many analysts and queries there may be, and every noise is calibrated to them. Two analysts
-ask, up to 500 queries each; the rest of the book is empty, which changes nothing for a mode that keeps analysts
-apart. Errors are the largest of all these queries, as shares of the rows, the mean of a few runs.
+ask, up to 500 queries each; the rest of the book is empty, which changes nothing for a mode that keeps
+analysts apart. Errors are the largest of all these queries, as shares of the rows, the mean of a few runs.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from discreet.analysts.query_book import Caps, QueryBook, book_of
 from discreet.analysts.query_game import QueryGame
 from discreet.core.neighbours import Replace
 from discreet.queries.histogram import Histogram
+from discreet.queries.marginals import Marginals
 from discreet.queries.query import LinearQuery, ProductQuery, TableQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries
 from discreet.release.marginals import Residuals
 from discreet.release.multiplicative_weights import MultiplicativeWeights
+from discreet.release.warm_start import all_marginals
 
 EPSILON, DELTA = 1, 1e-6
 RUNS, ASKING, FULL = 3, 2, 500
@@ -110,16 +112,17 @@ def mode_error(mode: Mode, row: Row, book: QueryBook, truth: dict[int, float]) -
 
 
 def data_only_error(row: Row, book: QueryBook, truth: dict[int, float]) -> float:
-    """Return the largest error of one conversation that all share, with a warm start from the same tables."""
+    """Return the largest error of one conversation that all share, with a warm start from small tables."""
     setting = row.setting
     public: dict[str, Any] = {"delta": DELTA, "neighbours": Replace("row")}
+    small = Marginals(setting.universe, all_marginals(setting.universe, row.order or 2)[0])
     mechanism = MultiplicativeWeights(
         universe=setting.universe,
         epsilon=EPSILON,
         updates=UPDATES,
         rows=setting.rows,
         questions=FULL * ASKING,
-        start=Residuals(workload=setting.tables, epsilon=WARM * setting.epsilon, **public),
+        start=Residuals(workload=small, epsilon=WARM * setting.epsilon, **public),
         **public,
     )
     queries = dict(book.items())

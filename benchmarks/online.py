@@ -67,7 +67,7 @@ def guesses(conversation: Any, surprises: list[tuple[Floats, float]], generator:
 
 def answer_only(conversation: Any, counts: Floats, surprises: list[Any], generator: Any) -> list[float]:
     """Ask one burst; return how far the answers were off. The adversary does not see that."""
-    off = []
+    off: list[float] = []
     for mask in guesses(conversation, surprises, generator):
         if len(off) == BURST or conversation.closed:
             return off
@@ -82,7 +82,7 @@ def answer_only(conversation: Any, counts: Floats, surprises: list[Any], generat
 
 def all_knowing(conversation: Any, counts: Floats, generator: Any) -> list[float]:
     """Ask for what is missed most, or for just more than the threshold of it, until nothing is left."""
-    off = []
+    off: list[float] = []
     while not conversation.closed and len(off) < 2000:
         gap = counts - conversation.synopsis.weights
         mask = (gap > 0) & (generator.random(gap.shape) < 0.999)
@@ -248,7 +248,8 @@ def median(data: adult.Census) -> None:
         ("multiplicative weights", MultiplicativeWeights(questions=200, **public)),
     ):
         generator = np.random.default_rng(4)  # noqa: TID251
-        conversation, off, begun = mechanism.open(small), [], time.process_time()
+        off: list[float] = []
+        conversation, begun = mechanism.open(small), time.process_time()
         while not conversation.closed and len(off) < 200:
             mask = generator.random(counts.shape) < 0.5
             query = TableQuery(small.universe, tuple(range(mask.ndim)), "random", table=mask)

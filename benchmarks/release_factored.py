@@ -2,8 +2,8 @@
 
 Errors are shares of the number of rows (the L1 error of a distribution is between 0 and 2): the mean over the
 64 tables, the worst table, the worst cell. Times are CPU seconds of this process, with all BLAS threads.
-AIM is run where DISCREET_AIM names a Python interpreter that has opendp[mbi]; DISCREET_AIM_MB is the size of its
-model, 80 as its authors advise if not set.
+AIM is run where DISCREET_AIM names a Python interpreter that has opendp[mbi]; DISCREET_AIM_MB is the size of
+its model, 80 as its authors advise if not set.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import adult
+from discreet.accounting.calibrate import zcdp_rho
 from discreet.core.neighbours import AddRemove
 from discreet.release.adaptive import Adaptive
 from discreet.release.consistency import onto_simplex
@@ -90,7 +91,7 @@ frame = pl.read_csv(job["csv"], columns=job["names"])
 start = time.process_time()
 context = dp.Context.compositor(
     data=frame.lazy(), privacy_unit=dp.unit_of(contributions=1),
-    privacy_loss=dp.loss_of(epsilon=job["epsilon"], delta=job["delta"]), split_evenly_over=1)
+    privacy_loss=dp.loss_of(rho=job["rho"]), split_evenly_over=1)
 queries = [dp.mbi.Count(by=tuple(axes)) for axes in job["sets"]]
 table = context.query().contingency_table(
     keys={name: list(range(size)) for name, size in job["sizes"].items()},
@@ -115,8 +116,7 @@ def aim(census: adult.Census, epsilon: float) -> None:
         "names": list(names),
         "sizes": dict(zip(names, census.universe.shape, strict=True)),
         "sets": sets,
-        "epsilon": epsilon,
-        "delta": adult.DELTA,
+        "rho": float(zcdp_rho(epsilon=epsilon, delta=adult.DELTA)),
         "megabytes": float(os.environ.get("DISCREET_AIM_MB", "80")),
     }
     with tempfile.TemporaryDirectory() as folder:

@@ -17,6 +17,7 @@ from discreet.core.neighbours import Neighbours
 from discreet.queries.universe import Universe
 from discreet.release.base import about_rows
 from discreet.release.synopsis import Synopsis, Weights
+from discreet.release.tables import MarginalTables
 from discreet.release.warm_start import starting_weights
 from discreet.release.weights_later import WeightsLater
 
@@ -86,4 +87,7 @@ class Fitted(WeightsLater):
         self.universe, self.transcript, self._tables = tables.universe, tables.transcript, tables
 
     def _compute(self) -> Any:
-        return starting_weights(self._tables)
+        tables, names = self._tables, self.universe.names
+        if isinstance(tables, MarginalTables) and any(len(axes) == len(names) for axes in tables.sets):
+            return tables.nonnegative(names)  # nothing to fit: it is one table
+        return starting_weights(tables)

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from discreet.analysts.promises import AnalystPromise, perfect
 from discreet.core import checks
-from discreet.core.errors import DiscreetError, InvalidParameter, Refused
+from discreet.core.errors import DiscreetError, EngineFailed, InvalidParameter, Refused
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.history import Asked, Quote
@@ -179,7 +179,10 @@ class Curator:
     def _priced(self, analyst: str, what: str, prepared: Prepared) -> Reply:
         number = self.ledger.reserve(analyst, what, prepared.explanation.guarantee)
         self.ledger.start(number)  # whatever happens from here on, the charge stays
-        answer = self._table.answer(prepared)
+        try:
+            answer = self._table.answer(prepared)
+        except Exception:
+            raise EngineFailed from None  # whatever it says may quote data
         self.ledger.finish(number)
         return Reply.of(answer, dict(self.ledger.entries()[number].charge))
 

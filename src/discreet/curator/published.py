@@ -27,8 +27,8 @@ from discreet.release.base import WorkloadRelease
 from discreet.release.mwem import MWEM
 from discreet.release.online_questions import read_question
 from discreet.release.synopsis import Synopsis
+from discreet.release.tables import MarginalTables
 from discreet.release.warm_start import all_marginals, known_by
-from discreet.release.weights_later import WeightsLater
 
 BETA = 1 / 20
 """The probability that some stated error fails, over all counts together."""
@@ -41,8 +41,8 @@ class Published(Hypothesis):
 
     def __init__(self, mechanism: WorkloadRelease, synopsis: Synopsis, guarantee: Guarantee) -> None:
         self.universe, self.guarantee = synopsis.universe, guarantee
-        self.synopsis = synopsis if isinstance(synopsis, WeightsLater) else Fitted(synopsis)
-        _ = self.synopsis.weights  # fitted now, so that no analyst's first question takes longer
+        self.synopsis = Fitted(synopsis) if isinstance(synopsis, MarginalTables) else synopsis
+        _ = self.synopsis.total  # fitted now, so that no analyst's first question takes longer
         self._known = known_by(mechanism, synopsis, beta=BETA)
 
     @classmethod

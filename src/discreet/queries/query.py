@@ -165,6 +165,7 @@ class TableQuery(LinearQuery):
             self._table = values.astype(np.bool_)
         else:
             self._table = values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+        self._table.flags.writeable = False  # its weights were checked once
 
     @property
     def is_predicate(self) -> bool:

@@ -75,7 +75,10 @@ class Workload(ABC):
     def answers(self, data: Any) -> Array:
         """Return the true answers on a histogram or an array over the universe, one a query."""
         given = as_data(self.universe, data)
-        self._check_range(given.entries()[1] if isinstance(given, Histogram) else given)
+        if self._might_wrap(given.entries()[1] if isinstance(given, Histogram) else given):
+            # One by one in numbers of any size, then cut off: whether it raises must not depend on the data.
+            exact = [min(max(int(query.evaluate(given)), -MOST), MOST) for query in self]
+            return np.array(exact, dtype=np.int64)
         return self._answers(given)
 
     def adjoint(self, vector: Any) -> Array:
@@ -89,7 +92,8 @@ class Workload(ABC):
         if numbers.dtype.kind not in "biuf" or numbers.shape != (len(self),):
             rule = f"an array of {len(self)} numbers"
             raise InvalidParameter(name="vector", rule=rule, value=(numbers.dtype, numbers.shape))
-        self._check_range(numbers)
+        if self._might_wrap(numbers):
+            raise InvalidParameter(name="vector", rule="integers whose sums fit 62 bits", value="larger ones")
         return self._adjoint(as_numbers(numbers))
 
     @cached_property
@@ -97,12 +101,11 @@ class Workload(ABC):
         """The largest size of a weight."""
         return sensitivity.largest_weight(self)
 
-    def _check_range(self, numbers: Array) -> None:
-        """Refuse whole numbers whose sums, weighted, might wrap; sums without weights are known to fit."""
+    def _might_wrap(self, numbers: Array) -> bool:
+        """Tell whether weighted sums of whole numbers might wrap; sums without weights are known to fit."""
         if self.is_predicates or not self.is_integral or numbers.dtype.kind == "f":
-            return
-        if self.largest_weight > 1 and float(self.largest_weight) * float(np.abs(numbers).sum()) > MOST:
-            raise InvalidParameter(name="data", rule="integers whose sums fit 62 bits", value="(withheld)")
+            return False
+        return self.largest_weight > 1 and float(self.largest_weight) * float(np.abs(numbers).sum()) > MOST
 
     def sensitivity(self, neighbours: Neighbours, *, norm: float) -> Fraction:
         """Return how far the answers of neighbours can be apart, in the L1, L2 or maximum norm.

@@ -33,6 +33,9 @@ from discreet.release.warm_start import all_marginals
 QUESTIONS = 1000
 """How many tested questions a mechanism is planned for where its owner does not say."""
 
+FINEST = 1 << 40
+"""The most units of the grid one row may count."""
+
 _SHARES = 50  # into how many parts epsilon is cut to look for the warm start's share
 
 
@@ -115,6 +118,8 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
             grid=None if grid is None else checks.positive(grid=grid),
             start=None if start is None else checks.instance(WorkloadRelease, start=start),
         )
+        if self.scale > FINEST:
+            raise InvalidParameter(name="grid", rule="at least 2**-40", value=grid)
         if isinstance(neighbours, Replace) and rows is None:
             raise InvalidParameter(name="rows", rule="given where neighbours replace a row", value=rows)
         if start is not None and (start.workload.universe != universe or start.neighbours != neighbours):

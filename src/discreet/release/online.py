@@ -45,6 +45,8 @@ FREE, MEASURED, STALE = "free", "measured", "stale"
 
 Int64s = NDArray[np.int64]
 
+_MOST = 1 << 60  # units; more are cut off, so that nothing wraps, and no two counts get further apart by it
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
@@ -89,6 +91,7 @@ class WeightsConversation(Conversation[Any]):
         self.measured = self.tested = 0
         self._public, self._plan, self._scale = mechanism, mechanism.plan, mechanism.scale
         self._moved = Fraction(self._scale)
+        self._most = _MOST // self._scale * self._scale
         self._hidden: list[int | None] = [None] * mechanism.sides  # the thresholds' noise; never published
         self._history: list[Measured] = []
         self._record: dict[Key, Answer] = {}
@@ -158,8 +161,8 @@ class WeightsConversation(Conversation[Any]):
             return earlier
         answer = self._unchecked(question)
         if not answer.error * self._scale <= self._plan.bar:
-            said = round(answer.value * self._scale)
-            truth = int(weighted(self._true_table(question.axes), question.units))
+            said = min(round(answer.value * self._scale), self._most)
+            truth = min(int(weighted(self._true_table(question.axes), question.units)), self._most)
             bar, place = self._test(np.array([truth]), np.array([said]))
             answer = (
                 self._measure(question, truth)
@@ -274,10 +277,10 @@ class WeightsConversation(Conversation[Any]):
         rest = np.fromiter(first.values(), dtype=np.int64, count=len(first))
         if not len(rest):
             return
-        truth = workload.answers(self._counts)[rest] * self._scale
+        truth = np.minimum(workload.answers(self._counts)[rest], self._most // self._scale) * self._scale
         close, noise, off = self._known_answers(workload, rest, codes, boxes)
         while len(rest) and not self.closed:
-            said = np.rint(workload.answers(self._hypothesis.array)[rest] * self._scale).astype(np.int64)
+            said = self._units(workload.answers(self._hypothesis.array)[rest])
             said = np.where(noise < np.inf, close, said)
             errors = off + noise * self._scale
             tested = np.flatnonzero(~(errors <= self._plan.bar))
@@ -296,6 +299,10 @@ class WeightsConversation(Conversation[Any]):
             left = slice(stop + 1, None)
             rest, truth, close, noise, off = rest[left], truth[left], close[left], noise[left], off[left]
 
+    def _units(self, counts: Array) -> Int64s:
+        """Return public counts in whole units."""
+        return np.asarray(np.rint(np.minimum(counts * self._scale, float(self._most))), dtype=np.int64)
+
     def _known_answers(
         self, workload: Workload, rest: Int64s, codes: Bools, boxes: Bools
     ) -> tuple[Int64s, Array, Array]:
@@ -305,6 +312,6 @@ class WeightsConversation(Conversation[Any]):
         if self._known is not None:
             inside = boxes[rest]
             noise[inside] = self._known.noise(codes[rest[inside]])
-            close = np.rint(workload.answers(self._known.weights.array)[rest] * self._scale).astype(np.int64)
+            close = self._units(workload.answers(self._known.weights.array)[rest])
             off = np.abs(close - workload.answers(self._known.array)[rest] * self._scale)
         return close, noise, off

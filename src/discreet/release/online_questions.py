@@ -49,7 +49,7 @@ def read_question(query: LinearQuery, universe: Universe, scale: int) -> Questio
     if query.universe != universe:
         raise InvalidParameter(name="query", rule="over the mechanism's universe", got="another universe")
     table = np.asarray(query.table())
-    if query.is_predicate:
+    if table.dtype.kind == "b":  # whatever the query says of itself
         codes = _box(query, table)
         key = _listed_key(query.axes, table) if codes is None else _box_key(codes[None])[0]
         return Question(key, query.axes, table.astype(np.int64) * scale, codes)

@@ -17,9 +17,11 @@ from discreet.release.plan_candidates import Candidate, Facts
 from discreet.release.plan_population import nobody
 
 _ALIKE = 1.05  # errors this close are called the same
+_NEGLIGIBLE = 0.1  # of a row: smaller errors are all the same
+_NO_ROWS = 1.09  # how much better a synopsis must be that makes no synthetic rows
 _WAY_OUT = "Ask for queries with whole weights, over fewer attributes"
 _RUNS = 12  # of a mechanism whose error is noise alone: one measurement each
-_SMALL, _SMALL_RUNS = 5000, 3  # cells, and how often a fit to so few is tried
+_SMALL, _SMALL_RUNS = 5000, 2  # cells, and how often a fit to so few is tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Prediction:
         where it proves nothing of the answers themselves.
     why_not
         Why it does not apply.
+    makes_rows
+        Whether its synopsis makes synthetic rows.
     """
 
     name: str
@@ -47,6 +51,7 @@ class Prediction:
     largest: float = math.inf
     bound: float = math.inf
     why_not: str = ""
+    makes_rows: bool = True
 
     def error(self, by: str) -> float:
         """Return the error that the choice goes by."""
@@ -64,7 +69,7 @@ def predict(candidate: Candidate, facts: Facts, population: Histogram, rng: Rng)
         return Prediction(candidate.name, None, why_not=str(problem))
     average, largest = tried(mechanism, facts.workload, None if candidate.unbiased else population, rng)
     bound = mechanism.error(0.05) if candidate.proved else math.inf
-    return Prediction(candidate.name, mechanism, average, largest, bound)
+    return Prediction(candidate.name, mechanism, average, largest, bound, makes_rows=candidate.makes_rows)
 
 
 def preferred(predictions: Sequence[Prediction], facts: Facts) -> Prediction:
@@ -75,11 +80,13 @@ def preferred(predictions: Sequence[Prediction], facts: Facts) -> Prediction:
     Refused
         Where no mechanism applies.
     """
-    best = min(each.error(facts.by) for each in predictions)
+    ranks = [each.error(facts.by) * (1.0 if each.makes_rows else _NO_ROWS) for each in predictions]
+    best = min(ranks)
     if best == math.inf:
         reasons = "; ".join(f"{each.name}: {each.why_not}" for each in predictions)
         raise Refused(what=repr(facts.workload), why=f"no mechanism applies ({reasons})", way_out=_WAY_OUT)
-    return next(each for each in predictions if each.error(facts.by) <= _ALIKE * best)
+    most = max(_ALIKE * best, _NEGLIGIBLE)
+    return next(each for each, rank in zip(predictions, ranks, strict=True) if rank <= most)
 
 
 def tried(

@@ -41,6 +41,8 @@ class Plan:
         What was planned for.
     predictions
         One a mechanism, in the order of preference; some do not apply.
+    best
+        The recommended mechanism: of those about as good as the best one, the most useful synopsis.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class Plan:
         source: str,
         rng: Rng,
     ) -> None:
-        self.facts, self.predictions = facts, predictions
+        self.facts, self.predictions, self.best = facts, predictions, preferred(predictions, facts)
         self._people, self._candidates, self._source, self._rng = people, candidates, source, rng
 
     @property
@@ -61,11 +63,6 @@ class Plan:
         """The mechanisms that can be used, best first."""
         usable = [each for each in self.predictions if each.mechanism is not None]
         return tuple(sorted(usable, key=lambda each: each.error(self.facts.by)))
-
-    @property
-    def best(self) -> Prediction:
-        """The recommended mechanism: of those about as good as the best one, the most useful synopsis."""
-        return preferred(self.predictions, self.facts)
 
     @property
     def mechanism(self) -> WorkloadRelease:

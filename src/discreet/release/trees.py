@@ -91,6 +91,8 @@ class Tree:
     def measure(self, counts: Array, axis: int) -> Array:
         """Return the multiplied counts of all measured levels, one level after the other along an axis."""
         counts = np.moveaxis(counts, axis, -1)
+        if float(counts.sum(dtype=np.float64)) > LIMIT:  # they were multiplied along another axis
+            counts = counts.astype(object)
         leaves = math.prod(self.degrees)
         padded = np.zeros((*counts.shape[:-1], leaves), dtype=counts.dtype)
         padded[..., : self.size] = counts
@@ -100,7 +102,7 @@ class Tree:
         scaled = zip(reversed(levels), self.multipliers, strict=True)
         # Counts too large for their multiplier are cut off: that moves no two of them further apart.
         parts = [np.minimum(level, LIMIT // m) * m for level, m in scaled if m]
-        return np.moveaxis(np.concatenate(parts, axis=-1), -1, axis)
+        return np.moveaxis(np.concatenate(parts, axis=-1).astype(np.int64), -1, axis)
 
     def estimate(self, noisy: Array, axis: int, *, total: float | None = None) -> Array:
         """Return the best estimate of every value's count; all leaves add up to `total` if it is known."""

@@ -10,7 +10,7 @@ from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import PureLoss
 from discreet.core.neighbours import AddRemove, Replace
-from discreet.data import Category, Integer, Row, Schema, User
+from discreet.data import Category, Identifier, Integer, Row, Schema, User
 from discreet.queries import Histogram, Marginals, Union, Universe
 from discreet.release.front_door import Released
 from discreet.testing import unsafe_seeded
@@ -21,7 +21,7 @@ COLUMNS = (Integer("age", lower=0, upper=9), Category("region", values=("n", "s"
 
 
 def people(unit, neighbours):
-    columns = (*COLUMNS,)
+    columns = COLUMNS if unit == Row() else (Identifier("id"), *COLUMNS)
     frame = pandas.DataFrame({"id": [k // 2 for k in range(400)]})
     frame["age"] = [k % 10 for k in range(400)]
     frame["region"] = ["n" if k % 3 else "s" for k in range(400)]
@@ -46,7 +46,7 @@ def test_a_table_becomes_a_synopsis_and_synthetic_rows():
 
 def test_a_person_with_several_rows_gets_the_whole_promise():
     """The noise must be calibrated for all of a person's rows: a budget for one row would not do."""
-    unit = User("id", max_rows=2)
+    unit = User(column="id", max_rows=2, max_groups=2)
     with people(unit, AddRemove("id")) as table:
         for delta in (0, 1e-6):
             found = dp.release(dp.marginals(table, order=1), epsilon=2, delta=delta, rows=400)
@@ -132,6 +132,6 @@ def test_marginals_of_some_columns():
 
 
 def test_the_package_is_its_own_front_door():
-    from discreet.release import independent 
+    from discreet.release import independent
 
     assert callable(dp.release) and dp.release.independent is independent

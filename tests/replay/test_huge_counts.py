@@ -1,0 +1,116 @@
+"""Counts at the edge of 64 bits: nothing wraps, nothing is raised, no step moves further than it says."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.audit.replay import replay
+from discreet.core.errors import InvalidParameter
+from discreet.core.neighbours import AddRemove
+from discreet.queries.histogram import Histogram
+from discreet.queries.query import ProductQuery
+from discreet.queries.rectangles import Rectangles
+from discreet.queries.universe import Universe
+from discreet.queries.weighted import Weighted
+from discreet.queries.workload import Queries
+from discreet.release.independent import Independent
+from discreet.release.multiplicative_weights import MultiplicativeWeights
+from discreet.release.mwem import MWEM
+from discreet.release.projection import Projection
+from discreet.release.rectangle_tree import RectangleTree
+from discreet.release.small_database import SmallDatabase
+from discreet.release.trees import Tree
+from discreet.testing import unsafe_seeded
+
+ROWS = AddRemove("row")
+BIT = Universe([("a", (0, 1))])
+FIRST = ProductQuery(BIT, (0,), "first", masks=[np.array([True, False])])
+BIG = 10**12
+WHOLE = Weighted(BIT, [(["a"], [0, BIG])])
+REAL = Weighted(BIT, [(["a"], [0.25, 1.0])])
+
+
+def neighbours(universe, place, count):
+    def histogram(rows):
+        counts = np.zeros(universe.size, dtype=np.int64)
+        counts[place] = rows
+        return Histogram.dense(universe, counts)
+
+    return histogram(count), histogram(count + 1)
+
+
+def edges(unit):
+    """Numbers of rows around which their count in some unit leaves 60, 62, 63 or 64 bits."""
+    return [(1 << bits) // unit + off for bits in (60, 62, 63, 64) for off in (-1, 0)]
+
+
+def one(conversation):
+    answer = conversation.ask(FIRST)
+    return answer.kind, round(answer.value)
+
+
+def many(conversation):
+    answer = conversation.ask_many(Queries(BIT, [FIRST]))[0]
+    return answer.kind, round(answer.value)
+
+
+@pytest.mark.parametrize("script", [one, many])
+@pytest.mark.parametrize("rows", edges(BIG))
+def test_multiplicative_weights_on_a_fine_grid(script, rows):
+    mechanism = MultiplicativeWeights(
+        universe=BIT, epsilon=1, delta=0, updates=2, neighbours=ROWS, grid=Fraction(1, BIG), rows=1000
+    )
+    for pair in (neighbours(BIT, 0, rows), neighbours(BIT, 0, rows)[::-1]):
+        report = replay(mechanism, pair, script, rng=unsafe_seeded(1))
+        assert report.holds, report
+
+
+def test_a_grid_has_an_end():
+    with pytest.raises(InvalidParameter, match="grid"):
+        MultiplicativeWeights(
+            universe=BIT, epsilon=1, delta=0, updates=2, neighbours=ROWS, grid=Fraction(1, 1 << 41), rows=9
+        )
+
+
+MECHANISMS = {
+    "independent": Independent(workload=WHOLE, epsilon=1, delta=0, neighbours=ROWS),
+    "independent, real weights": Independent(
+        workload=REAL, epsilon=1, delta=0, neighbours=ROWS, grid=Fraction(1, BIG)
+    ),
+    "projection": Projection(
+        workload=REAL, epsilon=1, delta=1e-6, rows=10**7, neighbours=ROWS, grid=Fraction(1, BIG)
+    ),
+    "mwem": MWEM(workload=WHOLE, epsilon=1, delta=0, neighbours=ROWS, rounds=1),
+    "small database": SmallDatabase(workload=WHOLE, epsilon=1, rows=10**6, neighbours=ROWS, size=2),
+}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("rows", edges(BIG))
+def test_releases_of_heavy_queries(name, rows):
+    report = replay(MECHANISMS[name], neighbours(BIT, 1, rows), rng=unsafe_seeded(2))
+    assert report.holds, report
+
+
+def test_answers_are_exact_until_they_are_cut_off():
+    for rows in (3, (1 << 61) // BIG, (1 << 62) // BIG + 7):
+        (answer,) = WHOLE.answers(neighbours(BIT, 1, rows)[0])
+        assert answer == min(rows * BIG, (1 << 62) - 1)
+
+
+@pytest.mark.parametrize("rows", edges(BIG))
+def test_rectangles_with_large_multipliers(rows):
+    universe = Universe([("x", (0, 1)), ("y", (0, 1, 2))])
+    mechanism = RectangleTree(
+        workload=Rectangles(universe, [{"x": (0, 0), "y": (0, 1)}]),
+        epsilon=1,
+        delta=0,
+        neighbours=ROWS,
+        trees=(Tree(2, (2,), (0, BIG)), Tree(3, (3,), (1, 1))),
+    )
+    part = rows // 3
+    left = Histogram.dense(universe, (part, part, rows - 2 * part, 0, 0, 0))
+    right = Histogram.dense(universe, (part, part, rows - 2 * part + 1, 0, 0, 0))
+    report = replay(mechanism, (left, right), rng=unsafe_seeded(3))
+    assert report.holds, report
