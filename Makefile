@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 UV     := $(BIN)/uv
 export UV_LINK_MODE ?= copy
+# Tests run side by side, and times are CPU times: threads inside matrix products would only get in the way.
+export OMP_NUM_THREADS ?= 1
 
 .PHONY: demo test check bench peers docs soak lock clean
 

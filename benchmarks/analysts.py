@@ -34,6 +34,7 @@ EPSILON, DELTA = 1, 1e-6
 RUNS, ASKING, FULL = 3, 2, 500
 CHOICE_BAR, PRICE_BAR, TIME_BAR = 1.2, 2.0, 120
 WORK = 4e8  # rounds times (cells + places) above which a game is not played
+BITS = 2e9  # cells times places above which a game's table is too large to make
 UPDATES = 40
 
 Floats = NDArray[Any]
@@ -96,9 +97,12 @@ def full_books(row: Row, generator: Any) -> QueryBook:
 
 
 def mode_error(mode: Mode, row: Row, book: QueryBook, truth: dict[int, float]) -> float | None:
-    """Return the largest error of a mode, mean of some runs; None for a game that is too long to play."""
+    """Return the largest error of a mode, mean of some runs; None for a game that is too large to play."""
     made: Any = mode.make()
-    if "game" in mode.name and made.rounds * (row.histogram.universe.size + row.caps.places) > WORK:
+    universe, places = row.histogram.universe, row.caps.places
+    if "game" in mode.name and (
+        made.rounds * (universe.size + places) > WORK or universe.size * places > BITS
+    ):
         return None
     runs = 1 if "game" in mode.name or "budgets" in mode.name else RUNS
     worst = []
@@ -151,7 +155,7 @@ def report(row: Row, generator: Any) -> tuple[float, float]:
     print(f"  {'nothing hidden':17} {alone:.6f} measured, {predicted:.6f} predicted")
     for name, mode in modes.items():
         off = measured[name]
-        said = "not played: too long" if off is None else f"{off:.6f} measured"
+        said = "not played: too large" if off is None else f"{off:.6f} measured"
         print(f"  {name:17} {said}, {mode.error / row.histogram.total:.6f} predicted")
     ratio, price = known[chosen] / known[best], known[chosen] / alone
     print(

@@ -31,6 +31,7 @@ from discreet.testing import unsafe_seeded
 
 SEEDS = 5
 PEOPLE = AddRemove("person")
+PATIENCE = 1800  # seconds for one run of AIM
 BARS = {0.1: 0.27, 1.0: 0.12, 10.0: 0.055}
 REDUCED_AIM = {0.1: (0.290, 139), 1.0: (0.134, 201), 10.0: (0.101, 151)}
 """AIM with a 2 MB model and 300 iterations, as measured before: average L1 and CPU seconds."""
@@ -123,9 +124,12 @@ def aim(census: adult.Census, epsilon: float) -> None:
         inside, outside, script = (Path(folder) / name for name in ("in.json", "out.json", "aim.py"))
         inside.write_text(json.dumps(job))
         script.write_text(_AIM)
-        done = subprocess.run(  # the interpreter is the caller's own
-            [interpreter, str(script), str(inside), str(outside)], capture_output=True, text=True, check=False
-        )
+        command = [interpreter, str(script), str(inside), str(outside)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            print(f"{epsilon:7g}  AIM (opendp[mbi])        not done after {PATIENCE} s")
+            return
         if done.returncode:
             print(f"{epsilon:7g}  AIM (opendp[mbi])        failed: {done.stderr.strip().splitlines()[-1:]}")
             return
