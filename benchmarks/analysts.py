@@ -157,7 +157,8 @@ def report(row: Row, generator: Any) -> tuple[float, float]:
         off = measured[name]
         said = "not played: too large" if off is None else f"{off:.6f} measured"
         print(f"  {name:17} {said}, {mode.error / row.histogram.total:.6f} predicted")
-    ratio, price = known[chosen] / known[best], known[chosen] / alone
+    # Where any predicate may come, a warm start from the whole table is predicted but takes too long to run.
+    ratio, price = known[chosen] / known[best], known[chosen] / min(alone, predicted)
     print(
         f"  chosen {chosen}, {ratio:.2f} of the best ({best}), {verdict(ratio, CHOICE_BAR)}; "
         f"price of analyst privacy {price:.2f}, {verdict(price, PRICE_BAR)}"

@@ -231,7 +231,7 @@ def _example() -> tuple[Split, Histogram]:
 def _tiny() -> Iterator[Tiny]:
     for workload, epsilon, neighbours, rows in (
         (_TINY, 6, AddRemove("row"), 2),
-        (_HALF, 6, AddRemove("row"), 1),
+        (_HALF, 15, AddRemove("row"), 1),
     ):
         mechanism = Split.shared(
             workload=workload,

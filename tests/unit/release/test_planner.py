@@ -6,13 +6,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries import Histogram, Marginals, Matrix, Prefixes, Union, Universe
 from discreet.release.asked import Asked, marginals
 from discreet.release.independent import Independent
+from discreet.release.marginals import Residuals
 from discreet.release.plan_population import alike, population
 from discreet.release.planner import plan
+from discreet.release.split import Split
 from discreet.release.synopsis import Weights
 from discreet.testing import unsafe_seeded
 
@@ -134,6 +136,28 @@ def test_a_budget_is_split_among_parts():
         assert len(split.mechanisms) == 2
         assert found.of("split").average <= found.of("independent").average
     assert split.loss.epsilon(Fraction(1, 10**6)) > 0.9  # tight composition leaves little unspent
+
+
+def test_a_split_raises_its_parts_as_far_as_tight_composition_allows():
+    """Two Gaussian parts cost about the root of two, not twice as much as one; adding up would waste that."""
+    parts = Union([Marginals.of_order(PEOPLE, 2), Marginals.of_order(PEOPLE, 3)])
+    people = AddRemove("row")
+
+    def maker(part):
+        return lambda e, d: Residuals(workload=part, epsilon=e, delta=d, neighbours=people)
+
+    public = {"workload": parts, "epsilon": 1, "delta": 1e-6, "neighbours": people}
+    split = Split.shared(makes=[maker(part) for part in parts.parts], shares=(1, 1), **public)
+    assert 1.2 < sum(each.epsilon for each in split.mechanisms) < 1.6
+    assert split.error(0.05) >= max(each.error(0.05) for each in split.mechanisms)
+    richer = [maker(part)(1, 1e-6) for part in parts.parts]
+    with pytest.raises(InvalidParameter, match="together"):
+        Split(mechanisms=richer, **public)
+    with pytest.raises(InvalidParameter, match="each built for its part"):
+        Split(mechanisms=richer[::-1], **public)
+    other = Independent(workload=parts.parts[1], epsilon=0.1, delta=0, neighbours=Replace("row"))
+    with pytest.raises(NeighboursMismatch):
+        Split(mechanisms=[maker(parts.parts[0])(0.1, 1e-7), other], **public)
 
 
 def test_unions_of_tables_can_be_modelled_together():
