@@ -188,9 +188,6 @@ def table_rows(generator: Any) -> Iterator[Row]:
         histogram = synthetic(10, rows, generator)
         for caps in (Caps(3, 334), Caps(100, 1000), Caps(1000, 1000)):
             yield Row("1,024 cells, any predicate", histogram, caps, None)
-    wide = synthetic(14, 10**6, generator)
-    yield Row("16,384 cells, any predicate", wide, Caps(3, 334), None)
-    yield Row("16,384 cells, cells of up to 3 attributes", wide, Caps(30, 1000), 3)
 
 
 def game_time() -> None:

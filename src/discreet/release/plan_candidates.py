@@ -28,6 +28,7 @@ from discreet.release.small_database import SmallDatabase
 
 _FITTED = 300_000  # cells that are fitted many times over
 _LEARNED = 10_000_000  # cells that are passed over a few times a round
+_LONGEST = 4000  # values of one attribute, whose pairs are compared
 _ROUNDS = 10
 _SCORED = 1_000_000  # pairs of a candidate database and a query
 _DEEPEST = 100  # rows of a small database
@@ -98,6 +99,13 @@ def _max_entropy(facts: Facts) -> WorkloadRelease:
 
 
 def _adaptive(facts: Facts) -> WorkloadRelease:
+    longest = max(facts.workload.universe.shape)
+    if longest > _LONGEST:
+        raise Refused(
+            what=f"an attribute of {longest} values",
+            why=f"with more than {_LONGEST} its smoothing takes too long",
+            way_out="Use another mechanism, or declare a coarser grid",
+        )
     return Adaptive(**facts.public | {"workload": _tables(facts.workload)})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from fractions import Fraction
 
+from discreet.core.errors import Refused
 from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
 from discreet.queries.union import Union
@@ -13,11 +14,19 @@ from discreet.release.plan_candidates import CANDIDATES, Candidate, Facts
 from discreet.release.plan_predict import predict, preferred
 from discreet.release.split import Make, Split
 
+_MOST = 6  # parts, for each of which every mechanism is tried
+
 
 def splitting(workload: Union, people: Histogram, rng: Rng) -> Candidate:
     """Return the candidate that releases each part by the mechanism that is best for it."""
 
     def make(facts: Facts) -> WorkloadRelease:
+        if len(workload.parts) > _MOST:
+            raise Refused(
+                what=f"a budget for {len(workload.parts)} parts",
+                why=f"at most {_MOST} are planned one by one",
+                way_out="Put parts of one kind into one workload",
+            )
         makes, errors = [], []
         for part, weight in zip(workload.parts, workload.weights, strict=True):
             own = dataclasses.replace(facts, workload=part)

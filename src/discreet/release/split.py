@@ -207,8 +207,6 @@ _PEOPLE = Universe([("sex", ("f", "m")), ("age", tuple(range(20, 70)))])
 _EXAMPLE = Union([Marginals.of_order(_PEOPLE, 2), Prefixes(_PEOPLE, ["age"])])
 _ONE = Universe([("a", (0,))])
 _TINY = Union([Marginals(_ONE, [["a"]]), Prefixes(_ONE, ["a"])])
-_PAIR = Universe([("a", (0, 1))])
-_HALF = Union([Marginals(_PAIR, [["a"]]), Marginals(_PAIR, [[]])])
 
 
 def _independents(workload: Union, neighbours: Neighbours) -> list[Make]:
@@ -229,19 +227,17 @@ def _example() -> tuple[Split, Histogram]:
 
 
 def _tiny() -> Iterator[Tiny]:
-    for workload, epsilon, neighbours, rows in (
-        (_TINY, 6, AddRemove("row"), 2),
-        (_HALF, 15, AddRemove("row"), 1),
-    ):
+    neighbours = AddRemove("row")
+    for epsilon, delta in ((6, Fraction(0)), (4, Fraction(1, 100))):
         mechanism = Split.shared(
-            workload=workload,
-            makes=_independents(workload, neighbours),
+            workload=_TINY,
+            makes=_independents(_TINY, neighbours),
             shares=(2, 1),
             epsilon=epsilon,
-            delta=0,
+            delta=delta,
             neighbours=neighbours,
         )
-        yield Tiny(mechanism, list(histogram_pairs(workload.universe, neighbours, rows)))
+        yield Tiny(mechanism, list(histogram_pairs(_ONE, neighbours, 2)))
 
 
 CARD = Card(
