@@ -5,15 +5,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.analysts.query_book import Caps
+from discreet.analysts.query_game import QueryGame
 from discreet.audit.replay import replay
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import AddRemove
 from discreet.queries.histogram import Histogram
+from discreet.queries.marginals import Marginals
 from discreet.queries.query import ProductQuery
 from discreet.queries.rectangles import Rectangles
 from discreet.queries.universe import Universe
 from discreet.queries.weighted import Weighted
 from discreet.queries.workload import Queries
+from discreet.release.adaptive import Adaptive
 from discreet.release.independent import Independent
 from discreet.release.multiplicative_weights import MultiplicativeWeights
 from discreet.release.mwem import MWEM
@@ -114,3 +118,31 @@ def test_rectangles_with_large_multipliers(rows):
     right = Histogram.dense(universe, (part, part, rows - 2 * part + 1, 0, 0, 0))
     report = replay(mechanism, (left, right), rng=unsafe_seeded(3))
     assert report.holds, report
+
+
+def test_adaptive_choices_among_huge_tables():
+    universe = Universe([("x", (0, 1)), ("y", (0, 1)), ("z", (0, 1))])
+    mechanism = Adaptive(workload=Marginals.of_order(universe, 2), epsilon=1, delta=1e-6, neighbours=ROWS)
+    flat, skewed = np.full(8, (1 << 62) // 8 - 1), np.array([(1 << 62) - 9, 0, 0, 0, 0, 0, 0, 0])
+    for counts in (flat, skewed):
+        left, right = (
+            Histogram.dense(universe, counts),
+            Histogram.dense(universe, counts + np.eye(8, dtype=int)[3]),
+        )
+        report = replay(mechanism, (left, right), rng=unsafe_seeded(4))
+        assert report.holds, report
+
+
+def test_games_refuse_more_rows_than_floats_can_count():
+    with pytest.raises(InvalidParameter, match="rows"):
+        QueryGame(
+            universe=BIT,
+            caps=Caps(analysts=2, queries=2),
+            rows=(1 << 53) + 1,
+            epsilon=1,
+            delta=1e-6,
+            analyst_epsilon=1,
+            analyst_delta=1e-6,
+            rounds=4,
+            density=1,
+        )

@@ -15,7 +15,7 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.loss import ApproxLoss, Loss, PureLoss
 from discreet.core.neighbours import Neighbours
 from discreet.queries.universe import Universe
-from discreet.release.base import about_rows
+from discreet.release.base import about_rows, check_unit
 from discreet.release.synopsis import Synopsis, Weights
 from discreet.release.tables import MarginalTables
 from discreet.release.warm_start import starting_weights
@@ -74,6 +74,7 @@ class Apart(ManyAnalysts):
         if data.book.universe != self.universe or data.book.caps != self.caps:
             rule = "a book over this universe with these caps"
             raise InvalidParameter(name="data", rule=rule, got="others")
+        check_unit(data.histogram, self.neighbours)
         return data
 
     def _nothing_shared(self) -> Weights:

@@ -29,6 +29,7 @@ from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.noise.selection import ExponentialChoice
 from discreet.queries.universe import Universe
+from discreet.release.base import check_unit
 from discreet.release.synopsis import Weights
 from discreet.sparse.numeric_sparse import NumericSparse
 
@@ -37,6 +38,7 @@ Integers = NDArray[np.int64]
 ONE_ROW = Replace("row")
 
 _LARGEST = 1 << 62  # scores are 64-bit integers, up to rounds * rows
+_MOST_ROWS = 1 << 53  # counts are added up in floats, exactly up to here
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -107,6 +109,8 @@ class SampledGame(ManyAnalysts):
         if not self.density < self.field.groups:
             rule = f"below {self.field.groups}, the number of groups under the caps"
             raise InvalidParameter(name="density", rule=rule, value=density)
+        if self.rows > _MOST_ROWS:
+            raise InvalidParameter(name="rows", rule=f"at most {_MOST_ROWS}", value=self.rows)
         if self.rounds * self.rows > _LARGEST:
             raise InvalidParameter(name="rounds", rule=f"at most {_LARGEST // self.rows}", value=rounds)
 
@@ -217,6 +221,7 @@ class SampledGame(ManyAnalysts):
             raise InvalidParameter(
                 name="data", rule="a book over this universe with these caps", got="others"
             )
+        check_unit(data.histogram, self.neighbours)
         if data.histogram.total != self.rows:
             raise InvalidParameter(name="rows", rule="the public number of rows of the data", value=self.rows)
 

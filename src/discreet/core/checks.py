@@ -116,7 +116,12 @@ def instance(kind: type[Any], **named: object) -> Any:
     rule = f"an instance of {kind.__name__}"
     if issubclass(kind, enum.Enum):
         rule = "one of " + ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
-    raise InvalidParameter(name=name, rule=rule, value=value, hint=getattr(kind, "way_out", ""))
+    # Anything but a plain value may be data: only its type is said, and nothing of it is kept.
+    plain = value is None or isinstance(
+        value, str | bytes | int | float | Fraction | Decimal | enum.Enum | type
+    )
+    shown = {"value": value} if plain else {"got": f"a {type(value).__name__}"}
+    raise InvalidParameter(name=name, rule=rule, hint=getattr(kind, "way_out", ""), **shown)
 
 
 def _ruled(named: dict[str, object], rule: str, holds: Callable[[Fraction], bool]) -> Fraction:

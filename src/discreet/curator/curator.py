@@ -86,7 +86,7 @@ class Curator:
         self._policy = Policy(epsilon=checks.exact(epsilon=most[0]), delta=checks.exact(delta=most[1]))
         self.promise = None if promise is None else checks.instance(AnalystPromise, promise=promise)
         self._ticks = Ticks(tick)
-        self._lock = threading.RLock()
+        self._lock, self._engine = threading.RLock(), threading.Lock()
         self._shares = Fraction(0)
         self._records: dict[Any, Reply] = {}
         self._analysts: dict[str, Analyst] = {}
@@ -153,9 +153,8 @@ class Curator:
 
     def _plan(self, analyst: str, text: str, *, fresh: bool) -> Quote:
         prepared = self._prepare(text)
-        with self._lock:
-            if self._key(analyst, prepared, fresh) in self._records:
-                return Quote.free("repeated", "the same numbers as before")
+        if self._key(analyst, prepared, fresh) in self._records:
+            return Quote.free("repeated", "the same numbers as before")
         if not fresh and self._shared is not None and self._shared.queries(prepared) is not None:
             return self._shared.quote()
         explanation = prepared.explanation
@@ -164,7 +163,7 @@ class Curator:
     def _sql(self, analyst: str, text: str, *, fresh: bool) -> tuple[str, Reply]:
         prepared = self._prepare(text)
         what, key = to_sql(prepared.plan, prepared.tables), self._key(analyst, prepared, fresh)
-        with self._lock:
+        with self._turn(analyst):
             known = self._records.get(key)
             if known is not None:
                 return what, known.again()
@@ -180,11 +179,16 @@ class Curator:
         number = self.ledger.reserve(analyst, what, prepared.explanation.guarantee)
         self.ledger.start(number)  # whatever happens from here on, the charge stays
         try:
-            answer = self._table.answer(prepared)
+            with self._engine:
+                answer = self._table.answer(prepared)
         except Exception:
             raise EngineFailed from None  # whatever it says may quote data
         self.ledger.finish(number)
-        return Reply.of(answer, dict(self.ledger.entries()[number].charge))
+        return Reply.of(answer, dict(self.ledger.entry(number).charge))
+
+    def _turn(self, analyst: str) -> threading.RLock:
+        """Return the lock of a question: everybody's, or under a promise one's own, so that nobody waits."""
+        return self._lock if self.promise is None else self._analysts[analyst].turn
 
     def _ask(self, query: LinearQuery | Workload) -> tuple[Answer, ...]:
         return self._open_shared().ask(query)
@@ -227,6 +231,7 @@ class Analyst:
 
     def __init__(self, curator: Curator, name: str) -> None:
         self._curator, self.name = curator, name
+        self.turn = threading.RLock()
         self._asked: list[Asked] = []
 
     def plan(self, query: str, *, fresh: bool = False) -> Quote:
@@ -273,7 +278,8 @@ class Analyst:
     @property
     def left(self) -> dict[str, Fraction]:
         """What this analyst may still spend on questions that are priced."""
-        return self._curator.ledger.left(self.name)
+        with self._curator._ticks.held():  # noqa: SLF001
+            return self._curator.ledger.left(self.name)
 
     def __repr__(self) -> str:
         return f"<Analyst {self.name}: {len(self._asked)} asked>"

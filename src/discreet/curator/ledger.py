@@ -58,11 +58,6 @@ class Entry:
     charge: tuple[tuple[str, Fraction], ...]
     state: State
 
-    @property
-    def counts(self) -> bool:
-        """Whether it is spent or may yet be."""
-        return self.state != "voided"
-
 
 class Ledger:
     """One budget for one data set, shares of it for analysts, and every charge against them.
@@ -87,6 +82,8 @@ class Ledger:
         )
         self._neighbours = neighbours
         self._entries: list[Entry] = []
+        # Kept up to date, so that no answer takes the longer the more others have asked.
+        self._spent: dict[str | None, dict[str, Fraction]] = {}
         self._caps: dict[str, dict[str, Fraction]] = {}
         self._lock = threading.Lock()
         self._process = os.getpid()
@@ -147,6 +144,7 @@ class Ledger:
                     raise BudgetExceeded(asked=_words(charge), left=_words(left), budget=name)
             number = len(self._entries)
             self._entries.append(Entry(number, analyst, what, tuple(charge.items()), "reserved"))
+            self._add(analyst, charge, 1)
             return number
 
     def start(self, number: int) -> None:
@@ -160,6 +158,11 @@ class Ledger:
     def void(self, number: int) -> None:
         """Give a reservation back. Only possible before its start."""
         self._move(number, "voided")
+
+    def entry(self, number: int) -> Entry:
+        """Return one entry."""
+        with self._lock:
+            return self._entries[checks.index(len(self._entries), number=number)]
 
     def entries(self, analyst: str | None = None) -> tuple[Entry, ...]:
         """List the entries in order, or those of one analyst."""
@@ -179,12 +182,12 @@ class Ledger:
             return whole if own is None else {name: min(whole[name], own[name]) for name in whole}
 
     def _sum(self, analyst: str | None) -> dict[str, Fraction]:
-        total = dict.fromkeys(self.budget, Fraction(0))
-        for entry in self._entries:
-            if entry.counts and analyst in (None, entry.analyst):
-                for name, amount in entry.charge:
-                    total[name] += amount
-        return total
+        return dict(self._spent.get(analyst) or dict.fromkeys(self.budget, Fraction(0)))
+
+    def _add(self, analyst: str, charge: Amounts, sign: int) -> None:
+        for line in (None, analyst):
+            total = self._sum(line)
+            self._spent[line] = {name: total[name] + sign * charge[name] for name in total}
 
     def _left(self, analyst: str | None) -> dict[str, Fraction] | None:
         most = self.budget if analyst is None else self._caps.get(analyst)
@@ -200,6 +203,8 @@ class Ledger:
             if state not in _NEXT[entry.state]:
                 raise InternalError(f"entry {number} is {entry.state} and cannot become {state}")
             self._entries[number] = replace(entry, state=state)
+            if state == "voided":
+                self._add(entry.analyst, dict(entry.charge), -1)
 
     def _require_process(self) -> None:
         if os.getpid() != self._process:

@@ -13,8 +13,8 @@ from discreet.core import checks
 class Ticks:
     """Holds every reply, and every refusal, to the first tick at least one whole tick after its question.
 
-    Work that takes less than a tick, waiting for other analysts included, is invisible. Work that takes
-    longer leaves at a later tick: choose ticks longer than the slowest question.
+    Work that takes less than a tick, waiting for the engine included, is invisible. Work that takes longer
+    leaves at a later tick: choose ticks longer than what all analysts together may ask of the engine at once.
 
     Parameters
     ----------

@@ -38,6 +38,7 @@ from discreet.release.junction import Axes, ordered
 
 Array = NDArray[Any]
 
+_FARTHEST = 1 << 60  # rows: larger distances are cut off there
 _EVEN = 2 / 3
 """Precision in proportion to size**(2/3) makes the sum of the tables' absolute errors smallest."""
 
@@ -226,7 +227,8 @@ class _Run:
         for axes, grain in offered:
             guess = coarse(tables[axes], grain)
             truth = coarse(self.truth[axes], grain)
-            missed = int(np.abs(truth - np.rint(guess).astype(np.int64)).sum())
+            # Cut off where products would leave 64 bits: that moves no two tables further apart.
+            missed = min(_distance(truth, guess), _FARTHEST // self.weights[axes])
             known = 1.0 / (1.0 / variance + self.learner.precision((axes, grain)))
             scores.append(self.weights[axes] * (missed - penalty(guess, known)))
         return self._chosen(offered, scores)
@@ -253,6 +255,14 @@ class _Run:
         split = shares([table.size for table in tables], _EVEN)
         variances = [float(self.plan.rounds / share) / left for share in split]
         return sweep_error(tables, variances) < _WORTH_IT * self.learner.total
+
+
+def _distance(truth: Array, guess: Array) -> int:
+    """Return the L1 distance between true counts and a public guess, rounded cell by cell."""
+    whole = np.rint(np.clip(guess, -float(_FARTHEST), float(_FARTHEST))).astype(np.int64)
+    off = np.abs(truth - whole)
+    # The counts add up to 62 bits at most; only a wild guess makes the sum longer.
+    return int(off.sum()) if float(np.abs(guess).sum()) <= _FARTHEST else sum(map(int, off.flat))
 
 
 def _true_tables(histogram: Histogram, sets: tuple[Axes, ...]) -> dict[Axes, Array]:

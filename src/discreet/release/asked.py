@@ -89,7 +89,7 @@ def asked(wanted: Workload | Asked | tuple[Any, Workload], data: Any) -> Asked:
     if isinstance(wanted, tuple):
         if data is not None or len(wanted) != len(Asked._fields):
             raise InvalidParameter(
-                name="wanted", rule="(data, workload), or a workload and data", value=wanted
+                name="wanted", rule="(data, workload), or a workload and data", got="something else"
             )
         data, workload = wanted
     else:

@@ -34,6 +34,7 @@ from discreet.release.weights_later import WeightsLater
 
 Array = NDArray[Any]
 
+_MOST_ROWS = 1 << 60  # of the hypothesis, so that its answers fit 64 bits
 _SWEEPS = 20  # over all measurements, after each round
 _STRIDE = 4.0  # a step is at most this over the variance that a query can have
 
@@ -176,7 +177,7 @@ class MWEM(WorkloadRelease):
         truth = self.workload.answers(histogram)
         counting = made.counting
         total = histogram.total if counting is None else counting.release(histogram.total, rng=rng).value
-        hypothesis = Hypothesis(self.workload.universe, max(1, total))
+        hypothesis = Hypothesis(self.workload.universe, min(max(1, total), _MOST_ROWS))
         rounds: list[Round] = []
         for _ in track(range(self.rounds), total=self.rounds, label="learning"):
             if rounds:

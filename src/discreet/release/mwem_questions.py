@@ -20,6 +20,8 @@ from discreet.release.weights import Hypothesis
 
 Array = NDArray[Any]
 
+_FAR = float(1 << 60)  # what is said beyond is cut off: floats must not leave 64 bits
+
 
 class Residual(NamedTuple):
     """How far a measurement is clearly missed: a table over some axes to move along, its square and range."""
@@ -60,7 +62,8 @@ class Questions(ABC):
 
     def said(self, hypothesis: Hypothesis) -> Array:
         """Return the hypothesis' answers, rounded to whole numbers so that scores are whole."""
-        return np.rint(self.workload.answers(hypothesis.array)).astype(np.int64)
+        said = np.rint(np.clip(self.workload.answers(hypothesis.array), -_FAR, _FAR))
+        return np.asarray(said, dtype=np.int64)
 
     @abstractmethod
     def scores(self, truth: Array, said: Array, noise: float) -> Array:

@@ -27,6 +27,7 @@ from discreet.release.rectangle_tree import RectangleTree
 from discreet.release.small_database import SmallDatabase
 
 _FITTED = 300_000  # cells that are fitted many times over
+_PROJECTED = 100_000  # cells and queries together, passed over some hundred times
 _LEARNED = 10_000_000  # cells that are passed over a few times a round
 _LONGEST = 4000  # values of one attribute, whose pairs are compared
 _ROUNDS = 10
@@ -127,7 +128,7 @@ def _rectangle_tree(facts: Facts) -> WorkloadRelease:
 
 
 def _projection(facts: Facts) -> WorkloadRelease:
-    _few_cells(facts, _FITTED)
+    _few_cells(facts, _PROJECTED - min(len(facts.workload), _PROJECTED))
     return Projection(
         rows=facts.rows * (1 if isinstance(facts.neighbours, Replace) else _SPARE), **facts.public
     )

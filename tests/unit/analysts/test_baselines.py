@@ -9,9 +9,9 @@ from discreet import audit
 from discreet.accounting.calibrate import zcdp_rho
 from discreet.analysts.baselines import CARDS, PrivateAnswers, PublicSynopsis, SeparateBudgets
 from discreet.analysts.promises import Asked, OneAnalystToMany, SeenByOthers, is_perfect
-from discreet.analysts.query_book import Caps, book_of
-from discreet.analysts.query_game import COIN, HEADS
-from discreet.core.errors import InvalidParameter
+from discreet.analysts.query_book import Caps, QueryBook, book_of
+from discreet.analysts.query_game import COIN, HEADS, QueryGame
+from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
@@ -141,3 +141,26 @@ def test_bad_parameters_are_refused():
 
 def test_cards_name_the_modes():
     assert [card.name for card in CARDS] == ["public-synopsis", "private-answers", "separate-budgets"]
+
+
+def test_a_unit_of_several_rows_needs_a_guarantee_about_rows():
+    universe = Universe([("a", (0, 1))])
+    caps = Caps(analysts=2, queries=2)
+    histogram = Histogram(universe, np.array([5, 5]), rows_per_unit=2)
+    asked = Asked(histogram, QueryBook(universe, caps, ("first", "second"), {}))
+    person = AddRemove("person")
+    for make in (
+        lambda: PrivateAnswers(universe=universe, caps=caps, epsilon=1, delta=1e-6, neighbours=person),
+        lambda: QueryGame(
+            universe=universe,
+            caps=caps,
+            rows=10,
+            epsilon=1,
+            delta=1e-6,
+            analyst_epsilon=1,
+            analyst_delta=1e-6,
+            neighbours=Replace("person"),
+        ),
+    ):
+        with pytest.raises(NeighboursMismatch, match="rows"):
+            make().release(asked, rng=unsafe_seeded(1))
