@@ -113,13 +113,16 @@ def random_clauses(universe: Universe, count: int, generator: Any) -> Conjunctio
 def conjunctions(found: Census) -> None:
     """Print the largest error of a million random conjunctions."""
     generator = np.random.default_rng(11)  # noqa: TID251
-    deviation = math.sqrt(QUERIES) * float(gaussian_sigma(epsilon=1, delta=DELTA))
-    theirs = deviation * float(ndtri((1 + 0.5 ** (1 / QUERIES)) / 2))  # the median of the largest noise
     off = fitted(found, 1.0, 0).weights - found.histogram.counts()
     worst, total = 0.0, 0.0
+    held = np.zeros(found.universe.shape, dtype=np.int64)  # how many of the queries count each cell
     for _ in range(QUERIES // CHUNK):
-        errors_here = np.abs(random_clauses(found.universe, CHUNK, generator).answers(off))
+        workload = random_clauses(found.universe, CHUNK, generator)
+        held += workload.adjoint(np.ones(CHUNK, dtype=np.int64))
+        errors_here = np.abs(workload.answers(off))
         worst, total = max(worst, float(errors_here.max())), total + float(errors_here.sum())
+    deviation = math.sqrt(int(held.max())) * float(gaussian_sigma(epsilon=1, delta=DELTA))
+    theirs = deviation * float(ndtri((1 + 0.5 ** (1 / QUERIES)) / 2))  # the median of the largest noise
     ratio = theirs / worst
     verdict = "met" if ratio >= CONJUNCTIONS_BAR else "MISSED"
     print(

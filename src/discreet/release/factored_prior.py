@@ -6,6 +6,7 @@ squared error likes best. Where no width helps, nothing is smoothed: an order th
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ _FAR = 3.5  # standard deviations of noise that make a spike
 _HALF = 4  # values on either side that a spike is compared with
 _FLOOR = 0.02  # the share of all rows that is spread evenly: no value is ruled out
 _SWEEPS = 4
+_REACH = 30  # widths: further off, a neighbour counts for nothing
 
 
 def first_guess(counts: Array, deviation: float, total: float) -> Array:
@@ -45,14 +47,15 @@ def _smoothed(noisy: Array, ordinary: Array, deviation: float) -> Array:
     """Average over neighbours that are no spikes, at the width of the least estimated error."""
     known, variance = int(ordinary.sum()), deviation * deviation
     best, result = known * variance, noisy
-    places = np.arange(len(noisy))
     for width in _WIDTHS if known else ():
-        shares = np.exp(-0.5 * ((places[:, None] - places) / width) ** 2) * ordinary
-        shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
-        guess = shares @ noisy
-        # Stein's unbiased estimate: the trace counts how much of its own noise each guess still carries.
+        reach = min(len(noisy) - 1, math.ceil(_REACH * width))
+        kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
+        inside = slice(reach, reach + len(noisy))
+        mass = np.maximum(np.convolve(ordinary.astype(np.float64), kernel)[inside], 1e-300)
+        guess = np.convolve(np.where(ordinary, noisy, 0.0), kernel)[inside] / mass
+        # Stein's unbiased estimate: how much of its own noise does each guess still carry?
         misfit = float((((noisy - guess) ** 2)[ordinary]).sum())
-        risk = misfit + variance * (2 * float(np.trace(shares)) - known)
+        risk = misfit + variance * (2 * float((1 / mass)[ordinary].sum()) - known)
         if risk < best:
             best, result = risk, guess
     return result
