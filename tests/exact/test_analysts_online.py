@@ -13,10 +13,15 @@ from fractions import Fraction
 import pytest
 
 from discreet import audit
-from discreet.analysts.promises import OneQueryToMany
+from discreet.analysts.online import OnlineQueries
+from discreet.analysts.online_plan import OnlineSizes
+from discreet.analysts.promises import Asked, OneQueryToMany, SeenByOthers
+from discreet.analysts.query_book import Caps, QueryBook, book_of
+from discreet.analysts.query_game import BOTH, COIN, HEADS, TAILS, tiny_data
 from discreet.core.loss import PureLoss
 from discreet.core.mechanism import Mechanism
 from discreet.noise import AddNoise, DiscreteLaplace
+from discreet.queries.histogram import Histogram
 from discreet.sparse.above_threshold import AboveThreshold, each_value
 
 SIZE = 2  # the batch is meant to be closed once it has more than so many queries
@@ -118,3 +123,104 @@ def test_a_quarter_of_the_noise_is_caught():
     report = audit.exact(closing(6), all_pairs(3, 1), each_value(3))
     claimed = closing(Fraction(3, 2)).loss.epsilon(0)
     assert max(finding.measured for finding in report.findings if finding.view == "epsilon") > claimed
+
+
+# The whole mechanism ----------------------------------------
+
+PROMISE = OneQueryToMany()
+SURE = 10**4  # so large an epsilon for people that gates hardly err: their noise hides no query
+
+
+def online(sizes, *, caps, epsilon=SURE, analyst_epsilon=6, rows=2, kind=OnlineQueries):
+    return kind(
+        universe=COIN,
+        caps=caps,
+        rows=rows,
+        epsilon=epsilon,
+        delta=0,
+        analyst_epsilon=analyst_epsilon,
+        analyst_delta=0.01,
+        sizes=sizes,
+    )
+
+
+def books(caps, *firsts, second=()):
+    """Return books that differ in what the first analyst asks at each of his places."""
+    own = {caps.queries + place: query for place, query in enumerate(second)}
+    return [QueryBook(COIN, caps, ("first", "second"), own | dict(enumerate(first))) for first in firsts]
+
+
+def watched(mechanism, pairs, table, view=SeenByOthers):
+    table = Histogram.dense(COIN, table)
+    return audit.exact(
+        view(mechanism, ("second",)), [(Asked(table, left), Asked(table, right)) for left, right in pairs]
+    )
+
+
+@pytest.mark.parametrize("table", [[0, 2], [1, 1]], ids=str)
+def test_the_analysts_promise_on_every_pair_of_books_of_one_tick(table):
+    caps = Caps(analysts=2, queries=1)
+    mechanism = online(OnlineSizes(1, 2, 1, Fraction(1, 2), 1, 1), caps=caps, analyst_epsilon=12)
+    every = (None, HEADS, TAILS, BOTH)
+    for second in (None, HEADS):
+        found = books(caps, *([query] for query in every), second=[second])
+        report = watched(mechanism, itertools.combinations(found, 2), table)
+        assert report.holds, report
+        assert report.resolved > 1 - 1e-9
+
+
+@pytest.mark.parametrize(("table", "threshold"), [([0, 2], 1), ([1, 1], 0)], ids=str)
+def test_the_analysts_promise_where_one_query_crowds_out_another(table, threshold):
+    """Two ticks, two updates, one positive answer: the first query takes the place of the second."""
+    caps = Caps(analysts=2, queries=2)
+    mechanism = online(OnlineSizes(2, 1, 1, Fraction(1), 1, threshold), caps=caps, analyst_epsilon=30)
+    found = books(caps, *itertools.product((None, HEADS), repeat=2))
+    pairs = [pair for pair in itertools.combinations(found, 2) if PROMISE.distance(*pair) == 1]
+    assert len(pairs) == 4
+    report = watched(mechanism, pairs, table)
+    assert report.holds, report
+    assert report.resolved > 1 - 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Understated(SeenByOthers):
+    """Claims a quarter of what one closing costs, and nothing for the samples."""
+
+    @property
+    def loss(self):
+        return PureLoss(self.whole._budgets.closing(1).epsilon / 4)
+
+
+def test_a_quarter_of_the_claim_to_analysts_is_caught():
+    caps = Caps(analysts=2, queries=1)
+    mechanism = online(OnlineSizes(1, 3, 1, Fraction(3, 2), 1, 1), caps=caps, analyst_epsilon=30)
+    pair = [tuple(books(caps, (None,), (HEADS,)))]
+    assert watched(mechanism, pair, [0, 2]).holds
+    assert not watched(mechanism, pair, [0, 2], Understated).holds
+
+
+class Halved(OnlineQueries):
+    """Claims half of what its gate costs."""
+
+    __slots__ = ()
+
+    @property
+    def loss(self):
+        return PureLoss(self.epsilon / 2)
+
+
+def test_half_of_the_claim_for_people_is_caught():
+    caps = Caps(analysts=1, queries=2)
+    sizes = OnlineSizes(1, 1, 1, Fraction(2), 1, 0)
+    book = book_of(COIN, caps, {"first": [HEADS, TAILS]})
+    mechanism = online(sizes, caps=caps, epsilon=16, analyst_epsilon=400, rows=1, kind=Halved)
+    assert not audit.exact(mechanism, tiny_data(book, 1)).holds
+
+
+def test_the_owner_sees_more_than_the_others_are_promised():
+    caps = Caps(analysts=2, queries=1)
+    mechanism = online(OnlineSizes(1, 1, 1, Fraction(1, 2), 1, 1), caps=caps)
+    left, right = books(caps, (None,), (HEADS,))
+    table = Histogram.dense(COIN, [0, 2])
+    everybody = SeenByOthers(mechanism, ("first", "second"))
+    assert not audit.exact(everybody, [(Asked(table, left), Asked(table, right))]).holds
