@@ -22,6 +22,7 @@ LOOSE = {
     "min-cut",
     "propose-test-release",
     "query-game",
+    "separate-budgets",
     "set-cover-split",
     "set-cover-weighted",
 }
