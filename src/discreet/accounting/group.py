@@ -9,7 +9,7 @@ from fractions import Fraction
 from discreet.core import checks
 from discreet.core.loss import ApproxLoss, Loss, Pair, PureLoss, gaussian_delta, gaussian_pld, zcdp_delta
 from discreet.core.losses.base import checked_order
-from discreet.core.rounding import above, down, up
+from discreet.core.rounding import above, down, exp_up, shorten_down, up
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +106,17 @@ class GroupLoss(Loss):
 
     def __str__(self) -> str:
         return f"{self.loss}, for groups of {self.size}"
+
+
+def member_budget(*, epsilon: Fraction, delta: Fraction, size: int) -> tuple[Fraction, Fraction]:
+    """Return what one member may cost, so that a group of `size` costs no more than (epsilon, delta).
+
+    A group of k loses at most k epsilon, at delta (1 + e^epsilon + ... + e^((k - 1) epsilon)).
+    """
+    if size == 1:
+        return epsilon, delta
+    each = shorten_down(epsilon / size, 12)
+    if delta == 0:
+        return each, delta
+    factor = sum((Fraction(exp_up(up(each * place))) for place in range(size)), Fraction(0))
+    return each, shorten_down(delta / factor, 12)

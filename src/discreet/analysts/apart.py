@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.analysts.promises import NOTHING, Asked, ManyAnalysts, OneAnalystToMany
+from discreet.analysts.promises import NOTHING, Asked, ManyAnalysts, OneAnalystToMany, read_asked
 from discreet.analysts.query_book import Caps
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter
 from discreet.core.loss import ApproxLoss, Loss, PureLoss
 from discreet.core.neighbours import Neighbours
 from discreet.queries.universe import Universe
-from discreet.release.base import about_rows, check_unit
+from discreet.release.base import about_rows
 from discreet.release.synopsis import Synopsis, Weights
 from discreet.release.tables import MarginalTables
 from discreet.release.warm_start import starting_weights
@@ -68,14 +67,7 @@ class Apart(ManyAnalysts):
         return f"{pair} for {self.neighbours}"
 
     def _check(self, data: Any) -> Asked:
-        if not isinstance(data, Asked):
-            rule, hint = "an Asked", "Make one with Asked(histogram, book)"
-            raise InvalidParameter(name="data", rule=rule, got=f"a {type(data).__name__}", hint=hint)
-        if data.book.universe != self.universe or data.book.caps != self.caps:
-            rule = "a book over this universe with these caps"
-            raise InvalidParameter(name="data", rule=rule, got="others")
-        check_unit(data.histogram, self.neighbours)
-        return data
+        return read_asked(data, self.universe, self.caps, neighbours=self.neighbours)
 
     def _nothing_shared(self) -> Weights:
         return Weights(self.universe, np.zeros(self.universe.shape), transcript=())

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from discreet.analysts.bregman_choice import Standing
 from discreet.analysts.game_calibration import LEFTOVER_SHARE, Field, Rates
 from discreet.analysts.game_loss import GameLoss
 from discreet.analysts.game_table import GameTable
-from discreet.analysts.promises import Asked, Delivery, Leftover, ManyAnalysts
+from discreet.analysts.promises import Asked, Delivery, Leftover, ManyAnalysts, read_asked
 from discreet.analysts.query_book import Caps
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
@@ -29,7 +28,6 @@ from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.noise.selection import ExponentialChoice
 from discreet.queries.universe import Universe
-from discreet.release.base import check_unit
 from discreet.release.synopsis import Weights
 from discreet.sparse.numeric_sparse import NumericSparse
 
@@ -201,29 +199,13 @@ class SampledGame(ManyAnalysts):
     # The release -------------------------------------------------------------------------------------
 
     def _draw(self, data: Asked, rng: Rng) -> Delivery:
-        self._check(data)
+        read_asked(data, self.universe, self.caps, neighbours=self.neighbours, rows=self.rows)
         table = GameTable(data.book)
         answers = table.answers(data.histogram)
         tally = self._play(table, answers, rng)
         shared = Weights(self.universe, tally * (self.rows / self.rounds), transcript=tuple(tally.tolist()))
         private = tuple((name, self._leftovers(name, data, shared, rng)) for name in data.book.names)
         return Delivery(shared, private)
-
-    def _check(self, data: Any) -> None:
-        if not isinstance(data, Asked):
-            raise InvalidParameter(
-                name="data",
-                rule="an Asked",
-                got=f"a {type(data).__name__}",
-                hint="Make one with Asked(histogram, book)",
-            )
-        if data.book.universe != self.universe or data.book.caps != self.caps:
-            raise InvalidParameter(
-                name="data", rule="a book over this universe with these caps", got="others"
-            )
-        check_unit(data.histogram, self.neighbours)
-        if data.histogram.total != self.rows:
-            raise InvalidParameter(name="rows", rule="the public number of rows of the data", value=self.rows)
 
     def _play(self, table: GameTable, answers: Integers, rng: Rng) -> Integers:
         """Play all rounds and count the cells that were picked."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.accounting.composition import Composed
 from discreet.analysts.game_play import ONE_ROW
 from discreet.analysts.online_plan import PLANNED_BETA, Budgets, Candidate, OnlineSizes, candidates
-from discreet.analysts.promises import Asked, Delivery, Leftover, ManyAnalysts, OneQueryToMany
+from discreet.analysts.promises import Asked, Delivery, Leftover, ManyAnalysts, OneQueryToMany, read_asked
 from discreet.analysts.query_book import Caps, book_of
 from discreet.analysts.query_game import COIN, HEADS, TAILS, tiny_data
 from discreet.core import checks
@@ -179,7 +179,8 @@ class OnlineQueries(ManyAnalysts):
     # The release -------------------------------------------------------------------------------------
 
     def _draw(self, data: Asked, rng: Rng) -> Delivery:
-        book, histogram = self._check(data).book, data.histogram
+        read_asked(data, self.universe, self.caps, neighbours=self.neighbours, rows=self.rows)
+        book, histogram = data.book, data.histogram
         gate = self._budgets.gate(self.sizes.positives)
         gates = {name: gate.open(histogram, rng=rng) for name in book.names}
         answers: dict[str, list[Leftover]] = {name: [] for name in book.names}
@@ -199,17 +200,6 @@ class OnlineQueries(ManyAnalysts):
                 history.append((tick, tuple(tally.tolist())))
                 epoch = self._begin(tally * (self.rows / self.sizes.samples), history, rng)
         return Delivery(epoch.guess, tuple((name, tuple(own)) for name, own in answers.items()))
-
-    def _check(self, data: Any) -> Asked:
-        if not isinstance(data, Asked):
-            rule, hint = "an Asked", "Make one with Asked(histogram, book)"
-            raise InvalidParameter(name="data", rule=rule, got=f"a {type(data).__name__}", hint=hint)
-        if data.book.universe != self.universe or data.book.caps != self.caps:
-            rule = "a book over this universe with these caps"
-            raise InvalidParameter(name="data", rule=rule, got="others")
-        if data.histogram.total != self.rows:
-            raise InvalidParameter(name="rows", rule="the public number of rows of the data", value=self.rows)
-        return data
 
     def _begin(self, weights: Any, history: list[Any], rng: Rng) -> _Epoch:
         """Publish a hypothesis, and watch over its batch unless it is the last one."""

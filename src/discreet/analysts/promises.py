@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from discreet.analysts.query_book import Caps, QueryBook
 from discreet.core import checks
@@ -27,6 +27,8 @@ from discreet.core.rng import SYSTEM, Rng
 from discreet.core.sensitive import Sensitive
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import LinearQuery
+from discreet.queries.universe import Universe
+from discreet.release.base import read_histogram
 from discreet.release.synopsis import Synopsis
 
 NOTHING = PureLoss(Fraction(0))
@@ -158,6 +160,20 @@ class Asked:
 
     def __repr__(self) -> str:
         return f"<Asked: {self.histogram!r}, {self.book!r}>"
+
+
+def read_asked(
+    data: Any, universe: Universe, caps: Caps, *, neighbours: Neighbours, rows: int | None = None
+) -> Asked:
+    """Return data that must be a histogram and a book with these caps, of a given size if one is public."""
+    if not isinstance(data, Asked):
+        rule, hint = "an Asked", "Make one with Asked(histogram, book)"
+        raise InvalidParameter(name="data", rule=rule, got=f"a {type(data).__name__}", hint=hint)
+    if data.book.universe != universe or data.book.caps != caps:
+        rule = "a book over this universe with these caps"
+        raise InvalidParameter(name="data", rule=rule, got="others")
+    read_histogram(data.histogram, universe, neighbours=neighbours, rows=rows)
+    return data
 
 
 @dataclass(frozen=True, slots=True)

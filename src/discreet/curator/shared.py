@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
+from discreet.accounting.group import member_budget
 from discreet.core.errors import ConversationClosed, InvalidParameter, Refused
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
-from discreet.core.rounding import exp_up, shorten_down, up
+from discreet.core.rounding import shorten_down
 from discreet.curator.history import Quote
 from discreet.curator.reply import Kind, Reply
 from discreet.data.ask import Prepared
@@ -156,9 +157,7 @@ def for_rows(table: Table, epsilon: Fraction, delta: Fraction) -> tuple[Neighbou
     if replaced and table.rows_per_unit == 1:
         return Replace("row"), epsilon, delta
     size = table.rows_per_unit * (2 if replaced else 1)
-    step = epsilon / size
-    factor = sum((Fraction(exp_up(up(step * place))) for place in range(size)), Fraction(0))
-    return AddRemove("row"), shorten_down(step, 12), shorten_down(delta / factor, 12) if delta else delta
+    return AddRemove("row"), *member_budget(epsilon=epsilon, delta=delta, size=size)
 
 
 def small_tables(universe: Universe, epsilon: Fraction, delta: Fraction, neighbours: Neighbours) -> Residuals:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.accounting.group import member_budget
 from discreet.core import checks
 from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.mechanism import Release
 from discreet.core.neighbours import ROWS, AddRemove, Neighbours, Replace
 from discreet.core.rng import SYSTEM, Rng
-from discreet.core.rounding import above, down, shorten_down
 from discreet.queries.histogram import Histogram
 from discreet.queries.workload import Workload
 from discreet.release.asked import Asked, asked
@@ -25,7 +24,6 @@ from discreet.release.planner import Plan, plan
 from discreet.release.synopsis import Synopsis
 from discreet.release.synthetic import SyntheticTable
 
-_DIGITS = 9
 _RUNS = 5  # releases of a synthetic table that an error bar is estimated from
 
 
@@ -136,8 +134,9 @@ def release(
     whole, missed = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
     hidden, size = _hidden(request, neighbours)
     count = _public_rows(request) if rows is None and isinstance(hidden, Replace) else rows
-    budget = _for_rows(whole, missed, size)
-    planned = plan(request.workload, **budget, rows=count, neighbours=hidden, public=public, by=by, rng=rng)
+    each, less = member_budget(epsilon=whole, delta=missed, size=size)
+    facts: dict[str, Any] = {"rows": count, "neighbours": hidden, "public": public, "by": by, "rng": rng}
+    planned = plan(request.workload, epsilon=each, delta=less, **facts)
     unit = planned.mechanism.guarantee
     if not isinstance(request.data, Histogram):
         unit = request.data.per_unit(unit)
@@ -165,18 +164,6 @@ def _hidden(request: Asked, neighbours: Neighbours | None) -> tuple[Neighbours, 
     if replaced and many == 1:
         return Replace("row"), 1
     return AddRemove("row"), many * (2 if replaced else 1)
-
-
-def _for_rows(epsilon: Fraction, delta: Fraction, size: int) -> dict[str, Fraction]:
-    """Return a budget for one row that keeps a group of rows within a budget.
-
-    A group of k rows loses at most k epsilon, at delta (1 + e^epsilon + ... + e^((k - 1) epsilon)).
-    """
-    each = epsilon if size == 1 else shorten_down(epsilon / size, _DIGITS)
-    if size == 1 or delta == 0:
-        return {"epsilon": each, "delta": delta}
-    factor = sum(above(float(np.exp(float(each) * place)), steps=8) for place in range(size))
-    return {"epsilon": each, "delta": shorten_down(Fraction(down(delta / Fraction(factor))), _DIGITS)}
 
 
 def _counted(request: Asked) -> Histogram:

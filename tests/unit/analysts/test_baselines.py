@@ -7,7 +7,10 @@ import pytest
 
 from discreet import audit
 from discreet.accounting.calibrate import zcdp_rho
+from discreet.analysts.analyst_game import AnalystGame
 from discreet.analysts.baselines import CARDS, PrivateAnswers, PublicSynopsis, SeparateBudgets
+from discreet.analysts.online import OnlineQueries
+from discreet.analysts.online_plan import OnlineSizes
 from discreet.analysts.promises import Asked, OneAnalystToMany, SeenByOthers, is_perfect
 from discreet.analysts.query_book import Caps, QueryBook, book_of
 from discreet.analysts.query_game import COIN, HEADS, QueryGame
@@ -144,23 +147,18 @@ def test_cards_name_the_modes():
 
 
 def test_a_unit_of_several_rows_needs_a_guarantee_about_rows():
-    universe = Universe([("a", (0, 1))])
-    caps = Caps(analysts=2, queries=2)
+    universe, caps = Universe([("a", (0, 1))]), Caps(analysts=2, queries=2)
     histogram = Histogram(universe, np.array([5, 5]), rows_per_unit=2)
     asked = Asked(histogram, QueryBook(universe, caps, ("first", "second"), {}))
-    person = AddRemove("person")
-    for make in (
-        lambda: PrivateAnswers(universe=universe, caps=caps, epsilon=1, delta=1e-6, neighbours=person),
-        lambda: QueryGame(
-            universe=universe,
-            caps=caps,
-            rows=10,
-            epsilon=1,
-            delta=1e-6,
-            analyst_epsilon=1,
-            analyst_delta=1e-6,
-            neighbours=Replace("person"),
-        ),
+    public = {"universe": universe, "caps": caps, "epsilon": 1, "delta": 1e-6}
+    game = public | {"rows": 10, "analyst_epsilon": 1, "analyst_delta": 1e-6}
+    sizes = OnlineSizes(updates=1, samples=1, batch=1, rate=Fraction(1, 100), positives=1, threshold=0)
+    for make, neighbours in (
+        (lambda who: PrivateAnswers(**public, neighbours=who), AddRemove),
+        (lambda who: QueryGame(**game, neighbours=who), Replace),
+        (lambda who: AnalystGame(**game, neighbours=who), Replace),
+        (lambda who: OnlineQueries(**game, sizes=sizes, neighbours=who), Replace),
     ):
         with pytest.raises(NeighboursMismatch, match="rows"):
-            make().release(asked, rng=unsafe_seeded(1))
+            make(neighbours("person")).release(asked, rng=unsafe_seeded(1))
+        make(neighbours("row")).release(asked, rng=unsafe_seeded(1))
