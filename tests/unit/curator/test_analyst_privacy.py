@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import itertools
+import threading
 from fractions import Fraction
 
 import pytest
@@ -10,7 +11,11 @@ from tests.unit.curator.conftest import BY_ROW, BY_USER, REPLACED, curator, peop
 
 from discreet.analysts.promises import ManyToOne, OneAnalystToMany, OneQueryToMany, is_perfect
 from discreet.core.errors import BudgetExceeded, DiscreetError, EngineFailed, InvalidParameter, Refused
+from discreet.core.guarantee import Guarantee
+from discreet.core.loss import PureLoss
+from discreet.core.neighbours import AddRemove
 from discreet.curator import ticks
+from discreet.curator.ledger import Ledger
 from discreet.curator.published import Published
 from discreet.curator.ticks import Ticks
 from discreet.data import Table
@@ -339,8 +344,54 @@ def test_every_door_is_held_to_ticks(clock):
             lambda: acme.sql(MEAN),
             lambda: acme.ask(Marginals(one.universe, [["region"]])),
             lambda: acme.sql("DROP TABLE people"),
+            lambda: acme.left,
         ):
             clock.now += 3
             with contextlib.suppress(Refused):
                 act()
             assert clock.now % 10 == 0
+
+
+def test_nobody_waits_for_what_another_analyst_makes_the_engine_do(monkeypatch):
+    """While one analyst's question is in the engine, plans, counts and budgets of another come at once."""
+    with curator(promise=OneAnalystToMany()) as one:
+        acme, rival = one.analyst("acme", share=0.5), one.analyst("rival", share=0.5)
+        inside, free, answer = threading.Event(), threading.Event(), Table.answer
+
+        def slow(table, prepared, **given):
+            inside.set()
+            assert free.wait(60)
+            return answer(table, prepared, **given)
+
+        monkeypatch.setattr(Table, "answer", slow)
+        asking = threading.Thread(target=rival.sql, args=(MEAN,))
+        asking.start()
+        try:
+            assert inside.wait(60)
+            seen = []
+            mine = threading.Thread(
+                target=lambda: seen.extend([acme.plan(MEAN), acme.sql(EAST), acme.left]), daemon=True
+            )
+            mine.start()
+            mine.join(30)
+            assert len(seen) == 3
+        finally:
+            free.set()
+            asking.join()
+
+
+def test_reading_ones_budget_does_not_add_up_what_others_spent():
+    ledger = Ledger(epsilon=1, delta=0, neighbours=AddRemove("row"))
+    for who in ("acme", "rival"):
+        ledger.cap(who, Fraction(1, 2))
+    item = Guarantee(PureLoss(Fraction(1, 10**6)), AddRemove("row"))
+    ledger.reserve("acme", "q", item)
+    for _ in range(50):
+        ledger.reserve("rival", "q", item)
+
+    class Untouchable(list):
+        def __iter__(self):
+            raise AssertionError("the entries of others were read")
+
+    ledger._entries = Untouchable(ledger._entries)
+    assert ledger.left("acme") == {"epsilon": Fraction(1, 2) - Fraction(1, 10**6)}
