@@ -275,10 +275,7 @@ class AdvancedFilter(ConcentratedFilter):
 
 
 class RenyiFilter(Filter):
-    """Rényi divergences of one order, fixed in advance, add up, however they are chosen.
-
-    The theorem is by V. Feldman and T. Zrnic, 2021.
-    """
+    """Rényi divergences of one order, fixed in advance, add up, however they are chosen [FZ21]."""
 
     way_out = "Use an order the loss is known for"
 

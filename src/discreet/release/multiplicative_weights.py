@@ -318,7 +318,7 @@ CARD = Card(
     family="release",
     title="Private multiplicative weights: adaptive questions answered from one hypothesis",
     theorem="(epsilon, delta)-differential privacy for any number of questions with c measured answers",
-    reference="[HR10] Theorem 1; [DR14] section 4.2",
+    reference="[HR10]; [DR14] section 4.2",
     example=_example,
     tiny=_tiny,
 )

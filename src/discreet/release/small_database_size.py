@@ -50,8 +50,9 @@ def covers(workload: Workload, size: int) -> tuple[Cover, ...]:
     * The sums of the shares up to every cell are rounded instead: a query is then off by half a unit for
       every unit its weights rise and fall along the cells.
     * A random sample does it with positive probability, by Hoeffding's inequality for every query.
-    * The same by the VC dimension, or by the fat-shattering dimension ([Roth10] Lemma 1 and Theorem 28, with
-      the constants of Vapnik and Chervonenkis, of Pollard, and of Alon et al.).
+    * The same by the number of ways in which queries can split the sample, from the VC dimension or the
+      fat-shattering dimension ([Roth10] Lemma 1 and Theorem 28; the constants are proved in
+      docs/algorithms/small-database.md and small-database-linear.md).
     """
     cells, queries = workload.universe.size, len(workload)
     counted = math.sqrt(math.log(2 * queries) / (2 * size))
@@ -61,7 +62,7 @@ def covers(workload: Workload, size: int) -> tuple[Cover, ...]:
         Cover(above(counted, 8), "a sample and Hoeffding's inequality for every query"),
     ]
     if workload.is_predicates:
-        found = math.sqrt(8 * (math.log(4) + _log_splits(workload, 2 * size)) / size)
+        found = math.sqrt(2 * (math.log(2) + _log_splits(workload, size)) / size)
         bounds.append(Cover(above(found, 8), "a sample and the VC dimension"))
     else:
         bounds.append(Cover(_by_fat_shattering(workload, size), "a sample and the fat-shattering dimension"))
@@ -119,22 +120,31 @@ def _log_splits(workload: Workload, points: int) -> float:
 
 
 def _by_fat_shattering(workload: Workload, size: int) -> float:
-    """Return the smallest t, in steps, with 8 N(t / 8) exp(-size t^2 / 128) < 1.
+    """Return the smallest of 2 x + sqrt(2 log(2 balls) / size) over radii x, as a share of the span.
 
-    N(x) is the number of balls of radius x that cover the class on `size` points. It is below
-    2 (4 size / x^2)^(d log2(4 e size / (d x))) where d is the dimension at x / 4.
+    `balls` of radius x, as a share of the whole range of weights, cover the class on any `size` cells.
     """
     ends = list(workload.extents())
     whole = Fraction(float(max(high for _, high in ends))) - Fraction(float(min(low for low, _ in ends)))
     one = span(workload)
-    for step in range(1, _FINE + 1) if one else ():
-        t = Fraction(step, _FINE)
-        x = float(t) / 8
-        dimension = fat_shattering_dimension(workload, whole * t / 32).value
-        balls = math.log(2)
-        if dimension:
-            exponent = dimension * math.log2(max(2.0, 4 * math.e * size / (dimension * x)))
-            balls += exponent * math.log(4 * size / (x * x))
-        if math.log(8) + balls < size * float(t) ** 2 / 128:
-            return float(t * whole / one)
-    return 1.0
+    best = math.inf
+    for step in range(1, _FINE) if one else ():
+        radius = Fraction(step, 2 * _FINE)
+        dimension = fat_shattering_dimension(workload, whole * radius / 4).value
+        spread = math.sqrt(2 * (math.log(2) + log_balls(size, radius, dimension)) / size)
+        best = min(best, above((2 * float(radius) + spread) * float(whole / one), 8))
+    return best
+
+
+def log_balls(points: int, radius: Fraction, dimension: int) -> float:
+    """Return a bound on the logarithm of the number of balls that cover a class of functions on some points.
+
+    The functions go from 0 to 1, distances are the largest over the points, and the dimension is the
+    fat-shattering dimension at a quarter of the radius ([ABCH97]; proved in
+    docs/algorithms/small-database-linear.md).
+    """
+    levels = math.floor(2 / radius)
+    shattered: int = sum(math.comb(points, part) * (levels - 1) ** part for part in range(1, dimension + 1))
+    if not shattered:
+        return 0.0
+    return math.log(2) + shattered.bit_length() * math.log(points * levels * (levels - 1))
