@@ -7,37 +7,49 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 _INK, _BAR, _SPAN, _FAINT = "#1c2733", "#4c78a8", "#d1495b", "#d9dee4"
-_SERIES = ("#4c78a8", "#d1495b", "#2a9d8f", "#e9a23b", "#6b4c9a")
+_SERIES = (
+    *("#4c78a8", "#d1495b", "#2a9d8f", "#e9a23b", "#6b4c9a"),
+    *("#7a5c3e", "#e07bb0", "#59633f", "#17a3c4", "#8a8f98"),
+)
+_DASHES = ("none", "15 5", "7 5", "3 4", "1 3")  # so that a curve under another one still shows
+_LETTER = 7.5  # about the width of one
 
 
 def bars(
     labels: Sequence[str],
     values: Sequence[float],
-    errors: Sequence[float],
+    intervals: Sequence[tuple[float, float]] | None,
     *,
     title: str,
     width: int = 640,
 ) -> str:
-    """Draw horizontal bars, each with its error bar of half-width `errors`."""
-    left, right, row, top = 130, 120, 26, 40
-    high = max([v + e for v, e in zip(values, errors, strict=True)] + [1e-12])
+    """Draw horizontal bars from zero, each with its interval as an error bar where there are any."""
+    row, top = 26, 40
+    ends = intervals or [(value, value) for value in values]
+    texts = [_measured(value, *span) for value, span in zip(values, ends, strict=True)]
+    left = 24 + _LETTER * max((len(label) for label in labels), default=0)
+    right = 24 + _LETTER * max((len(text) for text in texts), default=0)
+    low = min([0.0, *values, *(a for a, _ in ends)])
+    high = max([low + 1e-12, *values, *(b for _, b in ends)])
     height = top + row * len(labels) + 12
 
     def x(value: float) -> float:
-        return left + max(0.0, min(1.0, value / high)) * (width - left - right)
+        return left + (value - low) / (high - low) * max(60.0, width - left - right)
 
     parts = [_open(width, height, title)]
-    for k, (label, value, error) in enumerate(zip(labels, values, errors, strict=True)):
+    for k, (label, value, span, text) in enumerate(zip(labels, values, ends, texts, strict=True)):
         y = top + k * row
         middle = y + row / 2 - 3
+        start, end = sorted((x(0.0), x(value)))
         parts.append(
-            f'<text x="{left - 8}" y="{middle + 4}" text-anchor="end">{escape(label)}</text>'
-            f'<rect x="{left}" y="{y}" width="{x(value) - left:.1f}" height="{row - 6}" fill="{_BAR}"/>'
-            f'<path d="M{x(value - error):.1f} {middle}H{x(value + error):.1f}" stroke="{_SPAN}" '
-            f'stroke-width="3"/>'
-            f'<text x="{x(value + error) + 6:.1f}" y="{middle + 4}">'
-            f"{_number(value)}{f' ± {_number(error)}' if error else ''}</text>"
+            f'<text x="{left - 8:.1f}" y="{middle + 4}" text-anchor="end">{escape(label)}</text>'
+            f'<rect x="{start:.1f}" y="{y}" width="{end - start:.1f}" height="{row - 6}" fill="{_BAR}"/>'
         )
+        if intervals is not None:
+            parts.append(
+                f'<path d="M{x(span[0]):.1f} {middle}H{x(span[1]):.1f}" stroke="{_SPAN}" stroke-width="3"/>'
+            )
+        parts.append(f'<text x="{max(end, x(span[1])) + 6:.1f}" y="{middle + 4}">{escape(text)}</text>')
     return "".join([*parts, "</svg>"])
 
 
@@ -51,7 +63,8 @@ def curves(
     height: int = 360,
 ) -> str:
     """Draw several curves on logarithmic axes; every coordinate must be positive."""
-    left, right, top, bottom = 64, 150, 40, 46
+    left, top, bottom = 64, 40, 46
+    right = math.ceil(40 + _LETTER * max(map(len, series)))
     points = [point for line in series.values() for point in line]
     x_low, x_high = (_decade(min(p[0] for p in points), -1), _decade(max(p[0] for p in points), 1))
     y_low, y_high = (_decade(min(p[1] for p in points), -1), _decade(max(p[1] for p in points), 1))
@@ -79,7 +92,8 @@ def curves(
         colour = _SERIES[k % len(_SERIES)]
         path = "L".join(f"{x(a):.1f} {y(b):.1f}" for a, b in line)
         parts.append(
-            f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2.5"/>'
+            f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2.5" '
+            f'stroke-dasharray="{_DASHES[k % len(_DASHES)]}"/>'
             f'<rect x="{width - right + 12}" y="{top + 20 * k}" width="12" height="12" fill="{colour}"/>'
             f'<text x="{width - right + 30}" y="{top + 20 * k + 11}">{escape(name)}</text>'
         )
@@ -90,6 +104,18 @@ def curves(
         f'transform="rotate(-90 14 {height / 2})">{escape(y_label)}</text>'
     )
     return "".join([*parts, "</svg>"])
+
+
+def _measured(value: float, low: float, high: float) -> str:
+    """Write a value with its interval, shorter where that lies evenly around it."""
+    if low == value == high:
+        return _number(value)
+    above, below = _number(high - value), _number(value - low)
+    return (
+        f"{_number(value)} ± {above}"
+        if above == below
+        else (f"{_number(value)} [{_number(low)}, {_number(high)}]")
+    )
 
 
 def _number(value: float) -> str:

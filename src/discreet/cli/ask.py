@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from discreet.cli.data_file import chosen, data_file
 from discreet.core.errors import DiscreetError, InvalidParameter
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -19,11 +20,17 @@ def _common(command: F) -> F:
     for part in (
         click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table."),
         click.option(
-            "--delta", required=True, help="The failure probability the question may use; 0 for none."
+            "--delta",
+            required=True,
+            metavar="NUMBER",
+            help="The failure probability the question may use; 0 for none, else far below 1 / people.",
         ),
-        click.option("--epsilon", required=True, help="What the question may cost."),
+        click.option("--epsilon", required=True, metavar="NUMBER", help="What the question may cost."),
         click.option(
-            "--schema", required=True, type=click.Path(exists=True, dir_okay=False), help="TOML file."
+            "--schema",
+            required=True,
+            type=click.Path(exists=True, dir_okay=False),
+            help="What is public about the data, as TOML: `discreet init` writes a template.",
         ),
         click.argument("sql"),
     ):
@@ -32,18 +39,20 @@ def _common(command: F) -> F:
 
 
 @click.command()
-@click.argument("data", type=click.Path(exists=True, dir_okay=False))
+@data_file
 @_common
-def ask(data: str, sql: str, *, schema: str, epsilon: str, delta: str, as_json: bool) -> None:
-    """Answer one question about a .csv, .csv.gz or .parquet file with differential privacy.
+def ask(
+    data: str, sql: str, *, table: str | None, schema: str, epsilon: str, delta: str, as_json: bool
+) -> None:
+    """Answer one question about a .csv, .csv.gz, .parquet or .duckdb file with differential privacy.
 
     For the owner of the data: every call is a release, and nothing keeps count between calls.
     """
     from discreet.data.table import Table  # noqa: PLC0415  the engine is an extra
 
     try:
-        with Table(data, schema=schema) as table:
-            answer = table.sql(sql, epsilon=_number("epsilon", epsilon), delta=_number("delta", delta))
+        with Table(chosen(data, table), schema=schema) as opened:
+            answer = opened.sql(sql, epsilon=_number("epsilon", epsilon), delta=_number("delta", delta))
     except DiscreetError as error:
         raise click.ClickException(str(error)) from None
     if not as_json:

@@ -111,7 +111,7 @@ def demo(out: Path) -> None:
     off = float(np.mean(np.concatenate([one.misses for one in learned])))
     console.print(
         f"\n{questions:,} counting questions, off by {off:,.0f} people on average. "
-        f"Noise for each by itself would\n"
+        f"Noise for each by itself would "
         f"be off by about {alone:,.0f} at the same epsilon: [b]{alone / off:,.0f} times[/] as much."
     )
     console.print(f"left for priced questions: {_left(curator)}")

@@ -27,8 +27,7 @@ def report(
     questions = sum(line.asked for line in lines)
     off = sum(line.off * line.asked for line in lines) / questions
     rows = "".join(
-        f"<tr><td>{escape(line.who)}</td><td>{line.asked:,}</td><td>{line.measured}</td><td>{line.off:,.1f}</td></tr>"
-        for line in lines
+        _row(line.who, f"{line.asked:,}", f"{line.measured}", f"{line.off:,.0f}") for line in lines
     )
     sections = "".join(
         f"<section><pre>{escape(text)}</pre>{_picture(text, reply)}{reply._repr_html_()}</section>"
@@ -42,30 +41,35 @@ def report(
         questions=f"{questions:,}",
         comparison=plots.bars(
             ("shared hypothesis", "noise for each"),
-            (off, alone),
-            (0.0, 0.0),
+            (round(off), round(alone)),
+            None,
             title=f"How far {questions:,} answers are off on average, in people",
         ),
     )
 
 
+def _row(who: str, *numbers: str) -> str:
+    cells = "".join(f'<td class="number">{cell}</td>' for cell in numbers)
+    return f"<tr><td>{escape(who)}</td>{cells}</tr>"
+
+
 def _picture(text: str, reply: Reply) -> str:
     """Draw the first column of numbers with its error bars."""
     name = next(iter(reply.intervals))
-    ends = reply.intervals[name]
     values = [float(value) for value in reply.column(name)]
     labels = [
         ", ".join(str(v) for n, v in zip(reply.columns, row, strict=True) if n not in reply.intervals) or name
         for row in reply.rows
     ]
-    errors = [(float(high) - float(low)) / 2 for low, high in ends]
-    return f"<figure>{plots.bars(labels, values, errors, title=name.replace('_', ' '))}</figure>"
+    ends = [(float(low), float(high)) for low, high in reply.intervals[name]]
+    return f"<figure>{plots.bars(labels, values, ends, title=name.replace('_', ' '))}</figure>"
 
 
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>discreet: the demo's report</title>
 <style>
 body{{font:16px/1.5 system-ui,sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem;color:#1c2733}}
 table{{border-collapse:collapse}}td,th{{padding:.2rem .8rem;border-bottom:1px solid #d9dee4;text-align:left}}
+.number{{text-align:right;font-variant-numeric:tabular-nums}}
 figure{{margin:1.5rem 0}}svg{{max-width:100%;height:auto}}section{{margin:2.5rem 0}}
 pre{{background:#f4f6f8;padding:.6rem;white-space:pre-wrap}}
 </style>
@@ -74,7 +78,8 @@ pre{{background:#f4f6f8;padding:.6rem;white-space:pre-wrap}}
 promises {budget}: whether any one person is in the table changes the probability of all of it by little.</p>
 <table><tr><th>analyst</th><th>counts asked</th><th>measured</th><th>off by on average</th></tr>{rows}</table>
 <figure>{comparison}</figure>
-<p>Left for questions that are priced by themselves: {left}.</p>
+<p>A question is measured where the shared hypothesis is not good enough; all others cost nothing. Left for
+questions that are priced by themselves, such as averages: {left}.</p>
 <h2>Some of the answers</h2>
 <p>Red bars hold all true values of a picture with probability 95 %.</p>
 {sections}

@@ -6,32 +6,43 @@ from pathlib import Path
 
 import click
 
-from discreet.core.errors import DiscreetError
+from discreet.cli.data_file import chosen, data_file
+from discreet.core.errors import DiscreetError, InvalidParameter
 
 
 @click.command()
-@click.argument("data", type=click.Path(exists=True, dir_okay=False))
-@click.option("--name", help="What queries will call the table; the file's name where left out.")
+@data_file
+@click.option("--name", help="What queries will call the table; its own or the file's name where left out.")
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write there instead of printing."
 )
-def init(data: str, name: str | None, out: Path | None) -> None:
-    """Write a commented schema for a .csv, .csv.gz or .parquet file, to be completed by its owner.
+def init(data: str, table: str | None, name: str | None, out: Path | None) -> None:
+    """Write a commented schema for a .csv, .csv.gz, .parquet or .duckdb file, for its owner to complete.
 
     Only the names and types of the columns are looked at, never a value.
     """
     from discreet.data.template import template  # noqa: PLC0415  the engine is an extra
 
     try:
-        text = template(data, name=name or Path(data).name.split(".")[0])
+        text = template(chosen(data, table), name=name or _usual(data, table))
     except DiscreetError as error:
-        raise click.ClickException(str(error)) from None
+        hint = "" if name else " Choose what queries will call the table with --name."
+        named = isinstance(error, InvalidParameter) and error.name == "name"
+        raise click.ClickException(f"{error}.{hint}" if named else str(error)) from None
     if out is None:
         click.echo(text)
         return
     if out.exists():
         raise click.ClickException(f"{out} exists already. Remove it, or choose another --out.")
-    out.write_text(text, encoding="utf-8")
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise click.UsageError(f"--out must be a file that can be written: {problem.strerror}.") from None
     click.echo(
         f"Wrote {out}. Fill in the bounds and values: they are public, so never read them off the data."
     )
+
+
+def _usual(data: str, table: str | None) -> str:
+    """Return the name of the table, or of the file up to its first dot."""
+    return table.split(".")[-1] if table else Path(data).name.split(".")[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from difflib import get_close_matches
 
 import click
 
@@ -12,7 +13,7 @@ _COMMANDS = {
     "ask": "Answer SQL about a data file, with error bars.",
     "audit": "Try to break the guarantees of mechanisms.",
     "catalogue": "List every algorithm with its theorem.",
-    "demo": "Publish statistics of a real survey; write a report.",
+    "demo": "Three analysts, 100,000 questions, one budget; a report.",
     "init": "Write a schema template for a data file.",
     "plan": "Price a question in SQL; no data are read.",
 }
@@ -29,7 +30,8 @@ class _Lazy(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
-            return None
+            near = get_close_matches(cmd_name, _COMMANDS, n=1)
+            ctx.fail(f"there is no command {cmd_name!r}.{f' Did you mean {near[0]}?' if near else ''}")
         home = _HOMES.get(cmd_name, cmd_name)
         command: click.Command = getattr(importlib.import_module(f"discreet.cli.{home}"), cmd_name)
         return command

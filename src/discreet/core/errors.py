@@ -18,6 +18,9 @@ No message ever contains a value of the data: only parameters, which are public.
 
 from __future__ import annotations
 
+import decimal
+from fractions import Fraction
+
 
 class DiscreetError(Exception):
     """The root of every error this package raises on purpose."""
@@ -32,7 +35,7 @@ class InvalidParameter(DiscreetError, ValueError):
     def __init__(self, *, name: str, rule: str, value: object = None, got: str = "", hint: str = "") -> None:
         self.name, self.rule, self.value, self.hint = name, rule, value, hint
         ending = f". {hint}" if hint else ""
-        super().__init__(f"{name} must be {rule}, got {got or f'{name}={value!r}'}{ending}")
+        super().__init__(f"{name} must be {rule}, got {got or f'{name}={_plain(value)}'}{ending}")
 
 
 class Refused(DiscreetError, ValueError):
@@ -76,19 +79,37 @@ class UnsafeRandomness(DiscreetError):
 
 
 class MissingExtra(DiscreetError, ImportError):
-    """An optional dependency is needed; the message names the extra that brings it."""
+    """An optional dependency is needed; the message names the extra that brings it, if one does."""
 
-    def __init__(self, *, package: str, extra: str) -> None:
+    def __init__(self, *, package: str, extra: str = "") -> None:
         self.package, self.extra = package, extra
-        super().__init__(f"{package} is not installed. Install it with: pip install 'discreet[{extra}]'")
+        wanted = f"'discreet[{extra}]'" if extra else package
+        super().__init__(f"{package} is not installed. Install it with: pip install {wanted}")
 
 
 class EngineFailed(DiscreetError):
     """A data engine gave up. The message is always the same: the engine's own words may quote data."""
 
     def __init__(self) -> None:
-        super().__init__("the data engine could not do this; its own message is withheld, it may quote data")
+        super().__init__(
+            "the data engine could not do this; its own message is withheld, it may quote data. "
+            "Does the file or table exist? "
+            "A CSV file must be UTF-8, with commas and as many cells in every line as in the first."
+        )
 
 
 class InternalError(DiscreetError):
     """A post-condition of our own failed. Nothing was released. Please report it."""
+
+
+def _plain(value: object) -> str:
+    """Print a parameter as a person writes it: an exact number as a decimal where it is a short one."""
+    if isinstance(value, decimal.Decimal):
+        return str(value)
+    if not isinstance(value, Fraction):
+        return repr(value)
+    try:
+        with decimal.localcontext(decimal.Context(prec=30, traps=[decimal.Inexact])):
+            return format(decimal.Decimal(value.numerator) / value.denominator, "g")
+    except decimal.Inexact:
+        return str(value)

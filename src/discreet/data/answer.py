@@ -34,6 +34,7 @@ Triple = tuple[int, int, int]
 
 _SHOWN = 20
 _USUAL = Fraction(95, 100)
+_LARGE = 1_000_000  # from here on floats are printed without decimals, and never with an exponent
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +211,7 @@ class Answer:
         try:
             pandas: Any = importlib.import_module("pandas")
         except ImportError:
-            raise MissingExtra(package="pandas", extra="data") from None
+            raise MissingExtra(package="pandas") from None
         return pandas.DataFrame(dict(self._with_intervals(confidence)))
 
     def _with_intervals(self, confidence: checks.Number) -> Iterator[tuple[str, list[Any]]]:
@@ -276,4 +277,6 @@ def _shown(value: Value) -> str:
         return value if value.isprintable() else ascii(value)
     if isinstance(value, tuple):
         return ", ".join(_shown(part) for part in value)
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}" if abs(value) < _LARGE else f"{value:.0f}"
+    return str(value)

@@ -27,8 +27,9 @@ import datetime
 import decimal
 import re
 from abc import ABC, abstractmethod
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from fractions import Fraction
+from typing import Any
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
@@ -50,6 +51,7 @@ MAX_DOMAIN = 1_000_000
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _RESERVED = "discreet_"
+_LONG = 12
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 
@@ -62,7 +64,7 @@ def checked_name(**named: object) -> str:
     return value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Column(ABC):
     """A declared column. Frozen, comparable by value, free of data."""
 
@@ -70,6 +72,9 @@ class Column(ABC):
 
     def __post_init__(self) -> None:
         checked_name(**{"column name": self.name})
+
+    def __repr__(self) -> str:
+        return as_declared(self)
 
     @property
     def nullable(self) -> bool:
@@ -111,7 +116,7 @@ class Column(ABC):
             raise self._refuse(f"left out or {error.rule}", null, "null") from None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Category(Column):
     """One of a list of declared values, all text or all integers.
 
@@ -137,7 +142,8 @@ class Category(Column):
             raise self._refuse("a list of text or of integers", given, "values")
         object.__setattr__(self, "values", tuple(given))
         if not 1 <= len(self.values) <= MAX_VALUES:
-            raise self._refuse(f"a list of 1 to {MAX_VALUES} values", f"{len(self.values)} values", "values")
+            rule, got = f"a list of 1 to {MAX_VALUES} values", f"{len(self.values)} values"
+            raise InvalidParameter(name=f"{self.name}.values", rule=rule, got=got)
         kind = type(self.values[0])
         for value in self.values:
             if kind not in (str, int) or type(value) is not kind:
@@ -183,7 +189,7 @@ def _check_category_value(field: str, value: str | int) -> None:
         raise InvalidParameter(name=field, rule="printable text", value=value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Ranged(Column):
     """A column whose codes are the whole numbers from `code_lower` to `code_upper`."""
 
@@ -209,7 +215,7 @@ class Ranged(Column):
         return tuple(range(self.code_lower, self.code_upper + 1))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class _Number(Ranged):
     """Numbers between two bounds, on a grid that contains 0 and both bounds."""
 
@@ -225,20 +231,20 @@ class _Number(Ranged):
             object.__setattr__(self, field, checks.exact(**{f"{self.name}.{field}": getattr(self, field)}))
         object.__setattr__(self, "grid", checks.positive(**{f"{self.name}.grid": self.grid}))
         if not self.lower < self.upper:
-            raise self._refuse(f"below upper ({_shown(self.upper)})", _shown(self.lower), "lower")
+            raise self._refuse(f"below upper ({_shown(self.upper)})", self.lower, "lower")
         for field in ("lower", "upper"):
             bound = getattr(self, field) / self.grid
             if abs(bound) > MAX_CODE:
                 raise self._refuse(
                     f"at most 2**53 steps of the grid ({_shown(self.grid)}) from 0",
-                    _shown(getattr(self, field)),
+                    getattr(self, field),
                     field,
                 )
             if bound.denominator != 1:
                 rule = f"a multiple of grid ({_shown(self.grid)})"
-                raise self._refuse(rule, _shown(getattr(self, field)), field)
+                raise self._refuse(rule, getattr(self, field), field)
         if max(self.grid.numerator, self.grid.denominator) > MAX_CODE:
-            raise self._refuse("a ratio of whole numbers up to 2**53", _shown(self.grid), "grid")
+            raise self._refuse("a ratio of whole numbers up to 2**53", self.grid, "grid")
         self._check_null(self.null)
         if self.null is not None:
             object.__setattr__(self, "null", checks.exact(null=self.null))
@@ -257,7 +263,7 @@ class _Number(Ranged):
         return int(code) * self.grid
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Integer(_Number):
     """Whole numbers from `lower` to `upper`, rounded to multiples of `grid`."""
 
@@ -268,14 +274,14 @@ class Integer(_Number):
         self._set_exact()
         for field in ("lower", "upper", "grid"):
             if getattr(self, field).denominator != 1:
-                raise self._refuse("a whole number", _shown(getattr(self, field)), field)
+                raise self._refuse("a whole number", getattr(self, field), field)
 
     def decode(self, code: Code) -> Value:
         """Return code * grid as an int."""
         return int(code) * int(self.grid)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Decimal(_Number):
     """Numbers from `lower` to `upper`, rounded to multiples of `grid` (0.01 for cents)."""
 
@@ -283,7 +289,7 @@ class Decimal(_Number):
         self._set_exact()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Boolean(Ranged):
     """True or false."""
 
@@ -307,7 +313,7 @@ class Boolean(Ranged):
         return bool(int(code))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Date(Ranged):
     """Days from `lower` to `upper`. Moments are cut to their day in UTC."""
 
@@ -320,7 +326,9 @@ class Date(Ranged):
         Column.__post_init__(self)
         for field in ("lower", "upper"):
             if type(getattr(self, field)) is not datetime.date:
-                raise self._refuse("a date", getattr(self, field), field)
+                hint = "Write it without quotes: 2024-12-31 in TOML, datetime.date(2024, 12, 31) in Python"
+                value = getattr(self, field)
+                raise InvalidParameter(name=f"{self.name}.{field}", rule="a date", value=value, hint=hint)
         if not self.lower < self.upper:
             raise self._refuse(f"before upper ({self.upper})", str(self.lower), "lower")
         self._check_null(self.null)
@@ -336,7 +344,7 @@ class Date(Ranged):
         return datetime.date.fromordinal(int(code) + _EPOCH)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class _Opaque(Column):
     def encode(self, value: object) -> Code:
         """Refuse: no value of this column is public."""
@@ -347,7 +355,7 @@ class _Opaque(Column):
         return code
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Identifier(_Opaque):
     """Says whose row it is. Never compared, summed, grouped or shown.
 
@@ -356,9 +364,25 @@ class Identifier(_Opaque):
     """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Text(_Opaque):
     """Free text. Usable only as a group key that a threshold lets through."""
+
+
+def as_declared(value: Any) -> str:
+    """Print a declaration as it is written: the name, then what was not left out."""
+    name, *others = (field for field in fields(value) if field.name != "_")
+    given = {field.name: getattr(value, field.name) for field in others}
+    parts = [f"{f.name}={_printed(given[f.name])}" for f in others if given[f.name] != f.default]
+    return f"{type(value).__name__}({', '.join([repr(getattr(value, name.name)), *parts])})"
+
+
+def _printed(value: object) -> str:
+    if isinstance(value, Fraction):
+        return _shown(value)
+    if isinstance(value, tuple) and len(value) > _LONG and isinstance(value[0], str | int):
+        return f"({', '.join(map(repr, value[:3]))}, ..., {value[-1]!r})"
+    return repr(value)
 
 
 def _shown(number: Fraction) -> str:

@@ -116,10 +116,12 @@ def _column(name: str, what: Aggregate, used: tuple[Measure, ...], made: Budget)
     if what.kind == "quantile":
         return _quantile(name, what, used[0], made)
     errors = [_vector_error(made, measure, draws=len(used)) for measure in used]
-    groups = "in every group at once" if _declared(made) else "in each group that is shown"
+    groups = ", in every group at once" if _declared(made) else ", in each group that is shown"
+    if not any(one.keys for one in made.facts.sets):
+        groups = ""
     if len(used) == 1:
-        return ColumnError(name, errors[0], f"at most {errors[0]:.6g} at 95 %, {groups}")
-    words = f"from sums within {errors[0]:.6g} and a count within {errors[-1]:.6g} at 95 %, {groups}"
+        return ColumnError(name, errors[0], f"at most {errors[0]:.6g} at 95 %{groups}")
+    words = f"from sums within {errors[0]:.6g} and a count within {errors[-1]:.6g} at 95 %{groups}"
     return ColumnError(name, None, words)
 
 
@@ -167,8 +169,11 @@ def _bounds(plan: Plan, tables: Tables, made: Budget) -> tuple[str, ...]:
         f"at most {rows} rows of one {tables.schema(name).unit.name} in {name} count"
         for name, rows in rows_kept(plan, tables).items()
     ]
-    lines = lines or [f"one row is one unit of {plan.table}"]
-    lines.append(f"one unit touches at most {known.groups_per_unit} groups of a grouping set")
+    if not lines:
+        lines.append("one row is protected")
+    elif any(one.keys for one in known.sets):
+        most = f"at most {known.groups_per_unit} group{'s' * (known.groups_per_unit > 1)}"
+        lines.append(f"one {tables.schema(plan.table).unit.name} counts in {most} of each grouping")
     for measure in dict.fromkeys(measure for one in known.sets for measure, _ in one.measures):
         if measure.number is not None and measure.kind in ("sum", "histogram"):
             low, high = (float(end * measure.unit) for end in measure.row)
@@ -180,10 +185,10 @@ def _bounds(plan: Plan, tables: Tables, made: Budget) -> tuple[str, ...]:
 
 
 def _described(part: Vector | Choice) -> dict[str, Any]:
-    keys = ", ".join(field.name for field in part.keys) or "all rows"
+    by = f" by {', '.join(field.name for field in part.keys)}" if part.keys else ""
     if isinstance(part, Choice):
         side = {-1: "lower end of ", 0: "", 1: "upper end of "}[part.side]
-        what = f"{side}quantile {float(part.step.point):g} of {_numbers(part.measure)} by {keys}"
+        what = f"{side}quantile {float(part.step.point):g} of {_numbers(part.measure)}{by}"
         noise = f"exact choice, epsilon {float(part.loss.range_):.6g}"
         return {"what": what, "noise": noise, "rate": float(part.step.rate)}
     law = part.noise
@@ -194,7 +199,7 @@ def _described(part: Vector | Choice) -> dict[str, Any]:
         scale, kind = up(law.scale * step), "discrete Laplace, scale"
     else:
         scale, kind = up(Fraction(up(law.variance) ** 0.5) * step), "discrete Gaussian, standard deviation"
-    described: dict[str, Any] = {"what": f"{_what(part.measure)} by {keys}", "scale": scale}
+    described: dict[str, Any] = {"what": f"{_what(part.measure)}{by}", "scale": scale}
     described["noise"] = f"{kind} {scale:.6g}"
     if part.threshold is not None:
         described["noise"] += f"; groups of {part.threshold} or more, delta {float(part.failure):.3g}"

@@ -25,6 +25,7 @@ from discreet.data.columns import (
     Integer,
     Ranged,
     Text,
+    as_declared,
     checked_name,
 )
 
@@ -102,7 +103,7 @@ class User:
         return self.column
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Dimension:
     """A public table that may be joined on its unique key.
 
@@ -139,12 +140,15 @@ class Dimension:
             rule = "a category or an integer on grid 1"
             raise InvalidParameter(name=f"{self.name}.key", rule=rule, value=self.key)
 
+    def __repr__(self) -> str:
+        return as_declared(self)
+
     def column(self, name: str) -> Column:
         """Return a column by name."""
         return _find(self.name, self.columns, name)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Schema:
     """The public description of one private table.
 
@@ -192,6 +196,9 @@ class Schema:
         if self.neighbours not in allowed:
             rule = f"AddRemove({self.unit.name!r}) or Replace({self.unit.name!r})"
             raise InvalidParameter(name=f"{self.name}.neighbours", rule=rule, value=self.neighbours)
+
+    def __repr__(self) -> str:
+        return as_declared(self)
 
     def column(self, name: str) -> Column:
         """Return a column by name."""

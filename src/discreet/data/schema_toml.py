@@ -78,7 +78,8 @@ def parse_schema(text: str) -> Schema:
     try:
         given = tomllib.loads(text, parse_float=_decimal)
     except (ValueError, RecursionError) as error:
-        raise InvalidParameter(name="schema", rule=f"valid TOML ({error})", value="(text)") from None
+        hint = "Fill in every bound and value; text stands in quotes, dates do not"
+        raise InvalidParameter(name="schema", rule="valid TOML", got=str(error), hint=hint) from None
     _only(given, "schema", needs=("name", "neighbours", "columns"), may=("unit", "dimensions"))
     unit = _unit(given["unit"]) if "unit" in given else Row()
     made = _NEIGHBOURS[checks.one_of(tuple(_NEIGHBOURS), neighbours=given["neighbours"])]
@@ -139,13 +140,14 @@ def _mapping(given: object, where: str) -> dict[str, Any]:
 def _only(
     given: Mapping[str, object], where: str, *, needs: tuple[str, ...], may: tuple[str, ...] = ()
 ) -> None:
-    for key in needs:
-        if key not in given:
-            raise InvalidParameter(name=f"{where}.{key}", rule="given", value=None)
     for key in given:
         if key not in needs and key not in may:
             rule = f"left out (known here: {', '.join(dict.fromkeys((*needs, *may)))})"
             raise InvalidParameter(name=f"{where}.{key}", rule=rule, value=given[key])
+    for key in needs:
+        if key not in given:
+            hint = "Add [columns.<name>] for each" if key == "columns" else f"Write {key} = ... in the schema"
+            raise InvalidParameter(name=f"{where}.{key}", rule="given", got="nothing", hint=hint)
 
 
 def format_schema(schema: Schema) -> str:

@@ -111,7 +111,8 @@ def _add_table(node: exp.Expression, scope: Scope) -> Schema | Dimension:
         raise unknown(name_node, "FROM")
     relation = scope.tables.relation(word(name_node))
     if relation is None:
-        raise refused(f"table {shown(word(name_node))}", "it is not declared", "Use a table of the schema")
+        known = ", ".join(schema.name for schema in scope.tables.schemas)
+        raise refused(f"table {shown(word(name_node))}", "it is not declared", f"Tables: {known}")
     name = word(take(alias_node, "this")[0]) if alias_node is not None else relation.name
     other = scope.tables.relation(name)
     if other is not None and other != relation:
@@ -282,7 +283,7 @@ def _outputs(listed: list[exp.Expression], keys: set[Field], scope: Scope) -> tu
         outputs.append(output)
         names.add(output.name.lower())
     if all(isinstance(output.what, Field) for output in outputs):
-        raise refused("SELECT", "it asks for no aggregate", "Add COUNT(*), SUM(x), AVG(x), ...")
+        raise refused("SELECT", "it asks for no aggregate", "Add COUNT(*), SUM(x) or AVG(x)")
     return tuple(outputs)
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from discreet.data.columns import Boolean, Category, Date
 from discreet.data.plan import Aggregate, Field, Kind
 from discreet.data.plan_facts import measures
 from discreet.data.plan_numbers import Scaled, scaled
@@ -29,6 +30,20 @@ _KINDS: dict[str, Kind] = {
 }
 _POINT = ("PERCENTILE_CONT", "QUANTILE", "QUANTILE_CONT", "APPROX_QUANTILE")
 KNOWN = ("COUNT", *_KINDS, "MEDIAN", "APPROX_QUANTILES", *_POINT)
+_EXTREME = "one row decides it"
+_USE = (
+    "Use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE or APPROX_QUANTILES; if it is a "
+    "function of these, compute it from the answer, which costs nothing"
+)
+_PAIR = ("it is not an aggregate of the language", "Compute it from AVG(x * y), AVG(x), AVG(y) and STDDEV")
+_INSTEAD = {
+    "CORR": _PAIR,
+    "COVAR_POP": _PAIR,
+    "COVAR_SAMP": _PAIR,
+    "MAX": (_EXTREME, "Use QUANTILE(x, 0.99)"),
+    "MIN": (_EXTREME, "Use QUANTILE(x, 0.01)"),
+    "MODE": ("it is not an aggregate of the language", "GROUP BY it, ask for COUNT(*) and take the largest"),
+}
 ROW, GROUP = "contribution_bounds_per_row", "contribution_bounds_per_group"
 Bounds = tuple[Fraction, Fraction]
 _NO_TABLES = Tables(())
@@ -46,7 +61,7 @@ def aggregate(node: exp.Expression, scope: Scope) -> tuple[Aggregate, str]:
     name, arguments = take(node, "this", "expressions")
     name = str(name).upper()
     if name not in KNOWN:
-        raise refused(f"function {name}", "it is not an aggregate of the language", f"Use {', '.join(KNOWN)}")
+        raise refused(name, *_INSTEAD.get(name, ("it is not an aggregate of the language", _USE)))
     places, bounds = _arguments(name, arguments or [])
     if ordered is not None:
         if name != "PERCENTILE_CONT" or len(places) != 1:
@@ -97,13 +112,18 @@ def _count(places: list[exp.Expression], bounds: dict[str, Bounds], scope: Scope
         if isinstance(what, exp.Star):
             take(what)
         return Aggregate("count", group_bounds=_counted(group, scope)), "count"
+    if isinstance(what, exp.Column) and isinstance(
+        scope.column(scope.field(what)), Boolean | Category | Date
+    ):
+        way_out = f"Use COUNT(*) with WHERE {what.name} IS NOT NULL"
+        raise refused(f"COUNT({what.name})", "only numbers are counted so", way_out)
     if not isinstance(what, exp.Distinct):
         return _named(Aggregate("count", numeric(what, scope), group_bounds=_counted(group, scope)), "count")
     (columns,) = take(what, "expressions")
     unit = scope.main.unit
     field = scope.field(columns[0]) if len(columns) == 1 else None
     if not isinstance(unit, User) or field != Field(scope.main.name, unit.column) or group is not None:
-        raise refused("COUNT(DISTINCT ...)", "only the privacy unit can be counted so", "Use COUNT(*)")
+        raise refused("COUNT(DISTINCT ...)", "only the privacy unit can be counted so", "GROUP BY it instead")
     return Aggregate("count_units"), "units"
 
 

@@ -30,6 +30,8 @@ MAX_LIST = 1_000
 MAX_PATTERN = 100
 MAX_MATCHING = 2_000_000
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
+_AS_THEY_ARE = "Use + - * on numbers, and compare columns as they are"
+_LIKE_WITH_LIKE = "Compare numbers with numbers, without quotes, and dates with dates"
 _SIGNS: dict[type[exp.Expression], AnySign] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
@@ -189,8 +191,8 @@ def numeric(node: exp.Expression, scope: Scope) -> Polynomial:
     """Translate arithmetic on numbers; refuse anything else."""
     found = operand(node, scope)
     if not isinstance(found, Polynomial):
-        what = f"{type(node).__name__} in arithmetic"
-        raise refused(what, "a number is needed here", "Use integer or decimal columns and numbers")
+        what = node.name if isinstance(node, exp.Column | exp.Literal) else "a part of the arithmetic"
+        raise refused(what, "it is not a number", "Use integer or decimal columns and numbers")
     return found
 
 
@@ -217,7 +219,7 @@ def operand(node: exp.Expression, scope: Scope) -> Operand:
     if isinstance(node, exp.Div | exp.Mod | exp.IntDiv):
         raise refused("division", "it fails on some rows, and failing tells about them", "Multiply instead")
     if isinstance(node, exp.Anonymous):
-        raise refused(f"function {node.args.get('this')}", "no function is known here", "Use + - * only")
+        raise refused(f"function {node.args.get('this')}", "no function is known here", _AS_THEY_ARE)
     raise unknown(node, "an expression")
 
 
@@ -273,7 +275,7 @@ def _compared(left: Operand, sign: AnySign, right: Operand, scope: Scope) -> Con
         return compare(add(left.number, negate(right.number)), sign, scope.tables)
     if isinstance(left, Polynomial) and isinstance(right, Polynomial):
         return compare(add(left, negate(right)), sign, scope.tables)
-    raise refused(f"... {sign} ...", "the two sides are not of one kind", "Compare numbers with numbers")
+    raise refused(f"... {sign} ...", "the two sides are not of one kind", _LIKE_WITH_LIKE)
 
 
 def _choice(field: Field, scope: Scope) -> Choice:

@@ -20,7 +20,7 @@ _WORDS = {
     "catalog": ("a catalogue before the table's name", "Leave it out"),
     "db": ("a schema before the table's name", "Leave it out"),
     "desc": ("DESC", "Leave it out"),
-    "distinct": ("DISTINCT", "Leave it out"),
+    "distinct": ("DISTINCT", "GROUP BY the keys instead"),
     "having": ("HAVING", _AFTER),
     "into": ("INTO", "Leave it out"),
     "limit": ("LIMIT", _AFTER),
@@ -38,6 +38,23 @@ _WORDS = {
     "windows": ("WINDOW", "Leave it out"),
     "with_": ("WITH", "Name the table in FROM"),
 }
+_NOT_KNOWN = "it is not part of the language"
+_COMPUTED = "Ask for the aggregates and compute it from the answer, which costs nothing"
+_NODES: dict[type, tuple[str, str, str]] = {
+    exp.Binary: ("arithmetic with aggregates", _NOT_KNOWN, _COMPUTED),
+    exp.Exists: ("EXISTS", _NOT_KNOWN, "Put conditions on the table's own columns"),
+    exp.Filter: ("FILTER", _NOT_KNOWN, "Put the condition in WHERE, and ask once for each"),
+    exp.Literal: ("a constant", "it says nothing about the table", "Leave it out"),
+    exp.Star: ("SELECT *", "single rows are never shown", "Ask for aggregates, such as COUNT(*) or AVG(x)"),
+    exp.Window: ("OVER", _NOT_KNOWN, "GROUP BY the keys instead"),
+}
+_PLACES = {
+    "FROM": "Name the table, with its conditions in WHERE",
+    "SELECT": "Ask for keys and aggregates",
+    "a condition": "Compare columns with values, by = <> < <= > >= IN BETWEEN LIKE",
+    "an expression": "Write the number, or + - * of columns and numbers",
+    "place of a column": "GROUP BY the column itself and add up the answer, or ask the owner for another",
+}
 
 
 def take(node: exp.Expression, *names: str) -> tuple[Any, ...]:
@@ -45,14 +62,18 @@ def take(node: exp.Expression, *names: str) -> tuple[Any, ...]:
     for name, value in node.args.items():
         if name not in names and value not in _UNSET:
             what, way_out = _WORDS.get(name, (f"{type(node).__name__}.{name}", "Leave it out"))
-            raise refused(what, "it is not part of the language", way_out)
+            raise refused(what, _NOT_KNOWN, way_out)
     return tuple(node.args.get(name) for name in names)
 
 
 def unknown(node: exp.Expression, place: str) -> Refused:
     """Return the refusal of a node that has no translation where it stands."""
-    what = f"{type(node).__name__} in {place}"
-    return refused(what, "it is not part of the language", "See the dialect's page for what is")
+    if isinstance(node, exp.Column) and isinstance(node.args.get("this"), exp.Star):
+        return refused(*_NODES[exp.Star])
+    for kind, words in _NODES.items():
+        if isinstance(node, kind) and (place == "SELECT" or kind is exp.Exists):
+            return refused(*words)
+    return refused(f"{type(node).__name__.upper()} in {place}", _NOT_KNOWN, _PLACES[place])
 
 
 def word(node: object) -> str:

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from sqlglot import exp, parser, tokens
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.core.errors import Refused
@@ -21,6 +21,10 @@ MAX_CHARACTERS = 20_000
 MAX_TOKENS = 4_096
 MAX_DEPTH = 32
 _SHOWN = 40
+_LACKING = {
+    "CASE": "Ask once for each case, with its condition in WHERE",
+    "EXTRACT": "Compare the date, for instance BETWEEN '2024-01-01' AND '2024-01-31'",
+}
 _NUMBER = re.compile(r"(\d{1,18})(?:\.(\d{0,18}))?(?:[eE]([+-]?\d{1,2}))?")
 
 
@@ -59,12 +63,27 @@ def parsed(text: str) -> tuple[exp.Select, tuple[tuple[str, Token], ...]]:
     rest, options = _cut_clause(found)
     try:
         trees = DiscreetSql().parser().parse(rest, text)
-    except (SqlglotError, RecursionError):
-        raise refused("SQL", "it is not understood", "Check it against the dialect's page") from None
+    except (SqlglotError, RecursionError) as error:
+        raise _not_understood(rest, error) from None
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, exp.Select):
         raise refused("SQL", "it must be exactly one SELECT", "Send one query at a time")
     return tree, options
+
+
+def _not_understood(found: Sequence[Token], error: Exception) -> Refused:
+    """Say where, or name the part that the language lacks."""
+    for token in found:
+        if token.text.upper() in _LACKING and token.token_type not in (
+            TokenType.STRING,
+            TokenType.IDENTIFIER,
+        ):
+            return refused(token.text.upper(), "it is not part of the language", _LACKING[token.text.upper()])
+    known = error.errors if isinstance(error, ParseError) else []
+    near = f" near {known[0].get('highlight')}" if known and known[0].get("highlight") else ""
+    return refused(
+        f"SQL{near}", "it is not understood", "Write SELECT, FROM, WHERE and GROUP BY, in this order"
+    )
 
 
 def number(text: str, what: str) -> Fraction:
@@ -94,7 +113,7 @@ def _tokens(text: str) -> list[Token]:
     if any(token.token_type == TokenType.SEMICOLON for token in found):
         raise refused(";", "it must be exactly one SELECT", "Send one query at a time")
     if not found or found[0].token_type != TokenType.SELECT:
-        raise refused("SQL", "it must begin with SELECT", "Ask for aggregates of one table")
+        raise refused("SQL", "it must begin with SELECT", "Write SELECT ... FROM a declared table")
     _check_size(found)
     return found
 

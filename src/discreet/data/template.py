@@ -30,6 +30,7 @@ neighbours = "add-remove"
 # Kinds: category (values), integer (lower, upper), decimal (lower, upper, grid), boolean,
 # date (lower, upper), identifier, text. Columns that are left out are never read.
 # Missing cells stay missing; to count them as a value instead, add: null = <that value>
+# The numbers and dates of a CSV file come as text (VARCHAR) too: give them their kind.
 """
 
 _BOUNDS = "lower =               # the smallest value that makes sense\nupper =               # the largest"
@@ -38,7 +39,7 @@ _BODIES: Final = {
     "real": f'kind = "decimal"\n{_BOUNDS}\ngrid = 0.01           # round to multiples of this',
     "boolean": 'kind = "boolean"',
     "date": f'kind = "date"\n{_BOUNDS}',
-    "text": 'kind = "category"     # or "text", or "identifier"\n'
+    "text": 'kind = "category"     # or any other\n'
     "values = []           # every value, in order\n"
     '# other = ""          # the value that others count as',
     "uuid": 'kind = "identifier"',
@@ -73,7 +74,10 @@ def _sections(columns: tuple[Field, ...]) -> Iterator[str]:
         try:
             checked_name(**{"column name": column.name})
         except InvalidParameter:
-            yield f"# The column {toml_value(column.name)} ({column.type}) cannot be declared: rename it.\n"
+            yield (
+                f"# The column {toml_value(column.name)} ({column.type}) cannot be declared: rename it,\n"
+                "# with the letters a to z, digits and _.\n"
+            )
             continue
         body = _BODIES.get(_LIKE.get(column.family, column.family))
         if body is None:

@@ -109,7 +109,11 @@ def read_names(
     """Read a public range: how many there are, or their names, never both."""
     ((name, given),) = named.items()
     if given is None and size is None:
-        raise InvalidParameter(name="size", rule=f"an integer >= 1 where {name} are not given", value=size)
+        rule, hint = (
+            f"an integer >= 1 where {name} are not given",
+            f"Pass size=, or {name}= with public names",
+        )
+        raise InvalidParameter(name="size", rule=rule, got="neither", hint=hint)
     if given is None:
         return checks.integer(1, size=size), None
     if size is not None:

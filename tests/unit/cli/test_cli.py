@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 
@@ -58,6 +59,7 @@ def test_the_demo_asks_and_writes_a_report(tmp_path, monkeypatch):
     assert page.count("<svg") == 6
     assert "5,053 questions, one budget" in page
     assert "<script" not in page
+    assert 'class="number"' in page
 
 
 def test_init_writes_names_and_types_but_no_value(tmp_path):
@@ -73,6 +75,72 @@ def test_init_writes_names_and_types_but_no_value(tmp_path):
     assert again.exit_code == 1
     assert "exists already" in again.output
     assert "canary" not in run("init", str(data)).output
+
+
+@pytest.fixture
+def database(tmp_path):
+    path = tmp_path / "wards.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE visits (age BIGINT, ward VARCHAR)")
+        connection.execute("INSERT INTO visits SELECT 31, 'canary' FROM range(40)")
+    return str(path)
+
+
+def test_a_table_of_a_database_is_named_by_an_option(database, tmp_path):
+    text = run("init", database, "--table", "visits").output
+    assert 'name = "visits"' in text
+    assert 'kind = "integer"' in text
+    assert "canary" not in text
+    schema = tmp_path / "visits.toml"
+    schema.write_text(
+        'name = "visits"\nneighbours = "add-remove"\n[columns.age]\nkind = "integer"\nlower = 0\nupper = 9\n'
+    )
+    budget = ("--schema", str(schema), "--epsilon", "1000", "--delta", "0", "--json")
+    question = "SELECT COUNT(*) AS n FROM visits"
+    reply = run("ask", database, question, "--table", "visits", *budget)
+    assert json.loads(reply.output)["rows"] == [[40]]
+    for command in (("init", database), ("ask", database, question, *budget)):
+        missing = run(*command)
+        assert missing.exit_code == 2
+        assert "--table" in missing.output
+    wrong = run("init", database, "--table", "nothing")
+    assert wrong.exit_code == 1
+    assert "canary" not in wrong.output
+
+
+def test_a_table_is_named_only_in_a_database(visits):
+    result = run("init", visits[0], "--table", "visits")
+    assert result.exit_code == 2
+    assert ".duckdb" in result.output
+
+
+def test_a_csv_template_says_that_a_column_of_text_may_hold_numbers(visits, tmp_path):
+    assert "numbers and dates of a CSV file" in run("init", visits[0]).output
+    bare = tmp_path / "odd.csv"
+    bare.write_text("age;ward,naïve\n1,2\n")
+    output = run("init", str(bare)).output
+    assert "letters a to z, digits and _" in output
+
+
+def test_a_file_whose_name_cannot_name_a_table_needs_another(tmp_path):
+    data = tmp_path / "2024-visits.csv"
+    data.write_text("age\n1\n")
+    result = run("init", str(data))
+    assert result.exit_code == 1
+    assert "--name" in result.output
+    assert run("init", str(data), "--name", "visits").exit_code == 0
+
+
+def test_a_template_that_cannot_be_written_says_so(visits, tmp_path):
+    result = run("init", visits[0], "--out", str(tmp_path / "nowhere" / "visits.toml"))
+    assert result.exit_code == 2
+    assert "--out must be a file that can be written" in result.output
+
+
+def test_a_misspelt_command_is_told_the_nearest():
+    result = run("ini")
+    assert result.exit_code == 2
+    assert "Did you mean init?" in result.output
 
 
 def test_init_refuses_a_file_it_cannot_read_without_quoting_it(tmp_path):

@@ -16,6 +16,7 @@ import os
 import shutil
 import tempfile
 import weakref
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -107,7 +108,7 @@ class DuckDB(Source):
     def _opened(self, name: str, data: object) -> tuple[Any, exp.Table]:
         """Return the connection that sees an input, and what to select from."""
         if isinstance(data, tuple):
-            return _elsewhere(*data)
+            return self._quietly(lambda: _elsewhere(*data))
         view = f"discreet_input_{name}"
         if isinstance(data, str | os.PathLike):
             path = os.fspath(data)
@@ -226,8 +227,8 @@ def _parquet(path: str) -> exp.Table:
     """Return the table function that reads one or several Parquet files."""
     found = sorted(glob.glob(path)) if "*" in path else [path]
     if not found or not all(one.endswith(".parquet") for one in found):
-        rule = "a .parquet, .csv, .csv.gz or .duckdb file (the last with a table name)"
-        raise InvalidParameter(name="data", rule=rule, value=path)
+        hint = "Write ('file.duckdb', 'table') for a table of a DuckDB database"
+        raise InvalidParameter(name="data", rule="a .parquet, .csv or .csv.gz file", value=path, hint=hint)
     files = exp.Array(expressions=[exp.Literal.string(str(_existing(one))) for one in found])
     return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[files]))
 
@@ -262,9 +263,11 @@ def _read_csv(path: Path, names: list[str]) -> exp.Anonymous:
 
 def _header(path: Path) -> list[str]:
     """Read the first line of a CSV file: the names, no row."""
-    opened = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
-    with opened as stream:
-        line = stream.readline().decode("utf-8-sig", errors="replace")
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
+            line = stream.readline().decode("utf-8-sig", errors="replace")
+    except (OSError, EOFError, zlib.error):
+        raise InvalidParameter(name="data", rule="a file that can be read", value=str(path)) from None
     names = next(csv.reader(io.StringIO(line)), [])
     if not names or len({name.lower() for name in names}) < len(names):
         raise InvalidParameter(

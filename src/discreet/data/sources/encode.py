@@ -64,7 +64,12 @@ def encoded(source: Source, name: str, columns: Sequence[Column], *, unit: str |
     for place, column in enumerate(columns):
         field = fields.get(column.name)
         if field is None:
-            raise InvalidParameter(name=name, rule=f"data with a column {column.name}", value=sorted(fields))
+            raise InvalidParameter(
+                name=name,
+                rule=f"data with a column {column.name}",
+                got=f"the columns {', '.join(map(repr, sorted(fields)))}",
+                hint="Correct the schema, or leave the column out; a CSV file has commas between its cells",
+            )
         _check_family(source, name, column, field)
         cell: exp.Expr = exp.column(column.name, table=RAW)
         if isinstance(column, Category) and column.size > LISTED:

@@ -1,0 +1,44 @@
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from discreet.core.errors import BudgetExceeded, EngineFailed, InvalidParameter, MissingExtra
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (Fraction(0), "0"),
+        (Fraction(1, 10**9), "1e-9"),
+        (Fraction(5, 2), "2.5"),
+        (Fraction(1, 3), "1/3"),
+        (Fraction(10**12 + 1, 10**3), "1000000000.001"),
+        (Decimal("0.10"), "0.10"),
+        (Decimal("Infinity"), "Infinity"),
+        (0.1, "0.1"),
+        ("a", "'a'"),
+        (None, "None"),
+    ],
+)
+def test_numbers_are_shown_as_a_person_writes_them(value, shown):
+    error = InvalidParameter(name="epsilon", rule="good", value=value)
+    assert str(error) == f"epsilon must be good, got epsilon={shown}"
+    assert error.value is value
+
+
+def test_a_missing_package_names_its_extra_or_itself():
+    assert "pip install 'discreet[data]'" in str(MissingExtra(package="duckdb", extra="data"))
+    assert str(MissingExtra(package="pandas")) == (
+        "pandas is not installed. Install it with: pip install pandas"
+    )
+
+
+def test_a_failed_engine_says_what_to_look_at_and_always_the_same():
+    assert str(EngineFailed()) == str(EngineFailed())
+    assert "UTF-8" in str(EngineFailed())
+    assert "withheld" in str(EngineFailed())
+
+
+def test_a_refused_charge_says_what_is_left():
+    assert "left epsilon 1" in str(BudgetExceeded(asked="epsilon 2", left="epsilon 1"))

@@ -1,0 +1,194 @@
+"""Every refusal says in plain words what to ask instead; no name of a parser's class reaches an analyst."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from sql_schemas import count, plan
+
+from discreet import AddRemove
+from discreet.core.errors import DiscreetError, InvalidParameter, Refused
+from discreet.data import Category, Decimal, Integer, Row, Schema, Table, parse_schema
+from discreet.data.ask import explain
+from discreet.data.explain import Explanation
+from discreet.data.plan import Policy
+
+SELECTS = [
+    ("*", "SELECT *: single rows are never shown. Ask for aggregates, such as COUNT(*) or AVG(x)."),
+    ("visits.*", "Ask for aggregates"),
+    ("MAX(age)", "MAX: one row decides it. Use QUANTILE(x, 0.99)."),
+    ("MIN(age)", "MIN: one row decides it. Use QUANTILE(x, 0.01)."),
+    ("MODE(region)", "GROUP BY it, ask for COUNT(*) and take the largest"),
+    ("CORR(age, income)", "Compute it from AVG(x * y)"),
+    ("ROUND(AVG(age), 1)", "compute it from the answer, which costs nothing"),
+    ("SUM(age) / COUNT(*)", "Ask for the aggregates and compute it from the answer, which costs nothing"),
+    ("100 * COUNT(*)", "Ask for the aggregates and compute it from the answer, which costs nothing"),
+    ("COUNT(*) FILTER (WHERE active)", "Put the condition in WHERE"),
+    ("COUNT(*) OVER ()", "GROUP BY the keys instead"),
+    ("1, COUNT(*)", "Leave it out"),
+    (
+        "COUNT(region)",
+        "COUNT(region): only numbers are counted so. Use COUNT(*) with WHERE region IS NOT NULL.",
+    ),
+    ("COUNT(user_id)", "COUNT(DISTINCT ...) counts the units"),
+    ("AVG(region)", "region: it is not a number. Use integer or decimal columns and numbers."),
+    (
+        "SUM(CASE WHEN age > 1 THEN 1 ELSE 0 END)",
+        "CASE: it is not part of the language. Ask once for each case",
+    ),
+    ("EXTRACT(month FROM day), COUNT(*)", "EXTRACT: it is not part of the language. Compare the date"),
+]
+
+
+@pytest.mark.parametrize(("listed", "words"), SELECTS)
+def test_what_is_selected(listed: str, words: str) -> None:
+    with pytest.raises(Refused) as caught:
+        plan(f"SELECT {listed} FROM visits")
+    assert words in str(caught.value)
+
+
+QUERIES = [
+    ("SELECT COUNT(*) FROM visit", "table visit: it is not declared. Tables: visits"),
+    ("SELECT COUNT(*) FROM (SELECT * FROM visits)", "Name the table, with its conditions in WHERE"),
+    ("SELECT DISTINCT region FROM visits", "GROUP BY the keys instead"),
+    ("SELECT COUNT(*) FROM visits GROUP BY age / 10", "GROUP BY the column itself and add up the answer"),
+    ("WITH a AS (SELECT 1) SELECT COUNT(*) FROM a", "Write SELECT ... FROM a declared table"),
+    ("SELECT COUNT(* FROM visits", "near"),
+    ("SELECT COUNT(*) FROM visits WHERE age > 3 AND", "near"),
+    ("SELECT region FROM visits GROUP BY region", "Add COUNT(*), SUM(x) or AVG(x)."),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), QUERIES)
+def test_whole_queries(text: str, words: str) -> None:
+    with pytest.raises(Refused) as caught:
+        plan(text)
+    assert words in str(caught.value)
+
+
+CONDITIONS = [
+    ("age = '30'", "Compare numbers with numbers, without quotes"),
+    ("EXISTS (SELECT 1)", "Put conditions on the table's own columns"),
+    ("age > (SELECT 1)", "Write the number"),
+    ("LOWER(region) = 'n'", "compare columns as they are"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), CONDITIONS)
+def test_conditions(text: str, words: str) -> None:
+    with pytest.raises(Refused) as caught:
+        count(text)
+    assert words in str(caught.value)
+
+
+GOOD = """name = "visits"
+neighbours = "add-remove"
+[columns.age]
+kind = "integer"
+lower = 0
+upper = 120
+[columns.ward]
+kind = "category"
+values = ["north", "south"]
+[columns.day]
+kind = "date"
+lower = 2024-01-01
+upper = 2024-12-31
+"""
+MISTAKES = [
+    ("lower = 0", "lowr = 0", "columns.age.lowr must be left out (known here: lower, upper, grid, null)"),
+    ("upper = 120", "", "columns.age.upper must be given, got nothing. Write upper = ... in the schema"),
+    (GOOD[GOOD.index("[") :], "", "schema.columns must be given, got nothing. Add [columns.<name>] for each"),
+    ("lower = 0", "lower =", "schema must be valid TOML, got Invalid value (at line 5, column 8). Fill in"),
+    ("lower = 2024-01-01", 'lower = "2024-01-01"', "Write it without quotes: 2024-12-31"),
+    ('["north", "south"]', "[]", "ward.values must be a list of 1 to 100000 values, got 0 values"),
+    ("upper = 120", "upper = -1", "age.lower must be below upper (-1), got age.lower=0"),
+    ("upper = 120", "upper = 0.5", "age.upper must be a multiple of grid (1), got age.upper=0.5"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "words"), MISTAKES)
+def test_mistakes_in_a_schema(right: str, wrong: str, words: str) -> None:
+    assert parse_schema(GOOD).name == "visits"
+    with pytest.raises(InvalidParameter) as caught:
+        parse_schema(GOOD.replace(right, wrong, 1))
+    assert words in str(caught.value)
+
+
+AGES = Schema("ages", columns=(Integer("age", lower=0, upper=120),), unit=Row(), neighbours=AddRemove("row"))
+
+
+def test_data_without_a_declared_column(tmp_path) -> None:
+    data = tmp_path / "ages.csv"
+    data.write_text("agee;ward\n31;canary\n")
+    with pytest.raises(InvalidParameter) as caught:
+        Table(data, schema=AGES)
+    message = str(caught.value)
+    assert "ages must be data with a column age, got the columns 'agee;ward'" in message
+    assert "commas" in message
+    assert "canary" not in message
+
+
+def test_a_database_without_a_table_is_told_how_to_name_one(tmp_path) -> None:
+    data = tmp_path / "ages.duckdb"
+    data.write_text("")
+    with pytest.raises(InvalidParameter, match=r"got data='.*ages.duckdb'. Write \('file.duckdb', 'table'\)"):
+        Table(str(data), schema=AGES)
+
+
+@pytest.mark.parametrize("name", ["ages.csv.gz", "ages.duckdb", "ages.parquet"])
+def test_a_file_that_is_something_else_is_refused_in_our_own_words(tmp_path, name: str) -> None:
+    data = tmp_path / name
+    data.write_text("canary\n")
+    with pytest.raises(DiscreetError) as caught:
+        Table((data, "ages") if name.endswith("duckdb") else data, schema=AGES)
+    assert "canary" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def explained(text: str) -> Explanation:
+    schema = Schema(
+        "ages",
+        columns=(*AGES.columns, Category("ward", values=("n", "s"))),
+        unit=Row(),
+        neighbours=AddRemove("row"),
+    )
+    return explain(text, schemas=schema, policy=Policy(epsilon=Fraction(1), delta=Fraction(0)))
+
+
+def test_an_explanation_speaks_of_groups_where_there_are_some() -> None:
+    alone = repr(explained("SELECT COUNT(*) AS n FROM ages"))
+    assert "number of rows: discrete Laplace, scale 1" in alone
+    assert "one row is protected" in alone
+    assert "group" not in alone
+    assert alone.endswith("n: at most 3 at 95 %")
+    grouped = repr(explained("SELECT ward, COUNT(*) AS n FROM ages GROUP BY ward"))
+    assert "number of rows by ward" in grouped
+    assert grouped.endswith("at 95 %, in every group at once")
+
+
+def test_columns_print_as_they_are_declared() -> None:
+    assert repr(AGES.columns[0]) == "Integer('age', lower=0, upper=120)"
+    pay = Decimal("pay", lower=0, upper=7.5, grid=0.01, null=0)
+    assert repr(pay) == "Decimal('pay', lower=0, upper=7.5, grid=0.01, null=0)"
+    assert eval(repr(pay)) == pay
+    ward = Category("ward", values=("n", "s"), other="s")
+    assert repr(ward) == "Category('ward', values=('n', 's'), other='s')"
+    long = Category("id", values=tuple(range(1000)))
+    assert repr(long) == "Category('id', values=(0, 1, 2, ..., 999))"
+    assert repr(AGES) == (
+        "Schema('ages', columns=(Integer('age', lower=0, upper=120),), unit=Row(), "
+        "neighbours=AddRemove(unit='row'))"
+    )
+
+
+def test_large_sums_print_in_full(tmp_path) -> None:
+    columns = (Decimal("pay", lower=0, upper=200, grid=0.5),)
+    schema = Schema("pays", columns=columns, unit=Row(), neighbours=AddRemove("row"))
+    data = tmp_path / "pays.csv"
+    data.write_text("pay\n" + "120.5\n" * 20_000)
+    with Table(data, schema=schema) as table:
+        shown = repr(table.sql("SELECT SUM(pay) AS s, AVG(pay) AS a FROM pays", epsilon=9e5, delta=0))
+    assert "2410000 [2410000, 2410000]" in shown
+    assert "120.5 [" in shown
