@@ -188,11 +188,16 @@ class TableQuery(LinearQuery):
 
 
 class PredicateQuery(LinearQuery):
-    """Counts the cells for which a function of some attributes' codes holds."""
+    """Counts the cells for which a function of some attributes' codes holds.
+
+    The function never sees which cells are taken: `codes > codes.mean()` would be no counting query then. It
+    is asked about all cells of its axes or, where these are too many, about one cell at a time.
+    """
 
     def __init__(self, universe: Universe, axes: Axes, name: str, *, holds: Predicate) -> None:
         super().__init__(universe, axes, name)
         self._holds = holds
+        self._known: Array | None = None
 
     def table(self) -> Array:
         """Return the weights as an array over the query's own axes."""
@@ -206,7 +211,12 @@ class PredicateQuery(LinearQuery):
 
     def at(self, codes: Codes) -> Array:
         """Return the weights of some cells, given as rows of codes."""
-        return self._asked(codes[:, list(self.axes)])
+        own = codes[:, list(self.axes)]
+        if math.prod(self.shape) > _BLOCK:
+            return np.array([self._asked(own[row : row + 1])[0] for row in range(len(own))], dtype=np.bool_)
+        if self._known is None:
+            self._known = self.table()
+        return np.broadcast_to(self._known[tuple(own.T)], len(own))
 
     def _asked(self, codes: Codes) -> Array:
         held = np.asarray(self._holds(*codes.T))

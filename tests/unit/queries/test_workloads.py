@@ -29,6 +29,7 @@ from discreet.queries import (
 )
 from discreet.queries import sensitivity as search
 from discreet.queries.parities import transform
+from discreet.queries.query import PredicateQuery
 
 ROW, SWAP = AddRemove("row"), Replace("row")
 RANDOM = np.random.default_rng  # noqa: TID251  # test data
@@ -349,3 +350,28 @@ def test_workloads_and_queries_print_as_what_they_are():
     assert repr(Prefixes(PLANE, ["x"]).query(1)) == "<query x<=1>"
     assert Marginals(PLANE, [[]]).names == ("total",)
     assert Disjunctions(PLANE, [{}, {"x": [1, 2], "y": [0]}]).names == ("nothing", "x in (1, 2) or y=0")
+
+
+# Functions that look at more than one cell ----------------------------------------
+
+
+@pytest.mark.parametrize("values", [10, 2**19], ids=["a table", "one cell at a time"])
+def test_a_function_never_sees_which_cells_are_taken(values):
+    """`codes > codes.mean()` is no counting query if the codes are those of the data."""
+    universe = Universe([("x", range(values)), ("y", range(2**24))])
+    query = PredicateQuery(universe, (0,), "above the mean", holds=lambda x: x > x.mean())
+    few = Histogram.from_records(universe, np.array([[1, 0]] * 3 + [[2, 0]] * 1000))
+    more = Histogram.from_records(universe, np.array([[1, 0]] * 2 + [[2, 0]] * 1000 + [[9, 0]]))
+    assert not few.is_dense
+    assert abs(query.evaluate(few) - query.evaluate(more)) <= 1
+
+
+def test_a_function_of_a_sparse_table_counts_what_the_dense_one_does():
+    universe = Universe([("x", range(6)), ("y", range(5))])
+    codes = np.array([[1, 0], [4, 3], [4, 3], [5, 4]])
+    query = PredicateQuery(universe, (0, 1), "ahead", holds=lambda x, y: x > y)
+    wide = Universe([*universe.attributes, ("z", range(2**25))])
+    scattered = Histogram.from_records(wide, np.column_stack([codes, np.zeros(4, dtype=np.int64)]))
+    assert not scattered.is_dense
+    same = PredicateQuery(wide, (0, 1), "ahead", holds=lambda x, y: x > y)
+    assert same.evaluate(scattered) == query.evaluate(Histogram.from_records(universe, codes)) == 4
