@@ -11,7 +11,7 @@ when the curator opens, and each analyst has a record, a history and a share of 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from types import TracebackType
 from typing import Any, NoReturn
@@ -22,11 +22,11 @@ from discreet.core.errors import DiscreetError, EngineFailed, InvalidParameter, 
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.history import Asked, Quote
-from discreet.curator.ledger import Ledger
+from discreet.curator.ledger import HELD_BACK, Ledger
 from discreet.curator.published import Published
 from discreet.curator.reply import Reply
 from discreet.curator.shared import Hypothesis, Shared
-from discreet.curator.ticks import Ticks
+from discreet.curator.ticks import Line, Ticks
 from discreet.data.ask import Prepared, prepare
 from discreet.data.canonical import canonical
 from discreet.data.plan import Policy
@@ -38,7 +38,7 @@ from discreet.queries.workload import Workload
 from discreet.release.answer import Answer
 
 _SHARED = Fraction(4, 5)
-_ONE_OF = 50  # questions that are priced by default are this part of the whole budget
+_ONE_OF = 50  # a question that is priced by default costs one part in so many
 
 
 class Curator:
@@ -56,12 +56,14 @@ class Curator:
         What the shared hypothesis is about: names of columns with declared values. By default the smallest
         ones, as many as fit.
     question
-        The most a question that is priced by itself may cost, as (epsilon, delta).
+        The most a question that is priced by itself may cost, as (epsilon, delta). By default a fiftieth of
+        epsilon, and of that part of delta which the ledger keeps for failures.
     promise
         What is hidden between analysts, such as `OneAnalystToMany()`. None hides nothing between them.
     tick
         Seconds between the public times at which replies leave. None: as soon as they are ready, and how
-        long that takes may tell who else asked.
+        long that takes tells who else asked: a price that was worked out before, for anybody, comes sooner.
+        So a promise without ticks is one about words and numbers only.
     """
 
     def __init__(
@@ -82,12 +84,12 @@ class Curator:
         if part >= 1:
             raise InvalidParameter(name="shared", rule="below 1", value=shared)
         self._loss = ApproxLoss(e, d) if d else PureLoss(e)
-        most = question or (e / _ONE_OF, d / _ONE_OF)
-        self._policy = Policy(epsilon=checks.exact(epsilon=most[0]), delta=checks.exact(delta=most[1]))
+        default = (e / _ONE_OF, (1 - part) * d * HELD_BACK / _ONE_OF)
+        self._policy = _policy(default if question is None else question)
         self.promise = None if promise is None else checks.instance(AnalystPromise, promise=promise)
         self._ticks = Ticks(tick)
-        self._lock, self._engine = threading.RLock(), threading.Lock()
-        self._shares = Fraction(0)
+        self._lock, self._engine = threading.RLock(), Line()
+        self._closed = False
         self._records: dict[Any, Reply] = {}
         self._analysts: dict[str, Analyst] = {}
         # The conversation and the ledger run side by side; what they may cost adds up to the whole.
@@ -120,31 +122,36 @@ class Curator:
         name
             Who asks.
         share
-            The most of the budget for priced questions that this analyst may use; set on the first call.
-            All of it by default. Under a promise between analysts it must be given, and all shares together
-            are at most 1, so that what one spends leaves the others as much as before.
+            The most of the budget for priced questions that this analyst may use; set on the first call, and
+            never changed. All of it by default. Under a promise between analysts it must be given, and all
+            shares together are at most 1, so that what one spends leaves the others as much as before.
         """
         checks.text(name=name)
         with self._lock:
-            if name not in self._analysts:
-                self.ledger.cap(name, self._share(share))
-                self._analysts[name] = Analyst(self, name)
-            return self._analysts[name]
+            door = self._analysts.get(name)
+            if door is None:
+                part = self._share(share)
+                self.ledger.cap(name, part)
+                door = self._analysts[name] = Analyst(self, name, part)
+            elif share is not None and checks.positive(share=share) != door.share:
+                rule = f"left out, or the {door.share} that {name} has: a share is set once"
+                raise InvalidParameter(name="share", rule=rule, value=share)
+            return door
 
-    def _share(self, share: checks.Number | None) -> checks.Number:
-        """Return a share; under a promise it is set aside for its analyst alone."""
+    def _share(self, share: checks.Number | None) -> Fraction:
+        """Return a new analyst's share; under a promise it must be free, and is set aside for her alone."""
         if self.promise is None:
-            return 1 if share is None else share
-        left = 1 - self._shares
+            return Fraction(1) if share is None else checks.positive(share=share)
+        left = 1 - sum((door.share for door in self._analysts.values()), Fraction(0))
         if share is None or checks.positive(share=share) > left:
-            rule = f"given under a promise between analysts, and at most {left}, which is not set aside yet"
+            rule = f"given under a promise between analysts, and at most {left}: the rest is set aside"
             raise InvalidParameter(name="share", rule=rule, value=share)
-        self._shares += checks.positive(share=share)
-        return share
+        return checks.positive(share=share)
 
     def close(self) -> None:
-        """Answer nothing more and give the engine back."""
-        with self._lock:
+        """Answer nothing more, and give the engine back once it is through with what it is doing."""
+        self._closed = True
+        with self._lock, self._engine:
             if self._shared is not None:
                 self._shared.close()
             self._table.close()
@@ -152,6 +159,7 @@ class Curator:
     # What analysts reach through their doors ---------------------------------------------------------
 
     def _plan(self, analyst: str, text: str, *, fresh: bool) -> Quote:
+        self._require_open()
         prepared = self._prepare(text)
         if self._key(analyst, prepared, fresh) in self._records:
             return Quote.free("repeated", "the same numbers as before")
@@ -160,38 +168,61 @@ class Curator:
         explanation = prepared.explanation
         return Quote("priced", self.ledger.quote(explanation.guarantee), str(explanation))
 
-    def _sql(self, analyst: str, text: str, *, fresh: bool) -> tuple[str, Reply]:
+    def _sql(self, door: Analyst, text: str, *, fresh: bool) -> Reply:
         prepared = self._prepare(text)
-        what, key = to_sql(prepared.plan, prepared.tables), self._key(analyst, prepared, fresh)
-        with self._turn(analyst):
+        what, key = to_sql(prepared.plan, prepared.tables), self._key(door.name, prepared, fresh)
+        # Everybody waits for everybody, but under a promise only for herself.
+        with self._lock if self.promise is None else door.turn:
+            self._require_open()
             known = self._records.get(key)
             if known is not None:
-                return what, known.again()
-            queries = None if fresh or self._shared is None else self._shared.queries(prepared)
-            if queries is None or self._shared is None:
-                reply = self._priced(analyst, what, prepared)
+                reply = known.again()
             else:
-                reply = self._shared.answer(prepared.plan, queries)
-            self._records[key] = reply
-            return what, reply
+                queries = None if fresh or self._shared is None else self._shared.queries(prepared)
+                if queries is None or self._shared is None:
+                    reply = self._priced(door, what, prepared)
+                else:
+                    reply = self._shared.answer(prepared.plan, queries)
+                self._records[key] = reply.again()  # a copy: the reply is hers, and she may write in it
+            door.note(what, reply.kind, reply.cost, repeated=reply.repeated)
+            return reply
 
-    def _priced(self, analyst: str, what: str, prepared: Prepared) -> Reply:
-        number = self.ledger.reserve(analyst, what, prepared.explanation.guarantee)
-        self.ledger.start(number)  # whatever happens from here on, the charge stays
-        try:
-            with self._engine:
-                answer = self._table.answer(prepared)
-        except Exception:
-            raise EngineFailed from None  # whatever it says may quote data
+    def _priced(self, door: Analyst, what: str, prepared: Prepared) -> Reply:
+        number = self.ledger.reserve(door.name, what, prepared.explanation.guarantee)
+        charge = dict(self.ledger.entry(number).charge)
+        with self._engine:
+            if self._closed:
+                self.ledger.void(number)
+                self._require_open()
+            self.ledger.start(number)  # whatever happens from here on, the charge stays
+            reply = self._measured(prepared, charge)
+        if reply is None:
+            door.note(what, "failed", charge)
+            raise EngineFailed
         self.ledger.finish(number)
-        return Reply.of(answer, dict(self.ledger.entry(number).charge))
+        return reply
 
-    def _turn(self, analyst: str) -> threading.RLock:
-        """Return the lock of a question: everybody's, or under a promise one's own, so that nobody waits."""
-        return self._lock if self.promise is None else self._analysts[analyst].turn
+    def _measured(self, prepared: Prepared, charge: dict[str, Fraction]) -> Reply | None:
+        """Return the answer of the engine; None where it fails, for whatever it says may quote data."""
+        try:
+            return Reply.of(self._table.answer(prepared), charge)
+        except Exception:  # the error we raise later keeps no link to it
+            return None
 
-    def _ask(self, query: LinearQuery | Workload) -> tuple[Answer, ...]:
-        return self._open_shared().ask(query)
+    def _ask(self, door: Analyst, query: LinearQuery | Workload) -> tuple[Answer, ...]:
+        self._require_open()
+        if not isinstance(query, Workload):
+            checks.instance(LinearQuery, query=query)
+        given = self._open_shared().ask(query)
+        kinds = {one.kind for one in given}
+        door.note(repr(query), next(one for one in ("stale", "measured", "free") if one in kinds), {})
+        return given
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise Refused(
+                what="question", why="the curator is closed", way_out="Ask its owner to open another one"
+            )
 
     def _open_shared(self) -> Hypothesis:
         if self._shared is None:
@@ -227,12 +258,23 @@ class Curator:
 
 
 class Analyst:
-    """One analyst's door to a curator. Made by `Curator.analyst`."""
+    """One analyst's door to a curator. Made by `Curator.analyst`.
 
-    def __init__(self, curator: Curator, name: str) -> None:
-        self._curator, self.name = curator, name
+    Attributes
+    ----------
+    name, share
+        Who asks, and the most she may use of the budget for priced questions.
+    """
+
+    def __init__(self, curator: Curator, name: str, share: Fraction) -> None:
+        self._curator, self.name, self.share = curator, name, share
         self.turn = threading.RLock()
-        self._asked: list[Asked] = []
+        self._asked: list[tuple[str, str, bool, dict[str, Fraction]]] = []
+
+    @property
+    def universe(self) -> Universe:
+        """What queries for `ask` are built over."""
+        return self._curator.universe
 
     def plan(self, query: str, *, fresh: bool = False) -> Quote:
         """Say what a question would cost and how well it would be answered. No row is read, nothing spent."""
@@ -252,28 +294,33 @@ class Analyst:
         Raises
         ------
         Refused
-            For anything outside the language. Nothing was read or charged.
+            For anything outside the language, or once the curator is closed. Nothing was read or charged.
         BudgetExceeded
             Where it does not fit in what is left. Nothing was read or charged.
+        EngineFailed
+            Where the engine gave up. The charge stays.
         """
         with self._curator._ticks.held():  # noqa: SLF001
-            what, reply = self._curator._sql(self.name, query, fresh=fresh)  # noqa: SLF001
-        self._asked.append(Asked(len(self._asked), what, reply.kind, reply.repeated, dict(reply.cost)))
-        return reply
+            return self._curator._sql(self, query, fresh=fresh)  # noqa: SLF001
 
     def ask(self, query: LinearQuery | Workload) -> Answer | tuple[Answer, ...]:
-        """Answer linear queries over `Curator.universe` from the shared hypothesis: one, or a workload."""
+        """Answer linear queries over `universe` from the shared hypothesis: one, or a workload."""
         with self._curator._ticks.held():  # noqa: SLF001
-            given = self._curator._ask(query)  # noqa: SLF001
-        kinds = {one.kind for one in given}
-        kind = next(one for one in ("stale", "measured", "free") if one in kinds)
-        self._asked.append(Asked(len(self._asked), repr(query), kind, repeated=False, cost={}))
-        return given if isinstance(query, Workload) else given[0]
+            given = self._curator._ask(self, query)  # noqa: SLF001
+            return given if isinstance(query, Workload) else given[0]
+
+    def note(self, what: str, kind: str, cost: Mapping[str, Fraction], *, repeated: bool = False) -> None:
+        """Keep a question in the history. For the curator."""
+        self._asked.append((what, kind, repeated, dict(cost)))
 
     @property
     def history(self) -> tuple[Asked, ...]:
-        """Everything this analyst asked, in order, with what it cost."""
-        return tuple(self._asked)
+        """Everything this analyst asked that was answered or charged, in order, with what it cost."""
+        # Numbered when read: two threads of one analyst could otherwise take the same number.
+        return tuple(
+            Asked(number, what, kind, repeated, dict(cost))
+            for number, (what, kind, repeated, cost) in enumerate(tuple(self._asked))
+        )
 
     @property
     def left(self) -> dict[str, Fraction]:
@@ -283,3 +330,9 @@ class Analyst:
 
     def __repr__(self) -> str:
         return f"<Analyst {self.name}: {len(self._asked)} asked>"
+
+
+def _policy(question: Any) -> Policy:
+    if not isinstance(question, tuple | list) or len(question) != 2:
+        raise InvalidParameter(name="question", rule="a pair (epsilon, delta)", value=question)
+    return Policy(epsilon=checks.exact(epsilon=question[0]), delta=checks.exact(delta=question[1]))

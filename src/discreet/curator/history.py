@@ -48,7 +48,7 @@ class Asked:
     what
         The question in canonical form.
     kind, repeated
-        As in the reply.
+        As in the reply; "failed" where the engine gave up, which is charged all the same.
     cost
         What the budget was charged.
     """

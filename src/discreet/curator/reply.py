@@ -20,7 +20,7 @@ _SHOWN = 20
 _WORDS: dict[Kind, str] = {
     "free": "answered from the shared hypothesis at no cost",
     "measured": "measured, and learnt by the shared hypothesis: paid for when the curator opened",
-    "stale": "answered from the last hypothesis without a check: it learns no more",
+    "stale": "answered from the hypothesis without a check: its error is not known",
     "priced": "answered by itself",
 }
 
@@ -60,8 +60,8 @@ class Reply:
         return cls(answer.columns, answer.rows, intervals, "priced", cost)
 
     def again(self) -> Self:
-        """Return the same numbers, marked as repeated."""
-        return replace(self, repeated=True, cost={})
+        """Return a copy with the same numbers, marked as repeated."""
+        return replace(self, repeated=True, cost={}, intervals=dict(self.intervals))
 
     def column(self, name: str) -> tuple[Any, ...]:
         """Return one column of values."""

@@ -7,6 +7,7 @@ import pandas
 import pytest
 
 import discreet as dp
+from discreet.curator import ticks
 from discreet.curator.curator import Curator
 from discreet.data import Category, Identifier, Integer, Row, Schema, Table, User
 
@@ -48,3 +49,23 @@ def curator(schema=BY_ROW, **given):
 @pytest.fixture
 def frame():
     return people()
+
+
+class FakeClock:
+    """Time that passes only when someone waits or works."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    fake = FakeClock()
+    monkeypatch.setattr(ticks, "time", fake)
+    return fake

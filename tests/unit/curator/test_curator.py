@@ -213,7 +213,16 @@ def test_threads_share_one_record_and_one_budget():
 
 @pytest.mark.parametrize(
     "bad",
-    [{"epsilon": 0}, {"delta": 1}, {"shared": 1}, {"shared": -1}, {"question": (0, 0)}, {"columns": ["who"]}],
+    [
+        {"epsilon": 0},
+        {"delta": 1},
+        {"shared": 1},
+        {"shared": -1},
+        {"question": (0, 0)},
+        {"question": 0.1},
+        {"question": ()},
+        {"columns": ["who"]},
+    ],
 )
 def test_bad_parameters_are_refused(bad):
     with pytest.raises(DiscreetError):

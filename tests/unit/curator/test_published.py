@@ -1,0 +1,85 @@
+"""The published hypothesis: a workload is answered together as its questions would be one by one."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.core.errors import InvalidParameter
+from discreet.core.neighbours import Replace
+from discreet.curator.published import Published
+from discreet.curator.shared import small_tables
+from discreet.queries.histogram import Histogram
+from discreet.queries.marginals import Marginals
+from discreet.queries.predicates import Predicates
+from discreet.queries.query import TableQuery
+from discreet.queries.universe import Universe
+from discreet.queries.workload import Queries
+from discreet.release.mwem import MWEM
+from discreet.testing import unsafe_seeded
+
+UNIVERSE = Universe([("a", range(5)), ("b", range(4)), ("c", range(3)), ("d", (0, 1))])
+TABLE = Histogram.dense(UNIVERSE, 5 + np.arange(120) * 7 % 40)
+HIDDEN = Replace("row")
+ODD = (["a", "b"], lambda a, b: (a + b) % 2 == 1)
+ASKED = {
+    "known boxes": Marginals.of_order(UNIVERSE, 3),
+    "unknown boxes": Marginals.of_order(UNIVERSE, 4),
+    "few": Marginals.of_order(UNIVERSE, 1),
+    "no boxes": Predicates(UNIVERSE, [ODD] * 70),
+}
+
+
+def published(mechanism):
+    released = mechanism.release(TABLE, rng=unsafe_seeded(5))
+    return Published(mechanism, released.value, mechanism.guarantee)
+
+
+@pytest.fixture(scope="module")
+def measured():
+    return published(small_tables(UNIVERSE, Fraction(1), Fraction(1, 10**6), HIDDEN))
+
+
+@pytest.fixture(scope="module")
+def learnt():
+    return published(MWEM(workload=ASKED["few"], epsilon=1, delta=0, neighbours=HIDDEN, rounds=2))
+
+
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("kind", ["measured", "learnt"])
+def test_together_is_one_by_one(name, kind, request):
+    hypothesis, workload = request.getfixturevalue(kind), ASKED[name]
+    together = hypothesis.ask(workload)
+    alone = [hypothesis.ask(query)[0] for query in workload]
+    assert [answer.kind for answer in together] == [answer.kind for answer in alone]
+    for field in ("value", "error"):
+        left, right = ([getattr(one, field) for one in side] for side in (together, alone))
+        assert left == pytest.approx(right, rel=1e-9, abs=1e-9)
+
+
+def test_only_measured_boxes_come_with_an_error(measured, learnt):
+    kinds = {name: {answer.kind for answer in measured.ask(workload)} for name, workload in ASKED.items()}
+    assert kinds == {
+        "known boxes": {"free"},
+        "unknown boxes": {"stale"},
+        "few": {"free"},
+        "no boxes": {"stale"},
+    }
+    assert {answer.kind for answer in learnt.ask(ASKED["few"])} == {"stale"}
+
+
+def test_stated_errors_hold(measured):
+    """At 95 % confidence over all boxes together; a tenth of each is too little."""
+    workload = ASKED["known boxes"]
+    answers = measured.ask(workload)
+    off = np.abs(np.array([answer.value for answer in answers]) - workload.answers(TABLE))
+    errors = np.array([answer.error for answer in answers])
+    assert (off <= errors).all()
+    assert not (off <= errors / 10).all()
+
+
+def test_what_cannot_be_asked_is_refused_together_too(measured):
+    heavy = TableQuery(UNIVERSE, (3,), "heavy", table=np.array([0.5, 2.0]))
+    for workload in (Queries(UNIVERSE, [heavy] * 70), Marginals(Universe([("z", (0, 1))]), [["z"]])):
+        with pytest.raises(InvalidParameter, match="query"):
+            measured.ask(workload)
