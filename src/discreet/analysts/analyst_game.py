@@ -60,8 +60,7 @@ class AnalystGame(SampledGame):
         """Draw an analyst from the capped weights of all, then one of his queries or complements."""
         moved = Fraction(2 * before)
         analyst = rng.perform(CappedChoice(rate, self.density, sensitivity=moved), standing)
-        own = standing.scores[analyst]
-        side = rng.perform(ExponentialChoice(rate, sensitivity=moved), np.concatenate([own, -own]))
+        side = rng.perform(ExponentialChoice(rate, sensitivity=moved), np.array(standing.members(analyst)))
         complement, place = divmod(side, self.caps.queries)
         return complement * self.caps.places + analyst * self.caps.queries + place
 

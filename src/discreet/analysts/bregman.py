@@ -9,12 +9,13 @@ r / density in statistical distance. [HRU13] Definition 2.11 and Lemmas 3.4 and 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.analysts.game_arrays import NUMPY, Array, Arrays
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 
@@ -22,6 +23,12 @@ Floats = NDArray[np.float64]
 
 DOUBT = 2.0**-30
 """What a logarithm computed in floats may be off by: far above the errors of its few operations."""
+
+Logs = Callable[[], Iterable[Array]]
+"""Logarithms of weights, in as many arrays as it pleases whoever keeps them; called for each pass."""
+
+_TINY = 1e-200  # a sum of weights that may have lost some to underflow
+_FAR = math.log(1e-150)  # between what is in such a sum and what is not
 
 
 def cap_project(log_weights: Floats, density: checks.Number) -> Floats:
@@ -40,32 +47,70 @@ def cap_project(log_weights: Floats, density: checks.Number) -> Floats:
     wanted = float(checks.at_least(1, density=density))
     if not wanted <= logs.size:
         raise InvalidParameter(name="density", rule=f"at most {logs.size}, the actions", value=density)
-    level, _ = log_level(logs, wanted)
+    level, _ = log_level(lambda: [logs], wanted)
     return np.exp(np.minimum(0.0, logs + level)) / wanted
 
 
-def log_level(logs: Floats, density: float, *, start: float = -math.inf) -> tuple[float, float]:
+def log_level(
+    logs: Logs,
+    density: float,
+    *,
+    start: float | None = None,
+    reach: float = math.inf,
+    arrays: Arrays = NUMPY,
+) -> tuple[float, float]:
     """Return log c, and a bound on how far it is off.
 
     Capping more and more actions lets c grow up to its value and never beyond, so any `start` below it
-    will do. The only doubt left is about actions right at the cap.
+    will do. Actions that are light even at `reach` above the start are passed over once. The only doubt left
+    is about actions right at the cap.
     """
-    level = start
-    capped = logs >= -level
-    count = int(np.count_nonzero(capped))
+    base = _floor(logs, density, math.inf, arrays) if start is None else start
+    # A little wider, so that whatever comes near the cap is among the open ones.
+    base, reach = base - 4 * DOUBT, reach + 8 * DOUBT
+    size, capped, light, open_ = _sorted_out(logs, base, math.exp(-reach), arrays)
+    count, rest = capped, light + float(open_.sum())
     while True:
-        rest = logs[~capped] if count else logs
-        if not rest.size:  # density = number of actions: all are at the cap
-            return -float(logs.min()), DOUBT
-        top = float(rest.max())
-        level = math.log(density - count) - top - math.log(float(np.exp(rest - top).sum()))
-        capped = logs >= -level
-        found = int(np.count_nonzero(capped))
+        if count == size:  # density = number of actions: all are at the cap
+            return -min(float(block.min()) for block in logs()), DOUBT
+        if rest < _TINY:  # some may be too light to be seen beside those at the cap
+            start = _floor(logs, density, _FAR - base, arrays)
+            return log_level(logs, density, start=start, arrays=arrays)
+        cap = rest / (density - count)
+        under = open_ < cap
+        found = capped + len(open_) - int(arrays.module.count_nonzero(under))
         if found <= count or found >= density:
             break
-        count = found
-    near = int(np.count_nonzero(np.abs(logs + level) < DOUBT))
-    return level, DOUBT * (1 + near)
+        count, rest = found, light + float((open_ * under).sum())
+    near = int(arrays.module.count_nonzero(abs(open_ - cap) < 2 * DOUBT * cap))
+    return base - math.log(cap), DOUBT * (1 + near)
+
+
+def _floor(logs: Logs, density: float, below: float, arrays: Arrays) -> float:
+    """Return a bound below log c: actions from `below` on are all capped, the others as heavy as any."""
+    top, capped, others = -math.inf, 0, 0
+    for block in logs():
+        under = block < below
+        others += int(arrays.module.count_nonzero(under))
+        capped += len(block) - int(arrays.module.count_nonzero(under))
+        top = max(top, float(arrays.module.where(under, block, -math.inf).max()))
+    return math.log((density - capped) / others) - top - DOUBT
+
+
+def _sorted_out(logs: Logs, base: float, low: float, arrays: Arrays) -> tuple[int, int, float, Array]:
+    """Return how many actions there are, how many are capped, the sum of weights below `low`, and the others.
+
+    Weights are in the unit in which those from one on are capped at the level `base`.
+    """
+    size, capped, light, others = 0, 0, 0.0, []
+    for block in logs():
+        weights = arrays.module.exp(arrays.module.clip(block + base, None, 0.0))
+        under, uncapped = weights < low, weights < 1.0
+        size += len(block)
+        capped += len(block) - int(arrays.module.count_nonzero(uncapped))
+        light += float((weights * under).sum())
+        others.append(weights[uncapped & ~under])
+    return size, capped, light, arrays.module.concatenate(others)
 
 
 def exact_level(masses: Sequence[int], counts: Sequence[int], density: int) -> Fraction:

@@ -13,20 +13,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.analysts.bregman import DOUBT, Floats, exact_level, log_level
+from discreet.analysts.game_arrays import NUMPY, Array, Arrays
+from discreet.analysts.game_scores import LateScores
+from discreet.analysts.game_table import BitRows
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import exp_bounds
 from discreet.noise import coins
 
 Integers = NDArray[np.int64]
-Places = NDArray[np.int64] | slice
 
-ALL = slice(None)
 _BATCH = 4096
 _LAW_BITS = 160
 
@@ -55,17 +57,35 @@ class Standing(ABC):
     A group weighs the sum of exp(rate * score) over its actions.
     """
 
-    __slots__ = ("level", "moved", "scores")
+    __slots__ = ("level", "moved", "shape", "sums")
 
-    def __init__(self, scores: Integers, *, level: Level | None = None, moved: int = 0) -> None:
-        scores.flags.writeable = False
-        self.scores = scores
-        self.level = level  # remembered from an earlier round: a shortcut, not part of the value
-        self.moved = moved  # how far any score may have moved since
+    def __init__(self, scores: Integers) -> None:
+        self.shape: tuple[int, ...] = scores.shape
+        self.sums = LateScores(np.array(scores).reshape(-1))
+        self.level: Level | None = None  # remembered from an earlier round: a shortcut, not part of the value
+        self.moved = 0  # how far any score may have moved since
 
-    def after(self, change: Integers, *, most: int) -> Self:
-        """Return the scores after one more round, in which none moved by more than `most`."""
-        return type(self)(self.scores + change, level=self.level, moved=self.moved + most)
+    def facing(self, bits: BitRows, drift: Integers) -> Self:
+        """Return the same scores, to be moved by somebody whose moves are the rows of some bits."""
+        return self._with(LateScores(self.scores.reshape(-1), bits=bits, drift=drift))
+
+    def after(self, row: int, weight: int, *, most: int) -> Self:
+        """Return the scores after one more move, in which none changed by more than `most`."""
+        made = self._with(self.sums.after(row, weight))
+        made.level, made.moved = self.level, self.moved + most
+        return made
+
+    def _with(self, sums: LateScores) -> Self:
+        made = object.__new__(type(self))
+        made.shape, made.sums, made.level, made.moved = self.shape, sums, None, 0
+        return made
+
+    @property
+    def scores(self) -> Integers:
+        """All scores, on the host."""
+        found = self.sums.arrays.fetch(self.sums.whole()).reshape(self.shape)
+        found.flags.writeable = False
+        return found
 
     @property
     @abstractmethod
@@ -73,8 +93,12 @@ class Standing(ABC):
         """How many groups there are."""
 
     @abstractmethod
-    def logs(self, rate: float, places: Places = ALL) -> Floats:
-        """Return the logarithms of the weights of some groups, right up to DOUBT."""
+    def logs(self, rate: float) -> Iterator[Array]:
+        """Yield the logarithms of the weights of all groups, where they are kept, right up to DOUBT."""
+
+    @abstractmethod
+    def logs_of(self, rate: float, groups: Integers) -> Floats:
+        """Return those of some groups, on the host."""
 
     @abstractmethod
     def members(self, group: int) -> list[int]:
@@ -104,7 +128,7 @@ class Standing(ABC):
         return type(self) is type(other) and bool(np.array_equal(self.scores, other.scores))
 
     def __hash__(self) -> int:
-        return hash((type(self), self.scores.shape, self.scores.tobytes()))
+        return hash((type(self), self.shape, self.scores.tobytes()))
 
     def __deepcopy__(self, memo: object) -> Self:
         return self
@@ -121,20 +145,27 @@ class Sides(Standing):
     @property
     def groups(self) -> int:
         """Two for each query: first all queries, then all complements."""
-        return 2 * self.scores.size
+        return 2 * math.prod(self.shape)
 
-    def logs(self, rate: float, places: Places = ALL) -> Floats:
+    def logs(self, rate: float) -> Iterator[Array]:
+        """Yield rate * score, in no particular order."""
+        arrays, scores = self.sums.arrays, self.sums.whole()
+        for part in arrays.parts(len(scores)):
+            logs = arrays.real(scores[part]) * rate
+            yield logs
+            yield -logs
+
+    def logs_of(self, rate: float, groups: Integers) -> Floats:
         """Return rate * score."""
-        size = self.scores.size
-        if isinstance(places, slice):
-            one = self.scores * rate
-            return np.concatenate([one, -one])
-        return np.asarray(self.scores[places % size] * np.where(places < size, rate, -rate))
+        return np.asarray(self._scores_of(groups) * rate)
 
     def members(self, group: int) -> list[int]:
         """Return the one score."""
-        size = self.scores.size
-        return [int(self.scores[group % size]) * (1 if group < size else -1)]
+        return [int(self._scores_of(np.array([group]))[0])]
+
+    def _scores_of(self, groups: Integers) -> Integers:
+        size = math.prod(self.shape)
+        return np.asarray(self.sums.at(groups % size) * np.where(groups < size, 1, -1))
 
     def kinds(self) -> tuple[Integers, Integers]:
         """Return one group of each score."""
@@ -152,23 +183,38 @@ class Teams(Standing):
     @property
     def groups(self) -> int:
         """One for each analyst."""
-        return len(self.scores)
+        return self.shape[0]
 
-    def logs(self, rate: float, places: Places = ALL) -> Floats:
+    def logs(self, rate: float) -> Iterator[Array]:
+        """Yield the logarithm of the sum over both sides of every query."""
+        arrays, scores = self.sums.arrays, self.sums.whole().reshape(self.shape)
+        for part in arrays.parts(*self.shape):
+            yield _team_logs(scores[part], rate, arrays)
+
+    def logs_of(self, rate: float, groups: Integers) -> Floats:
         """Return the logarithm of the sum over both sides of every query."""
-        sizes = np.abs(self.scores[places]) * rate
-        top = sizes.max(axis=1, keepdims=True)
-        total: Floats = (np.exp(sizes - top) + np.exp(-sizes - top)).sum(axis=1)
-        return np.asarray(top[:, 0] + np.log(total))
+        return np.asarray(_team_logs(self._scores_of(groups), rate, NUMPY))
 
     def members(self, group: int) -> list[int]:
-        """Return both sides of every query."""
-        own = [int(score) for score in self.scores[group]]
+        """Return both sides of every query: first all queries, then all complements."""
+        own: list[int] = self._scores_of(np.array([group]))[0].tolist()
         return own + [-score for score in own]
+
+    def _scores_of(self, groups: Integers) -> Integers:
+        places = groups[:, None] * self.shape[1] + np.arange(self.shape[1])
+        return self.sums.at(places.reshape(-1)).reshape(places.shape)
 
     def kinds(self) -> tuple[Integers, Integers]:
         """Return all groups: no two are taken to weigh the same."""
         return np.arange(self.groups), np.arange(self.groups)
+
+
+def _team_logs(scores: Array, rate: float, arrays: Arrays) -> Array:
+    """Return the logarithm of the sum over both sides of each row's scores."""
+    sizes = arrays.real(abs(scores)) * rate
+    top = arrays.module.amax(sizes, 1)[:, None]
+    total = (arrays.module.exp(sizes - top) + arrays.module.exp(-sizes - top)).sum(1)
+    return top[:, 0] + arrays.module.log(total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +238,7 @@ class CappedChoice(Primitive[Standing, int]):
         while True:
             places = coins.uniform_below(value.groups, batch, rng)
             darts = rng.words(batch) >> np.uint64(2)
-            sure, possible = self._judge(value, value.logs(rate, places), darts.astype(np.float64))
+            sure, possible = self._judge(value, value.logs_of(rate, places), darts.astype(np.float64))
             for k in np.flatnonzero(possible).tolist():
                 if sure[k] or self._settle(value, int(places[k]), int(darts[k]), rng):
                     return int(places[k])
@@ -212,7 +258,7 @@ class CappedChoice(Primitive[Standing, int]):
         """Decide one proposal that the known level leaves open."""
         if value.moved:
             self._refresh(value)
-        logs = value.logs(float(self.rate), np.array([place]))
+        logs = value.logs_of(float(self.rate), np.array([place]))
         sure, possible = self._judge(value, logs, np.array([float(dart)]))
         if sure[0] or not possible[0]:
             return bool(sure[0])
@@ -227,10 +273,12 @@ class CappedChoice(Primitive[Standing, int]):
 
     def _refresh(self, value: Standing) -> None:
         """Compute the level of these very scores, upwards from a bound that is known."""
-        rate, start = float(self.rate), -math.inf
+        rate, start, reach = float(self.rate), None, math.inf
         if value.level is not None:
-            start = value.level.log - value.level.slack - value.moved * rate * (1 + DOUBT) - DOUBT
-        value.level = Level(*log_level(value.logs(rate), float(self.density), start=start))
+            slack = value.level.slack + value.moved * rate * (1 + DOUBT) + DOUBT
+            start, reach = value.level.log - slack, 2 * slack
+        logs, density = partial(value.logs, rate), float(self.density)
+        value.level = Level(*log_level(logs, density, start=start, reach=reach, arrays=value.sums.arrays))
         value.moved = 0
 
     def _chance(self, value: Standing, place: int, bits: int) -> tuple[Fraction, Fraction]:

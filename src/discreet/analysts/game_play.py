@@ -16,6 +16,7 @@ from discreet.accounting.composition import Composed
 from discreet.analysts import game_calibration
 from discreet.analysts.bregman_choice import Standing
 from discreet.analysts.game_calibration import LEFTOVER_SHARE, Field, Rates
+from discreet.analysts.game_cells import CellChoice, Hits
 from discreet.analysts.game_loss import GameLoss
 from discreet.analysts.game_table import GameTable
 from discreet.analysts.promises import Asked, Delivery, Leftover, ManyAnalysts, read_asked
@@ -26,7 +27,6 @@ from discreet.core.loss import ApproxLoss, Loss, PureLoss, ZCDPLoss
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.progress import track
 from discreet.core.rng import Rng
-from discreet.noise.selection import ExponentialChoice
 from discreet.queries.universe import Universe
 from discreet.release.synopsis import Weights
 from discreet.sparse.numeric_sparse import NumericSparse
@@ -209,20 +209,18 @@ class SampledGame(ManyAnalysts):
 
     def _play(self, table: GameTable, answers: Integers, rng: Rng) -> Integers:
         """Play all rounds and count the cells that were picked."""
-        standing, places, rows, rates = self._start(), self.caps.places, self.rows, self.rates
-        hits = np.zeros(self.universe.size, dtype=np.int64)
+        places, rates = self.caps.places, self.rates
+        standing, hits = self._start().facing(table.by_cell, answers), Hits(table.by_place)
         tally = np.zeros(self.universe.size, dtype=np.int64)
         # Given the actions, a cell's draw does not read the data at all.
-        choose = ExponentialChoice(rates.cell, sensitivity=Fraction(0))
+        choose = CellChoice(rates.cell, sensitivity=Fraction(0))
         for before in track(range(self.rounds), total=self.rounds, label="playing"):
             action = self._pick(standing, rates.action, before, rng)
-            counted = table.query(action % places)
             # A complement adds 1 - counted: the same as taking counted away, since only differences matter.
-            hits = hits + counted if action < places else hits - counted
+            hits = hits.after(action % places, 1 if action < places else -1)
             cell = rng.perform(choose, hits)
             tally[cell] += 1
-            change = answers - np.multiply(table.cell(cell), rows, dtype=np.int64)
-            standing = standing.after(change.reshape(standing.scores.shape), most=rows)
+            standing = standing.after(cell, -self.rows, most=self.rows)
         return tally
 
     def _leftovers(self, name: str, data: Asked, shared: Weights, rng: Rng) -> tuple[Leftover, ...]:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.analysts.bregman import cap_project, exact_level, log_level
+from discreet.analysts.bregman import DOUBT, cap_project, exact_level, log_level
 from discreet.analysts.bregman_choice import CappedChoice, Level, Sides, Teams
+from discreet.analysts.game_table import BitRows
 from discreet.core.errors import InvalidParameter
 from discreet.testing import unsafe_seeded
 
@@ -95,22 +96,46 @@ def test_the_exact_level_and_the_float_one_agree(masses, data):
     level = exact_level(masses, [1] * len(masses), density)
     total = sum(min(Fraction(1), level * mass) for mass in masses)
     assert total == density
-    found, doubt = log_level(np.log(masses), float(density))
+    found, doubt = log_level(lambda: [np.log(masses)], float(density))
     assert found == pytest.approx(math.log(level), abs=max(doubt, 1e-9))
 
 
 def test_the_level_from_a_start_below_is_the_same():
     weights = np.random.default_rng(1).normal(0, 2, 500)  # noqa: TID251
-    cold, _ = log_level(weights, 60.0)
-    warm, _ = log_level(weights, 60.0, start=cold - 0.3)
-    assert warm == pytest.approx(cold, abs=1e-12)
+    cold, _ = log_level(lambda: [weights], 60.0)
+    for reach in (0.3, 1.0, math.inf):
+        warm, _ = log_level(lambda: [weights[:200], weights[200:]], 60.0, start=cold - 0.3, reach=reach)
+        assert warm == pytest.approx(cold, abs=1e-12)
+    short, _ = log_level(lambda: [weights], 60.0, start=cold - 0.3, reach=0.1)
+    assert short != pytest.approx(cold, abs=1e-4), "a reach that is too short is found out"
+
+
+def test_whatever_is_right_at_the_cap_is_in_the_doubt():
+    # Ten of twenty exactly at the cap, as the level is approached from right below.
+    weights = np.concatenate([np.zeros(10), np.full(10, -3.0)])
+    density = 10 + 10 * math.exp(-3)
+    for start in (None, 0.0, -1e-9, -0.5):
+        level, doubt = log_level(lambda: [weights], density, start=start, reach=1.0)
+        assert abs(level) <= doubt and doubt >= 11 * DOUBT
+
+
+@pytest.mark.parametrize("far", [900.0, 5000.0])
+def test_actions_far_below_the_capped_ones_are_seen_in_the_end(far):
+    # Two capped, then two clusters, each too light to be seen beside the one before.
+    weights = np.concatenate([[0.0, 0.0], np.full(2, -far), np.full(100, -2 * far)])
+    level, _ = log_level(lambda: [weights], 5.0)
+    assert level == pytest.approx(2 * far - math.log(100), abs=1e-6)
 
 
 # The exact choice ----------------------------------------
 
 
+def all_logs(standing, rate):
+    return np.concatenate(list(standing.logs(rate)))
+
+
 def float_law(standing, choice):
-    return cap_project(standing.logs(float(choice.rate)), choice.density)
+    return cap_project(all_logs(standing, float(choice.rate)), choice.density)
 
 
 @pytest.mark.parametrize(
@@ -132,15 +157,16 @@ def test_draws_follow_the_law(stale, draws):
     standing = Sides(np.array([7, -2, 4, 1, 0, 5]))
     choice, rng = CappedChoice(Fraction(1, 2), 3, Fraction(2)), unsafe_seeded(3)
     law = float_law(standing, choice)
+    level, _ = log_level(lambda: standing.logs(0.5), 3.0)
     counts = np.zeros(12)
     for _ in range(draws):
         if stale:  # an old level that is far off, within its slack
-            standing.level, standing.moved = Level(log_level(standing.logs(0.5), 3.0)[0] + 0.9, 1e-9), 2
+            standing.level, standing.moved = Level(level + 0.9, 1e-9), 2
         counts[choice.sample(standing, rng)] += 1
     assert ((counts - draws * law) ** 2 / (draws * law)).sum() < 55
     if not stale:
         for rate in (0.45, 0.55):  # 0.9 and 1.1 times the right one are found out
-            wrong = draws * cap_project(standing.logs(rate), 3)
+            wrong = draws * cap_project(all_logs(standing, rate), 3)
             assert ((counts - wrong) ** 2 / wrong).sum() > 55
 
 
@@ -167,7 +193,8 @@ def test_distance_is_the_spread_of_the_change():
 def test_standings_are_values():
     one, same, other = Sides(np.array([1, 2])), Sides(np.array([1, 2])), Teams(np.array([[1], [2]]))
     assert one == same and hash(one) == hash(same) and one != other
-    assert one.after(np.array([1, 0]), most=3) == Sides(np.array([2, 2]))
+    moved = one.facing(BitRows(np.array([[0b10000000]], dtype=np.uint8), 2), np.array([5, 7]))
+    assert moved == one and moved.after(0, -4, most=3) == Sides(np.array([2, 9])) != moved
     assert "2" not in repr(one).replace("groups", "").replace("4", "")
 
 

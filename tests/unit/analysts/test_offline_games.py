@@ -10,6 +10,7 @@ from discreet.accounting.calibrate import largest, zcdp_rho
 from discreet.analysts import analyst_game, query_game
 from discreet.analysts.analyst_game import AnalystGame
 from discreet.analysts.game_calibration import Field, balance, calibrate, game_rho, share_off
+from discreet.analysts.game_cells import CellChoice
 from discreet.analysts.game_loss import GameLoss, mixture_delta, zcdp_deltas
 from discreet.analysts.promises import Asked, OneAnalystToMany, OneQueryToMany
 from discreet.analysts.query_book import Caps, book_of
@@ -198,8 +199,8 @@ def test_drawing_a_cell_never_reads_the_data():
             self.seen = []
 
         def perform(self, primitive, value):
-            if type(primitive).__name__ == "ExponentialChoice":
-                self.seen.append((primitive.sensitivity, tuple(np.asarray(value).tolist())))
+            if isinstance(primitive, CellChoice):
+                self.seen.append((primitive.sensitivity, tuple(value.scores.tolist())))
                 return 1
             return 0
 
