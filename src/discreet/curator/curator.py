@@ -61,9 +61,9 @@ class Curator:
     promise
         What is hidden between analysts, such as `OneAnalystToMany()`. None hides nothing between them.
     tick
-        Seconds between the public times at which replies leave. None: as soon as they are ready, and how
-        long that takes tells who else asked: a price that was worked out before, for anybody, comes sooner.
-        So a promise without ticks is one about words and numbers only.
+        Seconds between the public times at which replies leave. 0: as soon as they are ready, and how long
+        that takes tells who else asked: a price that was worked out before, for anybody, comes sooner. Must
+        be given under a promise; with 0 that is about words and numbers only, not about time.
     """
 
     def __init__(
@@ -87,7 +87,10 @@ class Curator:
         default = (e / _ONE_OF, (1 - part) * d * HELD_BACK / _ONE_OF)
         self._policy = _policy(default if question is None else question)
         self.promise = None if promise is None else checks.instance(AnalystPromise, promise=promise)
-        self._ticks = Ticks(tick)
+        if promise is not None and tick is None:
+            rule = "given under a promise between analysts: seconds, or 0 to leave time out of the promise"
+            raise InvalidParameter(name="tick", rule=rule, value=tick)
+        self._ticks = Ticks(tick or 0)
         self._lock, self._engine = threading.RLock(), Line()
         self._closed = False
         self._records: dict[Any, Reply] = {}

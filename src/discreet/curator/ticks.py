@@ -25,17 +25,17 @@ class Ticks:
     Parameters
     ----------
     every
-        Seconds between ticks; None for none.
+        Seconds between ticks; 0 for none.
     """
 
-    def __init__(self, every: checks.Number | None) -> None:
-        self.every = None if every is None else float(checks.positive(tick=every))
+    def __init__(self, every: checks.Number) -> None:
+        self.every = float(checks.non_negative(tick=every))
         self._opened = time.monotonic()
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Do the work inside when it is time for work, and come back at a tick, whatever came of it."""
-        if self.every is None:
+        if not self.every:
             yield
             return
         place = self._place(self.every)

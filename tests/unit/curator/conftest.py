@@ -42,7 +42,8 @@ def people(rows=6000):
 
 
 def curator(schema=BY_ROW, **given):
-    public = {"epsilon": 2, "delta": 1e-6, "shared": 0.75, "columns": ("region", "age", "smoker")} | given
+    public = {"epsilon": 2, "delta": 1e-6, "shared": 0.75, "columns": ("region", "age", "smoker"), "tick": 0}
+    public |= given
     return Curator(Table(people(), schema=schema), **public)
 
 

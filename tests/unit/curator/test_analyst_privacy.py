@@ -236,6 +236,14 @@ def test_the_promise_is_a_value():
         assert one.analyst_guarantee is None
 
 
+def test_a_promise_says_what_holds_of_time():
+    """What was worked out for anybody comes sooner, so the owner chooses ticks, or says there are none."""
+    with pytest.raises(InvalidParameter, match="tick must be given under a promise"):
+        curator(shared=0, promise=OneAnalystToMany(), tick=None)
+    for given in ({"promise": OneAnalystToMany(), "tick": 0}, {"tick": None}, {"tick": 0.5}):
+        curator(shared=0, **given).close()
+
+
 def test_the_data_are_as_safe_as_before():
     with curator(promise=OneAnalystToMany()) as one:
         assert one._shared.guarantee.loss.delta(Fraction(3, 2)) <= 0.75e-6
@@ -307,11 +315,11 @@ def test_longer_work_leaves_at_a_tick_too(clock):
 
 
 def test_without_ticks_nobody_waits(clock):
-    with Ticks(None).held():
+    with Ticks(0).held():
         clock.now += 1.7
     assert clock.now == 101.7
     with pytest.raises(InvalidParameter, match="tick"):
-        Ticks(0)
+        Ticks(-1)
 
 
 def test_every_door_is_held_to_ticks(clock):

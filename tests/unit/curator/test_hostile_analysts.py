@@ -146,7 +146,7 @@ def test_every_share_is_enough_for_keys_that_a_threshold_finds():
     schema = Schema("people", columns=columns, unit=Row(), neighbours=ROWS)
     for promise in (None, OneAnalystToMany()):
         with Curator(
-            Table(people(), schema=schema), epsilon=4, delta=1e-6, columns=["region"], promise=promise
+            Table(people(), schema=schema), epsilon=4, delta=1e-6, columns=["region"], promise=promise, tick=0
         ) as one:
             small = one.analyst("small", share=Fraction(3, 10))
             text = "SELECT who, COUNT(*) AS n FROM people GROUP BY who"
