@@ -149,3 +149,15 @@ def test_the_constants_of_the_proof_add_up():
         logarithm = 3 * bits * math.log1p(UNIT) + (3 * layers + 1) * math.log1p(product)
         proved = math.expm1(logarithm + 3 * layers * math.log1p(twiddle))
         assert proved <= allowed * (bits + 1) * UNIT
+
+
+@pytest.mark.parametrize("scale", [2.0**-340, 2.0**-480])
+def test_tiny_masses_keep_their_bound(scale):
+    """Squares of such masses are below the smallest float; their products are not."""
+    rng = np.random.default_rng(8)  # noqa: TID251
+    a, b = rng.random(4096) * scale, rng.random(4096) * scale
+    assert float(np.sum(a * a)) * float(np.sum(b * b)) == 0
+    for raised in (_fourier(a, b)[0], _convolve(a, b, 0.05)[0]):
+        for place in range(0, 4096, 409):
+            pairs = zip(a[: place + 1].tolist(), b[place::-1].tolist(), strict=True)
+            assert Fraction(raised[place]) >= sum(Fraction(x) * Fraction(y) for x, y in pairs)

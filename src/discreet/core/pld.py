@@ -14,6 +14,8 @@ long as it raises a mass or a loss, or dominates the curve outright:
   and its Q mass stay what they were. In the variable e^epsilon that replaces the curve by its chords,
   and a convex curve lies below its chords ("connect the dots"). The bias is of second order in the step;
 * **truncation** sends the upper tail to infinity and lifts the lower tail to the lowest point kept;
+* **extreme losses**: a loss that lies too many points below the largest is lifted, one of too many steps
+  counts as infinite, and masses too large for floats become the statement that nothing is promised;
 * **floating point**: every vector is multiplied by a factor above one plus its rounding error;
 * **FFT**: the error bound of `_fourier` is added to every point.
 
@@ -41,6 +43,9 @@ _DIRECT = 1 << 22  # products up to this many multiplications are summed directl
 _UNDERFLOW = 1e-290  # far above all that products below the smallest float can have lost
 _LOW_TAIL = 1e-10  # mass lifted to the lowest point kept: it moves epsilon by a like fraction
 _LARGEST_TILT = 600.0
+_WIDEST = 1 << 23  # points of one mechanism's grid: twice what is ever planned
+_FARTHEST = 1 << 1000  # steps up to the largest loss that floats can place
+_HEAVIEST = 1e100  # total mass; squares and products of two such still are floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +62,8 @@ class LossDistribution:
 
     def losses(self) -> Vector:
         """Return the grid points, rounded up."""
-        points = np.arange(self.low, self.low + len(self.masses), dtype=np.float64) * float(self.step)
+        # Four roundings at most: of the lowest index, the sum, the step and the product.
+        points: Vector = (np.arange(len(self.masses), dtype=np.float64) + float(self.low)) * float(self.step)
         return points + np.abs(points) * (6 * _UNIT)
 
     def delta(self, epsilon: Fraction | float) -> float:
@@ -124,10 +130,14 @@ class LossDistribution:
         """
         if self.step != other.step:
             raise InvalidParameter(name="step", rule="the same for both", value=(self.step, other.step))
+        one, two = float(np.sum(self.masses)), float(np.sum(other.masses))
+        if one * two > _HEAVIEST:
+            return nothing_promised(self.step)
         masses, noise = _convolve(self.masses, other.masses, tilt * float(self.step))
-        infinity = self.infinity * (1 + 1e-12) * (float(np.sum(other.masses)) + other.infinity)
-        infinity += other.infinity * (1 + 1e-12) * float(np.sum(self.masses)) + _UNDERFLOW
-        whole = LossDistribution(self.step, self.low + other.low, masses, infinity)
+        infinity = self.infinity * (1 + 1e-12) * (two + other.infinity)
+        infinity += other.infinity * (1 + 1e-12) * one + _UNDERFLOW
+        # A mass of 1 at infinity is above every curve already.
+        whole = LossDistribution(self.step, self.low + other.low, masses, min(infinity, 1.0))
         return whole.trimmed(low=_LOW_TAIL * share + noise, high=spare * share)
 
     def power(self, count: int, *, tilt: float = 0.0, spare: float = 1e-30) -> LossDistribution:
@@ -165,34 +175,45 @@ class LossDistribution:
         lost = float(np.sum(self.masses[stop:])) * (1 + 1e-12) if cut else 0.0
         return LossDistribution(self.step, self.low + start, masses, self.infinity + lost)
 
-    def coarsened(self, factor: int) -> LossDistribution:
-        """Move everything to the grid whose step is `factor` times as wide."""
-        index = self.low + np.arange(len(self.masses))
-        cell, rest = index // factor, index % factor
-        offsets = rest.astype(np.float64) * float(self.step)
-        return _collect(self.step * factor, cell, offsets, self.masses, self.infinity)
+
+def nothing_promised(step: Fraction) -> LossDistribution:
+    """Return the distribution whose delta is 1 at every epsilon: its curve is above every other."""
+    return LossDistribution(step, 0, np.ones(1), 1.0)
 
 
 def from_points(
     step: Fraction, points: Iterable[tuple[Fraction, float]], infinity: float = 0.0
 ) -> LossDistribution:
     """Discretise (loss, mass) pairs with exact losses; masses are already rounded up."""
-    cells, offsets, masses = [], [], []
-    for loss, mass in points:
-        cell = loss // step
-        cells.append(int(cell))
-        offsets.append(float(loss - cell * step))
-        masses.append(mass)
-    return _collect(step, np.array(cells, dtype=np.int64), np.array(offsets), np.array(masses), infinity)
+    listed = list(points)
+    near = [(int(loss // step), loss, mass) for loss, mass in listed if loss < _FARTHEST * step]
+    infinity += sum(mass for loss, mass in listed if loss >= _FARTHEST * step) * (1 + 1e-12)
+    if not near:
+        return nothing_promised(step)
+    places = [cell for cell, _, _ in near]
+    top = max(*places, -_FARTHEST)
+    base = min((cell for cell in places if cell > top - _WIDEST), default=top)
+    cells = np.array([max(0, cell - base) for cell in places])
+    offsets = np.array([float(loss - cell * step) if cell >= base else 0.0 for cell, loss, _ in near])
+    masses = np.array([mass for _, _, mass in near])
+    return _collect(step, cells, offsets, masses, base=base, infinity=infinity)
 
 
 def from_floats(step: Fraction, losses: Vector, masses: Vector, infinity: float = 0.0) -> LossDistribution:
     """Discretise many losses that are right to a relative 2e-15; they are moved up by more than that."""
-    h = float(step)
-    raised = losses + 8e-15 * (np.abs(losses) + h)
-    cells = np.floor(raised / h).astype(np.int64)
-    offsets = np.clip(raised - cells * h, 0.0, h)
-    return _collect(step, cells, offsets, masses, infinity)
+    h = _width(step)
+    farthest = h * float(_FARTHEST)
+    raised = np.maximum(losses + 8e-15 * (np.abs(losses) + h), -farthest)
+    near = raised < farthest
+    infinity += float(np.sum(masses[~near])) * (1 + 1e-12)
+    raised, masses = raised[near], masses[near]
+    if not len(raised):
+        return nothing_promised(step)
+    index = np.floor(raised / h)  # whole numbers, whatever their size, so differences are exact
+    base = float(index.min(where=index >= index.max() - _WIDEST, initial=np.inf))
+    offsets = np.where(index < base, 0.0, np.clip(raised - index * h, 0.0, h))
+    cells = np.maximum(index - base, 0.0).astype(np.int64)
+    return _collect(step, cells, offsets, masses, base=int(base), infinity=infinity)
 
 
 def from_density(
@@ -200,12 +221,13 @@ def from_density(
 ) -> LossDistribution:
     """Discretise a loss density over the cells low .. high - 1.
 
-    The split of every cell is integrated by Gauss's rule with 8 nodes. All weights are positive, and for
-    a normal density, a cell of at most a quarter of its standard deviation and losses within 14 of
-    them, the remainder term of the rule is below 1e-14 of the cell's mass.
+    The density is a function of the distance from the lowest point: the differences of large losses
+    would drown it in rounding. The split of every cell is integrated by Gauss's rule with 8 nodes. All
+    weights are positive, and for a normal density, a cell of at most a quarter of its standard deviation and
+    losses within 14 of them, the remainder term of the rule is below 1e-13 of the cell's mass.
     """
-    h = float(step)
-    left = np.arange(low, high, dtype=np.float64) * h
+    h = _width(step)
+    left = np.arange(high - low, dtype=np.float64) * h
     masses = np.zeros(high - low + 1)
     nodes, weights = np.polynomial.legendre.leggauss(8)
     for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
@@ -214,6 +236,19 @@ def from_density(
         masses[:-1] += there * _share_low(t, h)
         masses[1:] += there * _share_high(t, h)
     return LossDistribution(step, low, masses, infinity)
+
+
+def fits(points: int) -> bool:
+    """Tell whether a grid of so many points is kept as it is."""
+    return points <= _WIDEST
+
+
+def _width(step: Fraction) -> float:
+    """Return the step as a float that quotients and products can be formed with."""
+    h = float(step)
+    if not 1e-300 <= h <= 1e150:
+        raise InvalidParameter(name="step", rule="between 1e-300 and 1e150", value=step)
+    return h
 
 
 def _share_low(t: float, h: float) -> float:
@@ -226,18 +261,18 @@ def _share_high(t: float, h: float) -> float:
 
 
 def _collect(
-    step: Fraction, cells: NDArray[np.int64], offsets: Vector, masses: Vector, infinity: float
+    step: Fraction, cells: NDArray[np.int64], offsets: Vector, masses: Vector, *, base: int, infinity: float
 ) -> LossDistribution:
-    h = float(step)
+    """Split every mass between the two ends of its cell; cells count from `base`."""
+    h = _width(step)
     high_share = np.expm1(-offsets) / math.expm1(-h)
     low_share = np.exp(-offsets) * (np.expm1(np.minimum(offsets - h, 0.0)) / math.expm1(-h))
-    low = int(cells.min())
-    size = int(cells.max()) - low + 2
+    size = int(cells.max()) + 2
     raised = masses * (1 + 1e-13)
-    total = np.bincount(cells - low, weights=raised * low_share, minlength=size)
-    total += np.bincount(cells - low + 1, weights=raised * np.minimum(high_share, 1.0), minlength=size)
+    total = np.bincount(cells, weights=raised * low_share, minlength=size)
+    total += np.bincount(cells + 1, weights=raised * np.minimum(high_share, 1.0), minlength=size)
     used = size - 1 if total[-1] == 0 else size
-    return LossDistribution(step, low, (total[:used] * (1 + 1e-13)).astype(np.float64), infinity)
+    return LossDistribution(step, base, (total[:used] * (1 + 1e-13)).astype(np.float64), infinity)
 
 
 def _convolve(a: Vector, b: Vector, rate: float) -> tuple[Vector, float]:
@@ -259,17 +294,17 @@ def _tilted(a: Vector, rate: float) -> tuple[Vector, float]:
     """Return a * e^(rate * i - c), about a probability vector, and c."""
     exponents = rate * np.arange(len(a))
     with np.errstate(divide="ignore"):
-        top = float(np.max(exponents + np.log(a)))
-    return a * np.exp(exponents - top), top
+        logs = exponents + np.log(a)
+    top = float(np.max(logs))
+    return np.exp(logs - top), top
 
 
 def _fourier(a: Vector, b: Vector) -> tuple[Vector, float]:
     """Convolve by FFT and add the error bound to every point.
 
-    For a radix-2 transform of length 2^n, unit roundoff u and twiddle factors right to about u, the
-    error of a cyclic convolution is at most ``((1+u)^(3n) (1+u sqrt 5)^(3n+1) (1+u)^(3n) - 1)`` times
-    the product of the Euclidean norms, in every entry (C. Percival, Math. Comp. 72, 2003). That is below
-    12.8 n u + 2.3 u; we take 16 (n + 1) u. Transforms of higher radix round less often.
+    Passes of radix 4 and 2, unit roundoff u, roots of unity within 3 u: a transform of length 2^n is off by
+    less than 12 (n + 1) u times the product of the Euclidean norms in every entry (docs/accounting.md). We
+    take 16 (n + 1) u.
     """
     length = len(a) + len(b) - 1
     bits = max(1, (length - 1).bit_length())
@@ -277,9 +312,14 @@ def _fourier(a: Vector, b: Vector) -> tuple[Vector, float]:
     left = np.fft.rfft(a, size)
     right = left if b is a else np.fft.rfft(b, size)
     product = np.fft.irfft(left * right, size)[:length]
-    squares = float(np.sum(a * a)) * float(np.sum(b * b))
-    bound = 16 * (bits + 1) * _UNIT * 1.001 * math.sqrt(squares)
+    bound = 16 * (bits + 1) * _UNIT * 1.001 * _norm(a) * _norm(b)
     return np.maximum(product, 0.0) + bound, bound
+
+
+def _norm(a: Vector) -> float:
+    """Return the Euclidean norm; squares of tiny masses would be lost."""
+    top = float(np.max(a))
+    return top * math.sqrt(float(np.sum((a / top) ** 2))) if top else 0.0
 
 
 def common_unit(units: Iterable[Fraction]) -> Fraction:

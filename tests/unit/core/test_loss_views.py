@@ -148,9 +148,6 @@ def test_splitting_keeps_both_masses():
         assert split.masses.sum() == pytest.approx(0.5, rel=1e-11)
         q_mass = float(np.sum(split.masses * np.exp(-split.losses())))
         assert q_mass == pytest.approx(0.5 * math.exp(-losses[0]), rel=1e-11)
-    coarse = from_points(Fraction(1, 100), [(Fraction(37, 1000), 1.0)]).coarsened(7)
-    assert coarse.step == Fraction(7, 100)
-    assert float(np.sum(coarse.masses * np.exp(-coarse.losses()))) == pytest.approx(math.exp(-0.037))
 
 
 def test_common_unit():

@@ -11,11 +11,21 @@ import numpy as np
 from discreet.core import checks, normal
 from discreet.core.losses.base import SLACK, SMALLEST, Loss, Pair, checked_order, short, zcdp_delta
 from discreet.core.losses.pure import PureLoss
-from discreet.core.pld import LossDistribution, Vector, from_density, from_floats, from_points
+from discreet.core.pld import (
+    LossDistribution,
+    Vector,
+    fits,
+    from_density,
+    from_floats,
+    from_points,
+    nothing_promised,
+)
 from discreet.core.rounding import above, down, up
 
 _REACH = 13.5  # standard deviations kept of a normal loss: 1e-41 lies outside
 _FEW = 4096
+_MANY = 1 << 20
+_LARGEST_LOG_MASS = 200.0
 _DEPTH = 100  # losses of probability below e^-100 are lifted: far apart losses would need endless grids
 
 
@@ -60,20 +70,21 @@ class LaplaceLoss(Loss):
 
     def pld(self, step: Fraction) -> Pair:
         """Return atoms at value and -value and the density e^{(l - value) / 2} / 4 between them."""
-        e = float(self.value)
         bottom = max(-self.value, self.value - 2 * _DEPTH)
+        low, high = math.floor(bottom / step), math.ceil(self.value / step)
+        if step > _DEPTH or not fits(high - low):
+            return PureLoss(self.value).pld(step)  # no shape is seen on such a grid, or it is too long
         depth = float(self.value - bottom) / 2
         ends = from_points(step, [(self.value, 0.5), (bottom, above(math.exp(-depth) / 2 * (1 + SLACK)))])
         # Cells are cut at the two ends, so the first and the last may be shorter than a step.
-        low, high = math.floor(bottom / step), math.ceil(self.value / step)
         h, first = float(step), float((low + 1) * step - bottom)
         last = float(self.value - (high - 1) * step)
-        left = np.arange(low, high) * h
+        below_top = np.arange(high - low) * h - float(self.value - low * step)
         start, stop = np.zeros(high - low), np.full(high - low, h)
         if high > low:
             start[0], stop[-1] = h - first, last
         share, mass = _exponential_cell(start, stop, h)
-        mass = mass * np.exp(np.minimum((left - e) / 2, 0.0)) * (1 + SLACK)
+        mass = mass * np.exp(np.minimum(below_top / 2, 0.0)) * (1 + SLACK)
         masses = np.zeros(high - low + 1)
         masses[:-1] += mass * (1 - share) * (1 + SLACK)
         masses[1:] += mass * share * (1 + SLACK)
@@ -156,10 +167,18 @@ class DiscreteLaplaceLoss(Loss):
         return PureLoss(self.value).zcdp()
 
     def pld(self, step: Fraction) -> Pair:
-        """Return the exact masses: value below 0, then one loss an integer, then -value."""
+        """Return the exact masses: value below 0, then one loss an integer, then -value.
+
+        Where these are too many, the loss of noise on every g-th integer, which covers this one: a geometric
+        variable is g times a geometric one plus an independent remainder, so the noise is g times the
+        noise of scale / g plus noise of its own.
+        """
+        last = min(self.shift, math.ceil(_DEPTH * self.scale) + 1)
+        g = -(-last // _MANY)
+        if g > 1:
+            return DiscreteLaplaceLoss(-(-self.shift // g), self.scale / g).pld(step)
         q = math.exp(-float(1 / self.scale))
         head = above(1 / (1 + q), 6)
-        last = min(self.shift, math.ceil(_DEPTH * self.scale) + 1)
         x = np.arange(1, last)
         # P[X = x] = (1 - q) / (1 + q) q^x, and P[X >= last] = q^last / (1 + q).
         weights = (
@@ -272,24 +291,30 @@ def gaussian_pld(square: Fraction, spread: Fraction, step: Fraction) -> Pair:
     if square == 0:
         one = from_points(step, [(Fraction(0), 1.0)])
         return one, one
-    mean, deviation = float(spread - square / 2), math.sqrt(float(spread))
+    centre, deviation = spread - square / 2, math.sqrt(float(spread))
     log_mass = float(spread - square) / 2
+    if log_mass > _LARGEST_LOG_MASS:
+        one = nothing_promised(step)
+        return one, one
+    mass, reach = math.exp(log_mass), Fraction(_REACH * deviation)
+    outside = mass * 4 * normal.cdf(-_REACH)
     refinement = max(1, math.ceil(4 * float(step) / deviation))  # Gauss's rule needs narrow cells
     fine = step / refinement
-    low = math.floor((mean - _REACH * deviation) / float(fine))
-    high = math.ceil((mean + _REACH * deviation) / float(fine))
-    factor = math.exp(log_mass) / (deviation * math.sqrt(2 * math.pi))
+    low, high = math.floor((centre - reach) / fine), math.ceil((centre + reach) / fine)
+    if not fits(high - low):
+        one = from_points(step, [(centre + reach, mass * (1 + SLACK))], outside)
+        return one, one
+    factor, start = mass / (deviation * math.sqrt(2 * math.pi)), float(low * fine - centre)
 
-    def density(losses: Vector) -> Vector:
-        scaled = (losses - mean) / deviation
+    def density(distances: Vector) -> Vector:
+        scaled = (start + distances) / deviation
         values: Vector = factor * np.exp(-0.5 * scaled * scaled)
         return values
 
-    outside = math.exp(log_mass) * 4 * normal.cdf(-_REACH)
     body = from_density(fine, low=low, high=high, density=density, infinity=outside)
     masses = body.masses.copy()
     masses[0] += outside
-    one = LossDistribution(body.step, body.low, masses, body.infinity)
-    if refinement > 1:
-        one = one.coarsened(refinement)
+    one = LossDistribution(fine, low, masses, outside)
+    if refinement > 1:  # a few hundred points at most
+        one = from_points(step, [((low + i) * fine, m) for i, m in enumerate(masses.tolist())], outside)
     return one, one
