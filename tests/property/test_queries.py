@@ -414,8 +414,9 @@ def test_no_pair_of_neighbours_exceeds_the_sensitivity_and_one_attains_it(neighb
 def test_marginals_of_many_sets_share_their_sums_and_stay_exact(universe, data):
     """Plans with several steps and matrices: shrink the limits so that small tables use them all."""
     tables = pytest.importorskip("discreet.queries.tables")
-    old = tables._SMALL, tables._TINY, tables._RUN
+    old = tables._SMALL, tables._TINY, tables._RUN, tables._POOLED
     tables._SMALL, tables._TINY, tables._RUN = data.draw(st.sampled_from([(1, 1, 2), (8, 2, 2), (64, 4, 4)]))
+    tables._POOLED = data.draw(st.sampled_from([0, 64, old[-1]]))
     try:
         sets = data.draw(
             st.lists(
@@ -441,4 +442,4 @@ def test_marginals_of_many_sets_share_their_sums_and_stay_exact(universe, data):
             cells += plan.part(y, place).reshape(shape)
         assert plan.adjoint(y).tolist() == cells.tolist()
     finally:
-        tables._SMALL, tables._TINY, tables._RUN = old
+        tables._SMALL, tables._TINY, tables._RUN, tables._POOLED = old

@@ -3,15 +3,18 @@
 Summing each table out of the histogram would read it once a table. Instead the attributes are split into
 one group more than the largest table has attributes: then every table misses some group, so it can be
 made from the histogram with that group summed out, which is many times smaller. The same is done to those
-smaller tables, until they are so small that one sparse matrix turns all of them into the wanted ones.
+smaller tables, until they are so small that one sparse matrix turns all of them into the wanted ones; where
+such matrices would fill the memory, until nothing but the wanted ones is left.
 Every step is a sum, so its transpose copies: the adjoint walks the same steps backwards.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -27,6 +30,7 @@ Array = NDArray[Any]
 
 _SMALL = 4096  # cells: below this a call costs more than the sums it makes
 _TINY = 128
+_POOLED = 1 << 21  # cells of small tables that matrices are made for
 _RUN = 256  # cells next to one another that make a sum over the last axes fast
 
 
@@ -58,9 +62,13 @@ class Tables:
         self.wanted = tuple(wanted)
         sizes = [self.cells(axes) for axes in self.wanted]
         self.offsets: tuple[int, ...] = (0, *itertools.accumulate(sizes))
+        self._masks = [sum(1 << axis for axis in axes) for axes in self.wanted]
         self._steps: list[_Step] = []
-        self._direct: dict[int, int] = {}  # wanted table -> the step that is it
-        self._plan(list(range(len(self.wanted))), -1)
+        self._direct: dict[int, int] = {}  # step -> the wanted table that it is
+        self._plan(list(range(len(self.wanted))), -1, _SMALL)
+        if sum(self.cells(step.axes) for step in self._steps if step.sets) > _POOLED:
+            self._steps, self._direct = [], {}
+            self._plan(list(range(len(self.wanted))), -1, 0)
 
     def cells(self, axes: Axes) -> int:
         """Count the cells of a table."""
@@ -73,7 +81,7 @@ class Tables:
 
     # The plan ------------------------------------------------------------------------------------
 
-    def _plan(self, sets: list[int], parent: int) -> None:
+    def _plan(self, sets: list[int], parent: int, small: int) -> None:
         axes = self.union(sets)
         here = len(self._steps)
         above = self._steps[parent].axes if parent >= 0 else tuple(range(len(self.shape)))
@@ -81,12 +89,12 @@ class Tables:
         self._steps.append(step)
         if len(sets) == 1:
             step.feeds = False
-            self._direct[sets[0]] = here
-        elif self.cells(axes) <= _SMALL:
+            self._direct[here] = sets[0]
+        elif self.cells(axes) <= small:
             step.sets = sets
         else:
             for child in self._split(axes, sets):
-                self._plan(child, here)
+                self._plan(child, here, small)
 
     def _split(self, axes: Axes, sets: list[int]) -> list[list[int]]:
         """Deal the sets out so that each share misses a group of axes, the largest it can.
@@ -95,11 +103,13 @@ class Tables:
         """
         order = max(len(self.wanted[s]) for s in sets)
         groups = sorted(self._groups(axes, order + 1), key=self.cells, reverse=True)
-        shares: dict[Axes, list[int]] = {}
+        masks = [sum(1 << axis for axis in group) for group in groups]
+        shares: dict[int, list[int]] = {}
         for s in sets:
-            free = (group for group in groups if not set(group) & set(self.wanted[s]))
-            shares.setdefault(next(free, ()), []).append(s)
-        whole = shares.pop((), [])
+            own = self._masks[s]
+            free = next((mask for mask in masks if not mask & own), 0)
+            shares.setdefault(free, []).append(s)
+        whole = shares.pop(0, [])
         return [*([s] for s in whole), *shares.values()]
 
     def _groups(self, axes: Axes, count: int) -> list[Axes]:
@@ -133,24 +143,19 @@ class Tables:
 
     def of_array(self, data: Array) -> Array:
         """Return all tables of an array over the universe."""
-        found: list[Array | None] = []
-        for step in self._steps:
-            found.append(_summed(data if step.parent < 0 else found[step.parent], step))
-        return self._finish(found, np.result_type(data.dtype, np.int64))
+        return self._fill(lambda step: _summed(data, step), np.result_type(data.dtype, np.int64))
 
     def of_entries(self, codes: Codes, counts: Array) -> Array:
         """Return all tables of a sparse histogram."""
-        found: list[Array | None] = []
         worth = max(1 << 16, 8 * len(counts))
-        for step in self._steps:
-            source = None if step.parent < 0 else found[step.parent]
-            if source is not None:
-                found.append(_summed(source, step))
-            elif self.cells(step.axes) > worth and step.feeds:
-                found.append(None)
-            else:
-                found.append(self._counted(codes, counts, step.axes))
-        return self._finish(found, np.result_type(counts.dtype, np.int64))
+        codes = np.asfortranarray(codes)  # many passes over a few columns each
+
+        def counted(step: _Step) -> Array | None:
+            if self.cells(step.axes) > worth and step.feeds:
+                return None  # what it feeds is counted instead
+            return self._counted(codes, counts, step.axes)
+
+        return self._fill(counted, np.result_type(counts.dtype, np.int64))
 
     def _counted(self, codes: Codes, counts: Array, axes: Axes) -> Array:
         cells = np.zeros(len(codes), dtype=np.int64)
@@ -161,13 +166,25 @@ class Tables:
         np.add.at(table, cells, counts)
         return table
 
-    def _finish(self, found: list[Array | None], dtype: Any) -> Array:
+    def _fill(self, from_data: Callable[[_Step], Array | None], dtype: Any) -> Array:
+        """Take all steps. A step is followed by those below it, so only the ones above are kept at a time."""
         result = np.empty(self.offsets[-1], dtype=dtype)
+        above: dict[int, Array | None] = {}
+        small: list[Array] = []
+        for here, step in enumerate(self._steps):
+            while above and next(reversed(above)) != step.parent:
+                above.popitem()
+            source = above.get(step.parent)
+            table = from_data(step) if source is None else _summed(source, step)
+            if here in self._direct:
+                s = self._direct[here]
+                result[self.offsets[s] : self.offsets[s + 1]] = np.ravel(table)  # type: ignore[arg-type]
+            elif step.sets:
+                small.append(np.ravel(table))  # type: ignore[arg-type]
+            else:
+                above[here] = table
         if self._pool:
-            small = [np.ravel(found[i]) for i, s in enumerate(self._steps) if s.sets]  # type: ignore[arg-type]
             self._pool.forwards(np.concatenate(small), result)
-        for s, step in self._direct.items():
-            result[self.offsets[s] : self.offsets[s + 1]] = np.ravel(found[step])  # type: ignore[arg-type]
         return result
 
     # Backwards -----------------------------------------------------------------------------------
@@ -177,7 +194,7 @@ class Tables:
         dtype = np.result_type(vector.dtype, np.int64)
         into: list[Array | None] = [None] * len(self._steps)
         self._unpool(vector.astype(dtype, copy=False), into)
-        for s, here in self._direct.items():
+        for here, s in self._direct.items():
             into[here] = vector[self.offsets[s] : self.offsets[s + 1]].astype(dtype)
         for here in reversed(range(1, len(self._steps))):
             step, source = self._steps[here], into[here]
@@ -211,7 +228,8 @@ class Tables:
 
     def union(self, sets: Iterable[int]) -> Axes:
         """Return every axis that one of the wanted tables has."""
-        return tuple(sorted(set().union(*(self.wanted[s] for s in sets))))
+        union = functools.reduce(operator.or_, [self._masks[s] for s in sets], 0)
+        return tuple([axis for axis in range(union.bit_length()) if union >> axis & 1])
 
 
 def _summed(source: Any, step: _Step) -> Array:

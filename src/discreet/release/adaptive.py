@@ -20,7 +20,7 @@ from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_up
-from discreet.mechanisms.planning import cheapest, each_of
+from discreet.mechanisms.planning import each_of
 from discreet.mechanisms.scores import rate_within
 from discreet.noise import AddNoise, DiscreteGaussian
 from discreet.noise.selection import ExponentialChoice
@@ -109,11 +109,6 @@ class Adaptive(WorkloadRelease):
     def for_epsilon(cls, epsilon: checks.Number, **public: Any) -> Self:
         """Return the mechanism for a budget: the same as the constructor."""
         return cls(epsilon=epsilon, **public)
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the smallest epsilon, at a given delta, whose `error(beta)` is at most alpha."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @property
     def plan(self) -> Plan:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import ApproxLoss, Loss, PureLoss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.progress import LongRun
+from discreet.mechanisms.planning import cheapest
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
@@ -45,6 +46,11 @@ class WorkloadRelease(LongRun[Histogram, Synopsis]):
             delta=checks.delta(delta=delta),
             neighbours=about_rows(neighbours),
         )
+
+    @classmethod
+    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
+        """Return the mechanism with the smallest epsilon whose error(beta) is at most alpha."""
+        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)  # type: ignore[call-arg]
 
     @property
     def bought(self) -> Loss:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.planning import cheapest
 from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
 from discreet.queries.prefixes import Prefixes
@@ -168,11 +167,6 @@ class Independent(WorkloadRelease):
                 hint="Pass the unit that weights are rounded to, such as 0.01",
             )
         self._set(noise=_smallest_noise(self))
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the smallest epsilon whose error exceeds alpha with probability at most beta."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @property
     def measured(self) -> Workload:

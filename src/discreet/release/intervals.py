@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_up, up
-from discreet.mechanisms.planning import cheapest
 from discreet.noise import AddNoise, DiscreteLaplace, NoisyComparison
 from discreet.queries.histogram import Histogram
 from discreet.queries.prefixes import Prefixes
@@ -88,11 +87,6 @@ class IntervalSearch(WorkloadRelease):
         # Each found interval has accuracy / 4 - accuracy^2 / 8 of the rows, if no noise is too large.
         enough = self.bits * math.ceil(1 / (share / 4 - share * share / 8))
         self._set(cap=enough if cap is None else checks.integer(1, cap=cap))
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the smallest epsilon whose error exceeds alpha with probability at most beta."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @property
     def bits(self) -> int:

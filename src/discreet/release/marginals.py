@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.grid import LIMIT
-from discreet.mechanisms.planning import cheapest
 from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
 from discreet.queries.tables import Axes
@@ -29,7 +28,7 @@ from discreet.queries.universe import Universe
 from discreet.release.base import WorkloadRelease
 from discreet.release.independent import histogram_pairs
 from discreet.release.linear import gaussian_noise
-from discreet.release.residual import Array, Layout, cell_share, contrasts, subsets, summed
+from discreet.release.residual import Array, Layout, contrasts, grouped, shares, subsets
 from discreet.release.tables import MarginalTables
 
 _REWEIGHTED = 300  # rounds of re-weighting towards the worst table
@@ -111,20 +110,14 @@ class Residuals(WorkloadRelease):
         replaced = isinstance(neighbours, Replace)
         layout = plan(workload, self.weights, self.goal, fineness=self.fineness, counted=replaced)
         self._set(layout=layout)
-        size = sum(math.prod(n - 1 for n in layout.sizes(axes)) for axes in layout.sets)
         noise = gaussian_noise(
             square=max(1, layout.square(replaced=replaced)),
-            size=size,
+            size=int(layout.starts[-1]),
             epsilon=self.epsilon,
             delta=self.delta,
             neighbours=neighbours,
         )
         self._set(noise=noise)
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the smallest epsilon, at a given delta, whose error exceeds alpha but for beta."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @property
     def loss(self) -> Loss:
@@ -136,20 +129,19 @@ class Residuals(WorkloadRelease):
         axes = self.workload.universe.axes(names)
         if not any(set(axes) <= set(known) for known in self._tables):
             raise InvalidParameter(name="names", rule="inside a set of the workload", value=tuple(names))
-        return math.sqrt(self._square(axes) * up(self.noise.variance))
+        return math.sqrt(self._squares([axes])[0] * up(self.noise.variance))
 
     @property
     def _tables(self) -> tuple[Axes, ...]:
         return self.workload.sets  # type: ignore[attr-defined, no-any-return]
 
-    def _square(self, axes: Axes) -> float:
-        """Bound the variance of a cell of a table for noise of variance one."""
-        shape = self.layout.shape
-        known = dict(zip(self.layout.sets, self.layout.strengths, strict=True))
+    def _squares(self, sets: Sequence[Axes]) -> Array:
+        """Bound the variance of a cell of each table for noise of variance one."""
+        known = {kept: place for place, kept in enumerate(self.layout.sets)}
+        tables, residuals, variances = shares(sets, self.layout.shape, known)
+        strengths = np.array(self.layout.strengths, dtype=np.float64)
         lost = (1 - 1 / (self.fineness + 1)) ** -2  # a multiplier k was cut down from less than k + 1
-        return lost * sum(
-            cell_share(axes, kept, shape) / known[kept] for kept in subsets(axes, shape) if kept in known
-        )
+        return lost * np.bincount(tables, variances / strengths[residuals], minlength=len(sets))
 
     def error(self, beta: checks.Number) -> float:
         """Bound the largest error of all cells of all tables, but for a probability beta.
@@ -159,7 +151,7 @@ class Residuals(WorkloadRelease):
         missed = float(checks.probability(beta=beta))
         shape, noise = self.layout.shape, up(self.noise.variance)
         counts = np.array([math.prod(shape[axis] for axis in axes) for axes in self._tables])
-        spreads = 2 * noise * np.array([self._square(axes) for axes in self._tables])
+        spreads = 2 * noise * self._squares(self._tables)
         spreads = np.maximum(spreads, 1e-300)
         low, high = 0.0, math.sqrt(spreads.max() * math.log(2 * counts.sum() / missed))
         for _ in range(60):
@@ -182,32 +174,39 @@ class Residuals(WorkloadRelease):
         """Return all contrasts of all residuals, multiplied, as one vector."""
         whole: Any = np.int64 if rows * self.layout.reach < LIMIT else object
         answers = self.workload.answers(histogram).astype(whole, copy=False)
-        parts: list[Array] = [np.zeros(0)] * len(self.layout.sets)
-        for places, homes, multipliers in _steps(self.workload, self.layout):
-            tables = [
-                summed(self.workload.table(answers, home), self._tables[home], self.layout.sets[place])  # type: ignore[attr-defined]
-                for place, home in zip(places, homes, strict=True)
-            ]
-            own = contrasts(np.stack(tables).astype(whole), first=1) * multipliers.astype(whole)
-            for place, coordinates in zip(places, own, strict=True):
-                parts[place] = np.ravel(coordinates)
-        numbers = np.concatenate(parts)
+        starts = self.layout.starts
+        numbers = np.empty(starts[-1], dtype=whole)
+        for places, homes, shape, gone in _steps(self.workload, self.layout):
+            cells = homes[:, None] + np.arange(math.prod(shape))
+            tables = answers[cells].reshape(-1, *shape).sum(axis=gone)
+            own = contrasts(tables, first=1) * self.layout.multipliers(places).astype(whole)
+            coordinates = own.reshape(len(places), -1)
+            numbers[starts[places][:, None] + np.arange(coordinates.shape[1])] = coordinates
         return np.clip(numbers, -LIMIT, LIMIT).astype(np.int64) if whole is object else numbers
 
 
+_Step = tuple[list[int], Array, tuple[int, ...], tuple[int, ...]]
+
+
 @lru_cache(maxsize=8)
-def _steps(workload: Marginals, layout: Layout) -> list[tuple[list[int], list[int], Array]]:
-    """List, for the residuals of each shape: places, a table for each that has its axes, multipliers."""
-    home: dict[Axes, int] = {}
-    for place, axes in enumerate(workload.sets):
+def _steps(workload: Marginals, layout: Layout) -> list[_Step]:
+    """List residuals with where a table of theirs begins, its shape, and what of it is summed out.
+
+    Each step has the residuals that are the same part of tables of the same shape.
+    """
+    home: dict[Axes, tuple[int, Axes]] = {}
+    starts = workload.tables.offsets
+    for start, axes in zip(starts[:-1], workload.sets, strict=True):
         for kept in subsets(axes, layout.shape):
-            home.setdefault(kept, place)
-    shapes: dict[tuple[int, ...], list[int]] = {}
-    for place, kept in enumerate(layout.sets):
-        shapes.setdefault(layout.sizes(kept), []).append(place)
+            home.setdefault(kept, (start, axes))
+
+    def part(kept: Axes) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        axes = home[kept][1]
+        return layout.sizes(axes), tuple([1 + i for i, axis in enumerate(axes) if axis not in kept])
+
     return [
-        (places, [home[layout.sets[place]] for place in places], layout.multipliers(places))
-        for places in shapes.values()
+        (places, np.array([home[layout.sets[place]][0] for place in places]), shape, gone)
+        for (shape, gone), places in grouped(map(part, layout.sets)).items()
     ]
 
 
@@ -226,14 +225,7 @@ def plan(
         (): None
     }
     found = {kept: place for place, kept in enumerate(parts)}
-    pairs = [
-        (place, found[kept], cell_share(axes, kept, shape))
-        for place, axes in enumerate(sets)
-        for kept in subsets(axes, shape)
-        if kept in found
-    ]
-    tables, residuals = np.array([pair[:2] for pair in pairs]).T
-    share = np.array([pair[2] for pair in pairs])
+    tables, residuals, share = shares(sets, shape, found)
     price = np.array([math.prod(1 - 1 / shape[axis] for axis in kept) for kept in found])
     given = np.array([float(weight) for weight in weights])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
@@ -57,17 +56,7 @@ class MedianMechanism(Median):
         `Replace`: the number of rows is public. `AddRemove`: it is private.
     """
 
-    universe: Universe
-    rows: int
-    epsilon: Fraction
-    delta: Fraction
-    updates: int
-    threshold: Fraction
     size: int
-    width: Fraction
-    grid: Fraction | None
-    queries: int
-    neighbours: Neighbours
 
     def __init__(
         self,
@@ -85,7 +74,8 @@ class MedianMechanism(Median):
         neighbours: Neighbours,
     ) -> None:
         self._set(size=checks.integer(1, size=size))
-        self._read(
+        Median.__init__(
+            self,
             universe=universe,
             rows=rows,
             epsilon=epsilon,
@@ -97,7 +87,9 @@ class MedianMechanism(Median):
             queries=queries,
             neighbours=neighbours,
         )
-        small_databases(universe.size, self.size)  # refuses what cannot be listed
+
+    def _check_room(self) -> None:
+        small_databases(self.universe.size, self.size)  # refuses what cannot be listed
 
     @classmethod
     def thesis(

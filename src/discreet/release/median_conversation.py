@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
@@ -34,6 +35,7 @@ from discreet.release.answer import Answer
 from discreet.release.base import about_rows, read_histogram
 from discreet.release.median_candidates import Candidates, Integers
 from discreet.sparse import accuracy
+from discreet.sparse.conversation import QUERIES
 from discreet.sparse.numeric_sparse import NumericSparse
 from discreet.sparse.plan import Form
 
@@ -45,6 +47,7 @@ EMPTY = "no candidate agrees with all the measured answers"
 """Why a conversation ends whose published answers contradict one another."""
 
 
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Median(Interactive[Histogram, Answer]):
     """Public parameters of a median mechanism that compares guesses through a sparse-vector gate."""
 
@@ -57,8 +60,9 @@ class Median(Interactive[Histogram, Answer]):
     width: Fraction
     grid: Fraction | None
     queries: int
+    neighbours: Neighbours
 
-    def _read(
+    def __init__(
         self,
         *,
         universe: Universe,
@@ -67,12 +71,11 @@ class Median(Interactive[Histogram, Answer]):
         delta: checks.Number,
         updates: int,
         threshold: checks.Number,
-        width: checks.Number | None,
-        grid: checks.Number | None,
-        queries: int,
+        width: checks.Number | None = None,
+        grid: checks.Number | None = None,
+        queries: int = QUERIES,
         neighbours: Neighbours,
     ) -> None:
-        """Check and keep the parameters both versions have."""
         close = checks.positive(threshold=threshold)
         self._set(
             universe=checks.instance(Universe, universe=universe),
@@ -90,11 +93,16 @@ class Median(Interactive[Histogram, Answer]):
         if self.rows * units_of(self.grid) > MOST_UNITS:
             raise InvalidParameter(name="rows", rule=f"at most {MOST_UNITS} units of the grid", value=rows)
         _ = self.gate.plan  # refuses what cannot be planned
+        self._check_room()
+
+    @abstractmethod
+    def _check_room(self) -> None:
+        """Raise where the candidates are too many, or too large, to be kept."""
 
     @classmethod
     def for_epsilon(cls, epsilon: checks.Number, **public: Any) -> Self:
         """Return the mechanism for a budget: the same as the constructor."""
-        return cls(epsilon=epsilon, **public)  # type: ignore[call-arg]
+        return cls(epsilon=epsilon, **public)
 
     @classmethod
     def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
@@ -104,7 +112,7 @@ class Median(Interactive[Histogram, Answer]):
         """
         close = checks.positive(alpha=alpha) * 4 / 5
         return cheapest(
-            lambda epsilon: cls(epsilon=epsilon, threshold=close, **public),  # type: ignore[call-arg]
+            lambda epsilon: cls(epsilon=epsilon, threshold=close, **public),
             alpha=alpha,
             beta=beta,
         )

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import Refused
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
 from discreet.release.median import CROSSING, TINY, each_query, histogram_pairs
 from discreet.release.median_candidates import Polytope, all_histograms
 from discreet.release.median_conversation import Median, units_of
 from discreet.release.median_thesis import ThesisMedian
-from discreet.sparse.conversation import QUERIES
 
 MOST_CELLS = 1 << 16
 """The most cells a histogram of a chain may have."""
@@ -56,46 +54,10 @@ class PolytopeMedian(Median):
         `Replace`: the number of rows is public. `AddRemove`: it is private.
     """
 
-    universe: Universe
-    rows: int
-    epsilon: Fraction
-    delta: Fraction
-    updates: int
-    threshold: Fraction
-    width: Fraction
-    grid: Fraction | None
-    queries: int
-    neighbours: Neighbours
-
-    def __init__(
-        self,
-        *,
-        universe: Universe,
-        rows: int,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        updates: int,
-        threshold: checks.Number,
-        width: checks.Number | None = None,
-        grid: checks.Number | None = None,
-        queries: int = QUERIES,
-        neighbours: Neighbours,
-    ) -> None:
-        self._read(
-            universe=universe,
-            rows=rows,
-            epsilon=epsilon,
-            delta=delta,
-            updates=updates,
-            threshold=threshold,
-            width=width,
-            grid=grid,
-            queries=queries,
-            neighbours=neighbours,
-        )
-        if universe.size > MOST_CELLS:
+    def _check_room(self) -> None:
+        if self.universe.size > MOST_CELLS:
             raise Refused(
-                what=f"a universe of {universe.size} cells",
+                what=f"a universe of {self.universe.size} cells",
                 why=f"every chain keeps all cells, up to {MOST_CELLS}",
                 way_out="Ask about fewer attributes, or use multiplicative weights",
             )

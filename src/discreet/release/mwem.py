@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, down
-from discreet.mechanisms.planning import cheapest
 from discreet.queries.conjunctions import Conjunctions
 from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
@@ -128,11 +127,6 @@ class MWEM(WorkloadRelease):
             rows=None if rows is None else checks.integer(1, rows=rows),
         )
         questions(workload, neighbours)  # refuses what cannot be asked
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the smallest epsilon whose bound error(beta) is at most alpha, for the given rounds."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @property
     def plan(self) -> Plan:

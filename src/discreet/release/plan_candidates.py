@@ -32,7 +32,7 @@ _LEARNED = 10_000_000  # cells that are passed over a few times a round
 _LONGEST = 4000  # values of one attribute, whose pairs are compared
 _ROUNDS = 10
 _SCORED = 1_000_000  # pairs of a candidate database and a query
-_DEEPEST = 100  # rows of a small database
+_DEEPEST = 10_000  # rows of a small database
 _SPARE = 4  # a bound on a private number of rows, over the guess
 _ACCURACY = Fraction(1, 5)
 

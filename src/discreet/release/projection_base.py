@@ -7,7 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import above, up
-from discreet.mechanisms.planning import cheapest
 from discreet.queries.histogram import Histogram
 from discreet.queries.workload import Workload
 from discreet.release.base import WorkloadRelease
@@ -97,11 +96,6 @@ class ProjectedRelease(WorkloadRelease):
 
     @abstractmethod
     def __init__(self, *, epsilon: checks.Number, **public: Any) -> None: ...
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the cheapest mechanism whose error exceeds alpha with probability at most beta."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @property
     def whole(self) -> Workload:

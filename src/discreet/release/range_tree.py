@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import Rng
-from discreet.mechanisms.planning import cheapest
 from discreet.queries.histogram import Histogram
 from discreet.queries.prefixes import Prefixes
 from discreet.queries.universe import Universe
@@ -24,9 +23,9 @@ from discreet.queries.workload import Workload
 from discreet.release.base import WorkloadRelease
 from discreet.release.estimates import Curve
 from discreet.release.independent import histogram_pairs
-from discreet.release.linear import Joint, sum_error, variance
-from discreet.release.trees import Tree, best_tree
-from discreet.release.trees_noise import axes_of, tree_noise
+from discreet.release.linear import Joint, sum_error
+from discreet.release.trees import Tree
+from discreet.release.trees_noise import axes_of, best_measured
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -73,17 +72,9 @@ class RangeTree(WorkloadRelease):
         size, known = workload.universe.shape[axis], isinstance(neighbours, Replace)
         if tree is not None and checks.instance(Tree, tree=tree).size != size:
             raise InvalidParameter(name="tree", rule=f"a Tree over {size} values", value=tree)
-        candidates = []
-        for power in (1, 2) if self.delta else (1,):
-            chosen = best_tree(size, power=power, known=known) if tree is None else tree
-            candidates.append((chosen, tree_noise((chosen,), power=power, mechanism=self)))
-        best = min(candidates, key=lambda pair: pair[0].range_square(known=known) * variance(pair[1]))
-        self._set(tree=best[0], noise=best[1])
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the smallest epsilon whose error exceeds alpha with probability at most beta."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
+        given = None if tree is None else (tree,)
+        (chosen,), noise = best_measured(self, trees=given, sizes=(size,), known=known)
+        self._set(tree=chosen, noise=noise)
 
     @property
     def loss(self) -> Loss:

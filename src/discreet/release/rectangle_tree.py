@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import Rng
-from discreet.mechanisms.planning import cheapest
 from discreet.queries.histogram import Histogram
 from discreet.queries.rectangles import Rectangles
 from discreet.queries.universe import Universe
@@ -25,11 +24,9 @@ from discreet.queries.workload import Workload
 from discreet.release.base import WorkloadRelease
 from discreet.release.estimates import Estimates
 from discreet.release.independent import histogram_pairs
-from discreet.release.linear import Joint, sum_error, variance
-from discreet.release.trees import Tree, best_tree
-from discreet.release.trees_noise import axes_of, tree_noise
-
-Trees = tuple[Tree, ...]
+from discreet.release.linear import Joint, sum_error
+from discreet.release.trees import Tree
+from discreet.release.trees_noise import Trees, axes_of, best_measured, box_square
 
 _MOST = 3
 
@@ -80,17 +77,8 @@ class RectangleTree(WorkloadRelease):
         given = None if trees is None else tuple(checks.instance(Tree, trees=tree) for tree in trees)
         if given is not None and tuple(tree.size for tree in given) != sizes:
             raise InvalidParameter(name="trees", rule=f"trees over {sizes} values", value=given)
-        candidates = []
-        for power in (1, 2) if self.delta else (1,):
-            chosen = given or tuple(best_tree(size, power=power, known=False) for size in sizes)
-            candidates.append((chosen, tree_noise(chosen, power=power, mechanism=self)))
-        best = min(candidates, key=lambda pair: _square(pair[0]) * variance(pair[1]))
-        self._set(trees=best[0], noise=best[1])
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the smallest epsilon whose error exceeds alpha with probability at most beta."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
+        chosen, noise = best_measured(self, trees=given, sizes=sizes, known=False)
+        self._set(trees=chosen, noise=noise)
 
     @property
     def loss(self) -> Loss:
@@ -103,7 +91,7 @@ class RectangleTree(WorkloadRelease):
             self.noise,
             checks.probability(beta=beta),
             sums=math.prod(tree.size * (tree.size + 1) // 2 for tree in self.trees),
-            square=_square(self.trees),
+            square=box_square(self.trees, known=False),
             heaviest=math.prod(tree.heaviest for tree in self.trees),
         )
 
@@ -122,11 +110,6 @@ class RectangleTree(WorkloadRelease):
             return np.asarray(counts)
 
         return Estimates(universe, axes, estimate, transcript=noisy.tobytes())
-
-
-def _square(trees: Trees) -> float:
-    """Bound the variance of any box for noise of variance one: a product, as the estimate is."""
-    return math.prod(tree.range_square(known=False) for tree in trees)
 
 
 _PLANE = Universe([("x", range(16)), ("y", range(16))])

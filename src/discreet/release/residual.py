@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from discreet.queries.tables import Axes
 
 Array = NDArray[Any]
+_Key = TypeVar("_Key", bound=Hashable)
 
 _SUBSETS = 20  # attributes whose subsets are all looked at
 _CLOSE = 1e-9  # relative: covers the floats on the way to whole multipliers
@@ -45,9 +46,9 @@ def contrasts(table: Array, *, first: int = 0) -> Array:
     return table
 
 
-def spread(coordinates: Array, *, power: int = 1) -> Array:
+def spread(coordinates: Array, *, first: int = 0, power: int = 1) -> Array:
     """Return the sum of coordinate times h_j ** power at every cell: the transpose of `contrasts`."""
-    for axis in range(coordinates.ndim):
+    for axis in range(first, coordinates.ndim):
         values = np.moveaxis(coordinates, axis, -1)
         places = np.arange(1, values.shape[-1] + 1)
         later = np.cumsum(values[..., ::-1], axis=-1)[..., ::-1]
@@ -72,11 +73,40 @@ def summed(table: Array, axes: Axes, kept: Axes) -> Array:
     return np.asarray(table.sum(axis=tuple(place for place, axis in enumerate(axes) if axis not in kept)))
 
 
-def subsets(axes: Axes, shape: Sequence[int]) -> list[Axes]:
+def subsets(axes: Iterable[int], shape: Sequence[int]) -> list[Axes]:
     """List the sets of axes whose residuals make up a table; an axis of one value has none of its own."""
     varying = [axis for axis in axes if shape[axis] > 1]
     sizes = range(len(varying) + 1)
     return [kept for size in sizes for kept in itertools.combinations(varying, size)]
+
+
+def grouped(keys: Iterable[_Key]) -> dict[_Key, list[int]]:
+    """Return the places where each key stands."""
+    found: dict[_Key, list[int]] = {}
+    for place, key in enumerate(keys):
+        found.setdefault(key, []).append(place)
+    return found
+
+
+def shares(sets: Sequence[Axes], shape: Sequence[int], known: Mapping[Axes, int]) -> tuple[Array, ...]:
+    """List which table has which of the known residuals.
+
+    Returns the places of the tables, the numbers of the residuals, and the variance that a cell of the table
+    has from a residual of unit strength, pair by pair.
+    """
+    tables, residuals, variances = [], [], []
+    for sizes, places in grouped(tuple(shape[axis] for axis in axes) for axes in sets).items():
+        for kept in subsets(range(len(sizes)), sizes):
+            if not kept and () not in known:
+                continue
+            own = math.prod(1 - 1 / sizes[axis] for axis in kept)
+            variance = own * math.prod(1 / n**2 for axis, n in enumerate(sizes) if axis not in kept)
+            tables.append(places)
+            residuals.append([known[tuple([sets[place][axis] for axis in kept])] for place in places])
+            variances.append(np.full(len(places), variance))
+    if not tables:
+        return np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0)
+    return np.concatenate(tables), np.concatenate(residuals), np.concatenate(variances)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +130,16 @@ class Layout:
     def sizes(self, axes: Axes) -> tuple[int, ...]:
         """Return the shape of a table."""
         return tuple(self.shape[axis] for axis in axes)
+
+    @property
+    def shapes(self) -> dict[tuple[int, ...], list[int]]:
+        """The places of the residuals of each shape."""
+        return grouped(map(self.sizes, self.sets))
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Where the coordinates of each residual begin, and where the last ones end."""
+        return np.cumsum([0, *(math.prod(n - 1 for n in self.sizes(axes)) for axes in self.sets)])
 
     def price(self, axes: Axes) -> float:
         """Return the squared length of a row's residual: the product of 1 - 1/n."""
@@ -148,9 +188,3 @@ class Layout:
     def reach(self) -> int:
         """How far one row moves one coordinate at most."""
         return math.isqrt(max(self.strengths)) + 1
-
-
-def cell_share(axes: Axes, kept: Axes, shape: Sequence[int]) -> float:
-    """Return the variance that one cell of a table has from a residual of unit strength."""
-    own = math.prod(1 - 1 / shape[axis] for axis in kept)
-    return own * math.prod(1 / shape[axis] ** 2 for axis in axes if axis not in kept)

@@ -24,7 +24,6 @@ from discreet.core.rounding import shorten_down, up
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
-from discreet.mechanisms.planning import cheapest
 from discreet.queries.histogram import Histogram
 from discreet.queries.prefixes import Prefixes
 from discreet.queries.universe import Universe
@@ -115,11 +114,6 @@ class SmallDatabase(WorkloadRelease):
         or fat-shattering dimension.
         """
         return cls(workload=workload, size=size_for(workload, accuracy=accuracy), **public)
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the cheapest mechanism whose error exceeds alpha with probability at most beta."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @property
     def whole(self) -> Workload:

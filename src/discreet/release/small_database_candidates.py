@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ _WEIGHTS = 100_000_000  # the most weights of cells and queries in memory
 _BLOCK = 1 << 20  # numbers in one block of sums
 
 Integers = NDArray[np.int64]
+_Block = tuple[Integers, Integers]  # what goes on, and the sums so far
 
 
 class Candidates(ABC):
@@ -116,8 +118,12 @@ class AllMultisets(Candidates):
         return tuple(found)
 
     def blocks(self, columns: Integers) -> Iterator[Integers]:
-        """Yield the sums of columns, each multiset from the one without its largest cell."""
-        return (sums for _, sums in _extended(columns, self.size))
+        """Yield the sums of columns, each multiset from a smaller one: row by row, or cell by cell."""
+        cells, queries = columns.shape
+        start = np.zeros((1, queries), dtype=np.int64)
+        if self.size < cells:
+            return _walked((np.zeros(1, dtype=np.int64), start), self.size, partial(_one_more_row, columns))
+        return _walked((np.array([self.size]), start), cells, partial(_one_more_cell, columns))
 
 
 class Listed(Candidates):
@@ -203,22 +209,44 @@ def _height(queries: int) -> int:
     return max(1, _BLOCK // queries)
 
 
-def _extended(columns: Integers, size: int) -> Iterator[tuple[Integers, Integers]]:
-    """Yield the largest cells and the sums of columns of all multisets of a size, in order."""
-    cells, queries = columns.shape
-    if size == 1:
-        for start in range(0, cells, _height(queries)):
-            stop = min(cells, start + _height(queries))
-            yield np.arange(start, stop), columns[start:stop].copy()
+def _walked(
+    start: _Block, depth: int, longer: Callable[[int, _Block], Iterator[_Block]]
+) -> Iterator[Integers]:
+    """Yield the sums of everything that `depth` steps from a start lead to, in order."""
+    above = [iter([start])]
+    while above:
+        block = next(above[-1], None)
+        if block is None:
+            above.pop()
+        elif len(above) > depth:
+            yield block[1]
+        else:
+            above.append(longer(len(above) - 1, block))
+
+
+def _one_more_row(columns: Integers, step: int, block: _Block) -> Iterator[_Block]:
+    """Yield the largest cells and the sums of all multisets with one row more, from the largest cell on."""
+    del step
+    (largest, sums), (cells, queries) = block, columns.shape
+    for entry, copy in _copied(cells - largest, _height(queries)):
+        added = largest[entry] + copy
+        yield added, sums[entry] + columns[added]
+
+
+def _one_more_cell(columns: Integers, step: int, block: _Block) -> Iterator[_Block]:
+    """Yield how many rows are left and the sums, for all numbers of rows in the next cell, the most first."""
+    (left, sums), (cells, queries) = block, columns.shape
+    if step == cells - 1:
+        yield left, sums + left[:, None] * columns[step]
         return
-    for largest, sums in _extended(columns, size - 1):
-        ends = np.cumsum(cells - largest)
-        start, done = 0, 0
-        while start < len(largest):
-            stop = max(start + 1, int(np.searchsorted(ends, done + _height(queries), side="right")))
-            repeats = cells - largest[start:stop]
-            begins = np.cumsum(repeats) - repeats
-            # Every multiset is followed by all cells from its largest on.
-            added = np.arange(int(repeats.sum())) + np.repeat(largest[start:stop] - begins, repeats)
-            yield added, np.repeat(sums[start:stop], repeats, axis=0) + columns[added]
-            start, done = stop, int(ends[stop - 1])
+    for entry, copy in _copied(left + 1, _height(queries)):
+        yield copy, sums[entry] + (left[entry] - copy)[:, None] * columns[step]
+
+
+def _copied(repeats: Integers, height: int) -> Iterator[tuple[Integers, Integers]]:
+    """Yield which entry and which copy of it, for entries that are repeated, `height` at a time."""
+    ends = np.cumsum(repeats)
+    for first in range(0, int(ends[-1]), height):
+        index = np.arange(first, min(first + height, int(ends[-1])))
+        entry = np.searchsorted(ends, index, side="right")
+        yield entry, index - (ends - repeats)[entry]

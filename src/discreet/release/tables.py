@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -19,9 +19,11 @@ from discreet.queries.tables import Axes
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.release.consistency import fit_tables, onto_simplex
-from discreet.release.residual import Array, Layout, contrasts, spread, squares, subsets, summed
+from discreet.release.residual import Array, Layout, contrasts, grouped, spread, squares, subsets, summed
 from discreet.release.synopsis import Synopsis, Weights
 from discreet.release.synthetic import SyntheticTable
+
+_TOGETHER = 1 << 20  # cells of tables that are put together at once
 
 
 class MarginalTables(Synopsis):
@@ -50,38 +52,38 @@ class MarginalTables(Synopsis):
         self.universe, self.sets, self.layout = universe, sets, layout
         self.transcript = noisy.tobytes()
         self._noisy, self._rows, self._variance = noisy, rows, float(variance)
-        self._known: dict[Axes, Array] = {}
 
     @cached_property
-    def _places(self) -> dict[Axes, tuple[int, int]]:
-        """Where each residual is among the sets, and where its coordinates begin."""
-        found, start = {}, 0
-        for place, axes in enumerate(self.layout.sets):
-            found[axes] = (place, start)
-            start += math.prod(n - 1 for n in self.layout.sizes(axes))
+    def _residuals(self) -> dict[tuple[int, ...], Array]:
+        """The estimated residuals, tables with mean zero along every axis, stacked by their shape."""
+        starts, found = self.layout.starts, {}
+        for shape, places in self.layout.shapes.items():
+            coordinates = starts[places][:, None] + np.arange(math.prod(n - 1 for n in shape))
+            weights = self._weights(places)
+            found[shape] = spread(self._noisy[coordinates].reshape(weights.shape) * weights, first=1)
+        if self._rows is not None:
+            found[()] = np.array([float(self._rows)])
         return found
 
-    def _residual(self, axes: Axes) -> Array:
-        """Return the estimated residual of one set: a table with mean zero along every axis."""
-        if axes not in self._known:
-            if not axes and self._rows is not None:
-                self._known[axes] = np.array(float(self._rows))
-            else:
-                place, start = self._places[axes]
-                weights = self._weights(axes, place)
-                noisy = self._noisy[start : start + weights.size].reshape(weights.shape)
-                self._known[axes] = np.asarray(spread(noisy * weights))
-        return self._known[axes]
+    @cached_property
+    def _rows_of(self) -> dict[Axes, int]:
+        """Where each residual is among those of its shape."""
+        known = {self.layout.sets[p]: row for ps in self.layout.shapes.values() for row, p in enumerate(ps)}
+        return known if self._rows is None else {**known, (): 0}
 
-    def _weights(self, axes: Axes, place: int) -> Array:
-        """Return what turns a measured coordinate into the coefficient of its contrast."""
-        return np.asarray(1 / (self.layout.multipliers([place])[0] * squares(self.layout.sizes(axes))))
+    @cached_property
+    def _place_of(self) -> dict[Axes, int]:
+        return {axes: place for place, axes in enumerate(self.layout.sets)}
 
-    def _home(self, axes: Axes, what: str) -> Axes:
-        """Return a measured table that has all of these axes."""
-        for known in self.sets:
-            if set(axes) <= set(known):
-                return known
+    def _weights(self, places: Sequence[int]) -> Array:
+        """Return what turns coordinates into coefficients of contrasts, for residuals of one shape."""
+        norms = squares(self.layout.sizes(self.layout.sets[places[0]]))
+        return np.asarray(1 / (self.layout.multipliers(places) * norms))
+
+    def _check_measured(self, axes: Axes, what: str) -> None:
+        """Raise unless one measured table has all of these axes (one of a single value says nothing)."""
+        if tuple([axis for axis in axes if self.layout.shape[axis] > 1]) in self._rows_of:
+            return
         names = ", ".join(self.universe.names[axis] for axis in axes)
         raise Refused(
             what=what,
@@ -91,13 +93,18 @@ class MarginalTables(Synopsis):
 
     def table(self, axes: Axes) -> Array:
         """Return the estimated table over some axes that one measured table has."""
-        self._home(axes, "this table")
-        shape = self.layout.sizes(axes)
-        result = np.zeros(shape)
-        for kept in subsets(axes, self.layout.shape):
-            narrow = [n if axis in kept else 1 for axis, n in zip(axes, shape, strict=True)]
-            others = math.prod(shape) / math.prod(narrow)
-            result += self._residual(kept).reshape(narrow) / others
+        self._check_measured(axes, "this table")
+        return np.asarray(self._stacked([axes])[0])
+
+    def _stacked(self, sets: Sequence[Axes]) -> Array:
+        """Return the tables over some sets of axes of one shape, one after the other."""
+        shape = self.layout.sizes(sets[0])
+        result = np.zeros((len(sets), *shape))
+        for places in subsets(range(len(shape)), shape):
+            narrow = [n if place in places else 1 for place, n in enumerate(shape)]
+            rows = [self._rows_of[tuple(axes[place] for place in places)] for axes in sets]
+            residuals = self._residuals[tuple(shape[place] for place in places)][rows]
+            result += residuals.reshape(len(sets), *narrow) / (math.prod(shape) / math.prod(narrow))
         return result
 
     def marginal(self, names: Iterable[str]) -> Array:
@@ -108,46 +115,62 @@ class MarginalTables(Synopsis):
         """Return estimated counts, one a query."""
         checks.instance(Workload, workload=workload)
         if isinstance(workload, Marginals) and workload.universe == self.universe:
-            return np.concatenate([self.table(axes).reshape(-1) for axes in workload.sets])
+            return self._all_cells(workload.sets)
         return np.array([self.answer(query) for query in workload])
+
+    def _all_cells(self, sets: Sequence[Axes]) -> Array:
+        """Return the cells of many tables, end to end, some tables of one shape at a time."""
+        for axes in sets:
+            self._check_measured(axes, "this table")
+        sizes = [math.prod(self.layout.sizes(axes)) for axes in sets]
+        starts = np.cumsum([0, *sizes])
+        result = np.empty(starts[-1])
+        for places in grouped(self.layout.sizes(axes) for axes in sets).values():
+            size = sizes[places[0]]
+            step = max(1, _TOGETHER // size)
+            for first in range(0, len(places), step):
+                some = places[first : first + step]
+                cells = starts[some][:, None] + np.arange(size)
+                result[cells] = self._stacked([sets[place] for place in some]).reshape(-1, size)
+        return result
 
     def answer(self, query: LinearQuery) -> float:
         """Return the estimated count of one query."""
-        self._home(checks.instance(LinearQuery, query=query).axes, f"the query {query.name}")
+        self._check_measured(checks.instance(LinearQuery, query=query).axes, f"the query {query.name}")
         return float((self.table(query.axes) * query.table()).sum())
 
     def standard_error(self, query: LinearQuery) -> float:
         """Return the standard deviation of one answer; exact but for the noise's own, which is rounded up."""
         axes = checks.instance(LinearQuery, query=query).axes
-        self._home(axes, f"the query {query.name}")
+        self._check_measured(axes, f"the query {query.name}")
         weights = np.asarray(query.table(), dtype=np.float64)
         total = 0.0
         for kept in subsets(axes, self.layout.shape):
             if kept or self._rows is None:
                 part = contrasts(np.asarray(summed(weights, axes, kept)))
                 others = math.prod(self.layout.shape[axis] for axis in axes if axis not in kept)
-                own = self._weights(kept, self._places[kept][0])
+                own = self._weights([self._place_of[kept]])[0]
                 total += float(((part * own) ** 2).sum()) / others**2
         return math.sqrt(total * self._variance)
 
     def standard_errors(self, names: Iterable[str]) -> Array:
         """Return the standard deviation of every cell of a table."""
         axes = self.universe.axes(names)
-        self._home(axes, "this table")
+        self._check_measured(axes, "this table")
         shape = self.layout.sizes(axes)
         result = np.zeros(shape)
         for kept in subsets(axes, self.layout.shape):
             if kept or self._rows is None:
                 narrow = [n if axis in kept else 1 for axis, n in zip(axes, shape, strict=True)]
                 others = math.prod(shape) / math.prod(narrow)
-                own = self._weights(kept, self._places[kept][0])
+                own = self._weights([self._place_of[kept]])[0]
                 result += spread(own**2, power=2).reshape(narrow) / others**2
         return np.sqrt(result * self._variance)
 
     @property
     def total(self) -> float:
         """The estimated number of rows, or the public one."""
-        return float(self._residual(()))
+        return float(self._residuals[()][0])
 
     def nonnegative(self, names: Iterable[str]) -> Array:
         """Return the nearest table without negative counts and with the same total.

@@ -11,8 +11,10 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.queries.tables import Axes
 from discreet.queries.workload import Tabled, Workload
 from discreet.release.base import WorkloadRelease
-from discreet.release.linear import Joint, gaussian_noise
-from discreet.release.trees import Tree, moved
+from discreet.release.linear import Joint, gaussian_noise, variance
+from discreet.release.trees import Tree, best_tree, moved
+
+Trees = tuple[Tree, ...]
 
 
 def axes_of(workload: Workload, *, most: int) -> Axes:
@@ -41,3 +43,19 @@ def tree_noise(trees: Sequence[Tree], *, power: int, mechanism: WorkloadRelease)
         delta=mechanism.delta,
         neighbours=mechanism.neighbours,
     )
+
+
+def best_measured(
+    mechanism: WorkloadRelease, *, trees: Trees | None, sizes: Sequence[int], known: bool
+) -> tuple[Trees, Joint]:
+    """Return trees, the given ones or the best for each size, with the noise that leaves boxes the least."""
+    candidates = []
+    for power in (1, 2) if mechanism.delta else (1,):
+        chosen = trees or tuple(best_tree(size, power=power, known=known) for size in sizes)
+        candidates.append((chosen, tree_noise(chosen, power=power, mechanism=mechanism)))
+    return min(candidates, key=lambda pair: box_square(pair[0], known=known) * variance(pair[1]))
+
+
+def box_square(trees: Trees, *, known: bool) -> float:
+    """Bound the variance of any box for noise of variance one: a product, as the estimate is."""
+    return math.prod(tree.range_square(known=known) for tree in trees)

@@ -13,6 +13,7 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
 from discreet.queries.prefixes import Prefixes
 from discreet.queries.universe import Universe
+from discreet.release import tables
 from discreet.release.independent import Independent
 from discreet.release.marginals import Goal, Residuals
 from discreet.release.residual import Layout, contrasts, spread, squares, subsets
@@ -206,6 +207,30 @@ def test_a_hundred_attributes():
     )
     with pytest.raises(Refused, match="cells"):
         synopsis.fit()
+
+
+@pytest.mark.parametrize("neighbours", [PEOPLE, Replace("person")])
+def test_all_triples_of_many_attributes(monkeypatch, neighbours):
+    """4,060 tables of many shapes, put together in groups: each is near the truth, and they agree."""
+    wide = Universe([(f"x{i}", range(1 + i % 4)) for i in range(30)])
+    codes = np.stack([np.arange(500) * (3 + 2 * i) % 97 % (1 + i % 4) for i in range(30)], axis=1)
+    data = Histogram.from_records(wide, codes)
+    triples, pairs = (Marginals.of_order(wide, order) for order in (3, 2))
+    mechanism = make(workload=triples, epsilon=100, neighbours=neighbours)
+    synopsis = mechanism.release(data, rng=unsafe_seeded(8)).value
+    found, bound = synopsis.answers(triples), mechanism.error(1e-9)
+    assert bound < 150
+    assert np.abs(found - triples.answers(data)).max() <= bound
+    assert not np.allclose(found, triples.answers(data))
+    for place in range(0, len(triples.sets), 97):
+        axes = triples.sets[place]
+        both = synopsis.table(axes[:2])
+        assert np.allclose(triples.table(found, place).sum(axis=2), both)
+        assert np.allclose(pairs.table(synopsis.answers(pairs), pairs.sets.index(axes[:2])), both)
+    monkeypatch.setattr(tables, "_TOGETHER", 100)
+    assert np.array_equal(synopsis.answers(triples), found)
+    with pytest.raises(Refused, match="x1, x2, x3, x5"):
+        synopsis.table((1, 2, 3, 5))
 
 
 def test_more_rows_than_products_fit_are_counted_exactly():

@@ -239,3 +239,24 @@ def test_it_can_be_calibrated_for_an_error_and_show_its_progress():
     assert make(epsilon=mechanism.epsilon / 2, size=6).error(0.05) > 300
     release = mechanism.release(Histogram.dense(AGES, COUNTS), rng=unsafe_seeded(8), progress=True)
     assert len(release.value.synthetic(rng=unsafe_seeded(9))) == 2000
+
+
+@pytest.mark.parametrize(("cells", "size"), [(2, 2000), (3, 2000), (4, 100), (1, 2000)])
+def test_large_sizes_over_few_cells(cells, size):
+    candidates = AllMultisets(Universe([("cell", range(cells))]), size)
+    columns = np.array([[1, 0], [7, 1], [-3, 1], [100, 5]])[:cells]
+    sums = np.concatenate(list(candidates.blocks(columns)))
+    assert len(sums) == candidates.count == math.comb(size + cells - 1, size)
+    for place in np.linspace(0, candidates.count - 1, 23).astype(int).tolist():
+        counts = np.bincount(candidates.cells(place), minlength=cells)
+        assert counts.sum() == size
+        assert sums[place].tolist() == (counts @ columns).tolist()
+
+
+def test_a_small_database_of_two_thousand_rows_is_nearly_the_data():
+    coin = Prefixes(Universe([("side", (0, 1))]), ["side"])
+    mechanism = make(workload=coin, rows=10**6, size=2000, neighbours=REPLACED)
+    value = mechanism.release(Histogram.dense(coin.universe, (314159, 685841)), rng=unsafe_seeded(4)).value
+    assert len(value.transcript[1]) == 2000
+    # Half a unit of the grid of shares, and what the choice is behind but for one in a billion.
+    assert abs(value.answers(coin)[0] - 314159) <= 250 + mechanism.behind(1e-9)
