@@ -19,7 +19,7 @@ from discreet.analysts.promises import (
     is_perfect,
     perfect,
 )
-from discreet.analysts.query_book import Caps, book_of
+from discreet.analysts.query_book import Caps, QueryBook, book_of
 from discreet.analysts.query_game import BOTH, COIN, HEADS, TAILS, QueryGame, tiny_data
 from discreet.core.loss import ZCDPLoss
 from discreet.queries.histogram import Histogram
@@ -91,6 +91,20 @@ def test_two_queries_each_with_a_cap_that_binds():
     known = {}
     asked = [[known.setdefault(str(list(b.items())), Asked(TABLE, b)) for b in pair] for pair in pairs[::2]]
     assert audit.exact(SeenByOthers(mechanism, ("second",)), asked).holds
+
+
+def test_everything_an_analyst_asks_in_two_queries():
+    """Any two of his queries against any other two, with a second analyst who asks one of them or nothing."""
+    caps = Caps(analysts=2, queries=2)
+    mechanism, asked = game(AnalystGame, caps=caps), (None, HEADS, TAILS)
+    for second in (None, HEADS):
+        books = [
+            Asked(TABLE, QueryBook(COIN, caps, ("first", "second"), {0: one, 1: two, 2: second}))
+            for one, two in itertools.combinations_with_replacement(asked, 2)
+        ]
+        pairs = list(itertools.combinations(books, 2))
+        assert all(OneAnalystToMany().distance(a.book, b.book) == 1 for a, b in pairs)
+        assert audit.exact(SeenByOthers(mechanism, ("second",)), pairs).holds
 
 
 # Sharpness: the same audits see wrong constants ----------------------------------------

@@ -59,6 +59,23 @@ def test_theorem_3_7_a_query_is_two_actions():
     assert GameLoss(1000, Fraction(2, 12_000), Fraction(1)).touched > 1.8 / 12
 
 
+def test_in_the_game_a_query_is_little_more_than_one_action():
+    """A query and its complement have opposite scores, so one of them is light.
+
+    With s below the number of places, c <= s / |A|, and both together have mass (1 + c^2) / s at most.
+    """
+    generator, closest = np.random.default_rng(1), 0.0  # noqa: TID251
+    for _ in range(3000):
+        places = int(generator.integers(2, 12))
+        s = int(generator.integers(1, places))
+        scores = generator.normal(size=places) * generator.choice([0.01, 0.3, 1, 3, 10])
+        played = cap_project(np.append(scores, -scores), s)
+        largest, bound = (played[:places] + played[places:]).max(), (1 + (s / 2 / places) ** 2) / s
+        assert largest <= bound * (1 + 1e-9)
+        closest = max(closest, largest / bound)
+    assert closest > 0.98
+
+
 def test_theorem_3_3_the_proof_never_reaches_its_own_target():
     for rows, actions in ((1000, 400_000), (10**6, 10**9)):
         printed = PrintedConstants.of(rows=rows, cells=2, actions=actions, epsilon=1, delta=1e-5)

@@ -34,7 +34,7 @@ def upper_tail(m, mu, epsilon):
 
 
 def test_multiplicative_chernoff_is_false_for_large_epsilon():
-    """[DR14] Theorem 3.2 is printed without a restriction on epsilon; m = 1, mu = 0.01, epsilon = 50 refutes it."""
+    """[DR14] Theorem 3.2 has no restriction on epsilon; m = 1, mu = 0.01, epsilon = 50 refutes it."""
     mu = Fraction(1, 100)
     assert upper_tail(1, mu, 50) == Fraction(1, 100)
     assert math.exp(-0.01 * 50**2 / 3) < 2.5e-4

@@ -1,6 +1,8 @@
-"""The games of analyst privacy as printed: every fault is seen, and the repaired game passes the same."""
+"""The games of analyst privacy as printed: every fault is seen, and the repaired game passes the same.
 
-import math
+The printed rates are in test_analysts_table.py.
+"""
+
 from fractions import Fraction
 
 import numpy as np
@@ -70,87 +72,6 @@ def test_the_printed_sign_is_worse_than_knowing_nothing():
 def test_the_right_sign_learns():
     error, uniform = worst_errors(QueryGame, seed=3)
     assert error < 0.3 * uniform
-
-
-# The rate: likelihood ratios of the whole transcript ----------------------------------------
-
-
-def log_ratios(*, rows, rounds, eta_action, eta_cell, density, actions, sign, runs, seed):
-    """Return the log-likelihood ratios of simulated transcripts, exact given each transcript.
-
-    Two cells; half the actions count one cell, half the other; the answers are 1/2 and 1/2 + 1 / rows.
-    """
-    generator = np.random.default_rng(seed)  # noqa: TID251
-    scores, moved, lead, ratio = (np.zeros(runs) for _ in range(4))
-    most = min(1.0, actions / 2 / density)
-
-    def chance(score):
-        return np.clip(1 / (1 + np.exp(-sign * eta_action * score)), 1 - most, most)
-
-    for _ in range(rounds):
-        p, q = chance(scores), chance(moved)
-        up = generator.random(runs) < p
-        ratio += np.where(up, np.log(p / q), np.log((1 - p) / (1 - q)))
-        lead += np.where(up, 1, -1)
-        cell = generator.random(runs) < 1 / (1 + np.exp(-eta_cell / 2 * lead))
-        scores += 0.5 - cell
-        moved += 0.5 + 1 / rows - cell
-    return ratio
-
-
-def delta_at(ratio, epsilon):
-    return float(np.maximum(0.0, -np.expm1(epsilon - ratio)).mean())
-
-
-def test_printed_constants_violate_the_data_promise_at_a_hundred_rows():
-    # Claimed: (1/3, 3.3e-6) for the game and (1, 1e-5) in all. Standard errors 9e-4 and 1.7e-4.
-    printed = PrintedConstants.of(rows=100, cells=2, actions=30_000, epsilon=1, delta=1e-5)
-    assert printed.rounds == 1031
-    ratio = log_ratios(
-        rows=100,
-        rounds=printed.rounds,
-        eta_action=printed.eta,
-        eta_cell=printed.eta,
-        density=printed.density,
-        actions=30_000,
-        sign=-1,
-        runs=20_000,
-        seed=1,
-    )
-    assert delta_at(ratio, 1) == pytest.approx(2.7e-3, abs=3e-4)
-    assert delta_at(ratio, 1 / 3) == pytest.approx(6.5e-2, abs=4e-3)
-    rho = printed.eta**2 * 1030 * 1031 * 2061 / (48 * 100**2)
-    mu = math.sqrt(2 * rho)
-    gaussian = stats.norm.cdf(mu / 2 - 1 / mu) - math.e * stats.norm.cdf(-mu / 2 - 1 / mu)
-    assert delta_at(ratio, 1) == pytest.approx(gaussian, abs=5e-4), "the zCDP account is tight here"
-
-
-def test_our_rates_keep_it_on_the_same_instance():
-    game = QueryGame(
-        universe=COIN,
-        caps=Caps(3, 5000),
-        rows=100,
-        epsilon=1,
-        delta=1e-5,
-        analyst_epsilon=1,
-        analyst_delta=1e-5,
-        rounds=1031,
-        density=12_372,
-    )
-    ratio = log_ratios(
-        rows=100,
-        rounds=1031,
-        eta_action=float(2 * 100 * game.rates.action),
-        eta_cell=float(2 * game.rates.cell),
-        density=game.density,
-        actions=30_000,
-        sign=1,
-        runs=20_000,
-        seed=1,
-    )
-    assert delta_at(ratio, 1) <= 1e-5
-    assert game.guarantee.implies(epsilon=1, delta=1e-5)
-    assert ratio.std() > 0.05, "the game does read the data"
 
 
 # Parameters that tell how much was asked ----------------------------------------

@@ -54,6 +54,17 @@ class Field:
         """Return the divergence of the best capped strategy from the uniform one, rounded up."""
         return above(math.log(self.groups / density) + math.log(self.members))
 
+    def sigma(self, density: int) -> Fraction:
+        """Return how far one hidden change moves the capped strategy in statistical distance, at most.
+
+        No further than the mass of what was changed: 1 / density a group. But a query and its complement
+        weigh w and 1 / w. Below half of the groups the level c is at most density / groups, and both
+        together have min(1, c w) + min(1, c / w) <= 1 + c^2 parts.
+        """
+        if self.changed == 2 and 2 * density < self.groups:
+            return (1 + Fraction(density, self.groups) ** 2) / density
+        return Fraction(self.changed, density)
+
 
 @dataclass(frozen=True, slots=True)
 class Rates:
@@ -81,9 +92,7 @@ def calibrate(
     best_action = math.sqrt(8 * max(field.spread(density), 1e-3) / rounds) / (2 * field.rows)
     return Rates(
         action=_action_rate(field, rounds, rho, best_action),
-        cell=_cell_rate(
-            GameLoss(rounds, Fraction(field.changed, density), Fraction(best_cell)), epsilon, delta
-        ),
+        cell=_cell_rate(GameLoss(rounds, field.sigma(density), Fraction(best_cell)), epsilon, delta),
     )
 
 

@@ -168,7 +168,7 @@ class SampledGame(ManyAnalysts):
     @property
     def analyst_loss(self) -> Loss:
         """What the synopsis tells of one hidden change; the leftovers of others tell nothing."""
-        return GameLoss(self.rounds, Fraction(self.field.changed, self.density), self.rates.cell)
+        return GameLoss(self.rounds, self.field.sigma(self.density), self.rates.cell)
 
     @property
     def bought(self) -> Loss:

@@ -168,9 +168,13 @@ class OnlineQueries(ManyAnalysts):
 
     @property
     def analyst_loss(self) -> Loss:
-        """The closings one query can touch, and every sample."""
-        touched = self.sizes.closings
-        return Composed(((self._budgets.closing(touched).loss, touched), (ZCDPLoss(self.sizes.rho), 1)))
+        """All closings together, and every sample.
+
+        A query makes its batch larger, and a later one smaller if it crowds out another query: the first
+        closing costs the noise of one side, the second that of the other. So the pair costs one epsilon.
+        """
+        closings = PureLoss(self._budgets.closing.epsilon)
+        return Composed(((closings, 1), (ZCDPLoss(self.sizes.rho), 1)))
 
     def error(self, beta: checks.Number) -> float:
         """Return alpha in rows: no answer is off by more, but for beta; all rows where that is not known."""
@@ -205,8 +209,7 @@ class OnlineQueries(ManyAnalysts):
         """Publish a hypothesis, and watch over its batch unless it is the last one."""
         epoch = _Epoch(Weights(self.universe, weights, transcript=tuple(history)), None)
         if len(history) < self.sizes.updates:
-            closing = self._budgets.closing(self.sizes.closings)
-            epoch.closing = closing.open(epoch.batch, rng=rng)
+            epoch.closing = self._budgets.closing.open(epoch.batch, rng=rng)
         return epoch
 
     def _answer(self, query: LinearQuery, gate: Conversation[Any], epoch: _Epoch) -> float:

@@ -70,11 +70,6 @@ class OnlineSizes:
         """What all samples together tell of one query: each has a range of 2 rate."""
         return self.samples * self.updates * self.rate**2 / 2
 
-    @property
-    def closings(self) -> int:
-        """How many closings one query can touch: its own batch's, and that of a later one it crowds out."""
-        return min(2, self.updates)
-
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
@@ -92,9 +87,10 @@ class Budgets:
         """Return the conversation of one analyst: pure, with the threshold's noise drawn once."""
         return _gate(self, positives)
 
-    def closing(self, touched: int) -> AboveThreshold:
-        """Return what closes a batch. All closings that one query touches share half of its budget."""
-        return _closing(self.analyst_epsilon / 2 / touched, self.caps.queries)
+    @property
+    def closing(self) -> AboveThreshold:
+        """What closes a batch. All closings together tell of one query no more than its epsilon."""
+        return _closing(self.analyst_epsilon / 2, self.caps.queries)
 
 
 @lru_cache(maxsize=256)
@@ -161,7 +157,7 @@ def _candidate(budgets: Budgets, gap: Fraction) -> Candidate:
     # Two tails for every place and every sampled hypothesis.
     tails = above(math.log(2 * caps.places * updates / third))
     samples = math.ceil(Fraction(tails) / (2 * gap**2))
-    slack = math.ceil(budgets.closing(min(2, updates)).error(third / updates))
+    slack = math.ceil(budgets.closing.error(third / updates))
     rho = zcdp_rho(epsilon=budgets.analyst_epsilon / 2, delta=budgets.analyst_delta)
     most = shorten_down(Fraction(down(math.sqrt(2 * rho / (samples * updates)) * (1 - 1e-12))), 12)
     # No batch that is closed is smaller than half of the largest possible one.

@@ -9,6 +9,7 @@ import pytest
 from discreet.accounting.calibrate import largest, zcdp_rho
 from discreet.analysts import analyst_game, query_game
 from discreet.analysts.analyst_game import AnalystGame
+from discreet.analysts.bregman import cap_project
 from discreet.analysts.game_calibration import Field, balance, calibrate, game_rho, share_off
 from discreet.analysts.game_cells import CellChoice
 from discreet.analysts.game_loss import GameLoss, mixture_delta, zcdp_deltas
@@ -266,3 +267,19 @@ def test_no_more_leftovers_than_the_cutoff():
     found = [len(game.release(asked, rng=unsafe_seeded(s)).value.leftovers("a")) for s in range(5)]
     assert max(found) == 1
     assert game.bought.epsilon(game.delta) == 400
+
+
+def test_changing_one_query_moves_the_strategy_by_no_more_than_sigma():
+    """For every density: what the others' rounds are touched by. Half of it would be false."""
+    generator, closest = np.random.default_rng(6), 0.0  # noqa: TID251
+    for _ in range(2000):
+        places = int(generator.integers(2, 10))
+        density = int(generator.integers(1, 2 * places))
+        field = Field(rows=10, cells=2, groups=2 * places, members=1, changed=2, draws=1)
+        one = generator.normal(size=places) * generator.choice([0.1, 1, 4])
+        two = np.append(generator.normal() * 4, one[1:])
+        left, right = (cap_project(np.append(scores, -scores), density) for scores in (one, two))
+        moved = float(np.abs(left - right).sum() / 2)
+        assert moved <= float(field.sigma(density)) + 1e-12
+        closest = max(closest, moved / float(field.sigma(density)))
+    assert closest > 0.8

@@ -56,7 +56,7 @@ def test_the_sizes_keep_what_the_proof_needs():
     budgets = Budgets(1024, Caps(10, 10**6), Fraction(1), Fraction(1, 10**6), Fraction(1), Fraction(1, 10**6),
                       Replace("row"))  # fmt: skip
     for found in candidates(budgets):
-        slack = budgets.closing(2).error(PLANNED_BETA / 3 / found.updates)
+        slack = budgets.closing.error(PLANNED_BETA / 3 / found.updates)
         largest, least = found.batch + slack + 10, found.batch - slack
         assert found.rate * Fraction(largest) <= 4 * found.gap
         assert found.updates * found.rate * Fraction(least) * found.gap / 2 >= math.log(1024) * (1 - 1e-12)
@@ -69,8 +69,8 @@ def test_the_sizes_keep_what_the_proof_needs():
         assert found.rows_off(10**9) >= sizes.threshold + found.gate_error
 
 
-def test_one_query_costs_two_closings_and_the_samples_a_range_of_two_rates():
-    assert [OnlineSizes(t, 1, 1, Fraction(1), 1, 0).closings for t in (1, 2, 9)] == [1, 2, 2]
+def test_one_query_costs_half_its_budget_in_closings_and_the_samples_a_range_of_two_rates():
+    assert loud()._budgets.closing.epsilon == loud().analyst_epsilon / 2
     sizes = OnlineSizes(updates=3, samples=5, batch=1, rate=Fraction(1, 7), positives=1, threshold=0)
     assert sizes.rho == 15 * (2 * Fraction(1, 7)) ** 2 / 8
 
