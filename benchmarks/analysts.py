@@ -1,234 +1,263 @@
-"""Analyst privacy: the error of every mode beside a conversation with nothing hidden, in one run.
+"""Analyst privacy: the error of every mode beside one conversation in which nothing is hidden.
 
-The caps say how many analysts and queries there may be, and every noise is calibrated to them. Two analysts
-ask, up to 500 queries each; the rest of the book is empty, which changes nothing for a mode that keeps
-analysts apart. Errors are the largest of all these queries, as shares of the rows, the mean of a few runs.
+Every analyst asks all that the caps allow, and every question is answered and compared with the truth:
+errors are shares of the rows, the largest and the mean of all questions, and of up to five runs. Where a way
+to answer would take minutes, fewer analysts are looked at, and the line says so; that can only flatter it.
+CPU seconds are those of one release and of all its answers.
+
+The price is the best mode that keeps analysts apart over the best conversation that does not.
 """
 
 from __future__ import annotations
 
+import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import adult
-from discreet.analysts.planner import WARM, Mode, Setting, outlook
+from benchmarks.analysts_rows import DELTA, EPSILON, FEW, MANY, MORE, Cells, Row, rows
+from discreet.analysts.planner import Mode, Outlook, Setting, Talk, candidates, outlook, talks
 from discreet.analysts.promises import Asked, OneAnalystToMany, OneQueryToMany
 from discreet.analysts.query_book import Caps, QueryBook, book_of
-from discreet.analysts.query_game import QueryGame
 from discreet.core.neighbours import Replace
-from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
-from discreet.queries.query import LinearQuery, ProductQuery, TableQuery
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Queries
-from discreet.release.marginals import Residuals
+from discreet.queries.workload import Workload
 from discreet.release.multiplicative_weights import MultiplicativeWeights
-from discreet.release.warm_start import all_marginals
 
-EPSILON, DELTA = 1, 1e-6
-RUNS, ASKING, FULL = 3, 2, 500
 CHOICE_BAR, PRICE_BAR, TIME_BAR = 1.2, 2.0, 120
-WORK = 4e8  # rounds times (cells + places) above which a game is not played
-BITS = 2e9  # cells times places above which a game's table is too large to make
-UPDATES = 40
+WORK, BITS = 1e9, 1.1e9  # rounds times (cells + places), and cells times places, of games that are played
+TALK = 2e8  # cells times questions of a conversation about any predicate
+LEARNERS, TALKERS = 20, 100  # analysts whose answers are looked at where each of them takes long
+RUNS, QUICK = 5, 3  # of a way to answer, and the seconds after which no other run is begun
+UPDATES = 40  # the most measured answers of a conversation from nothing: more take minutes, and help little
 
 Floats = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Row:
-    """One line of the table."""
+class Found:
+    """What one way to answer was worth: errors as shares of the rows, and seconds."""
 
-    name: str
-    histogram: Histogram
-    caps: Caps
-    order: int | None
+    largest: float
+    mean: float
+    seconds: float
+    note: str = ""
 
-    @property
-    def setting(self) -> Setting:
-        """What is public of it."""
-        return Setting(
-            universe=self.histogram.universe,
-            rows=self.histogram.total,
-            caps=self.caps,
-            epsilon=EPSILON,  # type: ignore[arg-type]
-            delta=DELTA,  # type: ignore[arg-type]
-            analyst_epsilon=EPSILON,  # type: ignore[arg-type]
-            analyst_delta=DELTA,  # type: ignore[arg-type]
-            order=self.order,
-        )
+    def __str__(self) -> str:
+        return f"{self.largest:10.6f} {self.mean:10.6f} {self.seconds:8.1f}"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A row, its book, and the true answers of each analyst."""
+
+    row: Row
+    book: QueryBook
+    truth: dict[str, Floats]
+
+    def found(self, answer: Callable[[], dict[str, Floats]], note: str = "") -> Found:
+        """Answer, and compare with the truth; a few times where that is quick, the means of it."""
+        errors: list[tuple[Any, Any]] = []
+        begun = time.process_time()
+        while not errors or (len(errors) < RUNS and time.process_time() - begun < QUICK):
+            said = answer()
+            off = np.abs(np.concatenate([own - self.truth[name] for name, own in said.items() if len(own)]))
+            errors.append((off.max(), off.mean()))
+        seconds = (time.process_time() - begun) / len(errors)
+        largest, mean = np.mean(errors, axis=0) / self.row.setting.rows
+        return Found(float(largest), float(mean), seconds, note)
 
 
 def verdict(value: float, bar: float) -> str:
     return f"bar {bar:g} {'met' if value <= bar else 'MISSED'}"
 
 
-def cells(universe: Universe, order: int, generator: Any) -> ProductQuery:
-    """Ask for one cell of a table over up to `order` attributes."""
-    most = min(order, len(universe.shape))
-    chosen = generator.choice(len(universe.shape), generator.integers(1, most + 1), replace=False)
-    axes = tuple(sorted(chosen.tolist()))
-    masks = [np.arange(universe.shape[a]) == generator.integers(universe.shape[a]) for a in axes]
-    return ProductQuery(universe, axes, "cell", masks=masks)
-
-
-def predicate(universe: Universe, generator: Any) -> TableQuery:
-    """Ask for a random half of all cells."""
-    axes = tuple(range(len(universe.shape)))
-    return TableQuery(universe, axes, "half", table=generator.random(universe.shape) < 0.5)
-
-
-def full_books(row: Row, generator: Any) -> QueryBook:
-    universe, caps = row.histogram.universe, row.caps
-    asking, each = min(ASKING, caps.analysts), min(FULL, caps.queries)
-
-    def one() -> LinearQuery:
-        return predicate(universe, generator) if row.order is None else cells(universe, row.order, generator)
-
-    asked: dict[str, list[LinearQuery]] = {f"a{place}": [] for place in range(caps.analysts)}
-    for place in range(asking):
-        asked[f"a{place}"] = [one() for _ in range(each)]
-    return book_of(universe, caps, asked)
-
-
-def mode_error(mode: Mode, row: Row, book: QueryBook, truth: dict[int, float]) -> float | None:
-    """Return the largest error of a mode, mean of some runs; None for a game that is too large to play."""
-    made: Any = mode.make()
-    universe, places = row.histogram.universe, row.caps.places
-    if "game" in mode.name and (
-        made.rounds * (universe.size + places) > WORK or universe.size * places > BITS
-    ):
-        return None
-    runs = 1 if "game" in mode.name or "budgets" in mode.name else RUNS
-    worst = []
-    for _ in range(runs):
-        delivery = made.release(Asked(row.histogram, book)).value
-        found: dict[int, float] = {}
-        for name in list(book.names)[:ASKING]:
-            found |= delivery.answers(name, book)
-        worst.append(max(abs(found[place] - true) for place, true in truth.items()))
-    return float(np.mean(worst)) / row.histogram.total
-
-
-def data_only_error(row: Row, book: QueryBook, truth: dict[int, float]) -> float:
-    """Return the largest error of one conversation that all share, with a warm start from small tables."""
-    setting = row.setting
-    public: dict[str, Any] = {"delta": DELTA, "neighbours": Replace("row")}
-    small = Marginals(setting.universe, all_marginals(setting.universe, row.order or 2)[0])
-    mechanism = MultiplicativeWeights(
-        universe=setting.universe,
-        epsilon=EPSILON,
-        updates=UPDATES,
-        rows=setting.rows,
-        questions=FULL * ASKING,
-        start=Residuals(workload=small, epsilon=WARM * setting.epsilon, **public),
-        **public,
+def opened(row: Row, generator: Any) -> Bench:
+    book = row.book(generator)
+    pages = {name: book.page(name) for name in book.names}
+    return Bench(
+        row, book, {name: page.queries.answers(row.histogram) for name, page in pages.items() if page}
     )
-    queries = dict(book.items())
-    worst = []
-    for _ in range(RUNS):
-        conversation: Any = mechanism.open(row.histogram)
-        given = conversation.ask_many(Queries(setting.universe, [queries[place] for place in truth]))
-        worst.append(float(np.abs(given.values - np.array(list(truth.values()))).max()))
-    return float(np.mean(worst)) / setting.rows
+
+
+def some(bench: Bench, count: int) -> tuple[QueryBook, str]:
+    """Return a book in which only some analysts ask; what they get has the same law as in the full one."""
+    names = bench.book.names
+    if count >= len(names):
+        return bench.book, ""
+    asked = {name: page.queries for name in names[:count] if (page := bench.book.page(name))}
+    book = book_of(bench.book.universe, bench.book.caps, {name: asked.get(name, ()) for name in names})
+    return book, f"{count} of the analysts"
+
+
+def mode_found(mode: Mode, bench: Bench) -> Found | str:
+    """Run one mode and look at its answers; or say why it is not run."""
+    made: Any = mode.make()
+    universe, places = bench.row.histogram.universe, bench.row.caps.places
+    book, note = bench.book, ""
+    if "game" in mode.name:
+        if universe.size * places > BITS:
+            return f"not played: {universe.size * places:.1g} bits"
+        if made.rounds * (universe.size + places) > WORK:
+            return f"not played: {made.rounds:,} rounds of {universe.size + places:.1g} numbers"
+        note = f"{made.rounds:,} rounds"
+    if "budgets" in mode.name:
+        book, note = some(bench, LEARNERS)
+
+    def answer() -> dict[str, Floats]:
+        delivery = made.release(Asked(bench.row.histogram, book)).value
+        return {name: np.array([*delivery.answers(name, book).values()]) for name in book.names}
+
+    return bench.found(answer, note)
+
+
+def asked(conversation: Any, page: Workload) -> Floats:
+    """Ask a workload; once the conversation has closed, its last hypothesis."""
+    if conversation.closed:
+        return np.asarray(conversation.synopsis.answers(page))
+    return np.asarray(conversation.ask_many(page).values)
+
+
+def talk_found(talk: Talk, bench: Bench) -> Found:
+    """Hold one conversation that all analysts share, in which they ask one after the other."""
+    mechanism, work = talk.make(), bench.row.caps.queries * bench.row.histogram.universe.size
+    few = TALKERS if bench.row.order else max(3, min(TALKERS, int(TALK // work)))
+    names = bench.book.names[:few]
+    note = "" if len(names) == len(bench.book.names) else f"{few} of the analysts"
+    pages: dict[str, Any] = {name: page.queries for name in names if (page := bench.book.page(name))}
+
+    def answer() -> dict[str, Floats]:
+        conversation: Any = mechanism.open(bench.row.histogram)
+        if bench.row.order is None:
+            return {name: asked(conversation, page) for name, page in pages.items()}
+        # A question that comes again has the same answer, so each cell is asked for once.
+        tables = bench.row.setting.tables
+        cells = np.unique(np.concatenate([page.chosen for page in pages.values()]))
+        answers = np.zeros(len(tables))
+        answers[cells] = conversation.ask_many(Cells(tables, cells)).values
+        return {name: answers[page.chosen] for name, page in pages.items()}
+
+    return bench.found(answer, note)
+
+
+def guessed(bench: Bench) -> dict[str, Floats]:
+    """Answer without a look at the data: as if all cells had the same number of rows."""
+    universe = bench.book.universe
+    flat = np.full(universe.shape, bench.row.setting.rows / universe.size)
+    pages = {name: bench.book.page(name) for name in bench.book.names}
+    return {name: page.queries.answers(flat) for name, page in pages.items() if page}
+
+
+def conversations(setting: Setting) -> tuple[Talk, ...]:
+    """Return the planner's conversations, the one from nothing with no more updates than it has time for."""
+
+    def cold() -> MultiplicativeWeights:
+        return MultiplicativeWeights(
+            universe=setting.universe,
+            epsilon=EPSILON,
+            delta=DELTA,
+            updates=UPDATES,
+            rows=setting.rows,
+            questions=setting.caps.places,
+            neighbours=Replace("row"),
+        )
+
+    *warm, last = talks(setting)
+    return *warm, Talk(f"cold, {UPDATES} updates", last.error, cold)
+
+
+def printed(name: str, error: float, found: Found | str, rows: int) -> None:
+    said = f"{found:40}" if isinstance(found, str) else f"{found!s:30} {found.note}"
+    print(f"    {name:22} {error / rows:10.6f} {said}", flush=True)
 
 
 def report(row: Row, generator: Any) -> tuple[float, float]:
-    """Print a row and return how far the planner's choice is from the best, and the price."""
-    book = full_books(row, generator)
-    truth = {place: float(query.evaluate(row.histogram)) for place, query in book.items()}
-    alone = data_only_error(row, book, truth)
+    """Print a row and return how far the planner's choices are from the best, and the price."""
+    print(f"\n{row}", flush=True)
+    begun = time.process_time()
+    bench, count = opened(row, generator), row.setting.rows
+    print(f"    all questions made and truly answered in {time.process_time() - begun:.1f} s")
+    print(f"    {'':22} {'predicted':>10} {'largest':>10} {'mean':>10} {'CPU s':>8}")
+    shared: dict[str, Found] = {}
+    for talk in conversations(row.setting):
+        shared[talk.name] = talk_found(talk, bench)
+        printed(f"({talk.name})", talk.error, shared[talk.name], count)
+    printed("(all cells alike)", count, bench.found(lambda: guessed(bench)), count)
+    begun = time.process_time()
     views = [outlook(row.setting, promise) for promise in (OneQueryToMany(), OneAnalystToMany())]
-    # The two promises differ in their game only, which comes last in both lists where it comes at all.
+    planned = time.process_time() - begun
     modes = {mode.name: mode for view in views for mode in view.modes}
-    measured = {name: mode_error(mode, row, book, truth) for name, mode in modes.items()}
-    known = {name: off for name, off in measured.items() if off is not None}
-    best, chosen = min(known, key=known.__getitem__), views[1].best.name
-    caps = row.caps
-    print(f"{row.name}, {row.histogram.total:,} rows, {caps.analysts} analysts x {caps.queries} queries")
-    predicted = views[0].data_only / row.histogram.total
-    print(f"  {'nothing hidden':17} {alone:.6f} measured, {predicted:.6f} predicted")
+    measured: dict[str, Found | str] = {}
     for name, mode in modes.items():
-        off = measured[name]
-        said = "not played: too large" if off is None else f"{off:.6f} measured"
-        print(f"  {name:17} {said}, {mode.error / row.histogram.total:.6f} predicted")
-    # Where any predicate may come, a warm start from the whole table is predicted but takes too long to run.
-    ratio, price = known[chosen] / known[best], known[chosen] / min(alone, predicted)
+        measured[name] = mode_found(mode, bench)
+        printed(name, mode.error, measured[name], count)
+    known = {name: found.largest for name, found in measured.items() if isinstance(found, Found)}
+    alone = min(found.largest for found in shared.values())
+    ratios, prices = zip(*(judged(view, known, alone) for view in views), strict=True)
+    print(f"    planned in {planned:.1f} s", end="")
+    game = measured["query game"]
     print(
-        f"  chosen {chosen}, {ratio:.2f} of the best ({best}), {verdict(ratio, CHOICE_BAR)}; "
-        f"price of analyst privacy {price:.2f}, {verdict(price, PRICE_BAR)}"
+        ""
+        if isinstance(game, str)
+        else f"; query game in {game.seconds:.1f} s, {verdict(game.seconds, TIME_BAR)}"
+    )
+    return max(ratios), max(prices)
+
+
+def judged(view: Outlook, known: dict[str, float], alone: float) -> tuple[float, float]:
+    """Print what the planner chose under one promise, and what hiding the questions costs."""
+    chosen = view.best.name
+    best = min((mode.name for mode in view.modes if mode.name in known), key=known.__getitem__)
+    ratio, price = known[chosen] / known[best], known[best] / alone
+    print(
+        f"    {type(view.promise).__name__}: chosen {chosen}, {ratio:.2f} of the best ({best}), "
+        f"{verdict(ratio, CHOICE_BAR)}; price {price:.2f}, {verdict(price, PRICE_BAR)}"
     )
     return ratio, price
 
 
-def synthetic(bits: int, rows: int, generator: Any) -> Histogram:
-    """Make a table of correlated bits: a few typical people, and noise around them."""
+def map_of_modes() -> None:
+    """Print which mode the planner recommends, by rows, cells and questions, and its predicted error."""
+    print("\nwho is predicted to win, any predicate, one query hidden: largest error as a share of the rows")
+    cells = (10, 14, 18, 22)
+    print(f"    {'rows':>12} {'questions':>10} " + " ".join(f"{f'2^{bits} cells':>24}" for bits in cells))
+    for count in (10**3, 10**4, 10**5, 10**6, 10**7):
+        for caps in (FEW, MORE, MANY):
+            won = [winner(bits, count, caps) for bits in cells]
+            print(f"    {count:12,} {caps.places:10,} " + " ".join(f"{one:>24}" for one in won), flush=True)
+
+
+def winner(bits: int, count: int, caps: Caps) -> str:
     universe = Universe((f"b{place}", (0, 1)) for place in range(bits))
-    centres = generator.random((8, bits)) < 0.5
-    flips = generator.dirichlet(np.ones(8))
-    shares = np.zeros(universe.shape)
-    for cell in np.ndindex(universe.shape):
-        away = (centres != np.array(cell)).sum(axis=1)
-        shares[cell] = float((flips * 0.2**away * 0.8 ** (bits - away)).sum())
-    counts = generator.multinomial(rows, (shares / shares.sum()).reshape(-1)).reshape(universe.shape)
-    return Histogram.dense(universe, counts)
-
-
-def table_rows(generator: Any) -> Iterator[Row]:
-    census = adult.census(adult.SMALL6)
-    if census is not None:
-        for caps in (Caps(3, 334), Caps(100, 1000), Caps(1000, 1000)):
-            yield Row("census, cells of up to 3 attributes", census.histogram, caps, 3)
-    for rows in (10**5, 10**6, 10**7):
-        histogram = synthetic(10, rows, generator)
-        for caps in (Caps(3, 334), Caps(100, 1000), Caps(1000, 1000)):
-            yield Row("1,024 cells, any predicate", histogram, caps, None)
-
-
-def game_time() -> None:
-    """Print how long the query game takes at its balanced length: 1e4 rows, 2^12 cells, 1e5 queries."""
-    generator = np.random.default_rng(5)  # noqa: TID251
-    histogram = synthetic(12, 10**4, generator)
-    universe, caps = histogram.universe, Caps(analysts=100, queries=1000)
-    queries = {f"a{place}": [cells(universe, 3, generator) for _ in range(1000)] for place in range(100)}
-    places = {
-        1000 * number + place: query
-        for number, own in enumerate(queries.values())
-        for place, query in enumerate(own)
-    }
-    book = QueryBook(universe, caps, queries, places)
-    begun = time.process_time()
-    game = QueryGame(
+    setting = Setting(
         universe=universe,
+        rows=count,
         caps=caps,
-        rows=10**4,
-        epsilon=EPSILON,
-        delta=DELTA,
-        analyst_epsilon=EPSILON,
-        analyst_delta=DELTA,
+        epsilon=EPSILON,  # type: ignore[arg-type]
+        delta=DELTA,  # type: ignore[arg-type]
+        analyst_epsilon=EPSILON,  # type: ignore[arg-type]
+        analyst_delta=DELTA,  # type: ignore[arg-type]
     )
-    planned = time.process_time()
-    game.release(Asked(histogram, book), progress=True)
-    taken = time.process_time() - begun
-    print(
-        f"query game, 1e4 rows, 2^12 cells, 1e5 queries: {game.rounds} rounds in {taken:.1f} s of CPU "
-        f"({planned - begun:.1f} s to plan), {verdict(taken, TIME_BAR)}"
-    )
+    best = min(candidates(setting, OneQueryToMany()), key=lambda mode: mode.error)
+    useful = best.error < count / 2
+    return f"{best.name} {best.error / count:.4f}" if useful else "nothing useful"
 
 
 def main() -> None:
     """Print everything."""
+    begun = time.process_time()
     generator = np.random.default_rng(11)  # noqa: TID251
-    found = [report(row, generator) for row in table_rows(generator)]
+    found = [report(row, generator) for row in rows(generator)]
     worst, price = (max(numbers) for numbers in zip(*found, strict=True))
-    print(f"all rows: choice at most {worst:.2f} of the best, {verdict(worst, CHOICE_BAR)}")
+    print(f"\nall rows: choice at most {worst:.2f} of the best, {verdict(worst, CHOICE_BAR)}")
     print(f"          price at most {price:.2f}, {verdict(price, PRICE_BAR)}")
-    game_time()
+    map_of_modes()
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"\n{time.process_time() - begun:.0f} s of CPU in all, {memory:.1f} GiB of memory at most")
 
 
 if __name__ == "__main__":

@@ -7,17 +7,21 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.analysts.promises import NOTHING, Asked, ManyAnalysts, OneAnalystToMany, read_asked
+from discreet.analysts.promises import NOTHING, Asked, Leftover, ManyAnalysts, OneAnalystToMany, read_asked
 from discreet.analysts.query_book import Caps
 from discreet.core import checks
 from discreet.core.loss import ApproxLoss, Loss, PureLoss
 from discreet.core.neighbours import Neighbours
 from discreet.queries.universe import Universe
 from discreet.release.base import about_rows
+from discreet.release.consistency import onto_simplex
+from discreet.release.independent import Answers
 from discreet.release.synopsis import Synopsis, Weights
 from discreet.release.tables import MarginalTables
 from discreet.release.warm_start import starting_weights
+from discreet.release.warm_start_fit import CLOSE, fit_weights
 from discreet.release.weights_later import WeightsLater
 
 
@@ -73,14 +77,36 @@ class Apart(ManyAnalysts):
         return Weights(self.universe, np.zeros(self.universe.shape), transcript=())
 
 
-class Fitted(WeightsLater):
-    """Weights that fit measured tables, so that queries about anything else have an answer too."""
+def leftovers(places: NDArray[Any], counts: NDArray[Any]) -> tuple[Leftover, ...]:
+    """Return the private answers of one analyst."""
+    return tuple(map(Leftover, places.tolist(), counts.astype(np.float64).tolist()))
 
-    def __init__(self, tables: Synopsis) -> None:
+
+class Fitted(WeightsLater):
+    """Weights that fit measured tables, so that queries about anything else have an answer too.
+
+    Parameters
+    ----------
+    tables
+        What was measured: marginal tables, or the one table over all attributes cell by cell.
+    rows
+        The public number of rows, if there is one.
+    close
+        Whether the measured tables are what will be asked for: they are then fitted closely, at the cost of
+        other questions.
+    """
+
+    def __init__(self, tables: Synopsis, *, rows: int | None = None, close: bool = False) -> None:
         self.universe, self.transcript, self._tables = tables.universe, tables.transcript, tables
+        self._rows, self._close = rows, close
 
     def _compute(self) -> Any:
         tables, names = self._tables, self.universe.names
+        if isinstance(tables, Answers):  # nothing to fit: it is one table
+            total = tables.total if self._rows is None else self._rows
+            return onto_simplex(tables.marginal(names), max(total, 0.0))
         if isinstance(tables, MarginalTables) and any(len(axes) == len(names) for axes in tables.sets):
-            return tables.nonnegative(names)  # nothing to fit: it is one table
+            return tables.nonnegative(names)
+        if isinstance(tables, MarginalTables) and self._close:
+            return fit_weights(tables, flatness=CLOSE)
         return starting_weights(tables)

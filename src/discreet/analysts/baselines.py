@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet.accounting.calibrate import zcdp_rho
-from discreet.analysts.apart import Apart, Fitted
+from discreet.analysts.apart import Apart, Fitted, leftovers
 from discreet.analysts.promises import Asked, Delivery, Leftover
 from discreet.analysts.query_book import Caps, book_of
 from discreet.analysts.query_game import CARD as QUERY_GAME
@@ -34,8 +34,9 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.queries.marginals import Marginals
 from discreet.queries.query import ProductQuery
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Queries
-from discreet.release.linear import Joint, gaussian_noise
+from discreet.queries.workload import Queries, Workload
+from discreet.release.independent import Independent
+from discreet.release.linear import Joint, gaussian_noise, variance
 from discreet.release.marginals import FINENESS, Residuals
 from discreet.release.mwem import MWEM
 from discreet.release.warm_start import all_marginals
@@ -50,9 +51,11 @@ _JUDGED = Fraction(1, 20)  # the failure probability at which two noises are com
 class PublicSynopsis(Apart):
     """Publish a synopsis of a public workload once; everybody answers whatever he likes from it.
 
+    The table over all attributes is measured cell by cell; other tables by `Residuals`.
+
     Privacy: (epsilon, delta) for one row; nothing at all between analysts, whose questions are not read.
     Accuracy: error(beta) for all cells of the public tables at once; other questions have no bound.
-    Time: that of `Residuals`, and once the fit of a weight for every cell.
+    Time: that of `Residuals`, and once the fit of a weight for every cell; O(cells) for the one table.
 
     Parameters
     ----------
@@ -68,7 +71,7 @@ class PublicSynopsis(Apart):
         As in `Residuals`; only audits want it coarse.
     """
 
-    tables: Residuals
+    tables: Residuals | Independent
 
     def __init__(
         self,
@@ -83,16 +86,22 @@ class PublicSynopsis(Apart):
         universe = checks.instance(Marginals, workload=workload).universe
         universe.require_dense()
         self._set_public(universe=universe, caps=caps, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        weights = [Fraction(1, math.prod(workload.universe.shape[a] for a in axes)) for axes in workload.sets]
-        tables = Residuals(
-            workload=workload,
-            epsilon=epsilon,
-            delta=delta,
-            neighbours=neighbours,
-            weights=weights,
-            fineness=fineness,
-        )
-        self._set(tables=tables)
+        public: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
+        checks.probability(delta=delta)
+        if workload.sets == (universe.axes(universe.names),):
+            self._set(tables=Independent(workload=workload, **public))
+            return
+        weights = [Fraction(1, math.prod(universe.shape[a] for a in axes)) for axes in workload.sets]
+        self._set(tables=Residuals(workload=workload, weights=weights, fineness=fineness, **public))
+
+    @property
+    def deviation(self) -> float:
+        """The largest standard deviation of a cell of the public tables, rounded up."""
+        if isinstance(self.tables, Independent):
+            return math.sqrt(variance(self.tables.noise))
+        names = self.universe.names
+        sets = [[names[axis] for axis in axes] for axes in self.tables.workload.sets]  # type: ignore[attr-defined]
+        return max(self.tables.deviation(each) for each in sets)
 
     @property
     def loss(self) -> Loss:
@@ -106,7 +115,9 @@ class PublicSynopsis(Apart):
     def _draw(self, data: Asked, rng: Rng) -> Delivery:
         asked = self._check(data)
         tables = self.tables.release(asked.histogram, rng=rng).value
-        return Delivery(Fitted(tables), tuple((name, ()) for name in asked.book.names))
+        rows = asked.histogram.total if isinstance(self.neighbours, Replace) else None
+        shared = Fitted(tables, rows=rows, close=True)
+        return Delivery(shared, tuple((name, ()) for name in asked.book.names))
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -152,13 +163,14 @@ class PrivateAnswers(Apart):
     def _draw(self, data: Asked, rng: Rng) -> Delivery:
         asked = self._check(data)
         counts = np.zeros(self.caps.places, dtype=np.int64)
-        for place, query in asked.book.items():
-            counts[place] = int(query.evaluate(asked.histogram))
+        for page in asked.book.pages():
+            counts[page.places] = page.queries.answers(asked.histogram)
         # Empty places get noise too, and are sent to nobody.
         noisy = np.ravel(self.noise.release(counts, rng=rng).value)
+        pages = {name: asked.book.page(name) for name in asked.book.names}
         private = tuple(
-            (name, tuple(Leftover(place, float(noisy[place])) for place in asked.book.asked_by(name)))
-            for name in asked.book.names
+            (name, () if page is None else leftovers(page.places, noisy[page.places]))
+            for name, page in pages.items()
         )
         return Delivery(self._nothing_shared(), private)
 
@@ -224,7 +236,7 @@ class SeparateBudgets(Apart):
         """All shares together."""
         return ZCDPLoss(self.caps.analysts * zcdp_rho(epsilon=self.share, delta=self.delta))
 
-    def learner(self, queries: Queries) -> MWEM:
+    def learner(self, queries: Workload) -> MWEM:
         """Return what learns the queries of one analyst."""
         return MWEM(
             workload=queries,
@@ -250,12 +262,11 @@ class SeparateBudgets(Apart):
         return Delivery(self._nothing_shared(), private)
 
     def _learnt(self, asked: Asked, name: str, rng: Rng) -> tuple[Leftover, ...]:
-        own = asked.book.asked_by(name)
-        if not own:
+        page = asked.book.page(name)
+        if page is None:
             return ()
-        queries = Queries(self.universe, list(own.values()))
-        answers = self.learner(queries).release(asked.histogram, rng=rng).value.answers(queries)
-        return tuple(Leftover(place, float(count)) for place, count in zip(own, answers, strict=True))
+        learnt = self.learner(page.queries).release(asked.histogram, rng=rng).value
+        return leftovers(page.places, learnt.answers(page.queries))
 
 
 @lru_cache(maxsize=64)
@@ -273,7 +284,7 @@ def _share(epsilon: Fraction, delta: Fraction, analysts: int) -> Fraction:
 _BUDGET: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "neighbours": Replace("row")}
 _CAPS = Caps(analysts=2, queries=1)
 _COINS = book_of(COIN, _CAPS, {"first": [HEADS], "second": [TAILS]})
-_EACH = Marginals(COIN, [["x"]])
+_EACH, _BOTH = Marginals(COIN, [["x"]]), Marginals(COIN, [["x"], []])
 _LOUD: dict[str, Any] = {"epsilon": 4, "delta": Fraction(1, 100), "neighbours": Replace("row")}
 
 
@@ -301,8 +312,9 @@ def _budgets_example() -> tuple[Apart, Asked]:
 
 
 def _synopsis_tiny() -> Iterator[Tiny]:
-    mechanism = PublicSynopsis(workload=_EACH, caps=_CAPS, **_LOUD, fineness=1)
-    yield Tiny(mechanism, tiny_data(_COINS, 2))
+    for workload in (_EACH, _BOTH):
+        mechanism = PublicSynopsis(workload=workload, caps=_CAPS, **_LOUD, fineness=1)
+        yield Tiny(mechanism, tiny_data(_COINS, 2))
 
 
 def _answers_tiny() -> Iterator[Tiny]:

@@ -17,25 +17,28 @@ from typing import Any
 from discreet import plots
 from discreet.analysts.analyst_game import AnalystGame
 from discreet.analysts.baselines import PrivateAnswers, PublicSynopsis, SeparateBudgets
+from discreet.analysts.online import OnlineQueries
 from discreet.analysts.promises import AnalystPromise, ManyAnalysts, OneAnalystToMany, OneQueryToMany
 from discreet.analysts.query_book import Caps
 from discreet.analysts.query_game import QueryGame
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter
+from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.neighbours import Replace
 from discreet.queries.marginals import Marginals
 from discreet.queries.universe import Universe
+from discreet.release.base import WorkloadRelease
 from discreet.release.multiplicative_weights import MultiplicativeWeights
 from discreet.release.warm_start import all_marginals
 
 BETA = Fraction(1, 20)
 """Predicted errors are missed with this probability."""
-WARM = Fraction(3, 5)
-"""The part of the budget that the small tables get where analysts share one conversation."""
+WARM = (Fraction(3, 5), Fraction(9, 10))
+"""Parts of the budget that the tables may get where analysts share one conversation."""
 
 _ONE_ROW = Replace("row")
 _ROUNDS = (5, 10, 20)  # more of them take minutes an analyst, and learn little more
-_LENGTHS = (5, 10, 20, 40, 80, 160, 320, 640)
+_LENGTHS = (10, 40, 160, 640)
+_LATER = 10  # measured answers after a warm start, which leaves little to learn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +111,25 @@ class Mode:
 
 
 @dataclass(frozen=True, slots=True)
+class Talk:
+    """One conversation that all analysts share, with no promise between them.
+
+    Attributes
+    ----------
+    name
+        How it starts.
+    error
+        The predicted largest error, in rows.
+    make
+        Makes the mechanism.
+    """
+
+    name: str
+    error: float
+    make: Callable[[], MultiplicativeWeights]
+
+
+@dataclass(frozen=True, slots=True)
 class Outlook:
     """The modes that keep a promise, best first, beside what analysts without secrets would get.
 
@@ -158,11 +180,12 @@ def outlook(setting: Setting, promise: AnalystPromise) -> Outlook:
     if not isinstance(promise, OneQueryToMany | OneAnalystToMany):
         rule = "OneQueryToMany() or OneAnalystToMany()"
         raise InvalidParameter(name="promise", rule=rule, value=promise)
-    found = sorted(_modes(setting, promise), key=lambda mode: mode.error)
-    return Outlook(setting, promise, tuple(found), data_only(setting))
+    found = sorted(candidates(setting, promise), key=lambda mode: mode.error)
+    return Outlook(setting, promise, tuple(found), min(talk.error for talk in talks(setting)))
 
 
-def _modes(setting: Setting, promise: AnalystPromise) -> Iterator[Mode]:
+def candidates(setting: Setting, promise: AnalystPromise) -> Iterator[Mode]:
+    """List every mode that keeps a promise, in no order."""
     public: dict[str, Any] = {
         "caps": setting.caps,
         "epsilon": setting.epsilon,
@@ -181,20 +204,29 @@ def _modes(setting: Setting, promise: AnalystPromise) -> Iterator[Mode]:
     separate = min(apart, key=lambda one: one.error(BETA))
     yield Mode("separate budgets", min(separate.error(BETA), setting.rows), lambda: separate)
     if setting.caps.analysts > 1:
-        yield _game(setting, promise, public)
+        yield from _learning(setting, promise, public)
 
 
-def _game(setting: Setting, promise: AnalystPromise, public: dict[str, Any]) -> Mode:
-    kind = QueryGame if isinstance(promise, OneQueryToMany) else AnalystGame
-    game = kind(
-        universe=setting.universe,
-        rows=setting.rows,
-        analyst_epsilon=setting.analyst_epsilon,
-        analyst_delta=setting.analyst_delta,
+def _learning(setting: Setting, promise: AnalystPromise, public: dict[str, Any]) -> Iterator[Mode]:
+    """List the modes that spend the budget between analysts."""
+    given: dict[str, Any] = {
+        "universe": setting.universe,
+        "rows": setting.rows,
+        "analyst_epsilon": setting.analyst_epsilon,
+        "analyst_delta": setting.analyst_delta,
         **public,
-    )
-    name = "query game" if kind is QueryGame else "analyst game"
-    return Mode(name, game.error(BETA), lambda: game)
+    }
+    if isinstance(promise, OneAnalystToMany):
+        analysts = AnalystGame(**given)
+        yield Mode("analyst game", analysts.error(BETA), lambda: analysts)
+        return
+    game = QueryGame(**given)
+    yield Mode("query game", game.error(BETA), lambda: game)
+    try:
+        online = OnlineQueries(**given)
+    except Refused:  # it cannot promise half of the rows
+        return
+    yield Mode("online queries", online.error(BETA), lambda: online)
 
 
 def synopsis_error(setting: Setting, synopsis: PublicSynopsis) -> float:
@@ -203,36 +235,48 @@ def synopsis_error(setting: Setting, synopsis: PublicSynopsis) -> float:
     A question about one cell has the noise of that cell. Any other question, over the whole table, adds up
     the noise of about half the cells; as the rows are counted, those of the other half make up for it.
     """
-    universe, places = setting.universe, setting.caps.places
+    deviation, questions = synopsis.deviation, setting.caps.places
     if setting.order is None:
-        deviation = synopsis.tables.deviation(universe.names) * math.sqrt(universe.size) / 2
-        questions = places
+        deviation *= math.sqrt(setting.universe.size) / 2
     else:
-        sets = [[universe.names[axis] for axis in axes] for axes in setting.tables.sets]
-        deviation = max(synopsis.tables.deviation(names) for names in sets)
-        questions = min(places, len(setting.tables))
+        questions = min(questions, len(setting.tables))
     return min(setting.rows, deviation * math.sqrt(2 * math.log(2 * questions / BETA)))
 
 
-def data_only(setting: Setting) -> float:
-    """Predict the error of one conversation of multiplicative weights that all analysts share.
+def talks(setting: Setting) -> tuple[Talk, ...]:
+    """Predict the conversations of multiplicative weights that all analysts could share.
 
-    With c measured answers of error e, every later answer is off by at most the gate's own error plus what
-    c answers leave to learn, rows * sqrt(log |universe| / 2c). Or it starts from the setting's tables, at a
-    part of the budget, and the gate keeps the rest.
+    One starts from nothing: with c measured answers of error e, every later answer is off by at most the
+    gate's own error plus what c answers leave to learn, rows * sqrt(log |universe| / 2c). The others start
+    from the setting's tables, at a part of the budget, and the gate keeps the rest.
     """
-    rows, cells = setting.rows, setting.universe.size
+    rows = setting.rows
     public: dict[str, Any] = {"delta": setting.delta, "neighbours": _ONE_ROW}
-    warm = PublicSynopsis(
-        workload=setting.tables, caps=setting.caps, epsilon=WARM * setting.epsilon, **public
-    )
-    found = [float(rows), synopsis_error(setting, warm)]
-    for updates in _LENGTHS:
-        gate = MultiplicativeWeights(
-            universe=setting.universe, epsilon=setting.epsilon, updates=updates, rows=rows, **public
+
+    def conversation(updates: int, start: WorkloadRelease | None) -> MultiplicativeWeights:
+        return MultiplicativeWeights(
+            universe=setting.universe,
+            epsilon=setting.epsilon,
+            updates=updates,
+            rows=rows,
+            questions=setting.caps.places,
+            start=start,
+            **public,
         )
-        found.append(gate.error(BETA) + rows * math.sqrt(math.log(cells) / (2 * updates)))
-    return min(found)
+
+    def cold(updates: int) -> Talk:
+        gate = conversation(updates, None)
+        left = rows * math.sqrt(math.log(setting.universe.size) / (2 * updates))
+        return Talk(f"cold, {updates} updates", min(rows, gate.error(BETA) + left), lambda: gate)
+
+    def warm(part: Fraction) -> Talk:
+        start = PublicSynopsis(
+            workload=setting.tables, caps=setting.caps, epsilon=part * setting.epsilon, **public
+        )
+        name = f"warm, {float(part):.0%} first"
+        return Talk(name, synopsis_error(setting, start), lambda: conversation(_LATER, start.tables))
+
+    return *map(warm, WARM), min(map(cold, _LENGTHS), key=lambda talk: talk.error)
 
 
 def price_plot(setting: Setting, epsilons: Iterable[checks.Number]) -> str:

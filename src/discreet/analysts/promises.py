@@ -205,8 +205,12 @@ class Delivery:
 
     def answers(self, analyst: str, book: QueryBook) -> dict[int, float]:
         """Return the estimated count of each of an analyst's queries, by place."""
-        found = {place: self.shared.answer(query) for place, query in book.asked_by(analyst).items()}
-        return found | {leftover.place: leftover.count for leftover in self.leftovers(analyst)}
+        page, own = book.page(analyst), self.leftovers(analyst)
+        private = {leftover.place: leftover.count for leftover in own}
+        if page is None or len(private) == len(page.places):
+            return private  # nothing is left for the synopsis to answer
+        counts = self.shared.answers(page.queries)
+        return dict(zip(page.places.tolist(), counts.tolist(), strict=True)) | private
 
     def seen_by(self, analysts: Iterable[str]) -> Delivery:
         """Return what some analysts see if they put everything they received together."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
+from discreet.queries.workload import Queries, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +40,25 @@ class Caps:
         return self.analysts * self.queries
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Page:
+    """What one analyst asks: queries that are answered together, and their places, ascending."""
+
+    places: NDArray[np.int64]
+    queries: Workload
+
+    def items(self) -> Iterator[tuple[int, LinearQuery]]:
+        """List places and queries."""
+        return zip(self.places.tolist(), self.queries, strict=True)
+
+
 class QueryBook:
     """Queries at fixed places. Who takes part is public; what he asks, and how much, is not.
 
     Analyst number i owns the places i * caps.queries and following. A query keeps its place for ever, so
     that what one analyst adds or removes moves nobody else's queries.
+
+    Memory: what the queries take. A workload that fills a page is kept as it is, however many queries it has.
 
     Parameters
     ----------
@@ -55,7 +72,7 @@ class QueryBook:
         Queries by place; None where there is none. Counting queries only: every weight 0 or 1.
     """
 
-    __slots__ = ("_places", "caps", "names", "universe")
+    __slots__ = ("_pages", "caps", "names", "universe")
 
     def __init__(
         self,
@@ -70,49 +87,88 @@ class QueryBook:
         if len(self.names) > caps.analysts or len(set(self.names)) < len(self.names):
             rule = f"at most {caps.analysts} different names"
             raise InvalidParameter(name="names", rule=rule, value=self.names)
-        given = sorted((places or {}).items(), key=lambda item: item[0])
-        self._places = {place: self._checked(place, query) for place, query in given if query is not None}
+        pages: dict[int, dict[int, LinearQuery]] = {}
+        for place, query in (places or {}).items():
+            if query is not None:
+                checks.index(len(self.names) * caps.queries, place=place)
+                pages.setdefault(place // caps.queries, {})[place] = query
+        self._pages = {owner: self._page(own) for owner, own in pages.items()}
 
-    def _checked(self, place: int, query: LinearQuery) -> LinearQuery:
-        checks.index(len(self.names) * self.caps.queries, place=place)
-        checks.instance(LinearQuery, query=query)
-        if query.universe != self.universe:
+    def _page(self, own: Mapping[int, LinearQuery]) -> Page:
+        places = sorted(own)
+        queries = [checks.instance(LinearQuery, query=own[place]) for place in places]
+        for query in queries:
+            self._check(query.universe, query.is_predicate)
+        return Page(np.array(places, dtype=np.int64), Queries(self.universe, queries))
+
+    def _check(self, universe: Universe, is_predicate: bool) -> None:
+        if universe != self.universe:
             raise InvalidParameter(name="query", rule="over the universe of the book", got="another one")
-        if not query.is_predicate:
+        if not is_predicate:
             raise Refused(
                 what="a weighted query",
                 why="the games are played with counting queries, every weight 0 or 1",
                 way_out="Ask for the counts it is made of and add them up",
             )
-        return query
 
-    def with_queries(self, analyst: str, queries: Iterable[LinearQuery]) -> QueryBook:
+    def with_queries(self, analyst: str, queries: Iterable[LinearQuery] | Workload) -> QueryBook:
         """Return the book with more queries of one analyst, each at his first free place."""
-        places, own = dict(self._places), self._own(analyst)
-        free = (place for place in own if place not in self._places)
-        for query in queries:
-            place = next(free, None)
-            if place is None:
-                raise Refused(
-                    what=f"query number {self.caps.queries + 1} of one analyst",
-                    why=f"the public cap is {self.caps.queries}",
-                    way_out="Ask less, or open a book with larger caps",
-                )
-            places[place] = query
-        return QueryBook(self.universe, self.caps, self.names, places)
+        owner = self._owner(analyst)
+        return self._with({owner: self._filled(owner, queries)})
 
     def without(self, place: int) -> QueryBook:
         """Return the book with one place emptied; everything else stays where it is."""
-        left = {other: query for other, query in self._places.items() if other != place}
-        return QueryBook(self.universe, self.caps, self.names, left)
+        owner = place // self.caps.queries
+        left = {other: query for other, query in self._own(owner).items() if other != place}
+        return self._with({owner: self._page(left) if left else None})
+
+    def filled(self, asked: Mapping[str, Iterable[LinearQuery] | Workload]) -> QueryBook:
+        """Return the book with more queries of several analysts."""
+        owners = {self._owner(name): own for name, own in asked.items()}
+        return self._with({owner: self._filled(owner, own) for owner, own in owners.items()})
+
+    def _filled(self, owner: int, queries: Iterable[LinearQuery] | Workload) -> Page | None:
+        first = owner * self.caps.queries
+        if isinstance(queries, Workload) and owner not in self._pages:
+            self._check(queries.universe, queries.is_predicates)
+            self._check_cap(len(queries))
+            return Page(np.arange(first, first + len(queries), dtype=np.int64), queries)
+        own, more = self._own(owner), list(queries)
+        self._check_cap(len(own) + len(more))
+        free = (place for place in range(first, first + self.caps.queries) if place not in own)
+        own |= dict(zip(free, more, strict=False))
+        return self._page(own) if own else None
+
+    def _check_cap(self, queries: int) -> None:
+        if queries > self.caps.queries:
+            raise Refused(
+                what=f"query number {self.caps.queries + 1} of one analyst",
+                why=f"the public cap is {self.caps.queries}",
+                way_out="Ask less, or open a book with larger caps",
+            )
+
+    def _with(self, pages: Mapping[int, Page | None]) -> QueryBook:
+        made = QueryBook(self.universe, self.caps, self.names)
+        found = {**self._pages, **pages}
+        made._pages = {owner: page for owner, page in found.items() if page is not None}
+        return made
+
+    def page(self, analyst: str) -> Page | None:
+        """Return one analyst's queries as they are kept, to be answered together; None where he has none."""
+        return self._pages.get(self._owner(analyst))
 
     def asked_by(self, analyst: str) -> dict[int, LinearQuery]:
         """Return one analyst's queries by place."""
-        return {place: self._places[place] for place in self._own(analyst) if place in self._places}
+        return self._own(self._owner(analyst))
+
+    def pages(self) -> Iterator[Page]:
+        """List what was asked, analyst by analyst. Only mechanisms should call this."""
+        return (self._pages[owner] for owner in sorted(self._pages))
 
     def items(self) -> Iterator[tuple[int, LinearQuery]]:
         """List all places that are taken, ascending. Only mechanisms should call this."""
-        yield from self._places.items()
+        for page in self.pages():
+            yield from page.items()
 
     def like(self, other: QueryBook) -> bool:
         """Tell whether everything public about two books is the same."""
@@ -120,17 +176,25 @@ class QueryBook:
 
     def differences(self, other: QueryBook) -> tuple[int, ...]:
         """Return the places that hold different queries."""
-        places = sorted({*self._places, *other._places})
-        return tuple(p for p in places if not _same(self._places.get(p), other._places.get(p)))
+        found: list[int] = []
+        for owner in sorted({*self._pages, *other._pages}):
+            if self._pages.get(owner) is not other._pages.get(owner):
+                mine, theirs = self._own(owner), other._own(owner)
+                places = sorted({*mine, *theirs})
+                found += [place for place in places if not _same(mine.get(place), theirs.get(place))]
+        return tuple(found)
 
     def changed(self, other: QueryBook) -> tuple[str, ...]:
         """Return the analysts who ask something else in the other book."""
         owners = {place // self.caps.queries for place in self.differences(other)}
         return tuple(self.names[owner] for owner in sorted(owners))
 
-    def _own(self, analyst: str) -> range:
-        number = self.names.index(checks.one_of(self.names, analyst=analyst))
-        return range(number * self.caps.queries, (number + 1) * self.caps.queries)
+    def _own(self, owner: int) -> dict[int, LinearQuery]:
+        page = self._pages.get(owner)
+        return {} if page is None else dict(page.items())
+
+    def _owner(self, analyst: str) -> int:
+        return self.names.index(checks.one_of(self.names, analyst=analyst))
 
     def __repr__(self) -> str:
         # Not how much was asked: that is nobody else's business.
@@ -145,9 +209,8 @@ def _same(left: LinearQuery | None, right: LinearQuery | None) -> bool:
     return mine.shape == theirs.shape and bool((mine == theirs).all())
 
 
-def book_of(universe: Universe, caps: Caps, asked: Mapping[str, Iterable[Any]]) -> QueryBook:
+def book_of(
+    universe: Universe, caps: Caps, asked: Mapping[str, Iterable[LinearQuery] | Workload]
+) -> QueryBook:
     """Make a book from each analyst's queries, in order."""
-    book = QueryBook(universe, caps, asked)
-    for name, queries in asked.items():
-        book = book.with_queries(name, queries)
-    return book
+    return QueryBook(universe, caps, asked).filled(asked)

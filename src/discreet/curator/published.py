@@ -25,7 +25,7 @@ from discreet.queries.workload import Workload
 from discreet.release.answer import Answer
 from discreet.release.base import WorkloadRelease
 from discreet.release.mwem import MWEM
-from discreet.release.online_questions import read_question
+from discreet.release.online_questions import read_boxes, read_question
 from discreet.release.synopsis import Synopsis
 from discreet.release.tables import MarginalTables
 from discreet.release.warm_start import all_marginals, known_by
@@ -59,8 +59,11 @@ class Published(Hypothesis):
 
     def ask(self, query: LinearQuery | Workload) -> tuple[Answer, ...]:
         """Answer a query or a workload. The same question always has the same answer, whoever asks."""
-        listed = query if isinstance(query, Workload) else (query,)
-        return tuple(self._one(one) for one in listed)
+        if not isinstance(query, Workload):
+            return (self._one(query),)
+        if query.universe == self.universe and query.is_predicates:
+            return self._many(query)
+        return tuple(self._one(one) for one in query)
 
     def _one(self, query: LinearQuery) -> Answer:
         question = read_question(query, self.universe, 1)
@@ -70,6 +73,18 @@ class Published(Hypothesis):
             off = abs(said - self._known.estimate(question))
             error = off + float(np.ravel(self._known.noise(question.codes[None]))[0])
         return Answer(said, error, "free" if error < math.inf else "stale")
+
+    def _many(self, workload: Workload) -> tuple[Answer, ...]:
+        """Answer predicates together, as each would be answered alone but for the rounding of sums."""
+        said, errors = self.synopsis.answers(workload), np.full(len(workload), np.inf)
+        if self._known is not None:
+            codes, boxes = read_boxes(workload)
+            off = np.abs(said - workload.answers(self._known.array))
+            errors[boxes] = off[boxes] + self._known.noise(codes[boxes])
+        return tuple(
+            Answer(value, error, "free" if error < math.inf else "stale")
+            for value, error in zip(said.tolist(), errors.tolist(), strict=True)
+        )
 
     def quote(self) -> Quote:
         """Say how well a question would be answered: words that are the same for every question."""

@@ -18,9 +18,13 @@ from numpy.typing import NDArray
 from discreet.core.errors import Refused
 from discreet.core.neighbours import Replace
 from discreet.core.rounding import up
+from discreet.queries.marginals import Marginals
 from discreet.queries.query import Axes
 from discreet.queries.universe import Universe
+from discreet.queries.workload import Workload
 from discreet.release.base import WorkloadRelease
+from discreet.release.consistency import onto_simplex
+from discreet.release.independent import Answers
 from discreet.release.marginals import Residuals
 from discreet.release.online_questions import Bools, Question, box_runs, box_sizes
 from discreet.release.synopsis import Synopsis, Weights
@@ -37,6 +41,10 @@ def starting_weights(synopsis: Synopsis) -> Floats:
     """Return positive weights that a synopsis implies."""
     if isinstance(synopsis, MarginalTables):
         return fit_weights(synopsis, flatness=FLAT)
+    if isinstance(synopsis, Answers) and _whole(synopsis.workload):
+        total = max(synopsis.total, 1.0)
+        cells = onto_simplex(synopsis.marginal(synopsis.universe.names), total)
+        return (1 - UNIFORM) * cells + UNIFORM * total / cells.size
     if isinstance(synopsis, Weights):
         total = max(synopsis.total, 1.0)
         return (1 - UNIFORM) * synopsis.weights + UNIFORM * total / synopsis.universe.size
@@ -45,6 +53,12 @@ def starting_weights(synopsis: Synopsis) -> Floats:
         why="it has no weight for every cell",
         way_out="Start from Residuals(...), or from a mechanism whose synopsis is a Weights",
     )
+
+
+def _whole(workload: Workload) -> bool:
+    """Tell whether a workload is the one table over all attributes."""
+    everything = tuple(range(len(workload.universe.shape)))
+    return isinstance(workload, Marginals) and workload.sets == (everything,)
 
 
 class Known:

@@ -8,6 +8,7 @@ import pytest
 from discreet import audit
 from discreet.accounting.calibrate import zcdp_rho
 from discreet.analysts.analyst_game import AnalystGame
+from discreet.analysts.apart import Fitted
 from discreet.analysts.baselines import CARDS, PrivateAnswers, PublicSynopsis, SeparateBudgets
 from discreet.analysts.online import OnlineQueries
 from discreet.analysts.online_plan import OnlineSizes
@@ -20,6 +21,8 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
 from discreet.queries.predicates import Predicates
 from discreet.queries.universe import Universe
+from discreet.release.independent import Independent
+from discreet.release.marginals import Residuals
 from discreet.testing import unsafe_seeded
 
 UNIVERSE = Universe([("age", range(6)), ("smoker", (0, 1)), ("region", range(3))])
@@ -27,7 +30,8 @@ PAIRS = Marginals.of_order(UNIVERSE, 2)
 CAPS = Caps(analysts=3, queries=40)
 TABLE = Histogram.dense(UNIVERSE, 40 + np.arange(36) * 7 % 50)
 ROWS = TABLE.total
-PUBLIC = {"caps": CAPS, "epsilon": 1, "delta": 1e-6, "neighbours": Replace("row")}
+BUDGET = {"epsilon": 1, "delta": 1e-6, "neighbours": Replace("row")}
+PUBLIC = {"caps": CAPS, **BUDGET}
 ODD = Predicates(UNIVERSE, [(["age", "region"], lambda age, region: (age + region) % 2 == 1)]).query(0)
 
 
@@ -117,6 +121,31 @@ def test_a_synopsis_answers_what_nobody_announced():
     delivery = modes(epsilon=50)[0].release(asked(), rng=unsafe_seeded(3)).value
     assert delivery.shared.answer(ODD) == pytest.approx(ODD.evaluate(TABLE), abs=60)
     assert delivery.leftovers("cork") == ()
+
+
+def test_one_table_over_all_attributes_is_measured_cell_by_cell():
+    """Pure noise on cells that are measured once is less than what a delta buys; any question adds it up."""
+    whole = Marginals(UNIVERSE, [UNIVERSE.names])
+    mode = PublicSynopsis(workload=whole, **PUBLIC)
+    assert isinstance(mode.tables, Independent) and isinstance(modes()[0].tables, Residuals)
+    assert mode.deviation < 0.6 * Residuals(workload=whole, **BUDGET).deviation(UNIVERSE.names)
+    assert modes()[0].deviation == pytest.approx(
+        max(modes()[0].tables.deviation(names) for names in (["age", "region"], ["age", "smoker"]))
+    )
+    delivery = mode.release(asked(), rng=unsafe_seeded(2)).value
+    assert delivery.shared.total == pytest.approx(ROWS), "the public number of rows"
+    assert (delivery.shared.weights >= 0).all()
+    off = np.ravel(delivery.shared.weights - TABLE.counts())
+    assert np.abs(off).max() <= mode.error(1e-6)
+    assert off.std() == pytest.approx(mode.deviation, rel=0.5)
+
+
+def test_questions_announced_are_fitted_closely():
+    """The tables that were measured are answered nearly as measured."""
+    tables = modes()[0].tables.release(TABLE, rng=unsafe_seeded(9)).value
+    wanted = tables.answers(PAIRS)
+    near, far = (np.abs(Fitted(tables, close=c).answers(PAIRS) - wanted).mean() for c in (True, False))
+    assert near < 0.8 * far
 
 
 def test_added_rows_may_be_hidden_too():

@@ -3,14 +3,18 @@
 import inspect
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from discreet.analysts import planner
-from discreet.analysts.planner import Setting, outlook, price_plot
+from discreet.analysts.planner import Setting, candidates, outlook, price_plot, talks
 from discreet.analysts.promises import ManyToOne, OneAnalystToMany, OneQueryToMany, is_perfect
 from discreet.analysts.query_book import Caps
 from discreet.core.errors import InvalidParameter
+from discreet.queries.histogram import Histogram
+from discreet.queries.predicates import Predicates
 from discreet.queries.universe import Universe
+from discreet.testing import unsafe_seeded
 
 UNIVERSE = Universe([(f"b{place}", (0, 1)) for place in range(6)])
 SETTING = Setting(
@@ -49,6 +53,46 @@ def test_each_promise_has_its_own_game():
     assert len(outlook(alone, OneQueryToMany()).modes) == 3
     with pytest.raises(InvalidParameter, match="promise"):
         outlook(SETTING, ManyToOne())
+
+
+def test_online_queries_are_offered_where_they_do_not_refuse():
+    def names(promise, analysts):
+        setting = replace(SETTING, caps=Caps(analysts=analysts, queries=100))
+        return {mode.name for mode in candidates(setting, promise)}
+
+    assert "online queries" in names(OneQueryToMany(), 3)
+    assert "online queries" not in names(OneAnalystToMany(), 3), "it hides one query"
+    assert "online queries" not in names(OneQueryToMany(), 300), "refused: too many for so few rows"
+
+
+def test_a_game_is_recommended_where_noise_is_too_much():
+    """Few rows, a large universe and a million questions: neither tables nor answers have room for noise."""
+    wide = Universe([(f"b{place}", (0, 1)) for place in range(18)])
+    hard = replace(SETTING, universe=wide, rows=10**4, caps=Caps(analysts=1000, queries=1000), order=None)
+    found = sorted(candidates(hard, OneQueryToMany()), key=lambda mode: mode.error)
+    assert found[0].name == "query game" and found[0].error < hard.rows / 2
+
+
+def test_shared_conversations_are_those_of_the_setting():
+    for order in (None, 2):
+        found = talks(replace(SETTING, order=order))
+        assert [talk.name.split(",")[0] for talk in found] == ["warm", "warm", "cold"]
+        assert outlook(replace(SETTING, order=order), OneAnalystToMany()).data_only == min(
+            talk.error for talk in found
+        )
+        for talk in found:
+            made = talk.make()
+            assert made.guarantee.implies(epsilon=1, delta=1e-6)
+            assert (made.start is None) == talk.name.startswith("cold")
+
+
+def test_a_conversation_may_start_from_the_whole_table():
+    setting = replace(SETTING, order=None)
+    table = Histogram.dense(UNIVERSE, np.full(64, setting.rows // 64) + (np.arange(64) < setting.rows % 64))
+    talk = talks(setting)[1]
+    asked = Predicates(UNIVERSE, [(UNIVERSE.names, lambda *codes: sum(codes) % 2 == 1)])
+    said = talk.make().open(table, rng=unsafe_seeded(3)).ask_many(asked).values
+    assert said == pytest.approx(asked.answers(table), abs=talk.error)
 
 
 def test_few_questions_on_many_cells_are_answered_one_by_one():

@@ -1,6 +1,7 @@
 """Books of queries and the promises about them."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -20,9 +21,11 @@ from discreet.analysts.query_game import BOTH, COIN, HEADS, TAILS
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.neighbours import Replace
 from discreet.queries.histogram import Histogram
+from discreet.queries.marginals import Marginals
 from discreet.queries.predicates import Predicates
 from discreet.queries.query import TableQuery
 from discreet.queries.universe import Universe
+from discreet.queries.workload import Queries
 from discreet.release.synopsis import Weights
 
 CAPS = Caps(analysts=3, queries=2)
@@ -55,6 +58,39 @@ def test_a_cap_is_a_cap():
             Caps(**bad)
 
 
+def test_a_workload_fills_a_page_as_it_is():
+    three = Predicates(COIN, [(["x"], np.array(mask)) for mask in ([True, False], [False, True])])
+    whole = book(a=three, b=[HEADS])
+    page = whole.page("a")
+    assert page.queries is three, "kept, not taken apart"
+    assert page.places.tolist() == [0, 1] and whole.page("b").places.tolist() == [2]
+    assert list(whole.items()) == list(book(a=list(three), b=[HEADS]).items())
+    assert OneQueryToMany().distance(whole, book(a=list(three), b=[HEADS])) == 0
+    assert OneQueryToMany().distance(whole, whole.without(1)) == 1
+    assert whole.without(0).asked_by("a") == {1: three.query(1)}
+    assert whole.without(0).without(1).page("a") is None
+    assert whole.without(0).with_queries("a", three.subset([0])).asked_by("a")[0] is three.query(0)
+    with pytest.raises(Refused, match="cap is 2"):
+        book(a=Predicates(COIN, [(["x"], np.array([True, False]))] * 3))
+    weighted = TableQuery(COIN, (0,), "w", table=np.array([0.5, 1.0]))
+    with pytest.raises(Refused, match="weighted"):
+        book(a=Queries(COIN, [weighted]))
+
+
+def test_a_million_places_are_no_burden():
+    """A page for each of 1,000 analysts with 1,000 queries each; nothing is done a query at a time."""
+    universe = Universe([("x", range(1000))])
+    everything = Marginals(universe, [["x"]])
+    caps = Caps(analysts=1000, queries=1000)
+    begun = time.process_time()
+    full = book_of(universe, caps, {f"a{place}": everything for place in range(1000)})
+    shared = Weights(universe, np.arange(1000.0), transcript=())
+    sent = Delivery(shared, tuple((name, ()) for name in full.names))
+    answers = sent.answers("a999", full)
+    assert answers == {999_000 + place: float(place) for place in range(1000)}
+    assert time.process_time() - begun < 10, "a book that is copied for each analyst takes minutes"
+
+
 def test_a_book_takes_counting_queries_over_its_universe_only():
     weighted = TableQuery(COIN, (0,), "w", table=np.array([0.5, 1.0]))
     with pytest.raises(Refused, match="weighted"):
@@ -68,6 +104,8 @@ def test_a_book_takes_counting_queries_over_its_universe_only():
         QueryBook(COIN, CAPS, ["a"], {2: HEADS})  # the second analyst's page, and there is none
     with pytest.raises(InvalidParameter, match="analyst"):
         book(a=[HEADS]).asked_by("b")
+    with pytest.raises(InvalidParameter, match="analyst"):
+        book(a=[HEADS]).filled({"b": [HEADS]})
 
 
 def test_nothing_asked_is_printed():

@@ -3,14 +3,24 @@
 import copy
 import itertools
 import pickle  # noqa: TID251 - to see that it is refused
+import sys
 import threading
 from fractions import Fraction
 
 import pytest
-from tests.unit.curator.conftest import BY_USER, REPLACED, curator
+from tests.unit.curator.conftest import BY_USER, COLUMNS, REPLACED, curator
 
-from discreet.core.errors import BudgetExceeded, DiscreetError, EngineFailed, InvalidParameter, Refused
-from discreet.data import Table
+import discreet as dp
+from discreet.core.errors import (
+    BudgetExceeded,
+    DiscreetError,
+    EngineFailed,
+    InvalidParameter,
+    MissingExtra,
+    Refused,
+)
+from discreet.curator.reply import Reply
+from discreet.data import Integer, Row, Table
 from discreet.queries.marginals import Marginals
 
 BY_REGION = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
@@ -264,3 +274,62 @@ def test_replies_print_as_tables(shared):
     assert (frame.n_low <= frame.n).all()
     with pytest.raises(InvalidParameter, match="one of region, n"):
         reply.column("missing")
+
+
+def test_sql_that_is_handed_to_ask_is_sent_to_the_right_door(shared):
+    with pytest.raises(InvalidParameter, match=r"SQL goes to \.sql"):
+        shared.analyst("wrong door").ask("SELECT 1")
+
+
+def test_a_quote_says_what_is_promised_of_all_and_what_is_usual_of_one(shared):
+    acme, by_age = shared.analyst("quotes"), "SELECT age, COUNT(*) AS n FROM people GROUP BY age"
+    words = acme.plan(by_age).error
+    assert "all counts that are ever asked for, at once" in words
+    usual = float(words.split("usually within ")[1].split(";")[0])
+    reply = acme.sql(by_age)
+    off = max((high - low) / 2 for low, high in reply.intervals["n"])
+    assert usual / 4 < off < 4 * usual
+    assert "[ ] holds all true values of a column at once with probability 95 %" in repr(reply)
+
+
+def test_an_analyst_without_budget_is_told_what_she_can_do():
+    with curator(shared=0) as one:
+        acme = one.analyst("poor", share=Fraction(1, 1000))
+        with pytest.raises(BudgetExceeded, match="cheaper questions.*ask the owner for a larger share"):
+            acme.sql(MEAN)
+
+
+def test_a_column_of_more_values_than_can_be_listed_does_not_keep_a_curator_from_opening():
+    long = dp.Schema(
+        "people",
+        columns=(*COLUMNS[:3], Integer("income", lower=Fraction(0), upper=Fraction(10**9))),
+        unit=Row(),
+        neighbours=dp.AddRemove("row"),
+    )
+    with curator(long, columns=None) as one:
+        assert one.universe.names == ("region", "age", "smoker")
+
+
+def test_pandas_is_named_where_it_is_missing(shared, monkeypatch):
+    reply = shared.analyst("frames").sql(BY_REGION)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtra, match="pip install pandas"):
+        reply.to_pandas()
+
+
+def test_large_numbers_are_printed_without_an_exponent():
+    reply = Reply(("x",), ((12_345_678.9,),), {"x": ((1e6, 2.5e7),)}, "priced", {})
+    assert "12345679 [1000000, 25000000]" in repr(reply)
+
+
+def test_shared_and_priced_rows_come_in_one_order(shared):
+    acme = shared.analyst("orders")
+    text = "SELECT smoker, region, COUNT(*) AS n FROM people GROUP BY region, smoker"
+    free, paid = acme.sql(text), acme.sql(text, fresh=True)
+    assert free.kind != "priced"
+    keys = [row[:2] for row in free.rows]
+    assert keys == [(smoker, region) for smoker in ("no", "yes") for region in ("east", "north", "west")]
+    assert [row[:2] for row in paid.rows] == keys
+    counts = {row[:2]: row[2] for row in free.rows}
+    other = acme.sql("SELECT region, smoker, COUNT(*) AS n FROM people GROUP BY region, smoker")
+    assert {(row[1], row[0]): row[2] for row in other.rows} == counts
