@@ -10,10 +10,11 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 
 from discreet import AddRemove
+from discreet.core.errors import Refused
 from discreet.data import Boolean, Category, Date, Decimal, Dimension, Integer, Row, Schema, Table
 from discreet.data.linear import linear
 from discreet.data.plan import FALSE, And, Plan, Policy, Within
@@ -77,10 +78,10 @@ ARITHMETIC = st.recursive(
     max_leaves=3,
 )
 SIGNS = st.sampled_from(["=", "<>", "<", "<=", ">", ">="])
-TEXTS = st.sampled_from(["'it''s'", "'b\\c'", "'100%'", "'é'", "'other'"])
+TEXTS = st.sampled_from(["'it''s'", "'b\\c'", "'100%'", "'é'"])
 ATOMS = st.one_of(
     st.builds("{} {} {}".format, ARITHMETIC, SIGNS, ARITHMETIC),
-    st.builds("n {}IN (-10, 5, 7, 20)".format, st.sampled_from(["", "NOT "])),
+    st.builds("n {}IN (-10, 5, 20)".format, st.sampled_from(["", "NOT "])),
     st.builds("price {}BETWEEN 0.3 AND 1.25".format, st.sampled_from(["", "NOT "])),
     st.builds("kind {} {}".format, st.sampled_from(["=", "<>"]), TEXTS),
     st.builds(
@@ -88,7 +89,7 @@ ATOMS = st.one_of(
         st.sampled_from(["", "NOT "]),
         st.text("%_10bs'", max_size=3).map(lambda text: text.replace("'", "''")),
     ),
-    st.builds("shop {} {}".format, st.sampled_from(["=", "<>"]), st.integers(0, 4)),
+    st.builds("shop {} {}".format, st.sampled_from(["=", "<>"]), st.integers(1, 3)),
     st.builds("day {} DATE '2020-01-0{}'".format, SIGNS, st.integers(1, 9)),
     st.builds(
         "{} IS {}NULL".format, st.sampled_from(["n", "paid", "kind", "day"]), st.sampled_from(["", "NOT "])
@@ -105,6 +106,15 @@ CONDITIONS = st.recursive(
     ),
     max_leaves=6,
 )
+
+
+def understood(text: str) -> Plan:
+    """The plan; equalities that no declared value meets are refused, and have a test of their own."""
+    try:
+        return parse(text, schemas=SALES, policy=POLICY)
+    except Refused as error:
+        assert "no row can have" in str(error) or "no declared value" in str(error)
+        reject()
 
 
 def answered(table: Table, plan: Plan) -> dict[tuple[Any, ...], list[Any]]:
@@ -150,7 +160,39 @@ def test_conditions_choose_the_rows_that_sql_chooses(
     raw, table = engines
     text = f"SELECT COUNT(*) FROM sales WHERE {condition}"
     ((expected,),) = raw.execute(text).fetchall()
-    assert answered(table, parse(text, schemas=SALES, policy=POLICY)) == {(): [expected]}
+    assert answered(table, understood(text)) == {(): [expected]}
+
+
+EQUALITIES = st.one_of(
+    st.builds("n = {}".format, st.integers(-20, 30) | st.sampled_from(["2.5", "0.0"])),
+    st.builds("price = {}".format, st.decimals(-1, 3, places=2)),
+    st.builds("kind = {}".format, st.sampled_from(["'it''s'", "'100%'", "'other'", "''", "'É'"])),
+    st.builds("shop = {}".format, st.integers(-1, 5)),
+    st.builds("day = DATE '2020-01-{:02}'".format, st.integers(1, 9)),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(EQUALITIES)
+def test_equalities_are_refused_where_no_declared_value_meets_them(condition: str) -> None:
+    name = condition.split(maxsplit=1)[0]
+    values = ", ".join(f"({_literal(value)})" for value in SALES.column(name).domain())
+    with duckdb.connect() as raw:
+        meets = raw.execute(f"SELECT COUNT(*) FROM (VALUES {values}) AS t({name}) WHERE {condition}")
+        possible = meets.fetchall() != [(0,)]
+    try:
+        parse(f"SELECT COUNT(*) FROM sales WHERE {condition}", schemas=SALES, policy=POLICY)
+    except Refused:
+        assert not possible
+    else:
+        assert possible
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, Fraction):
+        return str(float(value))
+    quoted = str(value).replace("'", "''")
+    return {str: f"'{quoted}'", datetime.date: f"DATE '{value}'"}.get(type(value), str(value))
 
 
 @settings(max_examples=60, deadline=None)
@@ -163,7 +205,7 @@ def test_compiled_counts_on_a_histogram_are_those_of_the_engine(
 ) -> None:
     _, table = engines
     text = f"SELECT COUNT(*) FROM sales WHERE {condition}" + (f" GROUP BY {group}" if group else "")
-    plan = parse(text, schemas=SALES, policy=POLICY)
+    plan = understood(text)
     expected = [count for one in render(plan, TABLES, key="") for _, (count,) in counted(table, one)]
     universe = table.universe()
     queries = linear(plan, SALES, universe)

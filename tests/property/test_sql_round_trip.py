@@ -78,10 +78,12 @@ def pairs(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 ARITHMETIC = st.recursive(NUMBERS, pairs, max_leaves=4)
 SIGNS = st.sampled_from(["=", "<>", "!=", "<", "<=", ">", ">="])
-TEXTS = st.sampled_from(["it's", 'a"b', "x`y", "b\\c", "100%", "é", " ", "nowhere", ""]).map(
+TEXTS = st.sampled_from(["it's", 'a"b', "x`y", "b\\c", "100%", "é", " "]).map(
     lambda text: "'" + text.replace("'", "''") + "'"
 )
-DAYS = st.dates(datetime.date(1950, 1, 1), datetime.date(2070, 1, 1))
+DAYS = st.dates(datetime.date(1960, 1, 1), datetime.date(2060, 1, 1))
+AROUND = st.dates(datetime.date(1950, 1, 1), datetime.date(2070, 1, 1))
+ORDERS = st.sampled_from(["<", "<=", ">", ">="])
 ATOMS = st.one_of(
     st.builds("{} {} {}".format, ARITHMETIC, SIGNS, ARITHMETIC),
     st.builds("{} BETWEEN {} AND {}".format, ARITHMETIC, NUMBERS, NUMBERS),
@@ -91,8 +93,9 @@ ATOMS = st.one_of(
     st.builds("`select` {} {}".format, st.sampled_from(["=", "<>"]), TEXTS),
     st.builds('"select" IN ({})'.format, st.lists(TEXTS, min_size=1, max_size=4).map(", ".join)),
     st.builds("`select` LIKE '{}'".format, st.text("%_abxy", max_size=4)),
-    st.builds("shop IN ({})".format, st.lists(st.integers(-2, 4).map(str), min_size=1).map(", ".join)),
+    st.builds("shop IN ({})".format, st.lists(st.sampled_from(["-1", "2", "3"]), min_size=1).map(", ".join)),
     st.builds("day {} DATE '{}'".format, SIGNS, DAYS),
+    st.builds("day {} DATE '{}'".format, ORDERS, AROUND),
     st.builds(
         "{} IS {}NULL".format,
         st.sampled_from(["n", "price", "paid", "day", "shop"]),

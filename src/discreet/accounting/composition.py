@@ -19,7 +19,7 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import Loss, Pair
-from discreet.core.losses.base import checked_order
+from discreet.core.losses.base import checked_order, short
 from discreet.core.mechanism import Promise, Release
 from discreet.core.neighbours import Neighbours
 from discreet.core.pld import common_unit
@@ -120,8 +120,11 @@ class Composed(Loss):
         for loss, count in self.parts:
             counts[str(loss)] += count
         listed = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        words = (f"{count} x ({loss})" if count > 1 else loss for loss, count in listed)
-        return " + ".join(words) or "nothing (epsilon 0)"
+        words = " + ".join(f"{count} x ({loss})" if count > 1 else loss for loss, count in listed)
+        total = self.exact_epsilon() if sum(counts.values()) > 1 and not self.exact_failure() else None
+        if total is not None:
+            return f"epsilon {short(total)} ({words})"
+        return words or "nothing (epsilon 0)"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.core import checks
 from discreet.core.loss import ApproxLoss, Loss, Pair, PureLoss, gaussian_delta, gaussian_pld, zcdp_delta
-from discreet.core.losses.base import checked_order
+from discreet.core.losses.base import checked_order, short
 from discreet.core.rounding import above, down, exp_up, shorten_down, up
 
 
@@ -105,7 +105,21 @@ class GroupLoss(Loss):
         return ApproxLoss(self.size * Fraction(value), Fraction(mass)) if mass < 1 else None
 
     def __str__(self) -> str:
-        return f"{self.loss}, for groups of {self.size}"
+        together = self._together()
+        if together is None:
+            return f"{self.loss}, for groups of {self.size}"
+        return f"{together} ({self.size} at once, {self.loss} each)"
+
+    def _together(self) -> str | None:
+        """Say what the whole group loses."""
+        pure, view, worst = self.loss.exact_epsilon(), self.gaussian(), self._approximate()
+        if pure is not None and self.loss.failure == 0:
+            return f"epsilon {short(self.size * pure)}"
+        if view is not None:
+            return f"Gaussian loss mu {math.sqrt(view[0]):.6g}"
+        if worst is not None:
+            return str(worst)
+        return f"rho {self.zcdp():.6g} (zCDP)" if math.isfinite(self.zcdp()) else None
 
 
 def member_budget(*, epsilon: Fraction, delta: Fraction, size: int) -> tuple[Fraction, Fraction]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from discreet.core.errors import InvalidParameter
+from discreet.core.errors import InvalidParameter, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +68,7 @@ def delta(**named: object) -> Fraction:
 
 def at_least(minimum: Number, **named: object) -> Fraction:
     """Return a number that must be finite and >= minimum."""
-    return _ruled(named, f"finite and >= {minimum}", lambda x: x >= minimum)
+    return _ruled(named, f"finite and >= {plain(minimum)}", lambda x: x >= minimum)
 
 
 def integer(minimum: int, **named: object) -> int:

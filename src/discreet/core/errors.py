@@ -35,7 +35,7 @@ class InvalidParameter(DiscreetError, ValueError):
     def __init__(self, *, name: str, rule: str, value: object = None, got: str = "", hint: str = "") -> None:
         self.name, self.rule, self.value, self.hint = name, rule, value, hint
         ending = f". {hint}" if hint else ""
-        super().__init__(f"{name} must be {rule}, got {got or f'{name}={_plain(value)}'}{ending}")
+        super().__init__(f"{name} must be {rule}, got {got or f'{name}={plain(value)}'}{ending}")
 
 
 class Refused(DiscreetError, ValueError):
@@ -65,9 +65,16 @@ class BudgetExceeded(DiscreetError):
         The loss that was asked for and what is left, as printable descriptions.
     """
 
-    def __init__(self, *, asked: object, left: object, budget: str = "budget") -> None:
-        self.asked, self.left, self.budget = asked, left, budget
-        super().__init__(f"{budget}: asked {asked}, left {left}. Ask for less, or open a new budget.")
+    def __init__(
+        self,
+        *,
+        asked: object,
+        left: object,
+        budget: str = "budget",
+        way_out: str = "Ask for less, or open a new budget",
+    ) -> None:
+        self.asked, self.left, self.budget, self.way_out = asked, left, budget, way_out
+        super().__init__(f"{budget}: asked {asked}, left {left}. {way_out}.")
 
 
 class ConversationClosed(DiscreetError):
@@ -102,7 +109,7 @@ class InternalError(DiscreetError):
     """A post-condition of our own failed. Nothing was released. Please report it."""
 
 
-def _plain(value: object) -> str:
+def plain(value: object) -> str:
     """Print a parameter as a person writes it: an exact number as a decimal where it is a short one."""
     if isinstance(value, decimal.Decimal):
         return str(value)

@@ -26,6 +26,8 @@ from discreet.core.sensitive import Sensitive
 Data = TypeVar("Data")
 Value = TypeVar("Value")
 
+_PRINTED = 24  # numbers of an array that are printed; of a longer one, those at either end
+
 
 class Promise(ABC):
     """What one-shot and interactive mechanisms share: a guarantee and an error, both free of data."""
@@ -200,8 +202,11 @@ class Release(Generic[Value]):
 
     def __repr__(self) -> str:
         ending = ", UNSAFE: seeded noise" if self.unsafe_seeded else ""
-        if self.mechanism.measures and _is_numeric(self.value) and not isinstance(self.value, np.ndarray):
-            return f"{self.value} ± {self.error(0.05):.4g} (95 %), {self.mechanism.words}{ending}"
+        if self.mechanism.measures and _is_numeric(self.value):
+            shown, sure = str(self.value), "95 %"
+            if isinstance(self.value, np.ndarray):
+                shown, sure = _short(self.value), "95 %, all at once"
+            return f"{shown} ± {self.error(0.05):.4g} ({sure}), {self.mechanism.words}{ending}"
         return f"Release({self.value!r}, {self.mechanism.words}{ending})"
 
     def _repr_html_(self) -> str:
@@ -212,6 +217,11 @@ class Release(Generic[Value]):
 def _plain(value: object) -> str:
     """Print a parameter the way a person would write it."""
     return f"{float(value):.12g}" if isinstance(value, Fraction) else repr(value)
+
+
+def _short(array: np.ndarray[Any, Any]) -> str:
+    """Print the first and the last numbers of an array."""
+    return np.array2string(array, threshold=_PRINTED, edgeitems=4, separator=", ", max_line_width=100)
 
 
 def _is_numeric(value: object) -> bool:

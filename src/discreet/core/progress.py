@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -31,21 +32,32 @@ class LongRun(Mechanism[Data, Value]):
         self, data: Data | Sensitive[Data], *, rng: Rng = SYSTEM, progress: bool = False
     ) -> Release[Value]:
         """Draw one release, with a progress bar on request. It costs `guarantee`, whatever comes out."""
-        token = _WANTED.set(progress)
-        try:
+        with bars(progress):
             return Mechanism.release(self, data, rng=rng)
-        finally:
-            _WANTED.reset(token)
+
+
+@contextmanager
+def bars(wanted: bool) -> Iterator[None]:
+    """Show the bars of what is done inside, or none."""
+    token = _WANTED.set(wanted)
+    try:
+        yield
+    finally:
+        _WANTED.reset(token)
 
 
 def track(steps: Iterable[Item], *, total: int, label: str) -> Iterator[Item]:
-    """Pass the steps on, behind a bar where one is wanted and rich is installed."""
+    """Pass the steps on, behind a bar where one is wanted and rich is installed; none inside another."""
     if not _WANTED.get():
         yield from steps
         return
     try:
-        bars = importlib.import_module("rich.progress")
+        rich = importlib.import_module("rich.progress")
     except ImportError:
         yield from steps
         return
-    yield from bars.track(steps, total=total, description=label)
+    _WANTED.set(False)
+    try:
+        yield from rich.track(steps, total=total, description=label)
+    finally:
+        _WANTED.set(True)

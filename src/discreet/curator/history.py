@@ -20,7 +20,8 @@ class Quote:
     cost
         What the budget would be charged.
     error
-        The error at 95 %, in words.
+        How far off the answer may be, in words: for all questions at once where the hypothesis answers, and
+        for this one.
     """
 
     kind: str

@@ -141,7 +141,9 @@ class Ledger:
                 ("the data set's budget", self._left(None)),
             ):
                 if left is not None and any(charge[part] > left[part] for part in charge):
-                    raise BudgetExceeded(asked=_words(charge), left=_words(left), budget=name)
+                    raise BudgetExceeded(
+                        asked=_words(charge), left=_words(left), budget=name, way_out=_CHEAPER
+                    )
             number = len(self._entries)
             self._entries.append(Entry(number, analyst, what, tuple(charge.items()), "reserved"))
             self._add(analyst, charge, 1)
@@ -217,6 +219,10 @@ class Ledger:
         return f"<Ledger: {len(self._entries)} entries; left {_words(self.left())}>"
 
 
+_CHEAPER = (
+    "Ask fewer or cheaper questions (counts that the shared hypothesis answers cost nothing), "
+    "or ask the owner for a larger share"
+)
 _WAY_OUT = "Give the curator a delta above 0, or ask for pure noise"
 
 

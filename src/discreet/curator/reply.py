@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, Self
 
-from discreet.core.errors import InvalidParameter, MissingExtra
+from discreet.core.errors import InvalidParameter
+from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
 from discreet.data.answer import Answer
 from discreet.data.plan import Aggregate
-from discreet.data.shown import html_table, text_table
 
 Kind = Literal["free", "measured", "stale", "priced"]
 Interval = tuple[Any, Any]
 
-_SHOWN = 20
 _WORDS: dict[Kind, str] = {
     "free": "answered from the shared hypothesis at no cost",
     "measured": "measured, and learnt by the shared hypothesis: paid for when the curator opened",
@@ -72,17 +70,13 @@ class Reply:
 
     def to_pandas(self) -> Any:
         """Return a pandas frame with columns ``name_low`` and ``name_high`` beside each number."""
-        try:
-            pandas: Any = importlib.import_module("pandas")
-        except ImportError:
-            raise MissingExtra(package="pandas", extra="data") from None
         frame: dict[str, Sequence[Any]] = {}
         for name in self.columns:
             frame[name] = self.column(name)
             if name in self.intervals:
                 frame[f"{name}_low"] = [low for low, _ in self.intervals[name]]
                 frame[f"{name}_high"] = [high for _, high in self.intervals[name]]
-        return pandas.DataFrame(frame)
+        return data_frame(frame)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -90,7 +84,7 @@ class Reply:
     @property
     def _cells(self) -> list[list[str]]:
         cells = [list(self.columns)]
-        for place, row in enumerate(self.rows[:_SHOWN]):
+        for place, row in enumerate(self.rows[:ROWS]):
             shown = []
             for name, value in zip(self.columns, row, strict=True):
                 ends = self.intervals.get(name)
@@ -101,11 +95,10 @@ class Reply:
 
     @property
     def _notes(self) -> list[str]:
-        left = len(self.rows) - _SHOWN
-        notes = [f"... and {left} more rows"] if left > 0 else []
         paid = ", ".join(f"{name} {float(amount):.3g}" for name, amount in self.cost.items() if amount)
         words = "given before, at no further cost" if self.repeated else f"charged {paid or 'nothing'}"
-        return [*notes, f"[ ] holds all true values of a column with 95 %; {_WORDS[self.kind]}; {words}"]
+        sure = "[ ] holds all true values of a column at once with probability 95 %"
+        return [*more_rows(len(self)), f"{sure}; {_WORDS[self.kind]}; {words}"]
 
     def __repr__(self) -> str:
         return text_table(self._cells, self._notes)
@@ -115,10 +108,4 @@ class Reply:
 
 
 def _shown(value: Any) -> str:
-    if value is None:
-        return "(all)"
-    if isinstance(value, tuple):
-        return ", ".join(map(_shown, value))
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return str(value) if str(value).isprintable() else ascii(value)
+    return "(all)" if value is None else value_text(value)

@@ -7,6 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from discreet.accounting.group import member_budget
@@ -19,7 +20,6 @@ from discreet.curator.reply import Kind, Reply
 from discreet.data.ask import Prepared
 from discreet.data.linear import linear
 from discreet.data.plan import Field, Plan
-from discreet.data.plan_tables import declared
 from discreet.data.table import Table
 from discreet.queries.marginals import Marginals
 from discreet.queries.query import LinearQuery
@@ -117,9 +117,23 @@ class Shared(Hypothesis):
         """Say how well a question would be answered; it costs nothing more."""
         if self._conversation.closed:
             return Quote("shared", {}, "answered from the last hypothesis, without a check on the data")
-        error = self._conversation.mechanism.error(Fraction(1, 20))
-        words = f"no count is off by more than {error:.4g}, with 95 %, until {UPDATES} were measured"
-        return Quote("shared", {}, words)
+        return Quote("shared", {}, self._accuracy)
+
+    @cached_property
+    def _accuracy(self) -> str:
+        """What is promised of all answers at once, and what one of them is usually like."""
+        mechanism: Any = self._conversation.mechanism
+        most = mechanism.error(Fraction(1, 20))
+        words = (
+            f"all counts that are ever asked for, at once: none off by more than {most:.4g} "
+            f"with probability 95 %, until {UPDATES} of them were measured"
+        )
+        start: Any = mechanism.start
+        if isinstance(start, Residuals):
+            sets = [[self.universe.names[axis] for axis in axes] for axes in start.workload.sets]  # type: ignore[attr-defined]
+            usual = 2 * max(start.deviation(names) for names in sets)
+            words += f"\none cell of a table of up to {ORDER} columns: usually within {usual:.4g}"
+        return words
 
     def close(self) -> None:
         """Answer nothing more."""
@@ -133,9 +147,9 @@ class Shared(Hypothesis):
 def small_columns(table: Table) -> tuple[str, ...]:
     """Return the columns with the fewest declared values, as many as fit, in the schema's order."""
     sizes = {
-        column.name: len(column.domain()) + column.nullable
+        column.name: column.size + column.nullable
         for column in table.schema.columns
-        if declared(column)
+        if column.size is not None
     }
     kept, cells = set(), 1
     for name in sorted(sizes, key=sizes.__getitem__):
@@ -175,7 +189,7 @@ def small_tables(universe: Universe, epsilon: Fraction, delta: Fraction, neighbo
 def as_table(plan: Plan, universe: Universe, answers: tuple[Answer, ...]) -> Reply:
     """Return counts as the table a question asked for: one row a declared group."""
     groups: list[dict[Field, Any]] = []
-    for keys in plan.sets:
+    for keys in plan.shown_sets:
         values = [
             [value for value in universe.attribute(field.name).values if value is not None] for field in keys
         ]

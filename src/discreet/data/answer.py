@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import importlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,15 +10,15 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter, MissingExtra
+from discreet.core.errors import InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.rounding import down, up
+from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
 from discreet.data.budget import CONFIDENCE, Side, Vector
 from discreet.data.estimates import Number, enclosure, estimate, plain
 from discreet.data.explain import Explanation
 from discreet.data.plan import Aggregate, Span
 from discreet.data.plan_facts import Measure
-from discreet.data.shown import html_table, text_table
 from discreet.mechanisms.planning import each_of
 
 Value = bool | int | float | str | datetime.date | tuple[Number, ...] | None
@@ -32,9 +31,7 @@ Interval = tuple[End, End]
 
 Triple = tuple[int, int, int]
 
-_SHOWN = 20
 _USUAL = Fraction(95, 100)
-_LARGE = 1_000_000  # from here on floats are printed without decimals, and never with an exponent
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +155,8 @@ class Output:
 class Answer:
     """The answer to one question: rows of released values, with intervals and what they cost.
 
-    Groups of declared keys are all there, in declared order, whatever the data hold. Groups that a threshold
-    let through are sorted by key.
+    Groups of declared keys are all there, whatever the data hold. Rows are sorted by the keys as they were
+    selected, the first one first, declared values in their order; groups that a threshold let through too.
 
     Attributes
     ----------
@@ -208,11 +205,7 @@ class Answer:
 
     def to_pandas(self, confidence: checks.Number = _USUAL) -> Any:
         """Return a pandas frame with columns ``name_low`` and ``name_high`` beside each aggregate."""
-        try:
-            pandas: Any = importlib.import_module("pandas")
-        except ImportError:
-            raise MissingExtra(package="pandas") from None
-        return pandas.DataFrame(dict(self._with_intervals(confidence)))
+        return data_frame(dict(self._with_intervals(confidence)))
 
     def _with_intervals(self, confidence: checks.Number) -> Iterator[tuple[str, list[Any]]]:
         for output in self.outputs:
@@ -241,16 +234,15 @@ class Answer:
         for output in self.outputs:
             if isinstance(output.what, Aggregate):
                 triples = zip(self._values(output), output.intervals(self.blocks, _USUAL), strict=True)
-                shown = [_bracketed(value, *ends) for value, ends in itertools.islice(triples, _SHOWN)]
+                shown = [_bracketed(value, *ends) for value, ends in itertools.islice(triples, ROWS)]
             else:
-                shown = [_shown(value) for value in itertools.islice(self._values(output), _SHOWN)]
+                shown = [_shown(value) for value in itertools.islice(self._values(output), ROWS)]
             columns.append([output.name, *shown])
         return [list(row) for row in zip(*columns, strict=True)]
 
     @property
     def _notes(self) -> list[str]:
-        left = len(self) - _SHOWN
-        notes = [f"... and {left} more rows"] if left > 0 else []
+        notes = more_rows(len(self))
         notes.append(
             f"[ ] holds all true values of a column at once with probability 95 %; {self.explanation.cost}"
         )
@@ -271,12 +263,4 @@ def _bracketed(value: Value, low: Value, high: Value) -> str:
 
 
 def _shown(value: Value) -> str:
-    if value is None:
-        return "(all)"
-    if isinstance(value, str):
-        return value if value.isprintable() else ascii(value)
-    if isinstance(value, tuple):
-        return ", ".join(_shown(part) for part in value)
-    if isinstance(value, float):
-        return f"{value:.6g}" if abs(value) < _LARGE else f"{value:.0f}"
-    return str(value)
+    return "(all)" if value is None else value_text(value)

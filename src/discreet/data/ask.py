@@ -8,7 +8,7 @@ the engine found nothing.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,7 +19,7 @@ from discreet.core.errors import InternalError
 from discreet.core.rng import Rng
 from discreet.data.answer import Answer, Block, Chosen, Noisy, Output, Value
 from discreet.data.budget import Budget, Vector, budget
-from discreet.data.columns import Code
+from discreet.data.columns import Category, Code
 from discreet.data.explain import Explanation, explanation
 from discreet.data.histogram import kept_rows
 from discreet.data.plan import Aggregate, Field, Plan, Policy
@@ -96,7 +96,8 @@ def ask(prepared: Prepared, *, source: Source, key: str, rng: Rng) -> Answer:
     """
     plan, tables = prepared.plan, prepared.tables
     releaser = _Releaser(prepared, _read(plan, tables, source, key), rng)
-    blocks = tuple(releaser.block(one) for one in prepared.budget.facts.sets)
+    facts = {one.keys: one for one in prepared.budget.facts.sets}
+    blocks = tuple(releaser.block(facts[tuple(sorted(shown))], shown) for shown in plan.shown_sets)
     outputs = []
     for output in plan.outputs:
         if isinstance(output.what, Aggregate):
@@ -153,18 +154,21 @@ class _Releaser:
     found: _Found
     rng: Rng
 
-    def block(self, one: SetFacts) -> Block:
-        """Release everything about one grouping set."""
+    def block(self, one: SetFacts, order: tuple[Field, ...]) -> Block:
+        """Release everything about one grouping set, its groups in the order of some of its keys."""
         vectors = [vector for vector in self.prepared.budget.vectors if vector.keys == one.keys]
         done: dict[Measure, Noisy] = {}
         if one.cells is None:
             finder = next(vector for vector in vectors if vector.threshold is not None)
             shown = self.rng.perform(finder.finding, self.found.totals[one.keys, finder.measure])
+            rank = _rank(self.prepared.tables, one.keys, order)
+            shown = tuple(sorted(shown, key=lambda pair: rank(pair[0])))
             groups = [key for key, _ in shown]
             done[finder.measure] = Noisy(finder, tuple(count for _, count in shown))
         else:
-            columns = [self.prepared.tables.column(field) for field in one.keys]
-            groups = list(itertools.product(*(column.codes() for column in columns)))
+            listed = itertools.product(*(self.prepared.tables.column(field).codes() for field in order))
+            places = [order.index(field) for field in one.keys]
+            groups = [tuple(codes[place] for place in places) for codes in listed]
         for vector in vectors:
             if vector.measure not in done:
                 totals = self.found.totals[one.keys, vector.measure]
@@ -183,6 +187,15 @@ class _Releaser:
                 values = self.rng.perform(step, given)
                 chosen.append(Chosen(choice.measure, choice.step.point, choice.side, values))
         return tuple(chosen)
+
+
+def _rank(tables: Tables, keys: tuple[Field, ...], order: tuple[Field, ...]) -> Callable[[Key], list[Code]]:
+    """Return what found groups are sorted by: declared values in their order, other text by itself."""
+    columns = [tables.column(field) for field in order]
+    known = [{v: i for i, v in enumerate(c.values)} if isinstance(c, Category) else {} for c in columns]
+    places = [keys.index(field) for field in order]
+    pairs = list(zip(places, known, strict=True))
+    return lambda group: [ranks.get(group[place], group[place]) for place, ranks in pairs]
 
 
 def _noisy(vector: Vector, groups: list[Key], totals: Totals, rng: Rng) -> Noisy:

@@ -24,7 +24,6 @@ declared one, and otherwise stays missing: no comparison holds for it, no sum or
 from __future__ import annotations
 
 import datetime
-import decimal
 import re
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass, fields
@@ -32,7 +31,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter
+from discreet.core.errors import InvalidParameter, plain
 
 Value = bool | int | str | Fraction | datetime.date
 """What a person sees in a column."""
@@ -231,17 +230,17 @@ class _Number(Ranged):
             object.__setattr__(self, field, checks.exact(**{f"{self.name}.{field}": getattr(self, field)}))
         object.__setattr__(self, "grid", checks.positive(**{f"{self.name}.grid": self.grid}))
         if not self.lower < self.upper:
-            raise self._refuse(f"below upper ({_shown(self.upper)})", self.lower, "lower")
+            raise self._refuse(f"below upper ({plain(self.upper)})", self.lower, "lower")
         for field in ("lower", "upper"):
             bound = getattr(self, field) / self.grid
             if abs(bound) > MAX_CODE:
                 raise self._refuse(
-                    f"at most 2**53 steps of the grid ({_shown(self.grid)}) from 0",
+                    f"at most 2**53 steps of the grid ({plain(self.grid)}) from 0",
                     getattr(self, field),
                     field,
                 )
             if bound.denominator != 1:
-                rule = f"a multiple of grid ({_shown(self.grid)})"
+                rule = f"a multiple of grid ({plain(self.grid)})"
                 raise self._refuse(rule, getattr(self, field), field)
         if max(self.grid.numerator, self.grid.denominator) > MAX_CODE:
             raise self._refuse("a ratio of whole numbers up to 2**53", self.grid, "grid")
@@ -254,7 +253,7 @@ class _Number(Ranged):
         number = checks.exact(**{self.name: value})
         steps = number / self.grid
         if not self.lower <= number <= self.upper or steps.denominator != 1:
-            rule = f"a multiple of {_shown(self.grid)} from {_shown(self.lower)} to {_shown(self.upper)}"
+            rule = f"a multiple of {plain(self.grid)} from {plain(self.lower)} to {plain(self.upper)}"
             raise self._refuse(rule, value)
         return int(steps)
 
@@ -379,17 +378,7 @@ def as_declared(value: Any) -> str:
 
 def _printed(value: object) -> str:
     if isinstance(value, Fraction):
-        return _shown(value)
+        return plain(value)
     if isinstance(value, tuple) and len(value) > _LONG and isinstance(value[0], str | int):
         return f"({', '.join(map(repr, value[:3]))}, ..., {value[-1]!r})"
     return repr(value)
-
-
-def _shown(number: Fraction) -> str:
-    """Print a fraction as a decimal where that is exact and short."""
-    try:
-        with decimal.localcontext(decimal.Context(prec=30, traps=[decimal.Inexact])):
-            shown = format(decimal.Decimal(number.numerator) / number.denominator, "f")
-    except decimal.Inexact:
-        return str(number)
-    return shown if len(shown) <= 30 else str(number)

@@ -52,7 +52,7 @@ def linear(
     cells = _Cells.of(fields, tables, checks.instance(Universe, universe=universe))
     compiled = _Compiled.of(plan.where, cells)
     queries = []
-    for keys in plan.sets:
+    for keys in plan.shown_sets:
         places = [cells.place(field) for field in keys]
         # A missing key is in no group.
         choices = [np.flatnonzero(cells.codes[field] != _ABSENT).tolist() for field in keys]

@@ -195,6 +195,14 @@ class Plan:
         return tuple(sorted({field for keys in self.sets for field in keys}))
 
     @property
+    def shown_sets(self) -> tuple[tuple[Field, ...], ...]:
+        """The grouping sets in the order of the answer's rows: keys as they were selected, then others."""
+        selected = [output.what for output in self.outputs if isinstance(output.what, Field)]
+        order = {field: place for place, field in enumerate(dict.fromkeys([*selected, *self.keys]))}
+        turned = [tuple(sorted(keys, key=order.__getitem__)) for keys in self.sets]
+        return tuple(sorted(turned, key=lambda keys: [order[field] for field in keys]))
+
+    @property
     def aggregates(self) -> tuple[Aggregate, ...]:
         """The aggregates, in the order asked."""
         return tuple(output.what for output in self.outputs if isinstance(output.what, Aggregate))

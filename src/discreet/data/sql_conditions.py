@@ -19,11 +19,12 @@ from discreet.data.canonical import (
     outside,
     within,
 )
-from discreet.data.columns import Boolean, Category, Date, Decimal, Identifier, Integer
+from discreet.data.columns import Boolean, Category, Date, Decimal, Identifier, Integer, Ranged
 from discreet.data.plan import FALSE, TRUE, Condition, Field, Polynomial, Span
 from discreet.data.plan_numbers import add, constant, multiply, negate, variable
 from discreet.data.sql_nodes import Scope, take, unknown
 from discreet.data.sql_text import number, refused, shown
+from discreet.data.sql_values import undeclared, unreachable
 
 MAX_TERMS = 500
 MAX_LIST = 1_000
@@ -157,6 +158,8 @@ def _like(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
         why = f"patterns have at most {MAX_PATTERN} characters (fewer for long lists) and no backslash"
         raise refused("LIKE", why, "List the values with IN")
     spans = [(i, i) for i, value in enumerate(column.values) if like(str(value), text)]
+    if not spans and negated == bool(flipped):
+        raise undeclared(field.name, text, column, sign="LIKE")
     if negated != bool(flipped):
         return outside(field, spans, tables=scope.tables)
     return within(field, spans, missing=False, tables=scope.tables)
@@ -272,10 +275,21 @@ def _compared(left: Operand, sign: AnySign, right: Operand, scope: Scope) -> Con
     if isinstance(left, Day) and isinstance(right, str):
         right = Day(constant(_days(right)))
     if isinstance(left, Day) and isinstance(right, Day):
-        return compare(add(left.number, negate(right.number)), sign, scope.tables)
+        return _numbers(add(left.number, negate(right.number)), sign, scope)
     if isinstance(left, Polynomial) and isinstance(right, Polynomial):
-        return compare(add(left, negate(right)), sign, scope.tables)
+        return _numbers(add(left, negate(right)), sign, scope)
     raise refused(f"... {sign} ...", "the two sides are not of one kind", _LIKE_WITH_LIKE)
+
+
+def _numbers(difference: Polynomial, sign: AnySign, scope: Scope) -> Condition:
+    """Return the condition `difference sign 0`; refuse an equality that no value of its one column meets."""
+    held = {field for names, coefficient in difference.terms for field in names if coefficient}
+    if sign in ("=", "<>") and len(held) == 1 and compare(difference, "=", scope.tables) == FALSE:
+        (field,) = held
+        column, terms = scope.column(field), dict(difference.terms)
+        if isinstance(column, Ranged):
+            raise unreachable(field.name, -terms.get((), Fraction(0)) / terms[(field,)], column)
+    return compare(difference, sign, scope.tables)
 
 
 def _choice(field: Field, scope: Scope) -> Choice:
@@ -293,7 +307,9 @@ def _chosen(left: Choice, sign: AnySign, right: Operand, scope: Scope) -> Condit
     if not isinstance(value, Fraction if kind is int else kind):
         words = {bool: "TRUE or FALSE", str: "text in single quotes"}.get(kind, "a whole number")
         raise refused(f"{name} {sign} ...", f"it is compared with {words}", "Use one of its declared values")
-    spans: list[Span] = [(left.positions[value],) * 2] if value in left.positions else []
+    if value not in left.positions:
+        raise undeclared(name, value, scope.column(left.field))
+    spans: list[Span] = [(left.positions[value],) * 2]
     if sign == "<>":
         return outside(left.field, spans, tables=scope.tables)
     return within(left.field, spans, missing=False, tables=scope.tables)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,10 @@ class LinearQuery(ABC):
     universe, axes, name
         Where it lives, the attributes (by place) that its weights depend on, and what to call it.
     """
+
+    way_out: ClassVar[str] = (
+        "Build one over the universe, with Conjunctions say; a question in SQL goes to .sql(...)"
+    )
 
     def __init__(self, universe: Universe, axes: Axes, name: str) -> None:
         self.universe, self.axes, self.name = universe, axes, name

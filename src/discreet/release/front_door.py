@@ -12,8 +12,10 @@ from discreet.accounting.group import member_budget
 from discreet.core import checks
 from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.guarantee import Guarantee
+from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.core.mechanism import Release
 from discreet.core.neighbours import ROWS, AddRemove, Neighbours, Replace
+from discreet.core.progress import bars
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.histogram import Histogram
 from discreet.queries.workload import Workload
@@ -39,10 +41,13 @@ class Released(Release[Synopsis]):
         What was expected of it.
     unit
         The guarantee in terms of what the table protects: a person, say, with all their rows.
+    bought
+        The same as (epsilon, delta), as it was asked for: what is printed.
     """
 
     plan: Plan
     unit: Guarantee
+    bought: Guarantee
 
     @property
     def guarantee(self) -> Guarantee:
@@ -62,9 +67,12 @@ class Released(Release[Synopsis]):
         """Return the estimated table over some attributes, in the order of the universe."""
         return self.value.marginal(names)
 
-    def synthetic(self, rows: int | None = None, *, rng: Rng = SYSTEM) -> SyntheticTable:
+    def synthetic(
+        self, rows: int | None = None, *, rng: Rng = SYSTEM, progress: bool = False
+    ) -> SyntheticTable:
         """Return made-up rows in the schema's own values; as many as there seem to be by default."""
-        return self.value.synthetic(rows, rng=rng)
+        with bars(progress):
+            return self.value.synthetic(rows, rng=rng)
 
     def standard_errors(
         self, workload: Workload | None = None, *, runs: int = _RUNS, rng: Rng = SYSTEM
@@ -79,7 +87,7 @@ class Released(Release[Synopsis]):
     def __repr__(self) -> str:
         ending = ", UNSAFE: seeded noise" if self.unsafe_seeded else ""
         best = self.plan.best
-        return f"Released({self.value!r} by {best.name}, {self.unit}{ending})"
+        return f"Released({self.value!r} by {best.name}, {self.bought}{ending})"
 
 
 def release(
@@ -127,8 +135,8 @@ def release(
     >>> universe = Universe([("smoker", (False, True)), ("region", ("north", "south"))])
     >>> people = Histogram.dense(universe, [300, 200, 150, 350])
     >>> found = release(Marginals.of_order(universe, 2), people, epsilon=1, delta=1e-9, rows=1000)
-    >>> len(found.synthetic(100))
-    100
+    >>> len(found.answers())
+    4
     """
     request = asked(wanted, data)
     whole, missed = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
@@ -149,6 +157,7 @@ def release(
         unsafe_seeded=found.unsafe_seeded,
         plan=planned,
         unit=unit,
+        bought=Guarantee(ApproxLoss(whole, missed) if missed else PureLoss(whole), unit.neighbours),
     )
 
 

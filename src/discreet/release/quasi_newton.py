@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.progress import track
+
 Floats = NDArray[np.float64]
 Objective = Callable[[Floats], tuple[float, Floats]]
 """Returns a value and its gradient."""
@@ -43,7 +45,7 @@ def minimise(
     value, slope = objective(place)
     moves, bends = np.zeros((2, MEMORY, len(place)))
     scales: list[tuple[int, float]] = []
-    for step in range(iterations):
+    for step in track(range(iterations), total=iterations, label="fitting"):
         if float(np.abs(slope).max(initial=0.0)) <= level:
             break
         direction = -_newton(slope, moves, bends, scales)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.core import checks
 from discreet.core.errors import Refused
 from discreet.core.rng import SYSTEM, Rng
+from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Codes, Universe
 
@@ -42,28 +42,19 @@ class SyntheticTable:
         neighbouring cells make up for one another. The rows are then in the order of the cells.
         """
         flat = np.asarray(weights, dtype=np.float64).reshape(-1)
-        mass = float(flat.sum())
-        count = round(mass) if rows is None else checks.integer(0, rows=rows)
-        if not count:
-            return cls(universe, np.zeros((0, len(universe.shape)), dtype=np.int64))
-        if not mass > 0:
-            raise Refused(
-                what="a synthetic table", why="all weights are zero", way_out="Spend more, or ask for 0 rows"
-            )
-        ends = np.cumsum(flat)
-        ends *= count / ends[-1]
-        ends[-1] = count
-        start = rng.bits(53) / (1 << 53)
-        places = np.searchsorted(ends, start + np.arange(count), side="right")
-        return cls(universe, universe.unravel(np.minimum(places, universe.size - 1)))
+        count = round(float(flat.sum())) if rows is None else checks.integer(0, rows=rows)
+        return cls(universe, universe.unravel(in_proportion(flat, count, rng)))
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the values, column by column."""
+        return self._values(self.codes)
+
+    def _values(self, codes: Codes) -> dict[str, list[Any]]:
         return {
-            attribute.name: [attribute.values[code] for code in self.codes[:, axis].tolist()]
+            attribute.name: [attribute.values[code] for code in codes[:, axis].tolist()]
             for axis, attribute in enumerate(self.universe.attributes)
         }
 
@@ -76,7 +67,7 @@ class SyntheticTable:
 
     def to_pandas(self) -> Any:
         """Return a pandas data frame."""
-        return importlib.import_module("pandas").DataFrame(self.columns(), columns=list(self.universe.names))
+        return data_frame(self.columns())
 
     def write_csv(self, path: str | Path) -> None:
         """Write the rows with a header line; a missing value is an empty field."""
@@ -85,5 +76,36 @@ class SyntheticTable:
             writer.writerow(self.universe.names)
             writer.writerows(self)
 
+    def _cells(self) -> list[list[str]]:
+        columns = self._values(self.codes[:ROWS])
+        shown = ([name, *map(_shown, values)] for name, values in columns.items())
+        return [list(row) for row in zip(*shown, strict=True)]
+
+    def _notes(self) -> list[str]:
+        return [*more_rows(len(self)), f"{len(self)} synthetic rows of {len(self.universe.shape)} columns"]
+
     def __repr__(self) -> str:
-        return f"<SyntheticTable: {len(self)} rows over {', '.join(self.universe.names)}>"
+        return text_table(self._cells(), self._notes())
+
+    def _repr_html_(self) -> str:
+        return html_table(self._cells(), self._notes())
+
+
+def _shown(value: Any) -> str:
+    return "(missing)" if value is None else value_text(value)
+
+
+def in_proportion(weights: NDArray[Any], count: int, rng: Rng) -> NDArray[np.int64]:
+    """Return `count` places, ascending, by systematic sampling in proportion to non-negative weights."""
+    if not count:
+        return np.zeros(0, dtype=np.int64)
+    ends = np.cumsum(weights)
+    if not ends[-1] > 0:
+        raise Refused(
+            what="a synthetic table", why="all weights are zero", way_out="Spend more, or ask for 0 rows"
+        )
+    ends *= count / ends[-1]
+    ends[-1] = count
+    start = rng.bits(53) / (1 << 53)
+    places = np.searchsorted(ends, start + np.arange(count), side="right")
+    return np.asarray(np.minimum(places, len(ends) - 1), dtype=np.int64)

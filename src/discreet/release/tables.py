@@ -19,11 +19,13 @@ from discreet.queries.tables import Axes
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.release.consistency import fit_tables, onto_simplex
+from discreet.release.raking import weighed_rows
 from discreet.release.residual import Array, Layout, contrasts, grouped, spread, squares, subsets, summed
 from discreet.release.synopsis import Synopsis, Weights
-from discreet.release.synthetic import SyntheticTable
+from discreet.release.synthetic import SyntheticTable, in_proportion
 
 _TOGETHER = 1 << 20  # cells of tables that are put together at once
+_CANDIDATES = 1 << 17  # rows that are drawn, and weighed to fit the tables
 
 
 class MarginalTables(Synopsis):
@@ -179,6 +181,11 @@ class MarginalTables(Synopsis):
         """
         return onto_simplex(self.marginal(names), max(self.total, 0.0))
 
+    @cached_property
+    def _largest(self) -> list[Axes]:
+        """The measured tables that are no part of another one."""
+        return [axes for axes in self.sets if not any(set(axes) < set(other) for other in self.sets)]
+
     def fit(self) -> Weights:
         """Return weights for every cell that fit all tables, without negative counts."""
         if not self.universe.is_dense:
@@ -188,12 +195,39 @@ class MarginalTables(Synopsis):
                 way_out="Ask for tables, or use a mechanism with a factored model",
             )
         total = max(self.total, 0.0)
-        largest = [axes for axes in self.sets if not any(set(axes) < set(other) for other in self.sets)]
-        tables = [(axes, onto_simplex(self.table(axes), total)) for axes in largest]
+        tables = [(axes, onto_simplex(self.table(axes), total)) for axes in self._largest]
         return Weights(
             self.universe, fit_tables(self.universe, tables, total=total), transcript=self.transcript
         )
 
     def synthetic(self, rows: int | None = None, *, rng: Rng = SYSTEM) -> SyntheticTable:
-        """Return rows in proportion to the fitted weights."""
-        return self.fit().synthetic(rows, rng=rng)
+        """Return rows whose tables are close to the measured ones, whatever the size of the universe."""
+        total = max(self.total, 0.0)
+        count = round(total) if rows is None else checks.integer(0, rows=rows)
+        tables = [(axes, onto_simplex(self._likely(axes), total)) for axes in self._largest]
+        candidates = max(_CANDIDATES, 2 * count)
+        codes, weights = weighed_rows(self.layout.shape, tables, candidates, rng)
+        return SyntheticTable(self.universe, codes[in_proportion(weights, count, rng)])
+
+    def _likely(self, axes: Axes) -> Array:
+        """Return a table whose residuals are each held back by the part of their size that is noise.
+
+        Biased, and much closer where most of a table is noise: rows need one table without negative counts.
+        """
+        result = np.zeros(self.layout.sizes(axes))
+        for kept in subsets(axes, self.layout.shape):
+            narrow = [n if axis in kept else 1 for axis, n in zip(axes, result.shape, strict=True)]
+            residual = self._residuals[self.layout.sizes(kept)][self._rows_of[kept]]
+            result += (
+                self._trust(kept, residual) * residual.reshape(narrow) * (math.prod(narrow) / result.size)
+            )
+        return result
+
+    def _trust(self, kept: Axes, residual: Array) -> float:
+        """Return the factor that brings a residual nearest to the true one, estimated from its size."""
+        energy = float((residual**2).sum())
+        if not kept or not energy:
+            return 1.0
+        own = self._weights([self._place_of[kept]])[0]
+        noise = float(spread(own**2, power=2).sum()) * self._variance
+        return max(0.0, 1.0 - noise / energy)

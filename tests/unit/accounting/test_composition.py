@@ -200,7 +200,7 @@ def test_group_privacy():
     assert GroupLoss(LaplaceLoss(TENTH), 1).renyi(3) >= LaplaceLoss(TENTH).renyi(3)
     assert GroupLoss(ZCDPLoss(TENTH), 2).pld(TENTH) is None
     assert GroupLoss(GaussianLoss(TENTH, Fraction(2)), 2).gaussian() is None
-    assert "groups of 3" in str(approx)
+    assert "3 at once" in str(approx)
 
 
 def test_group_curve_is_above_the_exact_one_of_noise():
@@ -375,7 +375,7 @@ def test_compositions_read_well():
         Guarantee(PureLoss(Fraction(1)), AddRemove("row")),
         counts=[1, 2, 1, 1, 1],
     )
-    expected = "4 x (epsilon 0.5) + epsilon 0.1 + epsilon 1 for adding or removing one row"
+    expected = "epsilon 3.1 (4 x (epsilon 0.5) + epsilon 0.1 + epsilon 1) for adding or removing one row"
     assert str(many) == expected
     assert repr(many) == f"Composition({expected})"
     assert "Fraction" not in repr(many.guarantee)

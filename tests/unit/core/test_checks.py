@@ -196,3 +196,10 @@ def test_choices_and_ways_out():
 def test_private_values_are_described_in_words():
     error = InvalidParameter(name="data", rule="3 counts", got="something of another shape", hint="Count")
     assert str(error) == "data must be 3 counts, got something of another shape. Count"
+
+
+def test_exact_numbers_in_rules_are_printed_as_decimals():
+    with pytest.raises(InvalidParameter, match=r">= 0\.000001, got x=1e-7$"):
+        checks.at_least(Fraction(1, 10**6), x=Fraction(1, 10**7))
+    with pytest.raises(InvalidParameter, match=r">= 1/3, got x=0$"):
+        checks.at_least(Fraction(1, 3), x=0)

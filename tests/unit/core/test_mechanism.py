@@ -106,7 +106,15 @@ class TestRelease:
         assert repr(ECHO.release(7)) == text
         assert repr(ECHO.release(7, rng=unsafe_seeded(1))) == text + ", UNSAFE: seeded noise"
         assert repr(ECHO.release("flu")) == "Release('flu', epsilon 0.5 for adding or removing one row)"
-        assert repr(ECHO.release(np.array([1, 2]))).startswith("Release(array([1, 2]), ")
+
+    def test_an_array_is_printed_short_with_its_error(self):
+        error = f"{ECHO.error(0.05):.4g}"
+        assert repr(ECHO.release(np.array([1, 2]))).startswith(f"[1, 2] ± {error} (95 %, all at once), eps")
+        long = repr(ECHO.release(np.arange(10**6)))
+        assert long.startswith("[     0,      1,      2,      3, ...,")
+        assert len(long) < 300
+        texts = repr(ECHO.release(np.array(["a", "b"])))
+        assert texts.startswith("Release(array(['a', 'b']")
 
     def test_html_is_escaped(self):
         assert "&lt;script&gt; &amp;" in ECHO.release("<script> &")._repr_html_()

@@ -404,3 +404,40 @@ def test_sums_beyond_64_bits_come_out_right() -> None:
     assert 5000 * huge > 1 << 64
     assert low <= 5000 * huge <= high
     assert high - low <= huge // 10**5
+
+
+def keys_of(answer: Answer, *names: str) -> list[tuple[Any, ...]]:
+    return list(zip(*(answer.column(name) for name in names), strict=True))
+
+
+def test_rows_are_sorted_by_the_keys_as_they_were_selected(visits: Table) -> None:
+    end = "COUNT(*) AS n FROM visits GROUP BY member, region"
+    first = visits.sql(f"SELECT region, member, {end}", **EXACT)
+    assert keys_of(first, "region", "member") == [(r, m) for r in REGIONS for m in (False, True)]
+    other = visits.sql(f"SELECT member, region, {end}", **EXACT)
+    assert keys_of(other, "member", "region") == [(m, r) for m in (False, True) for r in REGIONS]
+    counts = dict(zip(keys_of(other, "region", "member"), other.column("n"), strict=True))
+    assert counts == dict(zip(keys_of(first, "region", "member"), first.column("n"), strict=True))
+    partly = visits.sql(f"SELECT region, {end}", **EXACT)
+    assert partly.column("region") == tuple(r for r in REGIONS for _ in range(2))
+
+
+def test_totals_come_first_and_then_the_first_key_selected(visits: Table) -> None:
+    cube = visits.sql(
+        "SELECT region, member, COUNT(*) AS n FROM visits GROUP BY CUBE(member, region)", **EXACT
+    )
+    each = keys_of(cube, "region", "member")
+    assert each[0] == (None, None)
+    assert each[1 : 1 + len(REGIONS)] == [(region, None) for region in REGIONS]
+    assert each[-2:] == [(None, False), (None, True)]
+
+
+def test_found_groups_are_sorted_by_the_keys_as_they_were_selected(visits: Table) -> None:
+    public = {"epsilon": 10**6, "delta": Fraction(1, 10)}
+    found = visits.sql("SELECT region, note, COUNT(*) AS n FROM visits GROUP BY note, region", **public)
+    keys = keys_of(found, "region", "note")
+    assert len(keys) == 3
+    assert keys == sorted(keys, key=lambda key: (REGIONS.index(key[0]), key[1]))
+    turned = visits.sql("SELECT note, region, COUNT(*) AS n FROM visits GROUP BY note, region", **public)
+    again = keys_of(turned, "note", "region")
+    assert again == sorted(again, key=lambda key: (key[0], REGIONS.index(key[1])))

@@ -125,7 +125,7 @@ def test_half_the_share_is_the_values_and_a_quarter_each_end() -> None:
     losses = {choice.side: choice.loss.exact_epsilon() for choice in prepared.budget.choices}
     assert losses == {0: Fraction(1, 2), -1: Fraction(1, 4), 1: Fraction(1, 4)}
     explained = repr(prepared.explanation)
-    assert "lower end of quantile 0.5 of x by all rows: exact choice, epsilon 0.25" in explained
+    assert "lower end of quantile 0.5 of x: exact choice, epsilon 0.25" in explained
     error = prepared.explanation.error("m")
     assert f"off by at most {error:g} rows at 95 %, that of its interval's ends by" in explained
 

@@ -65,8 +65,7 @@ def test_golden_sql() -> None:
 def test_no_text_of_the_request_reaches_the_engine() -> None:
     text = (
         "SELECT COUNT(*) AS canary1, AVG(t.km) AS canary2 FROM trips AS t "
-        "WHERE t.zone IN ('canary3', 'it''s') OR t.zone LIKE 'canary4%' "
-        "OR t.zone <> 'canary5' AND t.km > 1234567"
+        "WHERE t.zone IN ('it''s') OR t.zone NOT LIKE 'canary3%' AND t.km > 1234567"
     )
     for dialect in DIALECTS:
         for query in render(made(text), TRIPS, key="00"):

@@ -251,7 +251,7 @@ def test_releases_print_what_was_bought():
     assert Gaussian(l2_sensitivity=1, epsilon=1, delta=1e-6).words == bought
     assert repr(Gaussian(l2_sensitivity=1, epsilon=1, delta=1e-6).release(5)).endswith(f"(95 %), {bought}")
     two = Gaussian.classical(l2_sensitivity=1, epsilon=0.5, delta=1e-6, size=2).release([1, 2])
-    assert repr(two).endswith(", epsilon 0.5 at delta 1e-06 for adding or removing one row)")
+    assert repr(two).endswith(", epsilon 0.5 at delta 1e-06 for adding or removing one row")
     concentrated = Gaussian.for_rho(rho=0.5, l2_sensitivity=1)
     assert concentrated.words == str(concentrated.guarantee)
     assert concentrated.bought == concentrated.loss

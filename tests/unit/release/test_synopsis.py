@@ -1,11 +1,12 @@
 """Synopses of explicit weights and the synthetic tables made from them."""
 
 import csv
+import sys
 
 import numpy as np
 import pytest
 
-from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.errors import InvalidParameter, MissingExtra, Refused
 from discreet.queries.marginals import Marginals
 from discreet.queries.universe import Universe
 from discreet.release.synopsis import Weights
@@ -72,3 +73,20 @@ def test_nothing_cannot_be_sampled():
     assert len(empty.synthetic()) == 0
     with pytest.raises(Refused, match="zero"):
         empty.synthetic(5)
+
+
+def test_a_synthetic_table_shows_its_first_rows():
+    table = SyntheticTable(UNIVERSE, np.array([[0, 1], [1, 2]]))
+    assert repr(table) == "sex  age\nf    30\nm    40\n2 synthetic rows of 2 columns"
+    assert "<td>30</td>" in table._repr_html_()
+    long = SyntheticTable(UNIVERSE, np.zeros((1000, 2), dtype=np.int64))
+    assert "... and 980 more rows" in repr(long)
+    assert len(repr(long).splitlines()) < 30
+    empty = SyntheticTable(UNIVERSE, np.zeros((0, 2), dtype=np.int64))
+    assert repr(empty) == "sex  age\n0 synthetic rows of 2 columns"
+
+
+def test_a_synthetic_table_says_what_pandas_needs(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtra, match="pip install pandas"):
+        SyntheticTable(UNIVERSE, np.array([[0, 1]])).to_pandas()

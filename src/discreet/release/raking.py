@@ -1,0 +1,99 @@
+"""Rows for marginal tables over a universe of any size: draw likely rows, then weigh them to fit all tables.
+
+Post-processing of released numbers only. The universe itself is never listed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.core.progress import track
+from discreet.core.rng import Rng
+from discreet.queries.tables import Axes
+
+Array = NDArray[Any]
+Table = tuple[Axes, Array]
+"""Axes in ascending order, and non-negative numbers over them."""
+
+_ROUNDS = 25
+_CLOSE = 1e-4  # relative change of a round below which weighing stops
+
+
+def weighed_rows(shape: Sequence[int], tables: Sequence[Table], count: int, rng: Rng) -> tuple[Array, Array]:
+    """Return different rows of codes, and weights for them whose tables are close to the given ones.
+
+    Rows are drawn table by table: new attributes given those that were drawn before. What a row's weight must
+    be for the other tables to fit too is found by scaling to each table in turn (iterative proportional
+    fitting), over the rows that were drawn.
+    """
+    drawn = _drawn(shape, tables, count, rng)
+    rows, times = np.unique(drawn, axis=0, return_counts=True)
+    return rows, _fitted(rows, times.astype(np.float64), tables)
+
+
+def _drawn(shape: Sequence[int], tables: Sequence[Table], count: int, rng: Rng) -> NDArray[np.int64]:
+    rows = np.zeros((count, len(shape)), dtype=np.int64)
+    known: set[int] = set()
+    rest = [*tables, *(((axis,), np.ones(size)) for axis, size in enumerate(shape))]
+    while rest:
+        # Next is what leans most on what is known; of such tables the one that says most at once.
+        rest = [one for one in rest if not known.issuperset(one[0])]
+        if not rest:
+            break
+        axes, table = max(rest, key=lambda one: (len(known & set(one[0])), len(one[0]), -one[1].size))
+        given = [axis for axis in axes if axis in known]
+        new = [axis for axis in axes if axis not in known]
+        turned = table.transpose([axes.index(axis) for axis in (*given, *new)])
+        chosen = _chosen(
+            turned.reshape(-1, math.prod(shape[axis] for axis in new)), _code(rows, given, shape), rng
+        )
+        for axis in reversed(new):
+            chosen, rows[:, axis] = np.divmod(chosen, shape[axis])
+        known.update(axes)
+    return rows
+
+
+def _chosen(shares: Array, group: Array, rng: Rng) -> Array:
+    """Choose a column of `shares` for each row, given which row of `shares` it belongs to."""
+    columns = shares.shape[1]
+    # A last row for groups that have no share of their own: those of all groups together.
+    ends = np.cumsum(np.concatenate([shares, shares.sum(axis=0, keepdims=True)]))
+    starts = np.concatenate([[0.0], ends])
+    mine = np.where(starts[group * columns] < ends[group * columns + columns - 1], group, len(shares))
+    low, high = starts[mine * columns], ends[mine * columns + columns - 1]
+    points = low + (high - low) * (rng.words(len(group)) / 2.0**64)
+    found = np.searchsorted(ends, points, side="right") - mine * columns
+    return np.asarray(np.clip(found, 0, columns - 1))
+
+
+def _fitted(rows: Array, weights: Array, tables: Sequence[Table]) -> Array:
+    """Scale weights to each table in turn; a table's cells that no row has are left out."""
+    parts = []
+    # The smallest tables come last and so fit best: their counts are large against the noise.
+    for axes, table in sorted(tables, key=lambda one: -one[1].size):
+        cells = np.ravel_multi_index(tuple(rows[:, axis] for axis in axes), table.shape)
+        kept, places = np.unique(cells, return_inverse=True)
+        parts.append((table.reshape(-1)[kept], places))
+    for _ in track(range(_ROUNDS), total=_ROUNDS, label="weighing rows"):
+        before = weights
+        for wanted, places in parts:
+            now = np.bincount(places, weights=weights)
+            weights = weights * np.divide(wanted, now, out=np.zeros_like(now), where=now > 0)[places]
+        mass = float(weights.sum())
+        if not mass > 0:
+            return before
+        if float(np.abs(weights - before).sum()) <= _CLOSE * mass:
+            break
+    return weights
+
+
+def _code(rows: Array, axes: Sequence[int], shape: Sequence[int]) -> Array:
+    code = np.zeros(len(rows), dtype=np.int64)
+    for axis in axes:
+        code = code * shape[axis] + rows[:, axis]
+    return code
