@@ -135,8 +135,8 @@ def release(
     >>> universe = Universe([("smoker", (False, True)), ("region", ("north", "south"))])
     >>> people = Histogram.dense(universe, [300, 200, 150, 350])
     >>> found = release(Marginals.of_order(universe, 2), people, epsilon=1, delta=1e-9, rows=1000)
-    >>> len(found.answers())
-    4
+    >>> len(found.synthetic(100))
+    100
     """
     request = asked(wanted, data)
     whole, missed = checks.positive(epsilon=epsilon), checks.delta(delta=delta)

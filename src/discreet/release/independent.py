@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,9 @@ from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
 from discreet.release.base import WorkloadRelease
 from discreet.release.linear import Joint, gaussian_noise, variance
+from discreet.release.raking import synthetic_rows
 from discreet.release.synopsis import Synopsis
+from discreet.release.synthetic import SyntheticTable
 
 Array = NDArray[Any]
 
@@ -103,14 +105,17 @@ class Answers(Synopsis):
             way_out="Add the marginal over no attributes to the workload",
         )
 
-    def synthetic(self, rows: int | None = None, *, rng: Rng = SYSTEM) -> NoReturn:
-        """Refuse: single numbers are no distribution."""
-        del rows, rng
-        raise Refused(
-            what="a synthetic table",
-            why="single numbers need not belong to any table",
-            way_out="Release the workload by a mechanism that fits a distribution, such as Residuals",
-        )
+    def synthetic(self, rows: int | None = None, *, rng: Rng = SYSTEM) -> SyntheticTable:
+        """Return rows whose tables are close to those that were asked for; refuse where it were no tables."""
+        if not isinstance(self.workload, Marginals):
+            raise Refused(
+                what="a synthetic table",
+                why="single numbers need not belong to any table",
+                way_out="Release the workload by a mechanism that fits a distribution, such as MWEM",
+            )
+        sets = enumerate(self.workload.sets)
+        tables = [(axes, self.workload.table(self.values, place)) for place, axes in sets]
+        return synthetic_rows(self.universe, tables, total=self.total, rows=rows, rng=rng)
 
     def __repr__(self) -> str:
         return f"<Answers: {len(self.workload)} numbers over {', '.join(self.universe.names)}>"

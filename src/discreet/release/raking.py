@@ -12,20 +12,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core import checks
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.queries.tables import Axes
+from discreet.queries.universe import Universe
+from discreet.release.consistency import onto_simplex
+from discreet.release.synthetic import SyntheticTable, in_proportion
 
 Array = NDArray[Any]
 Table = tuple[Axes, Array]
-"""Axes in ascending order, and non-negative numbers over them."""
+"""Axes in ascending order, and numbers over them."""
 
+_CANDIDATES = 1 << 17  # rows that are drawn, and weighed to fit the tables
 _ROUNDS = 25
 _CLOSE = 1e-4  # relative change of a round below which weighing stops
 
 
+def synthetic_rows(
+    universe: Universe, tables: Sequence[Table], *, total: float, rows: int | None, rng: Rng
+) -> SyntheticTable:
+    """Return rows, as many as the total where none are given, whose tables are close to noisy ones."""
+    total = max(total, 0.0)
+    count = round(total) if rows is None else checks.integer(0, rows=rows)
+    likely = [(axes, onto_simplex(table, total)) for axes, table in tables]
+    codes, weights = weighed_rows(universe.shape, likely, max(_CANDIDATES, 2 * count), rng)
+    return SyntheticTable(universe, codes[in_proportion(weights, count, rng)])
+
+
 def weighed_rows(shape: Sequence[int], tables: Sequence[Table], count: int, rng: Rng) -> tuple[Array, Array]:
-    """Return different rows of codes, and weights for them whose tables are close to the given ones.
+    """Return different rows of codes, and weights for them whose tables are close to non-negative ones.
 
     Rows are drawn table by table: new attributes given those that were drawn before. What a row's weight must
     be for the other tables to fit too is found by scaling to each table in turn (iterative proportional

@@ -19,13 +19,12 @@ from discreet.queries.tables import Axes
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.release.consistency import fit_tables, onto_simplex
-from discreet.release.raking import weighed_rows
+from discreet.release.raking import synthetic_rows
 from discreet.release.residual import Array, Layout, contrasts, grouped, spread, squares, subsets, summed
 from discreet.release.synopsis import Synopsis, Weights
-from discreet.release.synthetic import SyntheticTable, in_proportion
+from discreet.release.synthetic import SyntheticTable
 
 _TOGETHER = 1 << 20  # cells of tables that are put together at once
-_CANDIDATES = 1 << 17  # rows that are drawn, and weighed to fit the tables
 
 
 class MarginalTables(Synopsis):
@@ -202,12 +201,8 @@ class MarginalTables(Synopsis):
 
     def synthetic(self, rows: int | None = None, *, rng: Rng = SYSTEM) -> SyntheticTable:
         """Return rows whose tables are close to the measured ones, whatever the size of the universe."""
-        total = max(self.total, 0.0)
-        count = round(total) if rows is None else checks.integer(0, rows=rows)
-        tables = [(axes, onto_simplex(self._likely(axes), total)) for axes in self._largest]
-        candidates = max(_CANDIDATES, 2 * count)
-        codes, weights = weighed_rows(self.layout.shape, tables, candidates, rng)
-        return SyntheticTable(self.universe, codes[in_proportion(weights, count, rng)])
+        tables = [(axes, self._likely(axes)) for axes in self._largest]
+        return synthetic_rows(self.universe, tables, total=self.total, rows=rows, rng=rng)
 
     def _likely(self, axes: Axes) -> Array:
         """Return a table whose residuals are each held back by the part of their size that is noise.
