@@ -19,8 +19,14 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.neighbours import AddRemove, Neighbours
 from discreet.mechanisms.grid import total
+from discreet.queries.conjunctions import Conjunctions, Disjunctions
 from discreet.queries.histogram import Histogram
-from discreet.queries.query import LinearQuery, TableQuery
+from discreet.queries.marginals import Marginals
+from discreet.queries.matrix import Matrix, SparseQuery
+from discreet.queries.parities import Parities, ParityQuery
+from discreet.queries.prefixes import Prefixes
+from discreet.queries.query import LinearQuery, ProductQuery, TableQuery
+from discreet.queries.rectangles import Rectangles
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
 from discreet.release.base import about_rows
@@ -59,14 +65,15 @@ class OfCounts(Statistic):
     workload: Workload
 
     def _set_workload(self, workload: Workload) -> None:
-        if not checks.instance(Workload, workload=workload).is_integral:
+        fixed = _written_down(checks.instance(Workload, workload=workload))
+        if not fixed.is_integral:
             raise InvalidParameter(
                 name="workload",
                 rule="one of whole weights",
                 got="real ones",
                 hint="Multiply the weights until they are whole",
             )
-        object.__setattr__(self, "workload", workload)
+        object.__setattr__(self, "workload", fixed)
 
     @property
     def universe(self) -> Universe:  # type: ignore[override]
@@ -107,7 +114,9 @@ class Ranked(OfCounts):
 
     def __init__(self, workload: Workload, *, rank: int) -> None:
         self._set_workload(workload)
-        object.__setattr__(self, "rank", checks.index(len(workload) + 1, rank=checks.integer(1, rank=rank)))
+        object.__setattr__(
+            self, "rank", checks.index(len(self.workload) + 1, rank=checks.integer(1, rank=rank))
+        )
 
     def sensitivity(self, neighbours: Neighbours) -> Fraction:
         """Return how far a single count can move."""
@@ -137,7 +146,7 @@ class HowMany(OfCounts):
 
     def __init__(self, workload: Workload, *, at_least: int) -> None:
         self._set_workload(workload)
-        if not workload.is_predicates:
+        if not self.workload.is_predicates:
             rule = "one of counting queries, every weight 0 or 1"
             raise InvalidParameter(name="workload", rule=rule, got="other weights")
         object.__setattr__(self, "at_least", checks.integer(1, at_least=at_least))
@@ -333,6 +342,29 @@ def largest_move(statistic: Statistic, neighbours: Neighbours, *, rows: int) -> 
     """
     pairs = histogram_pairs(checks.instance(Statistic, statistic=statistic).universe, neighbours, rows)
     return max(abs(statistic.value(left) - statistic.value(right)) for left, right in pairs)
+
+
+_FIXED = (Marginals, Prefixes, Rectangles, Conjunctions, Disjunctions, Parities, Matrix)
+_FIXED_QUERIES = (TableQuery, ProductQuery, ParityQuery, SparseQuery)
+
+
+def _written_down(workload: Workload) -> Workload:
+    """Return the same queries in kinds that are weights and nothing else.
+
+    A subclass could claim any sensitivity, and a function could weigh cells otherwise once it was checked.
+    So whatever is code of the asker's is run here, before any data are read, and never again.
+    """
+    if type(workload) in _FIXED:
+        return workload
+    return Queries(workload.universe, [_table_of(query) for query in workload])
+
+
+def _table_of(query: LinearQuery) -> LinearQuery:
+    if type(query) in _FIXED_QUERIES:
+        return query
+    universe = query.universe
+    universe.project([universe.names[axis] for axis in query.axes]).require_dense()
+    return TableQuery(universe, query.axes, query.name, table=query.table())
 
 
 def _difference(left: LinearQuery, right: LinearQuery) -> TableQuery:
