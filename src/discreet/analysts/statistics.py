@@ -362,15 +362,19 @@ def _written_down(workload: Workload) -> Workload:
 def _table_of(query: LinearQuery) -> LinearQuery:
     if type(query) in _FIXED_QUERIES:
         return query
-    universe = query.universe
-    universe.project([universe.names[axis] for axis in query.axes]).require_dense()
-    return TableQuery(universe, query.axes, query.name, table=query.table())
+    _require_table(query.universe, query.axes)
+    return TableQuery(query.universe, query.axes, query.name, table=query.table())
+
+
+def _require_table(universe: Universe, axes: tuple[int, ...]) -> None:
+    if axes:  # the count of all rows has none
+        universe.project([universe.names[axis] for axis in axes]).require_dense()
 
 
 def _difference(left: LinearQuery, right: LinearQuery) -> TableQuery:
     """Return the query of one weight less another's, over the attributes of both."""
     universe, axes = left.universe, tuple(sorted({*left.axes, *right.axes}))
-    universe.project([universe.names[axis] for axis in axes]).require_dense()
+    _require_table(universe, axes)
     sides = [
         np.asarray(query.table(), dtype=np.int64).reshape(
             [universe.shape[axis] if axis in query.axes else 1 for axis in axes]

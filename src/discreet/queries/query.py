@@ -116,7 +116,12 @@ class ProductQuery(LinearQuery):
         complement: bool = False,
     ) -> None:
         super().__init__(universe, axes, name)
-        self.masks, self.complement = tuple(masks), complement
+        self.masks, self.complement = tuple(map(np.array, masks)), complement
+        for mask, size in zip(self.masks, self.shape, strict=True):
+            if mask.dtype != np.bool_ or mask.shape != (size,):
+                rule = f"{size} booleans for an attribute of {size} values"
+                raise InvalidParameter(name=name, rule=rule, got="something of another type or length")
+            mask.flags.writeable = False  # a query that was checked stays what it was
 
     def table(self) -> Array:
         """Return the weights as an array over the query's own axes."""

@@ -29,7 +29,7 @@ from discreet.queries import (
 )
 from discreet.queries import sensitivity as search
 from discreet.queries.parities import transform
-from discreet.queries.query import PredicateQuery
+from discreet.queries.query import PredicateQuery, ProductQuery
 
 ROW, SWAP = AddRemove("row"), Replace("row")
 RANDOM = np.random.default_rng  # noqa: TID251  # test data
@@ -375,3 +375,19 @@ def test_a_function_of_a_sparse_table_counts_what_the_dense_one_does():
     assert not scattered.is_dense
     same = PredicateQuery(wide, (0, 1), "ahead", holds=lambda x, y: x > y)
     assert same.evaluate(scattered) == query.evaluate(Histogram.from_records(universe, codes)) == 4
+
+
+# Queries stay what they were when they were checked ----------------------------------------
+
+
+def test_a_mask_is_copied_and_checked():
+    universe = Universe([("x", range(3))])
+    mask = np.array([True, False, False])
+    query = ProductQuery(universe, (0,), "first", masks=[mask])
+    mask[:] = True
+    assert query.evaluate([1, 10, 100]) == 1
+    with pytest.raises(ValueError, match="read-only"):
+        query.masks[0][1] = True
+    for bad in (np.array([1, 0, 0]), np.array([True, False]), [[True, False, False]]):
+        with pytest.raises(InvalidParameter, match="3 booleans"):
+            ProductQuery(universe, (0,), "first", masks=[bad])
