@@ -78,14 +78,6 @@ class GameTable:
         self.by_place = BitRows(self._packed, cells, chosen(cells))
         self.by_cell = BitRows(turned(self._packed)[:cells], places, chosen(places))
 
-    def query(self, place: int) -> Array:
-        """Return 1 for the cells that a query counts."""
-        return self.by_place.row(place)
-
-    def cell(self, cell: int) -> Array:
-        """Return 1 for the places whose query counts a cell."""
-        return self.by_cell.row(cell)
-
     def answers(self, histogram: Histogram) -> Integers:
         """Return the true count of every place."""
         rows = histogram.counts().reshape(-1).astype(np.float64)

@@ -176,8 +176,8 @@ def test_the_table_knows_queries_and_cells():
     masks = np.random.default_rng(3).integers(0, 2, (1500, 11)).astype(bool)  # noqa: TID251
     listed = list(Predicates(universe, [(["x"], mask) for mask in masks]))
     table = GameTable(QueryBook(universe, Caps(2, 1000), "ab", dict(enumerate(listed))))
-    assert table.query(3).tolist() == masks[3].astype(int).tolist()
-    assert table.query(1700).sum() == 0, "an empty place counts nothing"
-    assert table.cell(4)[:1500].tolist() == masks[:, 4].astype(int).tolist()
+    assert table.by_place.row(3).tolist() == masks[3].astype(int).tolist()
+    assert table.by_place.row(1700).sum() == 0, "an empty place counts nothing"
+    assert table.by_cell.row(4)[:1500].tolist() == masks[:, 4].astype(int).tolist()
     counts = np.arange(11)
     assert table.answers(Histogram.dense(universe, counts))[:1500].tolist() == (masks @ counts).tolist()
