@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, NoReturn, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 
-from discreet.analysts.apart import Apart
+from discreet.analysts.apart import Apart, Nothing
 from discreet.analysts.promises import AnalystRelease, Delivery, Leftover
 from discreet.analysts.query_book import Caps
 from discreet.analysts.statistics import Combined, Distance, HowMany, Ranked, Statistic, Trusted, is_known
@@ -28,48 +27,13 @@ from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import up
 from discreet.core.sensitive import Sensitive
 from discreet.mechanisms.grid import Grid, total
-from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.planning import cheapest
 from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Workload
 from discreet.release.base import read_histogram
 from discreet.release.independent import histogram_pairs
-from discreet.release.linear import Joint, gaussian_noise
-from discreet.release.synopsis import Synopsis
-
-_JUDGED = Fraction(1, 20)  # the failure probability at which two noises are compared
-
-
-class Nothing(Synopsis):
-    """What analysts share where they share nothing."""
-
-    def __init__(self, universe: Universe) -> None:
-        self.universe, self.transcript = universe, ()
-
-    def answers(self, workload: Workload) -> NoReturn:
-        """Refuse: there is nothing to answer from."""
-        raise self._refused()
-
-    def synthetic(self, rows: int | None = None, *, rng: Rng = SYSTEM) -> NoReturn:
-        """Refuse: there is nothing to make rows from."""
-        raise self._refused()
-
-    @property
-    def total(self) -> NoReturn:
-        """Refuse: nothing was counted for all."""
-        raise self._refused()
-
-    def _refused(self) -> Refused:
-        return Refused(
-            what="an answer for all analysts",
-            why="each of them receives her own answers only",
-            way_out="Look at the delivery's answers to one analyst",
-        )
-
-    def __repr__(self) -> str:
-        return "<nothing shared>"
+from discreet.release.linear import Joint, smallest_noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +101,15 @@ class AnyQueries(Apart):
             raise InvalidParameter(
                 name="sensitivity", rule=">= 1 for whole numbers", value=sensitivity, hint=hint
             )
-        self._set(noise=_noise(self.caps.places, self.steps, self.epsilon, self.delta, self.neighbours))
+        noise = smallest_noise(
+            shift=self.caps.places * self.steps,
+            square=self.caps.places * self.steps**2,
+            size=self.caps.places,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbours=self.neighbours,
+        )
+        self._set(noise=noise)
 
     @classmethod
     def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
@@ -296,18 +268,6 @@ class AskedStatistics:
 
     def __repr__(self) -> str:
         return f"<AskedStatistics: {self.histogram!r}, {self.book!r}>"
-
-
-@lru_cache(maxsize=64)
-def _noise(places: int, steps: int, epsilon: Fraction, delta: Fraction, neighbours: Neighbours) -> Joint:
-    """Return the noise with the smaller error at 95 % confidence, for places that each move by some steps."""
-    laplace = Laplace(sensitivity=places * steps, epsilon=epsilon, size=places, neighbours=neighbours)
-    if delta == 0:
-        return laplace
-    gaussian = gaussian_noise(
-        square=places * steps**2, size=places, epsilon=epsilon, delta=delta, neighbours=neighbours
-    )
-    return laplace if laplace.error(_JUDGED) <= gaussian.error(_JUDGED) else gaussian
 
 
 _PEOPLE = Universe([("age", range(8)), ("smoker", (False, True)), ("region", range(4))])

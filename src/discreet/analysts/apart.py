@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 from discreet.analysts.promises import NOTHING, Asked, Leftover, ManyAnalysts, OneAnalystToMany, read_asked
 from discreet.analysts.query_book import Caps
 from discreet.core import checks
+from discreet.core.errors import Refused
 from discreet.core.loss import ApproxLoss, Loss, PureLoss
 from discreet.core.neighbours import Neighbours
+from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.universe import Universe
+from discreet.queries.workload import Workload
 from discreet.release.base import about_rows
 from discreet.release.consistency import onto_simplex
 from discreet.release.independent import Answers
-from discreet.release.synopsis import Synopsis, Weights
+from discreet.release.synopsis import Synopsis
 from discreet.release.tables import MarginalTables
 from discreet.release.warm_start import starting_weights
 from discreet.release.warm_start_fit import CLOSE, fit_weights
@@ -73,8 +76,35 @@ class Apart(ManyAnalysts):
     def _check(self, data: Any) -> Asked:
         return read_asked(data, self.universe, self.caps, neighbours=self.neighbours)
 
-    def _nothing_shared(self) -> Weights:
-        return Weights(self.universe, np.zeros(self.universe.shape), transcript=())
+
+class Nothing(Synopsis):
+    """What analysts share where they share nothing."""
+
+    def __init__(self, universe: Universe) -> None:
+        self.universe, self.transcript = universe, ()
+
+    def answers(self, workload: Workload) -> NoReturn:
+        """Refuse: there is nothing to answer from."""
+        raise self._refused()
+
+    def synthetic(self, rows: int | None = None, *, rng: Rng = SYSTEM) -> NoReturn:
+        """Refuse: there is nothing to make rows from."""
+        raise self._refused()
+
+    @property
+    def total(self) -> NoReturn:
+        """Refuse: nothing was counted for all."""
+        raise self._refused()
+
+    def _refused(self) -> Refused:
+        return Refused(
+            what="an answer for all analysts",
+            why="each of them receives her own answers only",
+            way_out="Look at the delivery's answers to one analyst",
+        )
+
+    def __repr__(self) -> str:
+        return "<nothing shared>"
 
 
 def leftovers(places: NDArray[Any], counts: NDArray[Any]) -> tuple[Leftover, ...]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet.accounting.calibrate import zcdp_rho
-from discreet.analysts.apart import Apart, Fitted, leftovers
+from discreet.analysts.apart import Apart, Fitted, Nothing, leftovers
 from discreet.analysts.promises import Asked, Delivery, Leftover
 from discreet.analysts.query_book import Caps, book_of
 from discreet.analysts.query_game import CARD as QUERY_GAME
@@ -30,21 +30,18 @@ from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.core.rounding import down, shorten_down
-from discreet.mechanisms.laplace import Laplace
 from discreet.queries.marginals import Marginals
 from discreet.queries.query import ProductQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
 from discreet.release.independent import Independent
-from discreet.release.linear import Joint, gaussian_noise, variance
+from discreet.release.linear import Joint, smallest_noise, variance
 from discreet.release.marginals import FINENESS, Residuals
 from discreet.release.mwem import MWEM
 from discreet.release.warm_start import all_marginals
 
 ROUNDS = 20
 """How many questions of each analyst are measured where their owner does not say."""
-
-_JUDGED = Fraction(1, 20)  # the failure probability at which two noises are compared
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -149,7 +146,15 @@ class PrivateAnswers(Apart):
         neighbours: Neighbours,
     ) -> None:
         self._set_public(universe=universe, caps=caps, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        self._set(noise=_noise(self.caps.places, self.epsilon, self.delta, self.neighbours))
+        noise = smallest_noise(
+            shift=self.caps.places,
+            square=self.caps.places,
+            size=self.caps.places,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbours=self.neighbours,
+        )
+        self._set(noise=noise)
 
     @property
     def loss(self) -> Loss:
@@ -172,17 +177,7 @@ class PrivateAnswers(Apart):
             (name, () if page is None else leftovers(page.places, noisy[page.places]))
             for name, page in pages.items()
         )
-        return Delivery(self._nothing_shared(), private)
-
-
-@lru_cache(maxsize=64)
-def _noise(places: int, epsilon: Fraction, delta: Fraction, neighbours: Neighbours) -> Joint:
-    """Return the noise with the smaller error at 95 % confidence."""
-    laplace = Laplace(sensitivity=places, epsilon=epsilon, size=places, neighbours=neighbours)
-    if delta == 0:
-        return laplace
-    gaussian = gaussian_noise(square=places, size=places, epsilon=epsilon, delta=delta, neighbours=neighbours)
-    return laplace if laplace.error(_JUDGED) <= gaussian.error(_JUDGED) else gaussian
+        return Delivery(Nothing(self.universe), private)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -259,7 +254,7 @@ class SeparateBudgets(Apart):
             (name, self._learnt(asked, name, rng))
             for name in track(names, total=len(names), label="learning")
         )
-        return Delivery(self._nothing_shared(), private)
+        return Delivery(Nothing(self.universe), private)
 
     def _learnt(self, asked: Asked, name: str, rng: Rng) -> tuple[Leftover, ...]:
         page = asked.book.page(name)

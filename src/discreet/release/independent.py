@@ -28,14 +28,12 @@ from discreet.queries.query import LARGEST, LinearQuery, TableQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
 from discreet.release.base import WorkloadRelease
-from discreet.release.linear import Joint, gaussian_noise, variance
+from discreet.release.linear import Joint, smallest_noise, variance
 from discreet.release.raking import synthetic_rows
 from discreet.release.synopsis import Synopsis
 from discreet.release.synthetic import SyntheticTable
 
 Array = NDArray[Any]
-
-_JUDGED = Fraction(1, 20)  # the failure probability at which two noises are compared
 
 
 class Answers(Synopsis):
@@ -198,17 +196,16 @@ class Independent(WorkloadRelease):
 
 
 def _smallest_noise(mechanism: Independent) -> Joint:
-    """Return the noise with the smaller error at 95 % confidence."""
     workload, neighbours = mechanism.measured, mechanism.neighbours
-    epsilon, delta, size = mechanism.epsilon, mechanism.delta, len(workload)
-    shift = max(1, math.floor(workload.sensitivity_bound(neighbours, norm=1)))
-    laplace = Laplace(sensitivity=shift, epsilon=epsilon, size=size, neighbours=neighbours)
-    if delta == 0:
-        return laplace
-    root = workload.sensitivity_bound(neighbours, norm=2)
-    square = max(1, math.floor(root * root))
-    gaussian = gaussian_noise(square=square, size=size, epsilon=epsilon, delta=delta, neighbours=neighbours)
-    return laplace if laplace.error(_JUDGED) <= gaussian.error(_JUDGED) else gaussian
+    root = workload.sensitivity_bound(neighbours, norm=2) if mechanism.delta else 0
+    return smallest_noise(
+        shift=max(1, math.floor(workload.sensitivity_bound(neighbours, norm=1))),
+        square=max(1, math.floor(root * root)),
+        size=len(workload),
+        epsilon=mechanism.epsilon,
+        delta=mechanism.delta,
+        neighbours=neighbours,
+    )
 
 
 @lru_cache(maxsize=32)
