@@ -174,19 +174,20 @@ class Curator:
     def _sql(self, door: Analyst, text: str, *, fresh: bool) -> Reply:
         prepared = self._prepare(text)
         what, key = to_sql(prepared.plan, prepared.tables), self._key(door.name, prepared, fresh)
+        names = tuple(output.name for output in prepared.plan.outputs)
         # Everybody waits for everybody, but under a promise only for herself.
         with self._lock if self.promise is None else door.turn:
             self._require_open()
             known = self._records.get(key)
             if known is not None:
-                reply = known.again()
+                reply = known.again(names)
             else:
                 queries = None if fresh or self._shared is None else self._shared.queries(prepared)
                 if queries is None or self._shared is None:
                     reply = self._priced(door, what, prepared)
                 else:
                     reply = self._shared.answer(prepared.plan, queries)
-                self._records[key] = reply.again()  # a copy: the reply is hers, and she may write in it
+                self._records[key] = reply.again(names)  # a copy: the reply is hers, she may write in it
             door.note(what, reply.kind, reply.cost, repeated=reply.repeated)
             return reply
 
@@ -242,7 +243,7 @@ class Curator:
     def _key(self, analyst: str, prepared: Prepared, fresh: bool) -> Any:
         """Return what a record is kept under; under a promise each analyst has a record of her own."""
         owner = None if self.promise is None else analyst
-        return owner, canonical(prepared.plan), prepared.plan.outputs, fresh
+        return owner, canonical(prepared.plan), tuple(one.what for one in prepared.plan.outputs), fresh
 
     def __enter__(self) -> Curator:
         return self

@@ -57,9 +57,11 @@ class Reply:
         intervals = {name: answer.interval(name, Fraction(95, 100)) for name in numbers}
         return cls(answer.columns, answer.rows, intervals, "priced", cost)
 
-    def again(self) -> Self:
-        """Return a copy with the same numbers, marked as repeated."""
-        return replace(self, repeated=True, cost={}, intervals=dict(self.intervals))
+    def again(self, columns: tuple[str, ...]) -> Self:
+        """Return a copy with the same numbers under other names, marked as repeated."""
+        names = dict(zip(self.columns, columns, strict=True))
+        intervals = {names[name]: ends for name, ends in self.intervals.items()}
+        return replace(self, columns=columns, intervals=intervals, repeated=True, cost={})
 
     def column(self, name: str) -> tuple[Any, ...]:
         """Return one column of values."""
