@@ -19,16 +19,11 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.neighbours import AddRemove, Neighbours
 from discreet.mechanisms.grid import total
-from discreet.queries.conjunctions import Conjunctions, Disjunctions
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
-from discreet.queries.matrix import Matrix, SparseQuery
-from discreet.queries.parities import Parities, ParityQuery
-from discreet.queries.prefixes import Prefixes
-from discreet.queries.query import LinearQuery, ProductQuery, TableQuery
-from discreet.queries.rectangles import Rectangles
+from discreet.queries.query import LinearQuery, TableQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
+from discreet.queries.written import require_table, written_down
 from discreet.release.base import about_rows
 from discreet.release.independent import histogram_pairs
 
@@ -65,7 +60,7 @@ class OfCounts(Statistic):
     workload: Workload
 
     def _set_workload(self, workload: Workload) -> None:
-        fixed = _written_down(checks.instance(Workload, workload=workload))
+        fixed = written_down(checks.instance(Workload, workload=workload))
         if not fixed.is_integral:
             raise InvalidParameter(
                 name="workload",
@@ -344,37 +339,10 @@ def largest_move(statistic: Statistic, neighbours: Neighbours, *, rows: int) -> 
     return max(abs(statistic.value(left) - statistic.value(right)) for left, right in pairs)
 
 
-_FIXED = (Marginals, Prefixes, Rectangles, Conjunctions, Disjunctions, Parities, Matrix)
-_FIXED_QUERIES = (TableQuery, ProductQuery, ParityQuery, SparseQuery)
-
-
-def _written_down(workload: Workload) -> Workload:
-    """Return the same queries in kinds that are weights and nothing else.
-
-    A subclass could claim any sensitivity, and a function could weigh cells otherwise once it was checked.
-    So whatever is code of the asker's is run here, before any data are read, and never again.
-    """
-    if type(workload) in _FIXED:
-        return workload
-    return Queries(workload.universe, [_table_of(query) for query in workload])
-
-
-def _table_of(query: LinearQuery) -> LinearQuery:
-    if type(query) in _FIXED_QUERIES:
-        return query
-    _require_table(query.universe, query.axes)
-    return TableQuery(query.universe, query.axes, query.name, table=query.table())
-
-
-def _require_table(universe: Universe, axes: tuple[int, ...]) -> None:
-    if axes:  # the count of all rows has none
-        universe.project([universe.names[axis] for axis in axes]).require_dense()
-
-
 def _difference(left: LinearQuery, right: LinearQuery) -> TableQuery:
     """Return the query of one weight less another's, over the attributes of both."""
     universe, axes = left.universe, tuple(sorted({*left.axes, *right.axes}))
-    _require_table(universe, axes)
+    require_table(universe, axes)
     sides = [
         np.asarray(query.table(), dtype=np.int64).reshape(
             [universe.shape[axis] if axis in query.axes else 1 for axis in axes]

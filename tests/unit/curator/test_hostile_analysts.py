@@ -3,6 +3,7 @@
 import threading
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,9 @@ from discreet.curator.ledger import Ledger
 from discreet.curator.ticks import Line, Ticks
 from discreet.data import Row, Schema, Table, Text
 from discreet.queries.marginals import Marginals
+from discreet.queries.query import LinearQuery
+from discreet.queries.workload import Queries
+from discreet.queries.written import written
 
 MEAN = "SELECT AVG(income) AS mean FROM people"
 EAST = "SELECT COUNT(*) AS n FROM people WHERE region = 'east'"
@@ -116,6 +120,37 @@ def test_an_analyst_needs_nothing_but_her_door():
 def test_what_is_no_query_is_refused_in_our_words(promise, query):
     with curator(promise=promise) as one, pytest.raises(InvalidParameter, match="query"):
         one.analyst("acme", share=1).ask(query)
+
+
+class Nosy(LinearQuery):
+    """Says that it counts one value, keeps whatever it is shown, and answers as it likes."""
+
+    def __init__(self, universe, seen):
+        super().__init__(universe, (0,), "nosy")
+        self.seen = seen
+
+    def table(self):
+        return np.arange(self.shape[0]) == 0
+
+    def at(self, codes):
+        self.seen.append(codes)
+        return self.table()[codes[:, 0]]
+
+    def evaluate(self, data):
+        self.seen.append(data)
+        return 10**9
+
+
+@PROMISES
+def test_code_of_an_analyst_is_run_before_any_data_are_read(promise):
+    seen = []
+    with curator(promise=promise) as one:
+        acme = one.analyst("acme", share=1)
+        nosy = Nosy(acme.universe, seen)
+        found = [acme.ask(nosy), *acme.ask(Queries(acme.universe, [nosy, nosy]))]
+        assert seen == []
+        honest = acme.ask(written(nosy))
+    assert all(answer.value == pytest.approx(honest.value, abs=1) for answer in found)
 
 
 # Shares -----------------------------------------------------------------------------------------------
