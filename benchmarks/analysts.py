@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.analysts_rows import DELTA, EPSILON, FEW, MANY, MORE, Cells, Row, rows
-from discreet.analysts.planner import Mode, Outlook, Setting, Talk, candidates, outlook, talks
+from discreet.analysts.planner import Mode, Outlook, Setting, candidates, outlook, talks
 from discreet.analysts.promises import Asked, OneAnalystToMany, OneQueryToMany
 from discreet.analysts.query_book import Caps, QueryBook, book_of
 from discreet.core.neighbours import Replace
@@ -94,7 +94,7 @@ def some(bench: Bench, count: int) -> tuple[QueryBook, str]:
     return book, f"{count} of the analysts"
 
 
-def mode_found(mode: Mode, bench: Bench) -> Found | str:
+def mode_found(mode: Mode[Any], bench: Bench) -> Found | str:
     """Run one mode and look at its answers; or say why it is not run."""
     made: Any = mode.make()
     universe, places = bench.row.histogram.universe, bench.row.caps.places
@@ -122,7 +122,7 @@ def asked(conversation: Any, page: Workload) -> Floats:
     return np.asarray(conversation.ask_many(page).values)
 
 
-def talk_found(talk: Talk, bench: Bench) -> Found:
+def talk_found(talk: Mode[MultiplicativeWeights], bench: Bench) -> Found:
     """Hold one conversation that all analysts share, in which they ask one after the other."""
     mechanism, work = talk.make(), bench.row.caps.queries * bench.row.histogram.universe.size
     few = TALKERS if bench.row.order else max(3, min(TALKERS, int(TALK // work)))
@@ -152,7 +152,7 @@ def guessed(bench: Bench) -> dict[str, Floats]:
     return {name: page.queries.answers(flat) for name, page in pages.items() if page}
 
 
-def conversations(setting: Setting) -> tuple[Talk, ...]:
+def conversations(setting: Setting) -> tuple[Mode[MultiplicativeWeights], ...]:
     """Return the planner's conversations, the one from nothing with no more updates than it has time for."""
 
     def cold() -> MultiplicativeWeights:
@@ -167,7 +167,7 @@ def conversations(setting: Setting) -> tuple[Talk, ...]:
         )
 
     *warm, last = talks(setting)
-    return *warm, Talk(f"cold, {UPDATES} updates", last.error, cold)
+    return *warm, Mode(f"cold, {UPDATES} updates", last.error, cold)
 
 
 def printed(name: str, error: float, found: Found | str, rows: int) -> None:

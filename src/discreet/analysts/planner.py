@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from discreet import plots
 from discreet.analysts.analyst_game import AnalystGame
@@ -91,8 +91,11 @@ def _tables(universe: Universe, order: int | None) -> Marginals:
     return Marginals(universe, names)
 
 
+Made = TypeVar("Made")
+
+
 @dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(Generic[Made]):
     """One way to serve all analysts.
 
     Attributes
@@ -107,26 +110,7 @@ class Mode:
 
     name: str
     error: float
-    make: Callable[[], ManyAnalysts]
-
-
-@dataclass(frozen=True, slots=True)
-class Talk:
-    """One conversation that all analysts share, with no promise between them.
-
-    Attributes
-    ----------
-    name
-        How it starts.
-    error
-        The predicted largest error, in rows.
-    make
-        Makes the mechanism.
-    """
-
-    name: str
-    error: float
-    make: Callable[[], MultiplicativeWeights]
+    make: Callable[[], Made]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +129,11 @@ class Outlook:
 
     setting: Setting
     promise: AnalystPromise
-    modes: tuple[Mode, ...]
+    modes: tuple[Mode[ManyAnalysts], ...]
     data_only: float
 
     @property
-    def best(self) -> Mode:
+    def best(self) -> Mode[ManyAnalysts]:
         """The mode with the smallest predicted error."""
         return self.modes[0]
 
@@ -184,7 +168,7 @@ def outlook(setting: Setting, promise: AnalystPromise) -> Outlook:
     return Outlook(setting, promise, tuple(found), min(talk.error for talk in talks(setting)))
 
 
-def candidates(setting: Setting, promise: AnalystPromise) -> Iterator[Mode]:
+def candidates(setting: Setting, promise: AnalystPromise) -> Iterator[Mode[ManyAnalysts]]:
     """List every mode that keeps a promise, in no order."""
     public: dict[str, Any] = {
         "caps": setting.caps,
@@ -207,7 +191,9 @@ def candidates(setting: Setting, promise: AnalystPromise) -> Iterator[Mode]:
         yield from _learning(setting, promise, public)
 
 
-def _learning(setting: Setting, promise: AnalystPromise, public: dict[str, Any]) -> Iterator[Mode]:
+def _learning(
+    setting: Setting, promise: AnalystPromise, public: dict[str, Any]
+) -> Iterator[Mode[ManyAnalysts]]:
     """List the modes that spend the budget between analysts."""
     given: dict[str, Any] = {
         "universe": setting.universe,
@@ -243,7 +229,7 @@ def synopsis_error(setting: Setting, synopsis: PublicSynopsis) -> float:
     return min(setting.rows, deviation * math.sqrt(2 * math.log(2 * questions / BETA)))
 
 
-def talks(setting: Setting) -> tuple[Talk, ...]:
+def talks(setting: Setting) -> tuple[Mode[MultiplicativeWeights], ...]:
     """Predict the conversations of multiplicative weights that all analysts could share.
 
     One starts from nothing: with c measured answers of error e, every later answer is off by at most the
@@ -264,17 +250,17 @@ def talks(setting: Setting) -> tuple[Talk, ...]:
             **public,
         )
 
-    def cold(updates: int) -> Talk:
+    def cold(updates: int) -> Mode[MultiplicativeWeights]:
         gate = conversation(updates, None)
         left = rows * math.sqrt(math.log(setting.universe.size) / (2 * updates))
-        return Talk(f"cold, {updates} updates", min(rows, gate.error(BETA) + left), lambda: gate)
+        return Mode(f"cold, {updates} updates", min(rows, gate.error(BETA) + left), lambda: gate)
 
-    def warm(part: Fraction) -> Talk:
+    def warm(part: Fraction) -> Mode[MultiplicativeWeights]:
         start = PublicSynopsis(
             workload=setting.tables, caps=setting.caps, epsilon=part * setting.epsilon, **public
         )
         name = f"warm, {float(part):.0%} first"
-        return Talk(name, synopsis_error(setting, start), lambda: conversation(_LATER, start.tables))
+        return Mode(name, synopsis_error(setting, start), lambda: conversation(_LATER, start.tables))
 
     return *map(warm, WARM), min(map(cold, _LENGTHS), key=lambda talk: talk.error)
 
