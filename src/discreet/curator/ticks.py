@@ -72,11 +72,12 @@ class Line:
             if self._threads and self._threads[0] == mine:
                 self._threads.appendleft(mine)
                 return
-            self._threads.append(mine)
             try:
+                self._threads.append(mine)
                 self._moved.wait_for(lambda: self._threads[0] == mine)
-            except BaseException:
-                self._threads.remove(mine)
+            except BaseException:  # who gives up, by a keyboard's interrupt say, must not block the others
+                if mine in self._threads:
+                    self._threads.remove(mine)
                 self._moved.notify_all()
                 raise
 
