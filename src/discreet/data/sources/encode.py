@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from sqlglot import exp
 
@@ -64,12 +65,7 @@ def encoded(source: Source, name: str, columns: Sequence[Column], *, unit: str |
     for place, column in enumerate(columns):
         field = fields.get(column.name)
         if field is None:
-            raise InvalidParameter(
-                name=name,
-                rule=f"data with a column {column.name}",
-                got=f"the columns {', '.join(map(repr, sorted(fields)))}",
-                hint="Correct the schema, or leave the column out; a CSV file has commas between its cells",
-            )
+            raise _missing(name, column.name, sorted(fields))
         _check_family(source, name, column, field)
         cell: exp.Expr = exp.column(column.name, table=RAW)
         if isinstance(column, Category) and column.size > LISTED:
@@ -80,6 +76,21 @@ def encoded(source: Source, name: str, columns: Sequence[Column], *, unit: str |
         if column.name == unit:
             query = query.where(exp.column(column.name, table=RAW).is_(exp.null()).not_())
     return query
+
+
+def _missing(name: str, column: str, found: Sequence[str]) -> InvalidParameter:
+    """Return the error of a column that is not there.
+
+    Only names like the wanted one are quoted: those of a CSV file without a header are its first row.
+    """
+    near = [one for one in get_close_matches(column, found) if one.isidentifier()]
+    meant = f"Did you mean {' or '.join(near)}? " if near else ""
+    return InvalidParameter(
+        name=name,
+        rule=f"data with a column {column}",
+        got=f"{len(found)} of other names",
+        hint=f"{meant}Correct the schema, or the header: a CSV file needs one, with commas between its names",
+    )
 
 
 def _check_family(source: Source, name: str, column: Column, field: Field) -> None:
