@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 
 from discreet.accounting.composition import compose
+from discreet.accounting.failing import FailingLoss
 from discreet.accounting.filters import (
     AdvancedFilter,
     ApproxFilter,
     ConcentratedFilter,
-    FailingLoss,
-    Odometer,
+    EitherFilter,
     PureFilter,
     RenyiFilter,
 )
+from discreet.accounting.odometer import Odometer
 from discreet.core.errors import BudgetExceeded, DiscreetError, InvalidParameter, NeighboursMismatch
 from discreet.core.loss import ApproxLoss, GaussianLoss, LaplaceLoss, PureLoss, RenyiLoss, ZCDPLoss
 from discreet.core.neighbours import AddRemove, Replace
@@ -34,6 +35,7 @@ FILTERS = [
     lambda: ApproxFilter(epsilon=1, delta=1e-6),
     lambda: ConcentratedFilter(rho=1, failure=0),
     lambda: AdvancedFilter(epsilon=1, delta=1e-6, failure=0),
+    lambda: EitherFilter(epsilon=1, delta=1e-6, failure=0),
     lambda: RenyiFilter(order=8, divergence=1, failure=0),
 ]
 
@@ -63,11 +65,28 @@ def test_exactly_the_budget_fits():
     assert budget.guarantee == PureLoss(Fraction(1))
 
 
-def test_charges_are_rounded_up_and_budgets_down():
-    budget = PureFilter(epsilon=Fraction(1, 3))
-    budget.spend(PureLoss(Fraction(1, 7)))
-    assert budget.spent["epsilon"] > Fraction(1, 7)
-    assert budget.spent["epsilon"] + budget.left["epsilon"] <= Fraction(1, 3)
+@pytest.mark.parametrize(
+    "most", [Fraction(1, 3), Fraction(1, 7), Fraction(355, 113), Fraction("0.1"), Fraction(1)]
+)
+def test_a_budget_holds_itself_and_its_parts_exactly(most):
+    assert PureFilter(epsilon=most).try_spend(PureLoss(most))
+    for count in (3, 7, 60, 127):
+        budget = PureFilter(epsilon=most)
+        assert all(budget.try_spend(PureLoss(most / count)) for _ in range(count))
+        assert budget.left == {"epsilon": 0}
+        assert not budget.try_spend(PureLoss(Fraction(1, 10**40)))
+
+
+def test_other_charges_are_rounded_up_to_a_grid_that_no_charge_refines():
+    budget = PureFilter(epsilon=1)
+    total = Fraction(0)
+    for place in range(200):
+        odd = Fraction(1, 10**30 + 2 * place + 1)
+        budget.spend(PureLoss(odd))
+        total += odd
+        assert total <= budget.spent["epsilon"] <= total + Fraction(place + 1, 10**60)
+    assert total.denominator.bit_length() > 10_000
+    assert budget.spent["epsilon"].denominator.bit_length() < 300
 
 
 def test_an_infinite_charge_is_refused():
@@ -132,6 +151,61 @@ def test_advanced_filter_keeps_failures_apart():
     assert not budget.try_spend(ApproxLoss(TENTH, Fraction(2, 10**7)))
     with pytest.raises(InvalidParameter):
         AdvancedFilter(epsilon=1, delta=1e-6, failure=1e-6)
+
+
+def spend_until_refused(budget, loss):
+    granted = 0
+    while budget.try_spend(loss):
+        granted += 1
+    return granted
+
+
+@pytest.mark.parametrize("epsilon", [1, 3])
+@pytest.mark.parametrize("step", [Fraction(1), Fraction(1, 3), TENTH, Fraction(1, 100)])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
+def test_more_delta_never_buys_less(epsilon, step, delta):
+    pure = spend_until_refused(PureFilter(epsilon=epsilon), PureLoss(step))
+    advanced = AdvancedFilter(epsilon=epsilon, delta=delta, failure=0)
+    either = EitherFilter(epsilon=epsilon, delta=delta, failure=0)
+    assert either.guarantee == advanced.guarantee
+    assert spend_until_refused(either, PureLoss(step)) == max(
+        pure, spend_until_refused(advanced, PureLoss(step))
+    )
+
+
+def test_an_either_filter_goes_on_as_long_as_one_way_is_open():
+    budget = EitherFilter(epsilon=1, delta=1e-6, failure=1e-7)
+    for _ in range(10):
+        budget.spend(PureLoss(TENTH))  # rhos are used up after the third
+    assert budget.left == {"epsilon": 0, "delta": Fraction(1, 10**7)}
+    assert budget.spent["rho"] > budget.budget["rho"]
+    assert not budget.try_spend(PureLoss(Fraction(1, 10**9)))
+    assert budget.try_spend(PureLoss(Fraction(0)))
+
+    noisy = EitherFilter(epsilon=1, delta=1e-6, failure=1e-7)
+    noisy.spend(GaussianLoss(Fraction(1, 20)))
+    assert set(noisy.spent) == set(noisy.left) == {"rho", "delta"}
+    assert not noisy.try_spend(PureLoss(Fraction(1, 2)))  # the epsilons do not count any more
+    noisy.spend(PureLoss(TENTH))
+    noisy.spend(ApproxLoss(TENTH, Fraction(1, 10**7)))
+    assert noisy.left["delta"] == 0
+    assert not noisy.try_spend(ApproxLoss(Fraction(1, 100), Fraction(1, 10**12)))
+    with pytest.raises(InvalidParameter, match="RenyiFilter"):
+        noisy.spend(RenyiLoss(((2.0, 0.1),)))
+
+
+def test_charges_are_taken_back_exactly():
+    budget = EitherFilter(epsilon=1, delta=1e-6, failure=0)
+    sure, noisy = budget.cost(PureLoss(Fraction(1))), budget.cost(GaussianLoss(Fraction(1, 20)))
+    assert budget.fits(sure) and budget.fits(noisy) and not budget.fits(sure + noisy)
+    assert sure + noisy - noisy == sure
+    assert budget.left_of(sure + noisy - noisy) == {"epsilon": 0, "delta": 0}
+    half = Fraction(1, 2)
+    assert not budget.fits(sure, share=half)
+    assert budget.fits(budget.cost(PureLoss(half)), share=half)
+    assert budget.spent == {"epsilon": 0, "rho": 0, "delta": 0}, "asking spends nothing"
+    with pytest.raises(InvalidParameter, match="charge must be in epsilon"):
+        _ = sure + PureFilter(epsilon=1).nothing
 
 
 def test_guarantees_of_filters_convert():
@@ -238,6 +312,7 @@ def test_a_refused_charge_does_not_fix_the_neighbours():
         lambda n: ApproxFilter(epsilon=1, delta=1e-6, neighbours=n),
         lambda n: ConcentratedFilter(rho=1, failure=0, neighbours=n),
         lambda n: AdvancedFilter(epsilon=1, delta=1e-6, failure=0, neighbours=n),
+        lambda n: EitherFilter(epsilon=1, delta=1e-6, failure=0, neighbours=n),
         lambda n: RenyiFilter(order=8, divergence=1, failure=0, neighbours=n),
     ],
 )
@@ -275,7 +350,7 @@ def test_gaussian_noise_is_charged_at_the_pair_it_was_bought_for():
 
 @pytest.mark.parametrize("item", [NOISE.loss, NOISE.guarantee, Gaussian.for_rho(rho=0.1, l2_sensitivity=1)])
 def test_gaussian_noise_without_a_pair_is_shown_the_way_out(item):
-    with pytest.raises(InvalidParameter, match="Use ConcentratedFilter or AdvancedFilter"):
+    with pytest.raises(InvalidParameter, match="Use ConcentratedFilter, AdvancedFilter or EitherFilter"):
         ApproxFilter(epsilon=1, delta=1e-6).spend(item)
     with pytest.raises(InvalidParameter, match="finite charge in this PureFilter, got Gaussian loss mu"):
         PureFilter(epsilon=1).spend(item)

@@ -60,8 +60,12 @@ class Loss(ABC):
         return None
 
     def exact_epsilon(self) -> Fraction | None:
-        """Return the epsilon at the failure mass, for sums that must not drift; None where there is none."""
-        value = self.epsilon(self.exact_failure()) if self.exact_failure() < 1 else math.inf
+        """Return the epsilon at the failure mass, for sums that must not drift; None where there is none.
+
+        The exact views hold together: but for one event of the failure mass, on either neighbour, the rest
+        has both this epsilon and that rho. A curve alone does not say so where there is a mass: None then.
+        """
+        value = math.inf if self.exact_failure() else self.epsilon(0)
         return None if math.isinf(value) else Fraction(value)
 
     def exact_rho(self) -> Fraction | None:
