@@ -253,7 +253,8 @@ class ClassicalGaussian(PairNoise):
 def discrete_loss(square_shift: Fraction, variance: Fraction) -> GaussianLoss:
     """Return the loss of discrete Gaussian noise on integers with this squared L2 sensitivity."""
     slack = 1 / (1 - 1 / (4 * variance)) ** 2
-    return GaussianLoss(_root_up(square_shift / variance), shorten_up(slack, 15))
+    square = square_shift / variance
+    return GaussianLoss(_root_up(square), shorten_up(slack, 15), square)
 
 
 @lru_cache(maxsize=1024)

@@ -40,6 +40,14 @@ class Loss(ABC):
         """Return the smallest known epsilon at this delta, rounded up; infinity where there is none."""
         return smallest_epsilon(self.delta, down(checks.delta(delta=delta)))
 
+    def implies(self, *, epsilon: checks.Number, delta: checks.Number) -> bool:
+        """Tell whether this loss is at most (epsilon, delta). What is known exactly is compared exactly."""
+        e, d = checks.non_negative(epsilon=epsilon), checks.delta(delta=delta)
+        known = self.exact_epsilon()
+        if known is not None and known <= e and self.exact_failure() <= d:
+            return True
+        return self.delta(e) <= d or self.epsilon(d) <= e
+
     def renyi(self, order: checks.Number) -> float:
         """Return a bound on the Rényi divergence of an order > 1, without the failure mass."""
         a = checked_order(order)
