@@ -7,7 +7,6 @@ import pickle  # noqa: TID251 - to see that it is refused
 import threading
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
 from discreet.accounting.composition import compose
@@ -22,7 +21,7 @@ from discreet.accounting.filters import (
 )
 from discreet.accounting.odometer import Odometer
 from discreet.core.errors import BudgetExceeded, DiscreetError, InvalidParameter, NeighboursMismatch
-from discreet.core.loss import ApproxLoss, GaussianLoss, LaplaceLoss, PureLoss, RenyiLoss, ZCDPLoss
+from discreet.core.loss import ApproxLoss, GaussianLoss, PureLoss, RenyiLoss, ZCDPLoss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
@@ -226,44 +225,6 @@ def test_guarantees_of_filters_convert():
     assert "failing" in str(failing)
 
 
-def test_odometer_grows_and_stays_above_pure_truth_and_below_the_sum():
-    odometer = Odometer(delta=1e-6)
-    last = 0.0
-    for k in range(1, 1000):
-        odometer.record(LaplaceLoss(TENTH))
-        assert odometer.epsilon >= last
-        last = odometer.epsilon
-        assert last <= k * 0.1 + 1e-5
-    rho = 999 * LaplaceLoss(TENTH).zcdp()
-    best = rho + 2 * math.sqrt(rho * math.log(1e6))  # the bound at one time known in advance
-    assert best <= last <= 1.3 * best
-    assert odometer.failure == pytest.approx(1e-6)
-    odometer.record(ApproxLoss(TENTH, Fraction(1, 10**6)))
-    assert odometer.failure >= 2e-6
-    odometer.record(RenyiLoss(((2.0, 0.1),)))
-    assert math.isinf(odometer.epsilon)
-    assert "probability" in repr(odometer)
-
-
-def test_odometer_bound_holds_at_every_time_on_simulated_losses():
-    """Realised losses of randomized response: 300 runs of 400 steps, checked at every step.
-
-    The bound fails in a run with probability at most delta = 1e-3, so 300 sound runs show more than 4
-    failures with probability below 1e-5. A bound at a quarter of the size must fail.
-    """
-    rng = np.random.default_rng(3)  # noqa: TID251 - test data
-    epsilon, steps = 0.2, 400
-    odometer, bounds = Odometer(delta=1e-3), []
-    for _ in range(steps):
-        odometer.record(PureLoss(Fraction(1, 5)))
-        bounds.append(odometer.epsilon)
-    p = 1 / (1 + math.exp(-epsilon))
-    signs = np.where(rng.random((300, steps)) < p, epsilon, -epsilon)
-    realised = np.cumsum(signs, axis=1)
-    assert np.sum(np.any(realised > np.array(bounds), axis=1)) <= 4
-    assert np.sum(np.any(realised > np.array(bounds) / 4, axis=1)) > 4
-
-
 # --- what may be charged, and about whom --------------------------------------------------------------
 
 COUNT = Laplace(sensitivity=1, epsilon=0.1)
@@ -322,16 +283,6 @@ def test_declared_neighbours(make):
     assert make(AddRemove("row")).try_spend(COUNT)
     with pytest.raises(InvalidParameter, match="Pass AddRemove"):
         make("row")
-
-
-def test_an_odometer_keeps_to_one_relation():
-    odometer = Odometer(delta=1e-6)
-    odometer.record(COUNT)
-    with pytest.raises(NeighboursMismatch):
-        odometer.record(Laplace(sensitivity=1, epsilon=0.1, neighbours=Replace("row")))
-    assert odometer.epsilon == pytest.approx(0.1)
-    with pytest.raises(NeighboursMismatch):
-        Odometer(delta=1e-6, neighbours=AddRemove("person")).record(COUNT)
 
 
 def test_gaussian_noise_is_charged_at_the_pair_it_was_bought_for():
