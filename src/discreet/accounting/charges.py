@@ -13,11 +13,13 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import NoReturn, Self
 
 from discreet.accounting.composition import Item, price
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter, NeighboursMismatch
+from discreet.core.guarantee import Guarantee
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Promise, Release
 from discreet.core.neighbours import Neighbours
@@ -93,12 +95,29 @@ def words(amounts: dict[str, Fraction]) -> str:
 def statements(item: Item) -> tuple[tuple[Loss, ...], Neighbours | None]:
     """Return what is known of an item's loss, and the change it is about.
 
-    A mechanism may say it twice: by its loss, and by what it was bought as. Both are true.
+    A mechanism may say it twice: by its loss, and by what it was bought as. The second is believed only
+    where the first implies it: a release about persons may come from a mechanism that was bought for rows.
     """
     loss, neighbours = price(item)
-    promise = item.mechanism if isinstance(item, Release) else item
-    bought = promise.bought if isinstance(promise, Promise) else loss
-    return (loss,) if bought == loss else (loss, bought), neighbours
+    bought = _bought(item)
+    if bought is None or bought == loss or not _implies(loss, bought):
+        return (loss,), neighbours
+    return (loss, bought), neighbours
+
+
+def _bought(item: Item) -> Loss | None:
+    if isinstance(item, Promise):
+        return item.bought
+    if not isinstance(item, Release):
+        return None
+    own = getattr(item, "bought", item.mechanism.bought)
+    return own.loss if isinstance(own, Guarantee) else own
+
+
+@lru_cache(maxsize=4096)
+def _implies(loss: Loss, bought: Loss) -> bool:
+    epsilon, delta = bought.exact_epsilon(), bought.exact_failure()
+    return epsilon is not None and delta < 1 and loss.implies(epsilon=epsilon, delta=delta)
 
 
 class Single:

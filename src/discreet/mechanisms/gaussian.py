@@ -14,7 +14,7 @@ from discreet.accounting.calibrate import smallest
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InternalError, InvalidParameter
-from discreet.core.loss import ApproxLoss, GaussianLoss, Loss
+from discreet.core.loss import GaussianLoss, Loss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import Rng
@@ -96,11 +96,6 @@ class PairNoise(GaussianNoise):
 
     epsilon: Fraction
     delta: Fraction
-
-    @property
-    def bought(self) -> Loss:
-        """The pair, one point of the curve that `loss` is."""
-        return ApproxLoss(self.epsilon, self.delta)
 
     @property
     def words(self) -> str:

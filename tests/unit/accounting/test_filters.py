@@ -5,10 +5,12 @@ import math
 import os
 import pickle  # noqa: TID251 - to see that it is refused
 import threading
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
 
+import discreet as dp
 from discreet.accounting.composition import compose
 from discreet.accounting.failing import FailingLoss
 from discreet.accounting.filters import (
@@ -19,12 +21,20 @@ from discreet.accounting.filters import (
     PureFilter,
     RenyiFilter,
 )
+from discreet.accounting.group import GroupLoss
 from discreet.accounting.odometer import Odometer
 from discreet.core.errors import BudgetExceeded, DiscreetError, InvalidParameter, NeighboursMismatch
-from discreet.core.loss import ApproxLoss, GaussianLoss, PureLoss, RenyiLoss, ZCDPLoss
+from discreet.core.guarantee import Guarantee
+from discreet.core.loss import ApproxLoss, GaussianLoss, LaplaceLoss, PureLoss, RenyiLoss, ZCDPLoss
+from discreet.core.mechanism import Release
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
+from discreet.queries import Histogram, Marginals, Universe
+from discreet.sparse.above_threshold import AboveThreshold
+from discreet.sparse.numeric_sparse import NumericSparse
+from discreet.sparse.plan import NoiseKind
+from discreet.sparse.sparse import Sparse
 from discreet.testing import unsafe_seeded
 
 TENTH = Fraction(1, 10)
@@ -297,6 +307,94 @@ def test_gaussian_noise_is_charged_at_the_pair_it_was_bought_for():
     concentrated = ConcentratedFilter(rho=1, failure=0)
     concentrated.spend(NOISE)  # by its own rho, which is better than what the pair says
     assert concentrated.spent["rho"] == pytest.approx(NOISE.loss.zcdp(), abs=2e-12)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Sparse(sensitivity=1, epsilon=1, delta=1e-9, positives=100),
+        NumericSparse(sensitivity=1, epsilon=1, delta=1e-9, positives=100),
+        AboveThreshold(sensitivity=1, epsilon=1, delta=1e-9, noise=NoiseKind.GAUSSIAN, queries=10),
+        Gaussian(l2_sensitivity=1, epsilon=1, delta=1e-9),
+    ],
+    ids=lambda mechanism: type(mechanism).__name__,
+)
+def test_a_mechanism_fits_the_budget_it_was_bought_at(mechanism):
+    budget = ApproxFilter(epsilon=1, delta=1e-9)
+    budget.spend(mechanism)
+    assert budget.left["epsilon"] == 0
+    assert not ApproxFilter(epsilon=0.99, delta=1e-9).try_spend(mechanism)
+    assert not ApproxFilter(epsilon=1, delta=9e-10).try_spend(mechanism)
+
+
+def test_the_cheaper_statement_is_charged():
+    """Ten draws are pure at 1.87 together, or (1, 1e-9): which is cheaper depends on the budget."""
+    sparse = Sparse(sensitivity=1, epsilon=1, delta=1e-9, positives=100)
+    tight = ApproxFilter(epsilon=4, delta=1e-6)
+    assert tight.cost(sparse).amounts == {"epsilon": 1, "delta": Fraction(1, 10**9)}
+    scarce = ApproxFilter(epsilon=40, delta=1e-9)
+    assert scarce.cost(sparse).amounts["delta"] == 0
+    assert scarce.cost(sparse).amounts["epsilon"] == pytest.approx(1.8655, abs=1e-3)
+    # What fits is charged where the cheaper statement no longer does.
+    last = ApproxFilter(epsilon=4, delta=1e-6)
+    last.spend(ApproxLoss(Fraction(1), Fraction(1, 10**6)))
+    last.spend(sparse)
+    assert last.left["delta"] == 0
+    assert last.spent["epsilon"] > Fraction(28, 10)
+
+
+@pytest.mark.parametrize("value", [Fraction(1, 3), Fraction(2, 7), Fraction(1, 10**7 + 19)])
+def test_a_failing_third_fits_a_third(value):
+    for inner in (PureLoss(value), LaplaceLoss(value), ApproxLoss(value, Fraction(1, 10**9))):
+        mass = inner.exact_failure() + Fraction(1, 10**9)
+        budget = ApproxFilter(epsilon=value, delta=mass)
+        budget.spend(FailingLoss(inner, Fraction(1, 10**9)))
+        assert budget.left == {"epsilon": 0, "delta": 0}
+
+
+class Underpriced(Laplace):
+    """Claims to have been bought at less than it costs."""
+
+    @property
+    def bought(self):
+        return PureLoss(self.epsilon / 10)
+
+
+def test_what_a_mechanism_says_it_was_bought_at_is_checked():
+    dear = Underpriced(sensitivity=1, epsilon=1)
+    for budget in (PureFilter(epsilon=2), ApproxFilter(epsilon=2, delta=1e-6)):
+        budget.spend(dear)
+        assert budget.spent["epsilon"] == 1
+        assert not ApproxFilter(epsilon=0.5, delta=1e-6).try_spend(dear.release(1, rng=unsafe_seeded(1)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerPerson(Release):
+    """A release about persons, with several rows each, by a mechanism that was bought for rows."""
+
+    rows: int
+
+    @property
+    def guarantee(self):
+        return Guarantee(GroupLoss(self.mechanism.loss, self.rows), AddRemove("person"))
+
+
+def test_a_release_about_persons_is_not_charged_at_the_price_of_a_row():
+    noise = Gaussian(l2_sensitivity=1, epsilon=0.1, delta=1e-9)
+    released = PerPerson(value=1, mechanism=noise, rows=10)
+    budget = ApproxFilter(epsilon=1, delta=1e-6)
+    assert budget.cost(released) is None, "(0.1, 1e-9) is about one row"
+    assert not budget.try_spend(released)
+    assert budget.cost(PerPerson(value=1, mechanism=noise, rows=1)).amounts["epsilon"] == Fraction(1, 10)
+
+
+def test_a_release_that_says_what_it_was_bought_at_is_charged_that():
+    universe = Universe([("a", (0, 1, 2)), ("b", (0, 1))])
+    people, asked = Histogram.dense(universe, [10] * 6), Marginals.of_order(universe, 2)
+    released = dp.release(asked, people, epsilon=1, delta=1e-6, rows=60, rng=unsafe_seeded(1))
+    budget = ApproxFilter(epsilon=1, delta=1e-6)
+    budget.spend(released)
+    assert budget.left["epsilon"] == 0
 
 
 @pytest.mark.parametrize("item", [NOISE.loss, NOISE.guarantee, Gaussian.for_rho(rho=0.1, l2_sensitivity=1)])
