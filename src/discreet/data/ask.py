@@ -23,7 +23,7 @@ from discreet.data.columns import Category, Code
 from discreet.data.explain import Explanation, explanation
 from discreet.data.histogram import kept_rows
 from discreet.data.plan import Aggregate, Field, Plan, Policy
-from discreet.data.plan_facts import Measure, SetFacts, measures, rows_kept
+from discreet.data.plan_facts import Facts, Measure, SetFacts, measures
 from discreet.data.plan_tables import Tables
 from discreet.data.render import render
 from discreet.data.schema import Schema
@@ -95,7 +95,7 @@ def ask(prepared: Prepared, *, source: Source, key: str, rng: Rng) -> Answer:
         Where the noise comes from.
     """
     plan, tables = prepared.plan, prepared.tables
-    releaser = _Releaser(prepared, _read(plan, tables, source, key), rng)
+    releaser = _Releaser(prepared, _read(prepared.budget.facts, source, key), rng)
     facts = {one.keys: one for one in prepared.budget.facts.sets}
     blocks = tuple(releaser.block(facts[tuple(sorted(shown))], shown) for shown in plan.shown_sets)
     outputs = []
@@ -118,14 +118,15 @@ class _Found:
         return "exact aggregates (...)"
 
 
-def _read(plan: Plan, tables: Tables, source: Source, key: str) -> _Found:
+def _read(known: Facts, source: Source, key: str) -> _Found:
+    """Run the queries of a plan, written from the facts that it was priced by."""
     kept = {
-        name: kept_rows(source, tables.schema(name), max_rows=rows, key=key)
-        for name, rows in rows_kept(plan, tables).items()
+        name: kept_rows(source, known.tables.schema(name), max_rows=rows, key=key)
+        for name, rows in known.kept
     }
     totals: dict[tuple[tuple[Field, ...], Measure], Totals] = {}
     counts: dict[tuple[tuple[Field, ...], Measure], Counts] = {}
-    for query in render(plan, tables, key=key, kept=kept, sums_widen=source.sums_widen):
+    for query in render(known, key=key, kept=kept, sums_widen=source.sums_widen):
         rows = source.execute(query.tree)
         width = len(query.keys)
         if query.measures[0].kind == "histogram":

@@ -226,7 +226,8 @@ def budget(plan: Plan, tables: Tables, policy: Policy) -> Budget:
 
 @lru_cache(maxsize=256)
 def _budget(plan: Plan, tables: Tables, epsilon: Fraction, delta: Fraction) -> Budget:
-    known, counted = facts(plan, tables), finder(plan, tables)
+    known = facts(plan, tables)
+    counted = finder(known)
     places = [(one, measure, moved) for one in known.sets for measure, moved in one.measures]
     points = _points(plan, tables)
     measured = [place for place in places if place[1].kind != "histogram"]

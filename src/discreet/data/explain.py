@@ -10,7 +10,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.rounding import up
 from discreet.data.budget import Budget, Choice, Vector
 from discreet.data.plan import Aggregate, Plan
-from discreet.data.plan_facts import Measure, measures, rows_kept
+from discreet.data.plan_facts import Measure, measures
 from discreet.data.plan_tables import Tables
 from discreet.data.quantiles import rank_error
 from discreet.mechanisms.planning import each_of
@@ -109,7 +109,7 @@ def explanation(plan: Plan, tables: Tables, made: Budget) -> Explanation:
         for output in plan.outputs
         if isinstance(output.what, Aggregate)
     ]
-    return Explanation(made, tuple(columns), _bounds(plan, tables, made))
+    return Explanation(made, tuple(columns), _bounds(made))
 
 
 def _column(name: str, what: Aggregate, used: tuple[Measure, ...], made: Budget) -> ColumnError:
@@ -163,17 +163,19 @@ def _quantile(name: str, what: Aggregate, measure: Measure, made: Budget) -> Col
     return ColumnError(name, error, words)
 
 
-def _bounds(plan: Plan, tables: Tables, made: Budget) -> tuple[str, ...]:
+def _bounds(made: Budget) -> tuple[str, ...]:
     known = made.facts
     lines = [
-        f"at most {rows} rows of one {tables.schema(name).unit.name} in {name} count"
-        for name, rows in rows_kept(plan, tables).items()
+        f"at most {rows} rows of one {known.tables.schema(name).unit.name} in {name} count"
+        for name, rows in known.kept
     ]
     if not lines:
         lines.append("one row is protected")
     elif any(one.keys for one in known.sets):
         most = f"at most {known.groups_per_unit} group{'s' * (known.groups_per_unit > 1)}"
-        lines.append(f"one {tables.schema(plan.table).unit.name} counts in {most} of each grouping")
+        lines.append(
+            f"one {known.tables.schema(known.plan.table).unit.name} counts in {most} of each grouping"
+        )
     for measure in dict.fromkeys(measure for one in known.sets for measure, _ in one.measures):
         if measure.number is not None and measure.kind in ("sum", "histogram"):
             low, high = (float(end * measure.unit) for end in measure.row)

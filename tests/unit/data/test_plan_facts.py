@@ -12,7 +12,7 @@ from discreet import AddRemove, Replace
 from discreet.core.errors import Refused
 from discreet.data import Category, Identifier, Integer, Row, Schema, Text, User
 from discreet.data.plan import Aggregate, Policy
-from discreet.data.plan_facts import Facts, Sensitivity, facts, measures, rows_per_unit, stacked
+from discreet.data.plan_facts import Facts, Sensitivity, facts, measures, stacked
 from discreet.data.sql import parse
 
 POLICY = Policy(epsilon=Fraction(1), delta=Fraction("1e-6"))
@@ -112,9 +112,10 @@ def test_options_tighten() -> None:
 
 def test_private_joins_multiply_rows() -> None:
     joined = plan("SELECT COUNT(*), SUM(price) FROM visits JOIN orders USING (user_id)")
-    assert rows_per_unit(joined, TABLES) == 5 * 2
+    assert facts(joined, TABLES).rows_per_unit == 5 * 2
     assert facts(joined, TABLES).sets[0].measures[1][1].l1 == 10 * 50
-    assert rows_per_unit(plan("SELECT COUNT(*) FROM visits JOIN stores USING (store)"), TABLES) == 5
+    public = plan("SELECT COUNT(*) FROM visits JOIN stores USING (store)")
+    assert facts(public, TABLES).rows_per_unit == 5
 
 
 def test_grouping_sets_add_up() -> None:
