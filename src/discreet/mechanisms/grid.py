@@ -208,6 +208,52 @@ def _exact(value: Any) -> Fraction | float:
     return checks.exact(data=value)
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A declared range on a grid: numbers are rounded, then clamped to the grid values inside it.
+
+    Prices and errors both come from here, so that a clamp that moves a number further than rounding would
+    is paid for.
+    """
+
+    unit: Fraction
+    lower: Fraction
+    upper: Fraction
+
+    def __post_init__(self) -> None:
+        low, high = self.ends
+        if not low < high:
+            raise InvalidParameter(
+                name="upper", rule="such that two grid values lie between lower and upper", value=self.upper
+            )
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The first and the last grid value inside, in units."""
+        return math.ceil(self.lower / self.unit), math.floor(self.upper / self.unit)
+
+    @property
+    def width(self) -> int:
+        """How many units a clamped number can move."""
+        low, high = self.ends
+        return high - low
+
+    @property
+    def rounding(self) -> Fraction:
+        """The largest distance between a number inside the bounds and what becomes of it."""
+        low, high = self.ends
+        return max(self.unit / 2, low * self.unit - self.lower, self.upper - high * self.unit)
+
+    def clamp(self, units: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Move units to the nearest end where they lie outside."""
+        return np.clip(units, *self.ends)
+
+    def to_units(self, number: Fraction) -> int:
+        """Round one number and clamp it."""
+        low, high = self.ends
+        return max(low, min(high, math.floor(number / self.unit + _HALF)))
+
+
 def total(function: Callable[[Any], Any], rows: Any, otherwise: Fraction) -> Fraction:
     """Evaluate a user's function on private rows so that only a finite number can come out.
 

@@ -251,6 +251,20 @@ def test_thresholds_are_rounded_up():
     assert conversation_at_three.seen[1][1][1] - 3 == hidden
 
 
+@pytest.mark.parametrize(("threshold", "lifted"), [(2, 0), (2.25, 0), (2.3, 0.2), (2.01, 0.24)])
+def test_the_error_covers_a_threshold_off_the_grid(threshold, lifted):
+    """A negative answer may be about a value beyond the next grid value, not only beyond the threshold."""
+    public = {"epsilon": 10**6, "grid": 0.25, "noise": NoiseKind.LAPLACE}
+    made = above(threshold=threshold, **public)
+    assert made.error(0.05) == pytest.approx(0.125 + lifted)
+    for k in range(200):
+        value = 2 + k / 200
+        if above(threshold=threshold, **public).open(value, rng=unsafe_seeded(k)).ask(float):
+            assert value >= threshold - made.error(0.05)
+        else:
+            assert value <= threshold + made.error(0.05)
+
+
 def test_gaussian_noise_closes_after_the_planned_number_of_questions():
     conversation = above(delta=1e-6, noise=NoiseKind.GAUSSIAN, queries=3).open(None, rng=unsafe_seeded(5))
     for _ in range(3):
