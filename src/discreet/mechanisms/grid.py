@@ -255,15 +255,29 @@ class Bounds:
 
 
 def total(function: Callable[[Any], Any], rows: Any, otherwise: Fraction) -> Fraction:
-    """Evaluate a user's function on private rows so that only a finite number can come out.
+    """Evaluate a stranger's function on private rows so that only a finite number can come out.
 
     An exception, NaN, an infinity or anything that is not a number becomes `otherwise`: an error message
     would be an answer that nobody paid for.
     """
-    try:
+
+    def evaluate() -> Fraction:
         value = function(rows)
         if isinstance(value, np.ndarray) and value.size == 1:
             value = value.item()
         return checks.exact(value=value)
-    except Exception:  # whatever the function does wrong must look the same
+
+    return shield(evaluate, otherwise)
+
+
+def shield(evaluate: Callable[[], Fraction | int], otherwise: Fraction) -> Fraction:
+    """Return what a computation with a stranger's function comes to, or `otherwise` if anything goes wrong.
+
+    SystemExit, KeyboardInterrupt and whatever else can be raised would carry data outside just as well as an
+    error, and so would a number with methods of its own: what comes back is a plain fraction.
+    """
+    try:
+        number = evaluate()
+        return Fraction(int(number.numerator), int(number.denominator))
+    except BaseException:  # whatever the function does wrong must look the same
         return otherwise

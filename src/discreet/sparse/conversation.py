@@ -17,7 +17,7 @@ from discreet.core.neighbours import Neighbours
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.core.sensitive import Sensitive
-from discreet.mechanisms.grid import Grid
+from discreet.mechanisms.grid import Grid, shield
 from discreet.mechanisms.planning import cheapest
 from discreet.mechanisms.scores import Monotone, Sensitivity
 from discreet.noise import AddNoise, Noise, NoisyComparison
@@ -215,13 +215,12 @@ class SparseConversation(Conversation[Any]):
         return self._public.bar(given) + self._plan.offset
 
     def _evaluate(self, query: Callable[[Any], Any]) -> int:
-        try:
+        def evaluate() -> int:
             value = query(self._data.reveal())
             number = int(value) if isinstance(value, bool | np.bool_) else value
-            units = self._public.on.to_units(number, 1)
-        except (Exception, SystemExit):  # any error of a stranger's function would speak about the data
-            return 0
-        return units if isinstance(units, int) else 0
+            return self._public.on.to_units(number, 1)  # type: ignore[return-value]
+
+        return int(shield(evaluate, Fraction(0)))
 
     def _count(self) -> None:
         """Close, or forget the threshold's noise, before anything else can go wrong."""

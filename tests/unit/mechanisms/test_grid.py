@@ -172,14 +172,6 @@ def test_numbers_of_every_kind_come_through(value):
     assert total(lambda _: value, (), Fraction(5)) == 3
 
 
-def test_an_interrupt_is_not_swallowed():
-    def interrupt(_):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        total(interrupt, (), Fraction(0))
-
-
 @given(
     unit=UNITS,
     lower=st.fractions(-20, 20, max_denominator=100),
