@@ -230,7 +230,8 @@ def _not_items(given: object) -> InvalidParameter:
 def _times(items: int, counts: int | Sequence[int] | None) -> list[int]:
     if counts is None:
         return [1] * items
-    given = list(counts) if isinstance(counts, Iterable) else [counts]
+    several = isinstance(counts, Iterable) and not isinstance(counts, str)
+    given = checks.several(counts=counts) if several else (counts,)
     if len(given) != items:
         raise InvalidParameter(name="counts", rule=f"as many numbers as items ({items})", value=counts)
     return [checks.integer(0, counts=count) for count in given]

@@ -15,7 +15,7 @@ from discreet.core.rounding import down, up
 
 def compose_mu(mus: Iterable[checks.Number]) -> float:
     """Return the mu of the composition: the root of the sum of squares, rounded up."""
-    total = sum((checks.non_negative(mu=mu) ** 2 for mu in mus), Fraction(0))
+    total = sum((checks.non_negative(mu=mu) ** 2 for mu in checks.several(mus=mus)), Fraction(0))
     root = up(Fraction(math.isqrt(math.ceil(total * 10**36)) + 1, 10**18)) if total else 0.0
     return root
 

@@ -62,7 +62,7 @@ def heterogeneous(
     """
     h = checks.positive(step=step)
     total: LossDistribution | None = None
-    for (epsilon, delta), count in zip(mechanisms, counts, strict=True):
+    for (epsilon, delta), count in zip(mechanisms, checks.several(counts=counts), strict=True):
         e = checks.non_negative(epsilon=epsilon)
         loss = ApproxLoss(math.ceil(e / h) * h, checks.delta(delta=delta))
         part = loss.pld(h)[0].power(checks.integer(1, count=count), spare=1e-20)

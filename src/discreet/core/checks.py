@@ -9,6 +9,7 @@ Floats are read as the decimal a person wrote: ``0.1`` becomes 1/10, not the bin
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -80,6 +81,14 @@ def integer(minimum: int, **named: object) -> int:
     if not int(value) >= minimum:
         raise InvalidParameter(name=name, rule=rule, value=value)
     return int(value)
+
+
+def several(**named: object) -> tuple[Any, ...]:
+    """Return the members of a list. Text and bytes have members too, which nobody means by their numbers."""
+    ((name, value),) = named.items()
+    if isinstance(value, str | bytes | bytearray | memoryview) or not isinstance(value, Iterable):
+        raise InvalidParameter(name=name, rule="a list", got=f"a {type(value).__name__}")
+    return tuple(value)
 
 
 def index(length: int, **named: object) -> int:

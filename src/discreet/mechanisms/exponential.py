@@ -130,7 +130,7 @@ def range_for_rho(rho: checks.Number) -> Fraction:
 
 
 def _read_base(base: Iterable[checks.Number], size: int) -> tuple[Fraction, ...]:
-    weights = tuple(checks.positive(base=weight) for weight in base)
+    weights = tuple(checks.positive(base=weight) for weight in checks.several(base=base))
     if len(weights) != size:
         raise InvalidParameter(name="base", rule=f"{size} weights", value=len(weights))
     if max(weights) > min(weights) * WIDEST_BASE:

@@ -7,6 +7,9 @@ Rounding to the nearest multiple of the unit keeps order and commutes with whole
 moves by at most m units moves its rounded value by at most ceil(m) units. In a vector every further
 coordinate can round up a vanishing share of the move to one more unit.
 
+Numbers that belong together are added first and rounded once: a thousand entries that move by a thousandth
+each would otherwise cross a thousand boundaries.
+
 Floats are read as the decimals a person wrote, as parameters are: 0.05 and -0.05 are exactly 0.1 apart.
 A declared sensitivity must hold for the numbers read that way.
 """
@@ -24,11 +27,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.errors import InvalidParameter
 from discreet.mechanisms.reading import NUMBERS, Wording, is_column, is_missing, labels, plain
 
 LIMIT = 1 << 62
 """Values are clamped to this many units either way, so no sum can wrap. Clamping adds no sensitivity."""
 
+WIDEST = 900
+"""Units lie between 2**-WIDEST and 2**WIDEST: there floats divide by them to their full precision, and what
+is too large for a float is beyond LIMIT anyhow."""
+
+_FARTHEST = 6144  # where the decimals of IEEE 754 end: a fraction of 1E+999999 would take for ever
+_EXACT = 1 << 53  # integers below this are floats
 _HALF = Fraction(1, 2)
 
 
@@ -37,6 +47,17 @@ class Grid:
     """Multiples of `unit`, or the integers themselves where `unit` is None."""
 
     unit: Fraction | None
+
+    def __post_init__(self) -> None:
+        unit = self.unit
+        if unit is None or abs(unit.numerator.bit_length() - unit.denominator.bit_length()) < WIDEST:
+            return
+        raise InvalidParameter(
+            name="grid",
+            rule=f"between 2**-{WIDEST} and 2**{WIDEST}",
+            got="another number",
+            hint="Floats end there: count in larger or smaller units",
+        )
 
     @property
     def step(self) -> Fraction:
@@ -97,28 +118,34 @@ class Grid:
         """Turn labelled numbers into integers in the order of declared names.
 
         A name without a number counts as 0, a number without a declared name is dropped, and numbers of one
-        name are added up, so the result is a fixed function of the labelled numbers.
+        name are added up before they are rounded, so the result is a fixed function of the labelled numbers.
         """
-        numbers = list(value.values()) if isinstance(value, Mapping) else plain(value)
-        if is_column(numbers):
-            raise wording.not_numbers(numbers)
-        many = (
-            self._list_to_units(numbers, wording)
-            if isinstance(numbers, list)
-            else self._array_to_units(numbers, wording)
+        entries = list(value.values()) if isinstance(value, Mapping) else plain(value)
+        if is_column(entries):
+            raise wording.not_numbers(entries)
+        alone = (
+            self._list_to_units(entries, wording)
+            if isinstance(entries, list)
+            else self._array_to_units(entries, wording)
         )
-        found: dict[Any, int] = dict.fromkeys(names, 0)
-        for label, units in zip(labels(value), many.tolist(), strict=True):
-            if label in found:
-                found[label] += units
-        return np.array([max(-LIMIT, min(LIMIT, each)) for each in found.values()], dtype=np.int64)
+        places: dict[Any, list[int]] = {name: [] for name in names}
+        for place, label in enumerate(labels(value)):
+            if label in places:
+                places[label].append(place)
+        units = (
+            int(alone[held[0]]) if len(held) == 1 else self._nearest(*(_exact(entries[p]) for p in held))
+            for held in places.values()
+        )
+        return np.fromiter(units, dtype=np.int64, count=len(names))
 
     def from_units(self, units: int | NDArray[Any]) -> Any:
         """Turn integers into grid values: integers where the unit is 1, or whole for one number."""
         if self.unit is None or self.unit == 1:
             return units
         if isinstance(units, np.ndarray):
-            return units.astype(np.float64) * self.unit.numerator / self.unit.denominator
+            top, bottom = self.unit.as_integer_ratio()
+            short = max(top, bottom) < _EXACT  # then one division rounds once, as a person would write it
+            return units.astype(np.float64) * top / bottom if short else units * float(self.unit)
         return units * self.unit.numerator if self.unit.denominator == 1 else float(units * self.unit)
 
     def _scalar_to_units(self, value: Any, wording: Wording) -> int:
@@ -127,7 +154,7 @@ class Grid:
         ):
             raise wording.not_numbers(value)
         if self.unit is not None:
-            return self._round(value)
+            return self._nearest(_exact(value))
         if not isinstance(value, int | np.integer):
             raise wording.not_integers(value)
         return int(value)
@@ -145,7 +172,8 @@ class Grid:
                 raise wording.not_integers(value)
             return np.asarray(np.clip(value, -LIMIT, LIMIT), dtype=np.int64)
         with np.errstate(over="ignore"):  # a warning would tell of a large value
-            steps = np.nan_to_num(value.astype(np.float64), nan=0.0) / float(self.unit)
+            steps = value.astype(np.float64) / float(self.unit)
+        steps[np.isnan(steps)] = 0.0
         whole = np.floor(steps + 0.5)
         units = np.clip(whole, -float(LIMIT), float(LIMIT)).astype(np.int64)
         # Float division may round across a boundary; those few cells are decided exactly. Beyond the
@@ -155,37 +183,101 @@ class Grid:
         share = np.where(inside, steps, 0.0)
         doubtful = np.abs(share - np.floor(share) - 0.5) <= fine * (1 + np.abs(share))
         for place in np.flatnonzero(doubtful & inside):
-            units[place] = self._round(value[place])
+            units[place] = self._nearest(_exact(value[place]))
         return units
 
-    def _round(self, value: Any) -> int:
-        if isinstance(value, float | np.floating) and not math.isfinite(value):
-            return 0 if math.isnan(value) else int(math.copysign(LIMIT, value))
-        if isinstance(value, Decimal):
-            value = self._tamed(value)
-        return max(-LIMIT, min(LIMIT, math.floor(checks.exact(data=value) / self.step + _HALF)))
+    def _nearest(self, *numbers: Fraction | float) -> int:
+        """Return the sum of exact or infinite numbers in units. Opposite infinities make NaN, which is 0."""
+        infinite = {number for number in numbers if isinstance(number, float)}
+        if infinite:
+            return int(math.copysign(LIMIT, infinite.pop())) if len(infinite) == 1 else 0
+        return max(-LIMIT, min(LIMIT, math.floor(sum(numbers, Fraction(0)) / self.step + _HALF)))
 
-    def _tamed(self, value: Decimal) -> Decimal | int:
-        """Return a number with the same units: a fraction made of 1E+999999 would take for ever."""
-        far = math.ceil(LIMIT * self.step)
-        if value.is_nan():
-            return 0
-        if value.copy_abs() >= far:
-            return far if value > 0 else -far
-        digits = len(str(math.ceil(2 / self.step)))
-        return 0 if value.copy_abs() < Decimal((0, (1,), -digits)) else value
+
+def _exact(value: Any) -> Fraction | float:
+    """Read one number: as a fraction, or as an infinity where it is farther out than any grid reaches."""
+    if is_missing(value):
+        return Fraction(0)
+    if isinstance(value, float | np.floating) and not math.isfinite(value):
+        return Fraction(0) if math.isnan(value) else math.copysign(math.inf, value)
+    if isinstance(value, Decimal):
+        if value.is_nan() or not value or value.adjusted() < -_FARTHEST:
+            return Fraction(0)
+        if value.is_infinite() or value.adjusted() > _FARTHEST:
+            return math.copysign(math.inf, value)
+    return checks.exact(data=value)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A declared range on a grid: numbers are rounded, then clamped to the grid values inside it.
+
+    Prices and errors both come from here, so that a clamp that moves a number further than rounding would
+    is paid for.
+    """
+
+    unit: Fraction
+    lower: Fraction
+    upper: Fraction
+
+    def __post_init__(self) -> None:
+        low, high = self.ends
+        if not low < high:
+            raise InvalidParameter(
+                name="upper", rule="such that two grid values lie between lower and upper", value=self.upper
+            )
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The first and the last grid value inside, in units."""
+        return math.ceil(self.lower / self.unit), math.floor(self.upper / self.unit)
+
+    @property
+    def width(self) -> int:
+        """How many units a clamped number can move."""
+        low, high = self.ends
+        return high - low
+
+    @property
+    def rounding(self) -> Fraction:
+        """The largest distance between a number inside the bounds and what becomes of it."""
+        low, high = self.ends
+        return max(self.unit / 2, low * self.unit - self.lower, self.upper - high * self.unit)
+
+    def clamp(self, units: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Move units to the nearest end where they lie outside."""
+        return np.clip(units, *self.ends)
+
+    def to_units(self, number: Fraction) -> int:
+        """Round one number and clamp it."""
+        low, high = self.ends
+        return max(low, min(high, math.floor(number / self.unit + _HALF)))
 
 
 def total(function: Callable[[Any], Any], rows: Any, otherwise: Fraction) -> Fraction:
-    """Evaluate a user's function on private rows so that only a finite number can come out.
+    """Evaluate a stranger's function on private rows so that only a finite number can come out.
 
     An exception, NaN, an infinity or anything that is not a number becomes `otherwise`: an error message
     would be an answer that nobody paid for.
     """
-    try:
+
+    def evaluate() -> Fraction:
         value = function(rows)
         if isinstance(value, np.ndarray) and value.size == 1:
             value = value.item()
         return checks.exact(value=value)
-    except Exception:  # whatever the function does wrong must look the same
+
+    return shield(evaluate, otherwise)
+
+
+def shield(evaluate: Callable[[], Fraction | int], otherwise: Fraction) -> Fraction:
+    """Return what a computation with a stranger's function comes to, or `otherwise` if anything goes wrong.
+
+    SystemExit, KeyboardInterrupt and whatever else can be raised would carry data outside just as well as an
+    error, and so would a number with methods of its own: what comes back is a plain fraction.
+    """
+    try:
+        number = evaluate()
+        return Fraction(int(number.numerator), int(number.denominator))
+    except BaseException:  # whatever the function does wrong must look the same
         return otherwise

@@ -20,7 +20,7 @@ from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
-from discreet.mechanisms.grid import LIMIT, Grid, total
+from discreet.mechanisms.grid import LIMIT, Bounds, Grid, total
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
 from discreet.mechanisms.planning import cheapest
 from discreet.mechanisms.reading import plain
@@ -125,11 +125,12 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
                 f"the distance of the median is computed for Replace, not for {neighbours}. "
                 f"Pass neighbours=Replace(...), where the number of rows is public, or use SubsampleAggregate"
             )
-        rows = Rows(
+        bounds = Bounds(
             unit=checks.positive(grid=grid), lower=checks.exact(lower=lower), upper=checks.exact(upper=upper)
         )
-        units = math.floor(checks.positive(bound=bound) / rows.unit)
-        return cls(bound=bound, distance=MedianDistance(rows, units), value=Median(rows), grid=grid, **public)
+        units = math.floor(checks.positive(bound=bound) / bounds.unit)
+        distance = MedianDistance(bounds, units)
+        return cls(bound=bound, distance=distance, value=Median(bounds), grid=grid, **public)
 
     @property
     def shift(self) -> int:
@@ -159,9 +160,14 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
         return ApproxLoss(test + reply, self.delta)
 
     def error(self, beta: checks.Number) -> float:
-        """Return what a reply misses by, but for a probability beta. No reply is no error."""
+        """Return what a reply misses by, but for a probability beta. No reply is no error.
+
+        The median is that of the rows clamped to the declared bounds; where these are no multiples of the
+        grid, what rounding them inwards moves it by is paid for.
+        """
+        inward = self.value.bounds.rounding if isinstance(self.value, Median) else Fraction(0)
         grid = Grid(self.grid)
-        return up(self.reply_noise.reach(beta) * grid.step + grid.rounding)
+        return up(self.reply_noise.reach(beta) * grid.step + max(grid.rounding, inward))
 
     def needed_distance(self, beta: checks.Number) -> int:
         """Return a distance from which a reply comes with probability at least 1 - beta."""
@@ -179,29 +185,11 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
         return reply
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """How numbers become sorted whole units within declared bounds."""
-
-    unit: Fraction
-    lower: Fraction
-    upper: Fraction
-
-    def __post_init__(self) -> None:
-        if not self.lower < self.upper:
-            raise InvalidParameter(name="upper", rule=f"> lower ({self.lower})", value=self.upper)
-
-    @property
-    def ends(self) -> tuple[int, int]:
-        """The bounds in units, inwards."""
-        return math.ceil(self.lower / self.unit), math.floor(self.upper / self.unit)
-
-    def ordered(self, data: Sequence[Any]) -> list[int]:
-        """Return the rows in units, clamped and sorted."""
-        low, high = self.ends
-        units = Grid(self.unit).to_units(_numbers(plain(data)), len(data))
-        clamped: list[int] = np.sort(np.clip(units, low, high)).tolist()
-        return clamped
+def ordered(data: Sequence[Any], bounds: Bounds) -> list[int]:
+    """Return the rows in units, clamped and sorted."""
+    units = Grid(bounds.unit).to_units(_numbers(plain(data)), len(data))
+    within: list[int] = np.sort(bounds.clamp(np.atleast_1d(units))).tolist()
+    return within
 
 
 def _numbers(rows: Any) -> NDArray[np.float64]:
@@ -222,13 +210,13 @@ def _number(row: Any) -> float:
 class Median:
     """The lower median on the grid; the lower bound where there are no rows."""
 
-    rows: Rows
+    bounds: Bounds
 
     def __call__(self, data: Sequence[Any]) -> Fraction:
         """Return the median."""
-        ordered = self.rows.ordered(data)
-        middle = ordered[(len(ordered) + 1) // 2 - 1] if ordered else self.rows.ends[0]
-        return middle * self.rows.unit
+        rows = ordered(data, self.bounds)
+        middle = rows[(len(rows) + 1) // 2 - 1] if rows else self.bounds.ends[0]
+        return middle * self.bounds.unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,15 +228,15 @@ class MedianDistance:
     the missing rows at both ends. The distance is the smallest such k with a jump above the bound.
     """
 
-    rows: Rows
+    bounds: Bounds
     bound: int
 
     def __call__(self, data: Sequence[Any]) -> int:
         """Return the distance; the number of rows and one more where no data are unstable."""
-        ordered, (low, high) = self.rows.ordered(data), self.rows.ends
-        n = len(ordered)
+        rows, (low, high) = ordered(data, self.bounds), self.bounds.ends
+        n = len(rows)
         middle = (n + 1) // 2
-        padded = np.array([low] * (n + 2) + ordered + [high] * (n + 2), dtype=np.int64)
+        padded = np.array([low] * (n + 2) + rows + [high] * (n + 2), dtype=np.int64)
         centre = n + 1 + middle  # where the median stands in `padded`
 
         def unstable(k: int) -> bool:

@@ -25,6 +25,7 @@ from discreet.core.sensitive import Sensitive
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.planning import cheapest, each_of
 from discreet.mechanisms.reading import Wording, plain, type_name
+from discreet.mechanisms.report_tails import Coin, Crowd, smallest_distance
 from discreet.noise import coins, oracle
 
 Answers = NDArray[np.int64]
@@ -213,16 +214,19 @@ class RandomizedResponse(Mechanism[Any, Any]):
     def frequency_error(self, beta: checks.Number) -> float:
         """Return what no estimated frequency misses its true value by, but for a probability beta.
 
-        The better of the bounds of Hoeffding and Bernstein, over all categories (two categories mirror
-        each other, so they are one).
+        It holds for all true frequencies, over all categories at once (two categories mirror each other, so
+        they are one), and rests on the law of the reports. Never above the bounds of Hoeffding and Bernstein.
         """
+        b = below(float(checks.probability(beta=beta)))
         events = 1 if self.categories == 2 else self.categories
-        log = math.log(2 * events / below(float(checks.probability(beta=beta))))
-        hoeffding = math.sqrt(log / (2 * self.people))
-        bernstein = (
-            log / 3 + math.sqrt(log * log / 9 + 2 * self.people * log * self._variance)
-        ) / self.people
-        return above(min(hoeffding, bernstein) / self._contrast, steps=32)
+        log = math.log(2 * events / b)
+        hoeffding = math.sqrt(log * self.people / 2)
+        bernstein = log / 3 + math.sqrt(log * log / 9 + 2 * self.people * log * self._variance)
+        least = 1e-280  # a rarer report changes no bound, and has no logarithm
+        lie, other = max(least, (self.categories - 1) * self.other), max(least, self.other)
+        crowd = Crowd(self.people, Coin(self.keep, lie), Coin(other, 1 - other))
+        far = smallest_distance(crowd, b, self.categories, min(hoeffding, bernstein))
+        return above(far / (self.people * self._contrast), steps=32)
 
     def release_many(
         self, values: ArrayLike | Sensitive[Any], *, rng: Rng = SYSTEM

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,7 +19,7 @@ from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import up
-from discreet.mechanisms.grid import total
+from discreet.mechanisms.grid import Bounds, total
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
 from discreet.mechanisms.planning import cheapest
 from discreet.mechanisms.reading import is_column, plain
@@ -120,8 +119,7 @@ class SubsampleAggregate(Mechanism[Any, Any]):
             grid=checks.positive(grid=grid),
             neighbours=checks.instance(Neighbours, neighbours=neighbours),
         )
-        if self.width < 1:
-            raise InvalidParameter(name="upper", rule="at least one grid unit above lower", value=upper)
+        _ = self.bounds  # refuses bounds with nothing between them
         if not low <= middle <= high:
             raise InvalidParameter(name="otherwise", rule="between lower and upper", value=otherwise)
         if not isinstance(neighbours, AddRemove | Replace):
@@ -138,10 +136,14 @@ class SubsampleAggregate(Mechanism[Any, Any]):
         return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @property
+    def bounds(self) -> Bounds:
+        """The range of one block's result on the grid."""
+        return Bounds(self.grid, self.lower, self.upper)
+
+    @property
     def width(self) -> int:
         """How many units one block's result, and so the sum of all, can move."""
-        low, high = self._ends
-        return high - low
+        return self.bounds.width
 
     @property
     def noise(self) -> DiscreteLaplace:
@@ -154,12 +156,12 @@ class SubsampleAggregate(Mechanism[Any, Any]):
         return DiscreteLaplaceLoss(self.width, self.noise.scale)
 
     def error(self, beta: checks.Number) -> float:
-        """Return the exact quantile of the noise on the mean, plus the rounding."""
-        return up((self.noise.reach(beta) / Fraction(self.blocks) + Fraction(1, 2)) * self.grid)
+        """Return the exact quantile of the noise on the mean, plus the rounding.
 
-    @property
-    def _ends(self) -> tuple[int, int]:
-        return math.ceil(self.lower / self.grid), math.floor(self.upper / self.grid)
+        Bounds that are no multiples of the grid are rounded inwards, which is paid for where it moves a
+        result further than rounding to the grid does.
+        """
+        return up(self.noise.reach(beta) * self.grid / self.blocks + self.bounds.rounding)
 
     def _draw(self, data: Any, rng: Rng) -> Any:
         numbers = plain(data)
@@ -174,9 +176,9 @@ class SubsampleAggregate(Mechanism[Any, Any]):
         return float(int(noisy) * self.grid / self.blocks)
 
     def _result(self, rows: Sequence[Any] | NDArray[Any]) -> int:
-        value = total(self.function, rows, self.otherwise) if len(rows) else self.otherwise
-        low, high = self._ends
-        return max(low, min(high, math.floor(value / self.grid + Fraction(1, 2))))
+        return self.bounds.to_units(
+            total(self.function, rows, self.otherwise) if len(rows) else self.otherwise
+        )
 
 
 def _split(data: Any, assigned: Sequence[int], blocks: int) -> Iterator[Any]:

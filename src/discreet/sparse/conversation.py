@@ -17,7 +17,7 @@ from discreet.core.neighbours import Neighbours
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.core.sensitive import Sensitive
-from discreet.mechanisms.grid import Grid
+from discreet.mechanisms.grid import Grid, shield
 from discreet.mechanisms.planning import cheapest
 from discreet.mechanisms.scores import Monotone, Sensitivity
 from discreet.noise import AddNoise, Noise, NoisyComparison
@@ -136,8 +136,9 @@ class SparseVector(Interactive[Any, Value]):
 
         A positive answer then means a value of at least threshold - alpha, a negative one a value of at
         most threshold + alpha. It follows that the conversation does not close before question k while
-        fewer than the allowed number of earlier values reach threshold - alpha. Values mean those on the
-        grid, thresholds those rounded up to it.
+        fewer than the allowed number of earlier values reach threshold - alpha. Values and the declared
+        threshold mean the numbers before they are put on the grid; where no grid is declared values are whole
+        numbers, and thresholds that come with a question mean those rounded up to the grid.
 
         Parameters
         ----------
@@ -149,11 +150,17 @@ class SparseVector(Interactive[Any, Value]):
         b = checks.probability(beta=beta)
         k = self.queries if queries is None else checks.integer(1, queries=queries)
         alpha = accuracy.smallest(lambda units: self._failure(units, k) <= b)
-        rounding = Grid(self.grid).rounding
-        return up(alpha * self.on.step + rounding)
+        lifted = Fraction(0)
+        if self.threshold is not None:
+            lifted = self.bar(self.threshold) * self.on.step - self.threshold
+        return up(alpha * self.on.step + Grid(self.grid).rounding + lifted)
 
     def _failure(self, alpha: int, queries: int) -> float:
         return accuracy.comparison_failure(self.plan, alpha, queries=queries, positives=self.cutoff)
+
+    def bar(self, threshold: Fraction) -> int:
+        """Return a threshold in units of the grid, rounded up."""
+        return math.ceil(threshold / self.on.step)
 
     @property
     def value_noise(self) -> Noise | None:
@@ -205,16 +212,15 @@ class SparseConversation(Conversation[Any]):
             raise InvalidParameter(
                 name="threshold", rule="given with the question where the mechanism has none", value=None
             )
-        return math.ceil(given / self._public.on.step) + self._plan.offset
+        return self._public.bar(given) + self._plan.offset
 
     def _evaluate(self, query: Callable[[Any], Any]) -> int:
-        try:
+        def evaluate() -> int:
             value = query(self._data.reveal())
             number = int(value) if isinstance(value, bool | np.bool_) else value
-            units = self._public.on.to_units(number, 1)
-        except (Exception, SystemExit):  # any error of a stranger's function would speak about the data
-            return 0
-        return units if isinstance(units, int) else 0
+            return self._public.on.to_units(number, 1)  # type: ignore[return-value]
+
+        return int(shield(evaluate, Fraction(0)))
 
     def _count(self) -> None:
         """Close, or forget the threshold's noise, before anything else can go wrong."""

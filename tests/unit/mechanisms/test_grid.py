@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidParameter
-from discreet.mechanisms.grid import LIMIT, Grid, total
+from discreet.mechanisms.grid import LIMIT, Bounds, Grid, total
 
 UNITS = st.sampled_from([Fraction(1), Fraction(1, 10), Fraction(1, 3), Fraction(7), Fraction(1, 1000)])
 DECIMALS = st.decimals(min_value=-1000, max_value=1000, places=3).map(Fraction)
@@ -172,9 +172,28 @@ def test_numbers_of_every_kind_come_through(value):
     assert total(lambda _: value, (), Fraction(5)) == 3
 
 
-def test_an_interrupt_is_not_swallowed():
-    def interrupt(_):
-        raise KeyboardInterrupt
+@given(
+    unit=UNITS,
+    lower=st.fractions(-20, 20, max_denominator=100),
+    span=st.fractions(8, 40, max_denominator=100),
+    share=st.fractions(0, 1, max_denominator=1000),
+)
+def test_what_bounds_do_to_a_number_is_charged(unit, lower, span, share):
+    """Bounds off the grid are rounded inwards, which may move a number by nearly a whole unit."""
+    upper = lower + span + unit
+    bounds = Bounds(unit, lower, upper)
+    low, high = bounds.ends
+    assert lower <= low * unit < lower + unit
+    assert upper - unit < high * unit <= upper
+    for value in (lower, upper, lower + share * (upper - lower)):
+        assert abs(bounds.to_units(value) * unit - value) <= bounds.rounding
+    at_the_ends = [abs(bounds.to_units(end) * unit - end) for end in (lower, upper)]
+    assert bounds.rounding == max(unit / 2, *at_the_ends)
+    assert bounds.to_units(upper + 99) == high
+    assert bounds.clamp(np.array([low - 5, low, high + 5])).tolist() == [low, low, high]
 
-    with pytest.raises(KeyboardInterrupt):
-        total(interrupt, (), Fraction(0))
+
+@pytest.mark.parametrize(("lower", "upper"), [(1, 1), (2, 1), (0.2, 1.8), (10.2, 10.8)])
+def test_bounds_hold_two_grid_values(lower, upper):
+    with pytest.raises(InvalidParameter, match="upper must be such that two grid values lie between"):
+        Bounds(Fraction(1), Fraction(lower), Fraction(upper))

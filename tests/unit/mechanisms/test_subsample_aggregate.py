@@ -181,3 +181,16 @@ def test_both_ways_in():
     assert found.error(0.05) <= 0.5
     assert found == SubsampleAggregate.for_epsilon(found.epsilon, **public)
     assert SubsampleAggregate.for_epsilon(found.epsilon * Fraction(9, 10), **public).error(0.05) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "rounding"), [(0, 10, 0.5), (0, 10.9, 0.9), (0.2, 10, 0.8), (-0.75, 10.75, 0.75)]
+)
+def test_the_error_covers_bounds_off_the_grid(lower, upper, rounding):
+    """Such bounds are rounded inwards. A sound bound is missed 148 times with probability below 1e-5."""
+    made = mechanism(function=lambda rows: rows[0], lower=lower, upper=upper, epsilon=500, blocks=1)
+    assert made.error(0.05) == rounding
+    rng = unsafe_seeded(8)
+    for truth in (lower, upper):
+        released = [Fraction(made.release([truth], rng=rng).value) for _ in range(2000)]
+        assert sum(abs(value - Fraction(str(truth))) > made.error(0.05) for value in released) < 148

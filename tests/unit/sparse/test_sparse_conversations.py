@@ -204,13 +204,15 @@ def test_threads_take_turns_and_get_no_answer_too_many():
     assert positives == [True] * 5
 
 
-def test_an_interrupt_is_not_swallowed():
+def test_an_interrupt_from_inside_a_query_counts_as_zero():
+    """Whether a query raises it may depend on the data, so nobody may see it."""
+
     def interrupted(data):
         raise KeyboardInterrupt
 
-    conversation = above().open(0)
-    with pytest.raises(KeyboardInterrupt):
-        conversation.ask(interrupted)
+    rng = Counting()
+    above(threshold=1).open(0, rng=rng).ask(interrupted)
+    assert rng.seen[-1][1][0] == 0
 
 
 class Failing(Counting):
@@ -249,6 +251,20 @@ def test_thresholds_are_rounded_up():
     conversation_at_three = Counting()
     above(noise=NoiseKind.LAPLACE).open(0, rng=conversation_at_three).ask(constant(0), threshold=3)
     assert conversation_at_three.seen[1][1][1] - 3 == hidden
+
+
+@pytest.mark.parametrize(("threshold", "lifted"), [(2, 0), (2.25, 0), (2.3, 0.2), (2.01, 0.24)])
+def test_the_error_covers_a_threshold_off_the_grid(threshold, lifted):
+    """A negative answer may be about a value beyond the next grid value, not only beyond the threshold."""
+    public = {"epsilon": 10**6, "grid": 0.25, "noise": NoiseKind.LAPLACE}
+    made = above(threshold=threshold, **public)
+    assert made.error(0.05) == pytest.approx(0.125 + lifted)
+    for k in range(200):
+        value = 2 + k / 200
+        if above(threshold=threshold, **public).open(value, rng=unsafe_seeded(k)).ask(float):
+            assert value >= threshold - made.error(0.05)
+        else:
+            assert value <= threshold + made.error(0.05)
 
 
 def test_gaussian_noise_closes_after_the_planned_number_of_questions():
