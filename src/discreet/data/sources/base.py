@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import hashlib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -46,6 +47,8 @@ class Field:
     name: str
     type: str
     family: Family
+    scale: int = 0
+    """Decimals of a decimal type."""
 
 
 class Source(ABC):
@@ -174,6 +177,12 @@ class Source(ABC):
             return found
 
         return cast("exp.Query", query.transform(point))
+
+
+def decimals(described: str) -> int:
+    """Return the decimals of a type that is described like DECIMAL(10,2); 0 for any other."""
+    found = re.search(r"(?i)decimal\(\d+, ?(\d+)\)$", described)
+    return int(found[1]) if found else 0
 
 
 def unknown_input(known: Iterable[str], name: str) -> InvalidParameter:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter, MissingExtra
-from discreet.data.sources.base import RAW, Family, Field, Source, unknown_input
+from discreet.data.sources.base import RAW, Family, Field, Source, decimals, unknown_input
 
 try:
     import duckdb
@@ -210,7 +210,7 @@ def _field(name: str, described: str) -> Field:
     # A type may list values, ENUM('a', 'b'), or fields: only its first words are kept.
     kind = described.partition("(")[0].strip()
     family: Family = "other" if described.endswith("]") else _FAMILIES.get(kind, "other")
-    return Field(name=name, type=kind, family=family)
+    return Field(name=name, type=kind, family=family, scale=decimals(described))
 
 
 def _elsewhere(connection: Any, table: str) -> tuple[Any, exp.Table]:

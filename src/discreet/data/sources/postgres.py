@@ -27,11 +27,17 @@ _FAMILIES: dict[str, Family] = {
     "uuid": "uuid",
 }
 
+# A domain is read as the type it is made of; domains may be made of domains.
 _COLUMNS = """
-SELECT a.attname, t.typname, t.typtype
-FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
-WHERE a.attrelid = pg_catalog.to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
-ORDER BY a.attnum
+WITH RECURSIVE kinds AS (
+  SELECT a.attnum, a.attname, t.typname, t.typtype, t.typbasetype
+  FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
+  WHERE a.attrelid = pg_catalog.to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
+UNION ALL
+  SELECT k.attnum, k.attname, t.typname, t.typtype, t.typbasetype
+  FROM kinds AS k JOIN pg_catalog.pg_type AS t ON t.oid = k.typbasetype WHERE k.typtype = 'd'
+)
+SELECT attname, typname, typtype FROM kinds WHERE typtype <> 'd' ORDER BY attnum
 """
 
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from discreet.core.errors import MissingExtra
 from discreet.core.rng import SYSTEM
-from discreet.data.sources.base import Family, Field, Source, unknown_input
+from discreet.data.sources.base import Family, Field, Source, decimals, unknown_input
 
 try:
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no stubs
@@ -117,5 +117,6 @@ def local_session(*, threads: int = 2) -> SparkSession:
 
 
 def _field(name: str, kind: str) -> Field:
-    short = kind.partition("(")[0].partition("<")[0]
-    return Field(name=name, type=short, family=_FAMILIES.get(short, "other"))
+    # "string collate UTF8_LCASE" is text like any other: no collation survives the reading.
+    short = kind.partition("(")[0].partition("<")[0].partition(" collate ")[0]
+    return Field(name=name, type=short, family=_FAMILIES.get(short, "other"), scale=decimals(kind))
