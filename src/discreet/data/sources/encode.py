@@ -28,7 +28,7 @@ from discreet.data.columns import (
     Ranged,
     Text,
 )
-from discreet.data.sources.base import RAW, Family, Field, Source
+from discreet.data.sources.base import RAW, Family, Field, Reading, Source
 from discreet.data.sources.cells import (
     PARSED_SCALE,
     bytes_text,
@@ -53,8 +53,8 @@ _READS: dict[type[Column], tuple[Family, ...]] = {
 }
 
 
-def encoded(source: Source, name: str, columns: Sequence[Column], *, unit: str | None) -> exp.Select:
-    """Return the query that reads an input as a relation of codes with exactly these columns.
+def encoded(source: Source, name: str, columns: Sequence[Column], *, unit: str | None) -> Reading:
+    """Return the queries that read an input as a relation of codes with exactly these columns.
 
     Parameters
     ----------
@@ -73,6 +73,7 @@ def encoded(source: Source, name: str, columns: Sequence[Column], *, unit: str |
     """
     fields = {field.name: field for field in source.columns(name)}
     query = exp.select().from_(source.raw(name).as_(RAW))
+    unread = exp.select().from_(source.raw(name).as_(RAW))
     for place, column in enumerate(columns):
         field = fields.get(column.name)
         if field is None:
@@ -86,7 +87,29 @@ def encoded(source: Source, name: str, columns: Sequence[Column], *, unit: str |
         query = query.select(exp.alias_(code, column.name, copy=False), copy=False)
         if column.name == unit:
             query = query.where(cell.raw.is_(exp.null()).not_(), copy=False)
-    return query
+        parsed = _parsed(column, cell)
+        if parsed is not None:
+            unread = unread.select(exp.alias_(_count_unread(cell.raw, parsed), column.name), copy=False)
+    return Reading(query, unread if unread.selects else None)
+
+
+def _parsed(column: Column, cell: _Cell) -> exp.Expr | None:
+    """Return what is missing where a cell's text cannot be read; None where nothing is parsed."""
+    if cell.family != "text" or isinstance(column, Identifier | Text):
+        return None
+    if isinstance(column, Date):
+        return day(cell.raw, cell.family, cell.dialect)
+    if isinstance(column, Category) and isinstance(column.values[0], str):
+        return None
+    kind = "boolean" if isinstance(column, Boolean) else "double"
+    return exp.TryCast(this=cell.raw.copy(), to=exp.DataType.build(kind))
+
+
+def _count_unread(cell: exp.Expr, parsed: exp.Expr) -> exp.Expr:
+    """Count the cells that say something and mean nothing."""
+    blank = exp.Trim(this=cell.copy()).eq(exp.Literal.string(""))
+    lost = exp.and_(cell.copy().is_(exp.null()).not_(), exp.not_(blank), parsed.is_(exp.null()))
+    return exp.Count(this=exp.case().when(lost, _literal(1)))
 
 
 @dataclass(frozen=True, slots=True)
