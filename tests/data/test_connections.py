@@ -73,7 +73,7 @@ def reason(data, schema=NUMBERS, **more):
 def test_the_options_of_a_connection_string_hold(server, postgres_dsn, monkeypatch):
     server.execute("CREATE SCHEMA other")
     server.execute("CREATE TABLE other.t AS SELECT 2 AS a")
-    server.execute("CREATE ROLE powerless")
+    server.execute("CREATE ROLE powerless; GRANT USAGE ON SCHEMA public TO powerless")
     try:
         options = {
             "": 300,
@@ -109,7 +109,7 @@ def test_the_options_of_a_connection_string_hold(server, postgres_dsn, monkeypat
             assert found == [(18262,)], "what the meaning of a query rests on is set after them"
     finally:
         server.execute("DROP SCHEMA other CASCADE")
-        server.execute("DROP ROLE powerless")
+        server.execute("DROP OWNED BY powerless; DROP ROLE powerless")
 
 
 def test_a_service_and_a_password_file_are_read_by_libpq(server, postgres_dsn, tmp_path, monkeypatch):

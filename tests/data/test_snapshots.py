@@ -186,6 +186,17 @@ def test_no_join_with_a_public_table_copies_a_row(server, postgres_dsn, lake):
         assert run(table) == TRUTH
 
 
+def test_a_key_is_checked_again_when_a_table_is_opened_again(server, postgres_dsn):
+    fill(server.execute)
+    stores = {"stores": (postgres_dsn, "stores_raw")}
+    with Table((postgres_dsn, "visits_raw"), schema=VISITS, dimensions=stores) as table:
+        server.execute("INSERT INTO stores_raw SELECT * FROM stores_raw")
+        with pytest.raises(InvalidParameter, match=r"stores\.store must be unique"):
+            table.reopen()
+        with pytest.raises(EngineFailed):
+            run(table)
+
+
 def test_postgres_tables_opened_together_are_of_one_moment(server, postgres_dsn):
     """Somebody moves a row from one table to the other between the two readings."""
     fill(server.execute)

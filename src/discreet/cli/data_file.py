@@ -14,10 +14,8 @@ from discreet.data.credentials import shown
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _DataFile(click.ParamType):
-    """A file that exists. Unlike click's own, an error does not repeat what may hold a password."""
-
-    name = "file"
+class _DataFile(click.Path):
+    """A file that exists. Unlike click's own, its error does not repeat what may hold a password."""
 
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None

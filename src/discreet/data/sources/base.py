@@ -113,6 +113,7 @@ class Source(ABC):
             Which relations are joined on which key. It must be unique and never missing.
         """
         with self._lock:
+            self._unique = {}
             for name, counts in self._opening(partial(self._load, readings)).items():
                 _report_unread(name, counts)
             for name, key in unique.items():

@@ -104,9 +104,13 @@ class Spark(Source):
                 self._checkpoint = Checkpoint(self._session)
             frame = self._checkpoint.write(name, frame)
         else:
-            with self._watched():
-                frame = self._kept[name] = frame.persist()
-                frame.count()
+            frame = self._kept[name] = frame.persist()
+            try:
+                with self._watched():
+                    frame.count()
+            except BaseException:
+                self._kept.pop(name).unpersist()
+                raise
         frame.createOrReplaceTempView(self._view(name))
         return exp.to_table(self._view(name))
 
