@@ -163,22 +163,25 @@ def test_a_cluster_needs_a_folder_that_its_executors_share():
         Checkpoint(session)
 
 
-def test_no_join_with_a_public_table_copies_a_row(server, postgres_dsn, lake):
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+def test_no_join_with_a_public_table_copies_a_row(engine, request):
     """Were a public table to repeat a key after it was checked, no join would meet it."""
-    owner = duckdb.connect()
-    fill(owner.execute)
-    fill(server.execute)
-    twice = {
-        "duckdb": ((owner, "visits_raw"), (owner, "stores_raw")),
-        "postgres": ((postgres_dsn, "visits_raw"), (postgres_dsn, "stores_raw")),
-    }
-    for engine, (visits, stores) in twice.items():
-        with Table(visits, schema=VISITS, dimensions={"stores": stores}) as table:
-            own = table._source._connection
-            own.execute("SET default_transaction_read_only = off" if engine == "postgres" else "SELECT 1")
-            own.execute("INSERT INTO stores SELECT * FROM stores")
-            assert run(table) == TRUTH, engine
-            assert table._source.execute(query("SELECT COUNT(*) AS n FROM stores")) == [(3,)]
+    if engine == "postgres":
+        owner = request.getfixturevalue("postgres_dsn")
+        fill(request.getfixturevalue("server").execute)
+    else:
+        owner = duckdb.connect()
+        fill(owner.execute)
+    stores = {"stores": (owner, "stores_raw")}
+    with Table((owner, "visits_raw"), schema=VISITS, dimensions=stores) as table:
+        own = table._source._connection
+        own.execute("SET default_transaction_read_only = off" if engine == "postgres" else "SELECT 1")
+        own.execute("INSERT INTO stores SELECT * FROM stores")
+        assert run(table) == TRUTH
+        assert table._source.execute(query("SELECT COUNT(*) AS n FROM stores")) == [(3,)]
+
+
+def test_no_join_with_a_public_table_of_spark_copies_a_row(lake):
     with open_lake(lake) as table:
         view = table._source._relations["stores"].name
         doubled = lake.table(view).union(lake.table(view)).localCheckpoint()
