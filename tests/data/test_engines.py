@@ -8,6 +8,7 @@ import hashlib
 import math
 from collections import Counter, defaultdict
 from decimal import Decimal as Exact
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -164,8 +165,9 @@ def _code(column, value):
             return column.code_lower
         if value >= column.upper:
             return column.code_upper
-        steps = float(value) * column.grid.denominator / column.grid.numerator
-        return math.floor(steps + 0.5)
+        exact = isinstance(value, int | Exact)
+        steps = (Fraction(value) if exact else float(value)) * column.grid.denominator / column.grid.numerator
+        return math.floor(steps + (Fraction(1, 2) if exact else 0.5))
     if isinstance(column, Date):
         day = value.date() if isinstance(value, datetime.datetime) else value
         return column.encode(min(max(day, column.lower), column.upper))
@@ -201,7 +203,14 @@ def write_csv(path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow(ROWS[0])
-        writer.writerows(["" if cell is None else cell for cell in row.values()] for row in ROWS)
+        writer.writerows([_written(cell) for cell in row.values()] for row in ROWS)
+
+
+def _written(cell):
+    """Write a number out in full: text is rounded as it is written, doubles as they are."""
+    if isinstance(cell, float) and math.isfinite(cell):
+        return f"{Exact(cell):f}"
+    return "" if cell is None else cell
 
 
 def fill_postgres(dsn: str) -> None:

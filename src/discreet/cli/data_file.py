@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from discreet.data.credentials import shown
+
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _DataFile(click.Path):
+    """A file that exists. Unlike click's own, its error does not repeat what may hold a password."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        path = os.fspath(value)
+        if not Path(path).is_file():
+            tables = (
+                "A table of PostgreSQL or Spark is opened from Python: `discreet.data.template` and `Table`"
+            )
+            self.fail(f"it must be a file that exists, got {shown(path)}. {tables}.", param, ctx)
+        return path
 
 
 def data_file(command: F) -> F:
@@ -16,7 +34,7 @@ def data_file(command: F) -> F:
     option = click.option(
         "--table", help="The table of a .duckdb file; schema.table where it is not in main."
     )
-    return click.argument("data", type=click.Path(exists=True, dir_okay=False))(option(command))
+    return click.argument("data", type=_DataFile())(option(command))
 
 
 def chosen(data: str, table: str | None) -> str | tuple[str, str]:

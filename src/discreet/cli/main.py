@@ -8,6 +8,7 @@ from difflib import get_close_matches
 import click
 
 from discreet import __version__
+from discreet.core.errors import MissingExtra
 
 _COMMANDS = {
     "ask": "Answer SQL about a data file, with error bars.",
@@ -35,6 +36,18 @@ class _Lazy(click.Group):
         home = _HOMES.get(cmd_name, cmd_name)
         command: click.Command = getattr(importlib.import_module(f"discreet.cli.{home}"), cmd_name)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; where it needs an extra, say which one brings it."""
+        try:
+            return super().invoke(ctx)
+        except MissingExtra as missing:
+            said = str(missing)
+        except ModuleNotFoundError as missing:
+            if missing.name != "sqlglot":  # which many modules import, all of one extra
+                raise
+            said = str(MissingExtra(package="sqlglot", extra="data"))
+        raise click.ClickException(said)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

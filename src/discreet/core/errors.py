@@ -10,6 +10,7 @@
     ├── ConversationClosed     an interactive mechanism has given all the answers it was paid for
     ├── UnsafeRandomness       a seeded generator where only the operating system's may be used
     ├── EngineFailed           a data engine gave up; its own words may quote data and are kept back
+    │   └── OpenFailed         it did so while the owner opened a table; says why by one of a few codes
     ├── MissingExtra           an optional dependency is not installed
     └── InternalError          a promise of our own was about to be broken: please report it
 
@@ -98,10 +99,24 @@ class EngineFailed(DiscreetError):
     """A data engine gave up. The message is always the same: the engine's own words may quote data."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "the data engine could not do this; its own message is withheld, it may quote data. "
-            "Does the file or table exist? "
-            "A CSV file must be UTF-8, with commas and as many cells in every line as in the first."
+        super().__init__("the data engine could not do this; its own message is withheld, it may quote data.")
+
+
+class OpenFailed(EngineFailed):
+    """A table could not be opened. For its owner: a code says why, never the engine's own words.
+
+    Attributes
+    ----------
+    reason, way_out
+        The code, and what to do about it.
+    """
+
+    def __init__(self, *, reason: str, way_out: str) -> None:
+        self.reason, self.way_out = reason, way_out
+        DiscreetError.__init__(
+            self,
+            f"the data could not be opened: {reason}. {way_out}. "
+            "The engine's own message is withheld, it may quote data.",
         )
 
 

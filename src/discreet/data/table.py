@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import NoReturn
 
-from sqlglot import exp
-
 from discreet.accounting.group import GroupLoss
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter, NeighboursMismatch
@@ -25,6 +23,7 @@ from discreet.data.schema import Dimension, Schema
 from discreet.data.schema_toml import read_schema
 from discreet.data.sources import Source, open_source
 from discreet.data.sources.encode import encoded
+from discreet.data.sources.failures import TIMEOUT
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
 
@@ -49,6 +48,9 @@ class Table:
     joined
         Other private tables, as (data, schema), that may be joined on the privacy unit. They must protect
         the same unit.
+    timeout
+        Seconds the engine may work on one question; it then fails as engines fail. Opening takes as long as
+        it takes, except that PostgreSQL waits no longer than that for another session's lock.
 
     Attributes
     ----------
@@ -65,6 +67,7 @@ class Table:
         schema: Declared,
         dimensions: Mapping[str, object] | None = None,
         joined: Sequence[tuple[object, Declared]] = (),
+        timeout: float = TIMEOUT,
     ) -> None:
         self.schema = _schema(schema)
         others = [(one, _schema(other)) for one, other in joined]
@@ -76,16 +79,15 @@ class Table:
         inputs = {self.schema.name: data} | {other.name: one for one, other in others}
         _check_names(inputs, public, dimensions or {})
         inputs |= {name: (dimensions or {})[name] for name in public}
-        self._source: Source = open_source(inputs)
+        self._source: Source = open_source(inputs, timeout=float(checks.positive(timeout=timeout)))
         read: dict[str, tuple[tuple[Column, ...], str | None]]
         read = {one.name: (one.columns, one.unit.column) for one in self.schemas}
         read |= {name: (dimension.columns, None) for name, dimension in public.items()}
         try:
             self._source.load(
-                {name: encoded(self._source, name, kinds, unit=unit) for name, (kinds, unit) in read.items()}
+                {name: encoded(self._source, name, kinds, unit=unit) for name, (kinds, unit) in read.items()},
+                unique={name: dimension.key for name, dimension in public.items()},
             )
-            for dimension in public.values():
-                _check_unique(self._source, dimension)
         except BaseException:
             self._source.close()
             raise
@@ -205,6 +207,19 @@ class Table:
         loss = guarantee.loss if size == 1 else GroupLoss(guarantee.loss, size)
         return Guarantee(loss, self.neighbours)
 
+    def reopen(self) -> None:
+        """Read the data again, as they are now: for the owner, after a connection to PostgreSQL was lost.
+
+        It never happens by itself, since answers are about another moment from then on. What was paid for
+        stays paid.
+
+        Raises
+        ------
+        OpenFailed
+            Where the server cannot be read. Questions then go on failing.
+        """
+        self._source.reopen()
+
     def close(self) -> None:
         """Give the engine back. The table cannot be read any more."""
         self._source.close()
@@ -262,15 +277,3 @@ def _check_names(
     if set(given) != set(public):
         rule = f"data for exactly the declared public tables ({', '.join(sorted(public)) or 'none'})"
         raise InvalidParameter(name="dimensions", rule=rule, value=sorted(given))
-
-
-def _check_unique(source: Source, dimension: Dimension) -> None:
-    """Refuse a public table whose key is repeated or missing: a join would then copy or lose rows."""
-    key = exp.column(dimension.key)
-    counts = (exp.Count(this=exp.Star()), exp.Count(this=exp.Distinct(expressions=[key])))
-    ((rows, keys),) = source.execute(exp.select(*counts).from_(dimension.name))
-    if rows != keys:
-        rule = "unique and never missing, once read as declared"
-        raise InvalidParameter(
-            name=f"{dimension.name}.{dimension.key}", rule=rule, value=f"{keys} keys in {rows} rows"
-        )

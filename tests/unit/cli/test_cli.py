@@ -202,3 +202,42 @@ def test_ask_refuses_what_is_outside_the_language(visits):
     result = run("ask", data, "SELECT * FROM visits", "--schema", schema, "--epsilon", "1", "--delta", "0")
     assert result.exit_code == 1
     assert "31" not in result.output
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgresql://user:canary@127.0.0.1/x",
+        "host=127.0.0.1 password=canary",
+        " POSTGRES://user:canary@h/x",
+        "mysql://user:canary@h/x",
+    ],
+)
+def test_a_connection_string_in_place_of_a_file_is_not_repeated(dsn, visits):
+    for command in (
+        ("init", dsn),
+        ("init", dsn, "--table", "t"),
+        ("ask", dsn, BY_WARD, "--schema", visits[1], "--epsilon", "1", "--delta", "0"),
+    ):
+        result = run(*command)
+        assert result.exit_code == 2
+        assert "opened from Python" in result.output
+        assert "canary" not in result.output
+    assert "nowhere.csv" in run("init", "nowhere.csv").output, "a plain path is"
+
+
+@pytest.mark.parametrize("package", ["sqlglot", "duckdb"])
+@pytest.mark.parametrize("command", ["demo", "ask"])
+def test_a_command_without_its_extra_says_how_to_get_it(command, package, visits, tmp_path):
+    data, schema = visits
+    budget = ["--schema", schema, "--epsilon", "1", "--delta", "0"]
+    arguments = {"demo": ["--out", str(tmp_path / "report")], "ask": [data, BY_WARD, *budget]}[command]
+    code = (
+        f"import sys; sys.modules[{package!r}] = None; sys.argv = {['discreet', command, *arguments]!r}; "
+        "from discreet.cli import main; main()"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert ended.returncode == 1
+    wanted = f"Error: {package} is not installed. Install it with: pip install 'discreet[data]'"
+    assert ended.stderr.strip().endswith(wanted)
+    assert "Traceback" not in ended.stderr

@@ -3,7 +3,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.core.errors import BudgetExceeded, EngineFailed, InvalidParameter, MissingExtra
+from discreet.core.errors import BudgetExceeded, EngineFailed, InvalidParameter, MissingExtra, OpenFailed
 
 
 @pytest.mark.parametrize(
@@ -34,10 +34,18 @@ def test_a_missing_package_names_its_extra_or_itself():
     )
 
 
-def test_a_failed_engine_says_what_to_look_at_and_always_the_same():
+def test_a_failed_engine_says_always_the_same():
     assert str(EngineFailed()) == str(EngineFailed())
-    assert "UTF-8" in str(EngineFailed())
     assert "withheld" in str(EngineFailed())
+    with pytest.raises(TypeError):
+        EngineFailed("its own words")
+
+
+def test_a_table_that_cannot_be_opened_says_why_by_a_code():
+    error = OpenFailed(reason="permission", way_out="GRANT it")
+    assert isinstance(error, EngineFailed)
+    assert str(error).startswith("the data could not be opened: permission. GRANT it. ")
+    assert (error.reason, error.way_out) == ("permission", "GRANT it")
 
 
 def test_a_refused_charge_says_what_is_left():

@@ -10,6 +10,7 @@ from typing import Any
 
 from discreet.core.errors import InvalidParameter
 from discreet.data.sources.base import Answer, Field, Source
+from discreet.data.sources.failures import TIMEOUT
 
 __all__ = ["Answer", "Field", "Source", "open_source"]
 
@@ -17,12 +18,19 @@ _RULE = (
     "a path of a .parquet, .csv or .csv.gz file, a pandas, polars, Arrow or Spark frame, "
     "(DuckDB connection or .duckdb path, table) or (PostgreSQL connection string, table)"
 )
-_DSN = re.compile(r"postgres(ql)?://|[a-z_]+ *=")
+_DSN = re.compile(r"(?i)\s*(postgres(ql)?:|[a-z_]+\s*=)")
 _FRAMES = {("pandas", "DataFrame"), ("polars", "DataFrame"), ("polars", "LazyFrame"), ("pyarrow", "Table")}
 
 
-def open_source(inputs: Mapping[str, object]) -> Source:
+def open_source(inputs: Mapping[str, object], *, timeout: float = TIMEOUT) -> Source:
     """Open the engine that can read these inputs; all of them must be of one engine.
+
+    Parameters
+    ----------
+    inputs
+        What to read under which name.
+    timeout
+        Seconds one query may take once they are read.
 
     Raises
     ------
@@ -37,20 +45,23 @@ def open_source(inputs: Mapping[str, object]) -> Source:
     engine = engines.popitem()[1]
     module: Any = importlib.import_module(f"discreet.data.sources.{engine}")
     if engine == "duckdb":
-        opened: Source = module.DuckDB(inputs)
+        opened: Source = module.DuckDB(inputs, timeout=timeout)
     elif engine == "spark":
-        opened = module.Spark(inputs)
+        opened = module.Spark(inputs, timeout=timeout)
     else:
         pairs: dict[str, tuple[str, str]] = dict(inputs)  # type: ignore[arg-type]  # _engine checked them
         servers = {dsn for dsn, _ in pairs.values()}
         if len(servers) != 1:
             raise InvalidParameter(name="data", rule="tables of one server", value=f"{len(servers)} servers")
-        opened = module.Postgres(servers.pop(), {name: table for name, (_, table) in pairs.items()})
+        tables = {name: table for name, (_, table) in pairs.items()}
+        opened = module.Postgres(servers.pop(), tables, timeout=timeout)
     return opened
 
 
 def _engine(name: str, data: object) -> str:
     """Return the module that reads an input. Looks at its type, never into it."""
+    if isinstance(data, str) and _DSN.match(data):
+        raise InvalidParameter(name=f"{name} data", rule=_RULE, got="a connection string without a table")
     if isinstance(data, str | os.PathLike):
         return "duckdb"
     if isinstance(data, tuple) and len(data) == 2 and isinstance(data[1], str):

@@ -1,11 +1,14 @@
-"""What every engine offers: five methods, and rows that hold whole numbers and text only."""
+"""What every engine offers: a few methods, and rows that hold whole numbers and text only."""
 
 from __future__ import annotations
 
 import decimal
 import hashlib
+import logging
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from threading import RLock
@@ -16,6 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import EngineFailed, InternalError, InvalidParameter, MissingExtra
 from discreet.data.columns import Code
+from discreet.data.sources.failures import Expired, Reason
 
 try:
     from sqlglot import exp
@@ -23,6 +27,9 @@ except ImportError:
     raise MissingExtra(package="sqlglot", extra="data") from None
 
 T = TypeVar("T")
+
+LOG = logging.getLogger("discreet.data")
+"""The owner's log. It may count cells without noise: it belongs where the data are."""
 
 Family = Literal[
     "integer", "real", "decimal", "boolean", "date", "timestamp", "zoned", "text", "uuid", "other"
@@ -46,13 +53,30 @@ class Field:
     name: str
     type: str
     family: Family
+    scale: int = 0
+    """Decimals of a decimal type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How an input is read, as queries over it: its codes, and how many cells of text mean nothing."""
+
+    codes: exp.Select
+    unread: exp.Select | None
+    """One count for each column that is parsed from text, under the column's name."""
 
 
 class Source(ABC):
     """An engine with the owner's data in it.
 
     A source is made from named *inputs* (files, frames, tables). `load` turns each into a relation of
-    codes, once; from then on only these relations can be read.
+    codes, once; from then on only these relations can be read. What goes wrong before is told the owner
+    (`OpenFailed`), what goes wrong after is one constant error.
+
+    Parameters
+    ----------
+    timeout
+        Seconds that one query over loaded relations may take. Loading takes as long as it takes.
     """
 
     dialect: ClassVar[str]
@@ -62,9 +86,12 @@ class Source(ABC):
     sums_widen: ClassVar[bool] = False
     """Whether the engine adds up 64-bit integers in a wider type on its own, so that no sum overflows."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, timeout: float) -> None:
         self._lock = RLock()
+        self._timeout = timeout
+        self._limit: float | None = None
         self._relations: dict[str, exp.Table] = {}
+        self._unique: dict[str, exp.Select] = {}
         self._cache: dict[str, str] = {}
 
     @abstractmethod
@@ -75,12 +102,43 @@ class Source(ABC):
     def raw(self, name: str) -> exp.Table:
         """Return what a query that reads an input selects from."""
 
-    def load(self, relations: Mapping[str, exp.Select]) -> None:
-        """Run one query per input, keep each answer under the input's name, and shut the engine."""
+    def load(self, readings: Mapping[str, Reading], *, unique: Mapping[str, str]) -> None:
+        """Read every input once, all of one moment where the engine has moments, and shut the engine.
+
+        Parameters
+        ----------
+        readings
+            How each input is read.
+        unique
+            Which relations are joined on which key. It must be unique and never missing.
+        """
         with self._lock:
-            for name, query in relations.items():
-                self._relations[name] = self._quietly(partial(self._keep, name, query))
-            self._quietly(self._seal)
+            self._unique = {}
+            for name, counts in self._opening(partial(self._load, readings)).items():
+                _report_unread(name, counts)
+            for name, key in unique.items():
+                self._check_unique(name, key)
+                self._unique[name] = _deduplicated(self._relations[name], readings[name].codes, key)
+            self._opening(self._seal)
+            self._limit = self._timeout
+
+    def _load(self, readings: Mapping[str, Reading]) -> dict[str, dict[str, int]]:
+        counts = {}
+        with self._one_moment():
+            for name, reading in readings.items():
+                with self._staged(name, reading.codes):
+                    self._relations[name] = self._keep(name, reading.codes)
+                    if reading.unread is not None:
+                        counts[name] = self._counts(name, reading.unread)
+        return counts
+
+    def _check_unique(self, name: str, key: str) -> None:
+        """Refuse a public table whose key is repeated or missing: a join would then copy or lose rows."""
+        counted = (exp.Count(this=exp.Star()), exp.Count(this=exp.Distinct(expressions=[exp.column(key)])))
+        ((rows, keys),) = self.execute(exp.select(*counted).from_(name))
+        if rows != keys:
+            rule = "unique and never missing, once read as declared"
+            raise InvalidParameter(name=f"{name}.{key}", rule=rule, value=f"{keys} keys in {rows} rows")
 
     def execute(self, query: exp.Query) -> Answer:
         """Run a query over loaded relations and return its rows as whole numbers, text or None."""
@@ -108,9 +166,28 @@ class Source(ABC):
                 self._cache[key] = name
         return exp.to_table(name)
 
+    def reopen(self) -> None:
+        """Read everything again, from the source as it is now, where the engine can."""
+        hint = "Make a new Table of it"
+        raise InvalidParameter(
+            name="data", rule="on a server that can be connected to again", got=self.dialect, hint=hint
+        )
+
     @abstractmethod
     def close(self) -> None:
         """Give back everything the source holds."""
+
+    def _one_moment(self) -> AbstractContextManager[object]:
+        """Return the context in which all inputs are seen as they were at one moment."""
+        return nullcontext()
+
+    def _staged(self, name: str, query: exp.Select) -> AbstractContextManager[object]:
+        """Return the context in which the engine sees an input as `raw` names it."""
+        return nullcontext()
+
+    def _counts(self, name: str, query: exp.Select) -> dict[str, int]:
+        """Run a query of counts over an input that is seen; the count of each column."""
+        raise InternalError("this engine parses no text")
 
     @abstractmethod
     def _keep(self, name: str, query: exp.Query) -> exp.Table:
@@ -134,6 +211,10 @@ class Source(ABC):
         """Return the exceptions that carry the engine's own words."""
 
     @abstractmethod
+    def _reason(self, error: BaseException) -> Reason:
+        """Return the code of such an exception: by its type or number, never by its words."""
+
+    @abstractmethod
     def _seal(self) -> None:
         """Shut every way out of the engine."""
 
@@ -146,11 +227,26 @@ class Source(ABC):
 
     def _quietly(self, work: Callable[[], T]) -> T:
         """Do something in the engine; whatever it says becomes one error that keeps no link to the words."""
+        done = self._attempt(work)
+        if isinstance(done, _Failed):
+            LOG.warning("a question failed in %s: %s", self.dialect, done.reason.value)
+            raise EngineFailed
+        return done
+
+    def _opening(self, work: Callable[[], T]) -> T:
+        """Do something in the engine for the owner, who is told by a code why it fails."""
+        done = self._attempt(work)
+        if isinstance(done, _Failed):
+            raise done.reason.to_error()
+        return done
+
+    def _attempt(self, work: Callable[[], T]) -> T | _Failed:
         try:
             return work()
-        except self._failures():
-            pass
-        raise EngineFailed
+        except Expired:
+            return _Failed(Reason.TIMEOUT)
+        except self._failures() as error:
+            return _Failed(self._reason(error))
 
     def _resolved(self, query: exp.Query) -> exp.Query:
         """Point every table of a query at a loaded relation; refuse any other table."""
@@ -169,11 +265,42 @@ class Source(ABC):
                 return node
             if not plain or node.name not in self._relations:
                 raise InternalError("a query reads something that is not a loaded relation")
+            alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(node.name))
+            if node.name in self._unique:
+                return exp.Subquery(this=self._unique[node.name].copy(), alias=alias)
             found = self._relations[node.name].copy()
-            found.set("alias", node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(node.name)))
+            found.set("alias", alias)
             return found
 
         return cast("exp.Query", query.transform(point))
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    reason: Reason
+
+
+def _deduplicated(table: exp.Table, codes: exp.Select, key: str) -> exp.Select:
+    """Return what is read of a public table: its key once, so that no join can copy a row.
+
+    The key was unique when the table was opened. That it stays so is not taken on trust.
+    """
+    others = [exp.alias_(exp.Min(this=exp.column(one)), one) for one in codes.named_selects if one != key]
+    return exp.select(exp.column(key), *others).from_(table.copy()).group_by(exp.column(key))
+
+
+def _report_unread(name: str, counts: Mapping[str, int]) -> None:
+    for column, cells in counts.items():
+        if cells:
+            LOG.warning(
+                "%s.%s: %d cells of text cannot be read as declared; they are missing", name, column, cells
+            )
+
+
+def decimals(described: str) -> int:
+    """Return the decimals of a type that is described like DECIMAL(10,2); 0 for any other."""
+    found = re.search(r"(?i)decimal\(\d+, ?(\d+)\)$", described)
+    return int(found[1]) if found else 0
 
 
 def unknown_input(known: Iterable[str], name: str) -> InvalidParameter:

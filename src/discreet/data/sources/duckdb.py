@@ -17,7 +17,8 @@ import shutil
 import tempfile
 import weakref
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,7 +27,9 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter, MissingExtra
-from discreet.data.sources.base import RAW, Family, Field, Source, unknown_input
+from discreet.data.credentials import shown
+from discreet.data.sources.base import RAW, Family, Field, Source, decimals, unknown_input
+from discreet.data.sources.failures import Reason, watched
 
 try:
     import duckdb
@@ -46,6 +49,14 @@ _FAMILIES: dict[str, Family] = {
     "UUID": "uuid",
 }
 
+_REASONS = (
+    ((duckdb.InterruptException,), Reason.TIMEOUT),
+    ((duckdb.OutOfMemoryException, MemoryError), Reason.NO_ROOM),
+    ((duckdb.CatalogException, duckdb.BinderException, FileNotFoundError), Reason.NOT_FOUND),
+    ((duckdb.PermissionException, PermissionError), Reason.PERMISSION),
+    ((duckdb.ConnectionException,), Reason.LOST),
+)
+
 _BEFORE = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -64,20 +75,23 @@ class DuckDB(Source):
     inputs
         What to read under which name: a path of a .parquet, .csv or .csv.gz file (a pattern with * for
         several Parquet files), a pandas, polars or Arrow frame, or (connection or .duckdb path, table).
+    timeout
+        Seconds after which a query is interrupted.
     """
 
     dialect = "duckdb"
     parses_text: ClassVar[bool] = True
     sums_widen: ClassVar[bool] = True
 
-    def __init__(self, inputs: Mapping[str, object]) -> None:
-        super().__init__()
+    def __init__(self, inputs: Mapping[str, object], *, timeout: float) -> None:
+        super().__init__(timeout=timeout)
         self._spill = tempfile.mkdtemp(prefix="discreet-")
         self._connection = duckdb.connect(":memory:", config=dict(_BEFORE))
         self._end = weakref.finalize(self, _close, self._connection, self._spill)
         self._connection.execute("SET temp_directory = ?", [self._spill])
         self._csv: dict[str, Path] = {}
         self._frames: dict[str, Any] = {}
+        self._owners: dict[object, Any] = {}
         self._inputs = {name: self._opened(name, data) for name, data in inputs.items()}
 
     def columns(self, name: str) -> tuple[Field, ...]:
@@ -87,9 +101,9 @@ class DuckDB(Source):
             return tuple(Field(name=one, type="VARCHAR", family="text") for one in _header(self._csv[name]))
         if name in self._frames:
             # A frame of no rows: so types come from the frame's own, never from a look at values.
-            self._quietly(lambda: owner.register(table.name, _narrowed(self._frames[name], rows=False)))
+            self._opening(lambda: owner.register(table.name, _narrowed(self._frames[name], rows=False)))
         query = exp.Describe(this=exp.select("*").from_(table))
-        rows = self._quietly(lambda: owner.execute(self._sql(query)).fetchall())
+        rows = self._opening(lambda: owner.execute(self._sql(query)).fetchall())
         return tuple(_field(row[0], row[1]) for row in rows)
 
     def raw(self, name: str) -> exp.Table:
@@ -108,7 +122,8 @@ class DuckDB(Source):
     def _opened(self, name: str, data: object) -> tuple[Any, exp.Table]:
         """Return the connection that sees an input, and what to select from."""
         if isinstance(data, tuple):
-            return self._quietly(lambda: _elsewhere(*data))
+            owner, table = data
+            return self._opening(lambda: self._owner(owner)), _table(table)
         view = f"discreet_input_{name}"
         if isinstance(data, str | os.PathLike):
             path = os.fspath(data)
@@ -119,18 +134,49 @@ class DuckDB(Source):
         self._frames[name] = data
         return self._connection, exp.to_table(view)
 
-    def _keep(self, name: str, query: exp.Query) -> exp.Table:
-        owner, table = self._inputs.get(name, (self._connection, exp.to_table(name)))
-        if owner is not self._connection:
-            return self._copied(name, query, owner)
+    def _owner(self, given: Any) -> Any:
+        """Return the cursor that reads a connection, or a file, that is not ours.
+
+        It is one for all tables there, so that one transaction sees them all, and one of its own, so that no
+        result the owner is reading gets lost.
+        """
+        if isinstance(given, str | os.PathLike):
+            path = _existing(os.fspath(given)).resolve()
+            if path not in self._owners:
+                self._owners[path] = duckdb.connect(path, read_only=True)
+            return self._owners[path]
+        return self._owners.setdefault(id(given), given.cursor())
+
+    @contextmanager
+    def _one_moment(self) -> Iterator[None]:
+        with ExitStack() as ends:
+            for owner in self._owners.values():
+                owner.begin()
+                ends.callback(owner.rollback)
+            yield
+
+    @contextmanager
+    def _staged(self, name: str, query: exp.Select) -> Iterator[None]:
+        table = self._inputs[name][1]
         needed = {column.name for column in query.find_all(exp.Column) if column.table == RAW}
         if name in self._csv:
             self._create(table, self._lines(name, needed))
         if name in self._frames:
             self._connection.register(table.name, _narrowed(self._frames.pop(name), names=needed))
-        self._create(exp.to_table(name), query)
+        yield
         if name in self._csv:
             self._drop(table)
+
+    def _counts(self, name: str, query: exp.Select) -> dict[str, int]:
+        (counts,) = self._inputs[name][0].execute(self._sql(query)).fetchall()
+        return dict(zip(query.named_selects, counts, strict=True))
+
+    def _keep(self, name: str, query: exp.Query) -> exp.Table:
+        owner, _ = self._inputs.get(name, (self._connection, None))
+        if owner is not self._connection:
+            return self._copied(name, query, owner)
+        with watched(self._limit, self._connection.interrupt):
+            self._create(exp.to_table(name), query)
         return exp.to_table(name)
 
     def _create(self, table: exp.Table, query: exp.Query) -> None:
@@ -170,21 +216,29 @@ class DuckDB(Source):
         self._connection.execute(f"DROP TABLE {self._sql(table)}")
 
     def _rows(self, query: exp.Query) -> Iterable[Iterable[object]]:
-        rows: list[tuple[object, ...]] = self._connection.cursor().execute(self._sql(query)).fetchall()
+        cursor = self._connection.cursor()
+        with watched(self._limit, cursor.interrupt):
+            rows: list[tuple[object, ...]] = cursor.execute(self._sql(query)).fetchall()
         return rows
 
     def _columns(self, query: exp.Query) -> list[NDArray[np.integer[Any]]]:
-        found = self._connection.cursor().execute(self._sql(query)).fetchnumpy()
+        cursor = self._connection.cursor()
+        with watched(self._limit, cursor.interrupt):
+            found = cursor.execute(self._sql(query)).fetchnumpy()
         return [np.ma.getdata(array) for array in found.values()]
 
     def _failures(self) -> tuple[type[BaseException], ...]:
         return (duckdb.Error, UnicodeError, OSError, RuntimeError, OverflowError)
 
+    def _reason(self, error: BaseException) -> Reason:
+        found = (reason for kinds, reason in _REASONS if isinstance(error, kinds))
+        return next(found, Reason.UNREADABLE)
+
     def _seal(self) -> None:
         for owner, table in self._inputs.values():
             if owner is self._connection and isinstance(table.this, exp.Identifier):
                 self._connection.unregister(table.name)
-        self._inputs = {}
+        self._inputs, self._owners = {}, {}
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
 
@@ -210,16 +264,16 @@ def _field(name: str, described: str) -> Field:
     # A type may list values, ENUM('a', 'b'), or fields: only its first words are kept.
     kind = described.partition("(")[0].strip()
     family: Family = "other" if described.endswith("]") else _FAMILIES.get(kind, "other")
-    return Field(name=name, type=kind, family=family)
+    return Field(name=name, type=kind, family=family, scale=decimals(described))
 
 
-def _elsewhere(connection: Any, table: str) -> tuple[Any, exp.Table]:
-    if isinstance(connection, str | os.PathLike):
-        connection = duckdb.connect(_existing(os.fspath(connection)), read_only=True)
-    parts = table.split(".")
-    # A cursor of its own, so that no result the owner is reading gets lost.
-    return connection.cursor(), exp.Table(
-        this=exp.to_identifier(parts[-1]), db=exp.to_identifier(parts[-2]) if len(parts) > 1 else None
+def _table(name: str) -> exp.Table:
+    parts = name.split(".")
+    if len(parts) > 3 or not all(parts):
+        rule = "the name of a table, schema.table or catalogue.schema.table"
+        raise InvalidParameter(name="data", rule=rule, value=name)
+    return exp.Table(
+        **dict(zip(("this", "db", "catalog"), map(exp.to_identifier, reversed(parts)), strict=False))
     )
 
 
@@ -228,14 +282,16 @@ def _parquet(path: str) -> exp.Table:
     found = sorted(glob.glob(path)) if "*" in path else [path]
     if not found or not all(one.endswith(".parquet") for one in found):
         hint = "Write ('file.duckdb', 'table') for a table of a DuckDB database"
-        raise InvalidParameter(name="data", rule="a .parquet, .csv or .csv.gz file", value=path, hint=hint)
+        raise InvalidParameter(
+            name="data", rule="a .parquet, .csv or .csv.gz file", got=shown(path), hint=hint
+        )
     files = exp.Array(expressions=[exp.Literal.string(str(_existing(one))) for one in found])
     return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[files]))
 
 
 def _existing(path: str) -> Path:
     if not Path(path).is_file():
-        raise InvalidParameter(name="data", rule="the path of an existing file", value=path)
+        raise InvalidParameter(name="data", rule="the path of an existing file", got=shown(path))
     return Path(path)
 
 

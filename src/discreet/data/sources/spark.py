@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, cast
 
 from sqlglot import exp
 
-from discreet.core.errors import MissingExtra
+from discreet.core.errors import InvalidParameter, MissingExtra
 from discreet.core.rng import SYSTEM
-from discreet.data.sources.base import Family, Field, Source, unknown_input
+from discreet.data.sources.base import Family, Field, Source, decimals, unknown_input
+from discreet.data.sources.cells import bytes_text, spelled, spelled_bytes
+from discreet.data.sources.failures import Reason, watched
+from discreet.data.sources.spark_files import Checkpoint, Touched
 
 try:
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no stubs
-    from pyspark.errors import PySparkException
+    from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]  # it has no stubs
+    from pyspark.errors import AnalysisException, PySparkException
     from pyspark.sql import SparkSession
+    from pyspark.sql.classic.dataframe import DataFrame
 except ImportError:
     raise MissingExtra(package="pyspark", extra="spark") from None
 
@@ -28,28 +33,35 @@ _FAMILIES: dict[str, Family] = {
     "timestamp_ntz": "timestamp",
     **dict.fromkeys(("string", "varchar", "char"), "text"),
 }
+_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 
 
 class Spark(Source):
     """Frames of one Spark session.
 
-    Codes are computed once and persisted by Spark. Temporary views carry unguessable names, so that the
-    session's other users are not disturbed.
+    Codes are computed once and written to files (see `Checkpoint`); nothing else is read from then on.
+    Temporary views carry unguessable names, so that the session's other users are not disturbed.
 
     Parameters
     ----------
     inputs
         Which data frame to read under which name. All belong to one session.
+    timeout
+        Seconds after which the jobs of a query are cancelled.
     """
 
     dialect = "spark"
 
-    def __init__(self, inputs: Mapping[str, Any]) -> None:
-        super().__init__()
+    def __init__(self, inputs: Mapping[str, Any], *, timeout: float) -> None:
+        super().__init__(timeout=timeout)
         self._mark = SYSTEM.random_bytes(8).hex()
         self._inputs = dict(inputs)
         self._kept: dict[str, Any] = {}
-        self._session = next(iter(self._inputs.values())).sparkSession
+        self._checkpoint: Checkpoint | None = None
+        self._session = _session(self._inputs)
+        self._opening(self._show_inputs)
+
+    def _show_inputs(self) -> None:
         for name, frame in self._inputs.items():
             frame.createOrReplaceTempView(self._view(f"input_{name}"))
 
@@ -69,21 +81,37 @@ class Spark(Source):
         return exp.to_table(self._view(f"input_{name}"))
 
     def close(self) -> None:
-        """Drop views and persisted rows. The session stays open: it is not ours."""
-        for name in (*self._kept, *(f"input_{name}" for name in self._inputs)):
+        """Drop views, persisted rows and files. The session stays open: it is not ours."""
+        self._attempt(self._forget_all)  # a session that is gone has nothing left to drop
+        if self._checkpoint is not None:
+            self._attempt(self._checkpoint.remove)
+        self._inputs, self._kept, self._checkpoint = {}, {}, None
+
+    def _forget_all(self) -> None:
+        for name in (*self._relations, *(f"input_{name}" for name in self._inputs)):
             self._session.catalog.dropTempView(self._view(name))
         for frame in self._kept.values():
             frame.unpersist()
-        self._inputs, self._kept = {}, {}
 
     def _view(self, name: str) -> str:
         return f"discreet_{self._mark}_{name}"
 
     def _keep(self, name: str, query: exp.Query) -> exp.Table:
-        frame = self._session.sql(self._sql(query)).persist()
-        frame.count()
+        """Write what is read of an input; persist what is computed from that, which can be computed again."""
+        frame = self._session.sql(self._sql(query))
+        if name in self._inputs:
+            if self._checkpoint is None:
+                self._checkpoint = Checkpoint(self._session)
+            frame = self._checkpoint.write(name, frame)
+        else:
+            frame = self._kept[name] = frame.persist()
+            try:
+                with self._watched():
+                    frame.count()
+            except BaseException:
+                self._kept.pop(name).unpersist()
+                raise
         frame.createOrReplaceTempView(self._view(name))
-        self._kept[name] = frame
         return exp.to_table(self._view(name))
 
     def _drop(self, table: exp.Table) -> None:
@@ -91,7 +119,33 @@ class Spark(Source):
         self._kept.pop(table.name.removeprefix(self._view(""))).unpersist()
 
     def _rows(self, query: exp.Query) -> Iterable[Iterable[object]]:
-        return [tuple(row) for row in self._session.sql(self._sql(query)).collect()]
+        with self._watched():
+            return [tuple(row) for row in self._session.sql(self._sql(query)).collect()]
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Look whether the files are as written; give the jobs of this thread a group, to be cancelled by."""
+        if self._checkpoint is not None:
+            self._checkpoint.check()
+        context, group = self._session.sparkContext, f"discreet-{SYSTEM.random_bytes(8).hex()}"
+        before = {name: context.getLocalProperty(name) for name in _GROUP}
+        context.setJobGroup(group, "discreet", interruptOnCancel=True)
+        try:
+            with watched(self._limit, lambda: context.cancelJobGroup(group)):
+                yield
+        finally:
+            for name, value in before.items():
+                context.setLocalProperty(name, cast("str", value))  # None unsets it
+
+    def _sql(self, query: exp.Expr) -> str:
+        """Spell text with a backslash in digits: whether it escapes is a setting of the session."""
+
+        def spell(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Literal) and node.is_string and "\\" in node.this:
+                return bytes_text(spelled_bytes(spelled(node.this), self.dialect), self.dialect)
+            return node
+
+        return super()._sql(query.transform(spell))
 
     def _seal(self) -> None:
         for name in self._inputs:
@@ -99,7 +153,26 @@ class Spark(Source):
         self._inputs = {}
 
     def _failures(self) -> tuple[type[BaseException], ...]:
-        return (PySparkException, Py4JError)
+        # A session that was stopped has None where its gateway was.
+        return (PySparkException, Py4JError, AttributeError, OSError, Touched)
+
+    def _reason(self, error: BaseException) -> Reason:
+        if isinstance(error, AttributeError | Py4JNetworkError | OSError):
+            return Reason.LOST
+        return Reason.NOT_FOUND if isinstance(error, AnalysisException) else Reason.UNREADABLE
+
+
+def _session(inputs: Mapping[str, Any]) -> SparkSession:
+    """Return the one session of all frames."""
+    for name, frame in inputs.items():
+        if not isinstance(frame, DataFrame):
+            rule = "a data frame of a classic Spark session"
+            hint = "Frames of Spark Connect and of pandas on Spark are not read: their engine is out of reach"
+            raise InvalidParameter(name=f"{name} data", rule=rule, got=type(frame).__module__, hint=hint)
+    first, *others = (frame.sparkSession for frame in inputs.values())
+    if any(other is not first for other in others):
+        raise InvalidParameter(name="data", rule="frames of one Spark session", got="several sessions")
+    return cast("SparkSession", first)
 
 
 def local_session(*, threads: int = 2) -> SparkSession:
@@ -117,5 +190,6 @@ def local_session(*, threads: int = 2) -> SparkSession:
 
 
 def _field(name: str, kind: str) -> Field:
-    short = kind.partition("(")[0].partition("<")[0]
-    return Field(name=name, type=short, family=_FAMILIES.get(short, "other"))
+    # "string collate UTF8_LCASE" is text like any other: no collation survives the reading.
+    short = kind.partition("(")[0].partition("<")[0].partition(" collate ")[0]
+    return Field(name=name, type=short, family=_FAMILIES.get(short, "other"), scale=decimals(kind))
