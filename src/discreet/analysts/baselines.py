@@ -24,16 +24,15 @@ from discreet.analysts.query_game import CARD as QUERY_GAME
 from discreet.analysts.query_game import COIN, HEADS, TAILS, tiny_data
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InternalError
+from discreet.core.errors import InternalError, NoBound
 from discreet.core.loss import Loss, ZCDPLoss
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.core.rounding import down, shorten_down
 from discreet.queries.marginals import Marginals
-from discreet.queries.query import ProductQuery
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Queries, Workload
+from discreet.queries.workload import Workload
 from discreet.release.independent import Independent
 from discreet.release.linear import Joint, smallest_noise, variance
 from discreet.release.marginals import FINENESS, Residuals
@@ -186,7 +185,7 @@ class SeparateBudgets(Apart):
 
     Privacy: (epsilon, delta) for one row, in equal parts of zCDP. Nothing between analysts: what one
     receives is made of the data, his own queries and public facts.
-    Accuracy: error(beta) is the bound of `MWEM` for one analyst's share, for all analysts at once.
+    Accuracy: that of `MWEM` on a share of the budget; there is no error(beta).
     Time: `analysts` runs of `MWEM`.
 
     Parameters
@@ -243,10 +242,13 @@ class SeparateBudgets(Apart):
         )
 
     def error(self, beta: checks.Number) -> float:
-        """Bound the largest error of all analysts, but for a probability beta."""
-        missed = checks.probability(beta=beta) / self.caps.analysts
-        everything = ProductQuery(self.universe, (), "all", masks=[])
-        return self.learner(Queries(self.universe, [everything] * self.caps.queries)).error(missed)
+        """Refuse: analysts receive the answers of the last hypothesis, which has no theorem."""
+        checks.probability(beta=beta)
+        raise NoBound(
+            what="the answers of separate budgets",
+            why="they are those of MWEM's last hypothesis, and its theorem is about the mean of all",
+            way_out="Use PrivateAnswers, whose bound is exact",
+        )
 
     def _draw(self, data: Asked, rng: Rng) -> Delivery:
         asked, names = self._check(data), data.book.names
