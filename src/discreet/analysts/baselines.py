@@ -50,7 +50,8 @@ class PublicSynopsis(Apart):
     The table over all attributes is measured cell by cell; other tables by `Residuals`.
 
     Privacy: (epsilon, delta) for one row; nothing at all between analysts, whose questions are not read.
-    Accuracy: error(beta) for all cells of the public tables at once; other questions have no bound.
+    Accuracy: measured_error(beta) for the noise of all cells of the public tables at once. Answers are those
+    of weights fitted to them: error(beta) is known for one table and a public number of rows only.
     Time: that of `Residuals`, and once the fit of a weight for every cell; O(cells) for the one table.
 
     Parameters
@@ -105,7 +106,27 @@ class PublicSynopsis(Apart):
         return self.tables.loss
 
     def error(self, beta: checks.Number) -> float:
-        """Bound the largest error of all cells of the public tables, but for a probability beta."""
+        """Bound the largest error of all cells of the one public table, where the rows are counted.
+
+        The nearest weights that add up to the rows are the noisy cells less one number, or zero. If no noise
+        exceeds t that number is between -t and t, or the sum would be too small or too large.
+
+        Raises
+        ------
+        NoBound
+            Where weights are fitted to several tables, or the number of rows is noisy too.
+        """
+        bound = self.measured_error(beta)
+        if isinstance(self.tables, Independent) and isinstance(self.neighbours, Replace):
+            return 2 * bound
+        raise NoBound(
+            what="the answers of weights that are fitted to noisy tables",
+            why="how far they are from the tables depends on the data and the noise",
+            way_out="Use PrivateAnswers, whose bound is exact; measured_error is about the tables themselves",
+        )
+
+    def measured_error(self, beta: checks.Number) -> float:
+        """Bound the largest noise of all cells of the public tables, but for a probability beta."""
         return self.tables.error(beta)
 
     def _draw(self, data: Asked, rng: Rng) -> Delivery:

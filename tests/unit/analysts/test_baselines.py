@@ -78,6 +78,15 @@ def test_one_face(mode):
     assert known_error(mode, 0.01) >= known_error(mode, 0.1)
 
 
+def test_fitted_answers_have_a_bound_for_one_table_and_counted_rows_only():
+    whole = Marginals(UNIVERSE, [UNIVERSE.names])
+    counted = PublicSynopsis(workload=whole, **PUBLIC)
+    assert counted.error(0.05) == 2 * counted.measured_error(0.05)
+    for other in (modes()[0], PublicSynopsis(workload=whole, **PUBLIC | {"neighbours": AddRemove("row")})):
+        with pytest.raises(NoBound, match="PrivateAnswers"):
+            other.error(0.05)
+
+
 def test_the_answers_of_a_last_hypothesis_have_no_bound():
     with pytest.raises(NoBound, match="PrivateAnswers"):
         modes()[NAMES.index("budgets")].error(0.05)
