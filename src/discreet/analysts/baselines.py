@@ -24,16 +24,15 @@ from discreet.analysts.query_game import CARD as QUERY_GAME
 from discreet.analysts.query_game import COIN, HEADS, TAILS, tiny_data
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InternalError
+from discreet.core.errors import InternalError, NoBound
 from discreet.core.loss import Loss, ZCDPLoss
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.core.rounding import down, shorten_down
 from discreet.queries.marginals import Marginals
-from discreet.queries.query import ProductQuery
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Queries, Workload
+from discreet.queries.workload import Workload
 from discreet.release.independent import Independent
 from discreet.release.linear import Joint, smallest_noise, variance
 from discreet.release.marginals import FINENESS, Residuals
@@ -51,7 +50,8 @@ class PublicSynopsis(Apart):
     The table over all attributes is measured cell by cell; other tables by `Residuals`.
 
     Privacy: (epsilon, delta) for one row; nothing at all between analysts, whose questions are not read.
-    Accuracy: error(beta) for all cells of the public tables at once; other questions have no bound.
+    Accuracy: measured_error(beta) for the noise of all cells of the public tables at once. Answers are those
+    of weights fitted to them: error(beta) is known for one table and a public number of rows only.
     Time: that of `Residuals`, and once the fit of a weight for every cell; O(cells) for the one table.
 
     Parameters
@@ -106,7 +106,27 @@ class PublicSynopsis(Apart):
         return self.tables.loss
 
     def error(self, beta: checks.Number) -> float:
-        """Bound the largest error of all cells of the public tables, but for a probability beta."""
+        """Bound the largest error of all cells of the one public table, where the rows are counted.
+
+        The nearest weights that add up to the rows are the noisy cells less one number, or zero. If no noise
+        exceeds t that number is between -t and t, or the sum would be too small or too large.
+
+        Raises
+        ------
+        NoBound
+            Where weights are fitted to several tables, or the number of rows is noisy too.
+        """
+        bound = self.measured_error(beta)
+        if isinstance(self.tables, Independent) and isinstance(self.neighbours, Replace):
+            return 2 * bound
+        raise NoBound(
+            what="the answers of weights that are fitted to noisy tables",
+            why="how far they are from the tables depends on the data and the noise",
+            way_out="Use PrivateAnswers, whose bound is exact; measured_error is about the tables themselves",
+        )
+
+    def measured_error(self, beta: checks.Number) -> float:
+        """Bound the largest noise of all cells of the public tables, but for a probability beta."""
         return self.tables.error(beta)
 
     def _draw(self, data: Asked, rng: Rng) -> Delivery:
@@ -186,7 +206,7 @@ class SeparateBudgets(Apart):
 
     Privacy: (epsilon, delta) for one row, in equal parts of zCDP. Nothing between analysts: what one
     receives is made of the data, his own queries and public facts.
-    Accuracy: error(beta) is the bound of `MWEM` for one analyst's share, for all analysts at once.
+    Accuracy: that of `MWEM` on a share of the budget; there is no error(beta).
     Time: `analysts` runs of `MWEM`.
 
     Parameters
@@ -243,10 +263,13 @@ class SeparateBudgets(Apart):
         )
 
     def error(self, beta: checks.Number) -> float:
-        """Bound the largest error of all analysts, but for a probability beta."""
-        missed = checks.probability(beta=beta) / self.caps.analysts
-        everything = ProductQuery(self.universe, (), "all", masks=[])
-        return self.learner(Queries(self.universe, [everything] * self.caps.queries)).error(missed)
+        """Refuse: analysts receive the answers of the last hypothesis, which has no theorem."""
+        checks.probability(beta=beta)
+        raise NoBound(
+            what="the answers of separate budgets",
+            why="they are those of MWEM's last hypothesis, and its theorem is about the mean of all",
+            way_out="Use PrivateAnswers, whose bound is exact",
+        )
 
     def _draw(self, data: Asked, rng: Rng) -> Delivery:
         asked, names = self._check(data), data.book.names

@@ -157,5 +157,5 @@ def share_off(field: Field, rates: Rates, *, rounds: int, density: int, beta: Fr
 
 
 def rows_off(share: float, rows: int) -> float:
-    """Return an error as a number of rows; no answer is off by more than all of them."""
-    return up(min(Fraction(1), Fraction(share)) * rows)
+    """Return an error as a number of rows."""
+    return up(Fraction(share) * rows)

@@ -22,6 +22,7 @@ from discreet.analysts.game_table import GameTable
 from discreet.analysts.promises import Asked, Delivery, Leftover, ManyAnalysts, read_asked
 from discreet.analysts.query_book import Caps
 from discreet.core import checks
+from discreet.core.bounds import useful
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import Loss, PureLoss, ZCDPLoss
 from discreet.core.neighbours import Neighbours, Replace
@@ -189,7 +190,12 @@ class SampledGame(ManyAnalysts):
             density=self.density,
             beta=checks.probability(beta=beta),
         )
-        return game_calibration.rows_off(share, self.rows)
+        return useful(
+            game_calibration.rows_off(share, self.rows),
+            trivial=float(self.rows),
+            what="the answers of a game",
+            way_out="It takes more rows or larger budgets; PrivateAnswers has an exact bound",
+        )
 
     # The release -------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from discreet.analysts.promises import Asked, Delivery, Leftover, ManyAnalysts, 
 from discreet.analysts.query_book import Caps, book_of
 from discreet.analysts.query_game import COIN, HEADS, TAILS, tiny_data
 from discreet.core import checks
+from discreet.core.bounds import useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
 from discreet.core.loss import Loss, PureLoss, ZCDPLoss
@@ -26,7 +27,6 @@ from discreet.core.mechanism import Conversation
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.progress import track
 from discreet.core.rng import Rng
-from discreet.core.rounding import up
 from discreet.noise.selection import ExponentialChoice
 from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
@@ -177,8 +177,16 @@ class OnlineQueries(ManyAnalysts):
         return Composed(((closings, 1), (ZCDPLoss(self.sizes.rho), 1)))
 
     def error(self, beta: checks.Number) -> float:
-        """Return alpha in rows: no answer is off by more, but for beta; all rows where that is not known."""
-        return min(self.off if checks.probability(beta=beta) >= PLANNED_BETA else math.inf, up(self.rows))
+        """Return alpha in rows: no answer is off by more, but for beta.
+
+        Thresholds are planned for one beta, and sizes that are given for none: otherwise there is no bound.
+        """
+        return useful(
+            self.off if checks.probability(beta=beta) >= PLANNED_BETA else math.inf,
+            trivial=float(self.rows),
+            what="the answers of online queries",
+            way_out=f"Leave the sizes out, and ask for a beta of at least {float(PLANNED_BETA):g}",
+        )
 
     # The release -------------------------------------------------------------------------------------
 

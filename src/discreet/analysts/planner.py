@@ -16,13 +16,14 @@ from typing import Any, Generic, TypeVar
 
 from discreet import plots
 from discreet.analysts.analyst_game import AnalystGame
-from discreet.analysts.baselines import PrivateAnswers, PublicSynopsis, SeparateBudgets
+from discreet.analysts.baselines import ROUNDS, PrivateAnswers, PublicSynopsis, SeparateBudgets
 from discreet.analysts.online import OnlineQueries
 from discreet.analysts.promises import AnalystPromise, ManyAnalysts, OneAnalystToMany, OneQueryToMany
 from discreet.analysts.query_book import Caps
 from discreet.analysts.query_game import QueryGame
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.bounds import known_error
+from discreet.core.errors import InvalidParameter, NoBound, Refused
 from discreet.core.neighbours import Replace
 from discreet.queries.marginals import Marginals
 from discreet.queries.universe import Universe
@@ -36,7 +37,6 @@ WARM = (Fraction(3, 5), Fraction(9, 10))
 """Parts of the budget that the tables may get where analysts share one conversation."""
 
 _ONE_ROW = Replace("row")
-_ROUNDS = (5, 10, 20)  # more of them take minutes an analyst, and learn little more
 _LENGTHS = (10, 40, 160, 640)
 _LATER = 10  # measured answers after a warm start, which leaves little to learn
 
@@ -103,7 +103,7 @@ class Mode(Generic[Made]):
     name
         What it is called.
     error
-        The predicted largest error, in rows.
+        The predicted largest error, in rows; infinite where nothing below all rows is predicted.
     make
         Makes the mechanism.
     """
@@ -134,8 +134,20 @@ class Outlook:
 
     @property
     def best(self) -> Mode[ManyAnalysts]:
-        """The mode with the smallest predicted error."""
-        return self.modes[0]
+        """The mode with the smallest predicted error.
+
+        Raises
+        ------
+        NoBound
+            Where no mode is predicted to be of any use.
+        """
+        if self.modes[0].error < math.inf:
+            return self.modes[0]
+        raise NoBound(
+            what=f"{self.setting.caps.places} questions on {self.setting.rows} rows",
+            why="no mode is predicted to be off by less than all rows",
+            way_out="Pay a larger epsilon, or cap the analysts and their questions lower",
+        )
 
     @property
     def price(self) -> float:
@@ -145,9 +157,10 @@ class Outlook:
     def __str__(self) -> str:
         rows = self.setting.rows
         listed = [(mode.name, mode.error) for mode in self.modes] + [("(nothing hidden)", self.data_only)]
-        lines = [f"{name:18} {off:12,.0f} rows {off / rows:8.4f} of all" for name, off in listed]
-        verdict = f"recommended: {self.best.name}; price {self.price:.2f}"
-        return "\n".join([f"{self.promise}:", *lines, verdict])
+        lines = [f"{name:18} {_shown(off, rows)}" for name, off in listed]
+        useful = self.modes[0].error < math.inf
+        verdict = f"{self.best.name}; price {self.price:.2f}" if useful else "none"
+        return "\n".join([f"{self.promise}:", *lines, f"recommended: {verdict}"])
 
 
 def outlook(setting: Setting, promise: AnalystPromise) -> Outlook:
@@ -179,14 +192,10 @@ def candidates(setting: Setting, promise: AnalystPromise) -> Iterator[Mode[ManyA
     synopsis = PublicSynopsis(workload=setting.tables, **public)
     yield Mode("public synopsis", synopsis_error(setting, synopsis), lambda: synopsis)
     answers = PrivateAnswers(universe=setting.universe, **public)
-    yield Mode("private answers", min(answers.error(BETA), setting.rows), lambda: answers)
-    apart = [
-        SeparateBudgets(universe=setting.universe, rows=setting.rows, rounds=rounds, **public)
-        for rounds in _ROUNDS
-        if rounds <= setting.caps.queries
-    ] or [SeparateBudgets(universe=setting.universe, rows=setting.rows, rounds=1, **public)]
-    separate = min(apart, key=lambda one: one.error(BETA))
-    yield Mode("separate budgets", min(separate.error(BETA), setting.rows), lambda: separate)
+    yield Mode("private answers", _useful(answers.error(BETA), setting.rows), lambda: answers)
+    rounds = min(setting.caps.queries, ROUNDS)
+    separate = SeparateBudgets(universe=setting.universe, rows=setting.rows, rounds=rounds, **public)
+    yield Mode("separate budgets", known_error(separate, BETA), lambda: separate)
     if setting.caps.analysts > 1:
         yield from _learning(setting, promise, public)
 
@@ -204,15 +213,15 @@ def _learning(
     }
     if isinstance(promise, OneAnalystToMany):
         analysts = AnalystGame(**given)
-        yield Mode("analyst game", analysts.error(BETA), lambda: analysts)
+        yield Mode("analyst game", known_error(analysts, BETA), lambda: analysts)
         return
     game = QueryGame(**given)
-    yield Mode("query game", game.error(BETA), lambda: game)
+    yield Mode("query game", known_error(game, BETA), lambda: game)
     try:
         online = OnlineQueries(**given)
     except Refused:  # it cannot promise half of the rows
         return
-    yield Mode("online queries", online.error(BETA), lambda: online)
+    yield Mode("online queries", known_error(online, BETA), lambda: online)
 
 
 def synopsis_error(setting: Setting, synopsis: PublicSynopsis) -> float:
@@ -226,7 +235,16 @@ def synopsis_error(setting: Setting, synopsis: PublicSynopsis) -> float:
         deviation *= math.sqrt(setting.universe.size) / 2
     else:
         questions = min(questions, len(setting.tables))
-    return min(setting.rows, deviation * math.sqrt(2 * math.log(2 * questions / BETA)))
+    return _useful(deviation * math.sqrt(2 * math.log(2 * questions / BETA)), setting.rows)
+
+
+def _shown(error: float, rows: int) -> str:
+    return f"{error:12,.0f} rows {error / rows:8.4f} of all" if error < math.inf else "no useful bound"
+
+
+def _useful(error: float, rows: int) -> float:
+    """Return an error, or infinity where it is no less than all rows."""
+    return error if error < rows else math.inf
 
 
 def talks(setting: Setting) -> tuple[Mode[MultiplicativeWeights], ...]:
@@ -253,7 +271,7 @@ def talks(setting: Setting) -> tuple[Mode[MultiplicativeWeights], ...]:
     def cold(updates: int) -> Mode[MultiplicativeWeights]:
         gate = conversation(updates, None)
         left = rows * math.sqrt(math.log(setting.universe.size) / (2 * updates))
-        return Mode(f"cold, {updates} updates", min(rows, gate.error(BETA) + left), lambda: gate)
+        return Mode(f"cold, {updates} updates", _useful(gate.error(BETA) + left, rows), lambda: gate)
 
     def warm(part: Fraction) -> Mode[MultiplicativeWeights]:
         start = PublicSynopsis(
@@ -288,9 +306,13 @@ def price_plot(setting: Setting, epsilons: Iterable[checks.Number]) -> str:
     for epsilon in epsilons:
         at = replace(setting, epsilon=checks.positive(epsilon=epsilon))
         views = [outlook(at, OneQueryToMany()), outlook(at, OneAnalystToMany())]
-        errors = (views[0].data_only, views[0].best.error, views[1].best.error)
+        errors = (views[0].data_only, views[0].modes[0].error, views[1].modes[0].error)
         for line, error in zip(lines.values(), errors, strict=True):
-            line.append((float(at.epsilon), error / at.rows))
+            if error < math.inf:
+                line.append((float(at.epsilon), error / at.rows))
     return plots.curves(
-        lines, title="The price of analyst privacy", x_label="epsilon", y_label="largest error, share of rows"
+        {name: line for name, line in lines.items() if line},
+        title="The price of analyst privacy",
+        x_label="epsilon",
+        y_label="largest error, share of rows",
     )

@@ -5,6 +5,7 @@
     DiscreetError
     ├── InvalidParameter       a parameter breaks a rule (also a ValueError); nothing was read or drawn
     ├── Refused                a request outside the language or the policy (also a ValueError)
+    │   └── NoBound            an error was asked for, and nothing better than what is always true is proved
     ├── NeighboursMismatch     guarantees or calibrations over different neighbouring relations
     ├── BudgetExceeded         a filter or ledger refused; no data was read
     ├── ConversationClosed     an interactive mechanism has given all the answers it was paid for
@@ -51,6 +52,13 @@ class Refused(DiscreetError, ValueError):
     def __init__(self, *, what: str, why: str, way_out: str) -> None:
         self.what, self.why, self.way_out = what, why, way_out
         super().__init__(f"{what}: {why}. {way_out}.")
+
+
+class NoBound(Refused):
+    """Nothing useful is proved about the error: no theorem, or one that says no more than is always true.
+
+    `error(beta)` raises this in place of a number that promises nothing; plans print "none".
+    """
 
 
 class NeighboursMismatch(DiscreetError, ValueError):

@@ -65,7 +65,15 @@ class Promise(ABC):
 
     @abstractmethod
     def error(self, beta: checks.Number) -> float:
-        """Return alpha: the error exceeds alpha with probability at most beta."""
+        """Return alpha: the error exceeds alpha with probability at most beta.
+
+        It is about what a release answers, on all data that the mechanism accepts.
+
+        Raises
+        ------
+        NoBound
+            Where no theorem says so, or only one that promises no more than is true without any release.
+        """
 
     def __repr__(self) -> str:
         shown = (f"{f.name}={_plain(getattr(self, f.name))}" for f in fields(self))  # type: ignore[arg-type]

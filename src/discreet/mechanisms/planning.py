@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from discreet.core import checks
+from discreet.core.bounds import known_error
 from discreet.core.errors import InvalidParameter
 from discreet.core.mechanism import Promise
 from discreet.core.rounding import below, down, shorten_up
@@ -26,6 +27,11 @@ def cheapest(
 ) -> M:
     """Return the mechanism with the smallest epsilon whose error(beta) is at most alpha.
 
+    Raises
+    ------
+    NoBound
+        Where no epsilon has a useful bound.
+
     Parameters
     ----------
     make
@@ -39,12 +45,14 @@ def cheapest(
 
     def fits(epsilon: Fraction) -> bool:
         mechanism = make(epsilon)
-        return (mechanism.error(missed) if error is None else error(mechanism, missed)) <= wanted
+        return (known_error if error is None else error)(mechanism, missed) <= wanted
 
     high = Fraction(1)
     while not fits(high):
         high *= 2
         if high > LARGEST_EPSILON:
+            if error is None:
+                make(high).error(missed)  # refuses by name where there is no bound at any epsilon
             raise InvalidParameter(
                 name="alpha",
                 rule=f"reachable with epsilon <= {LARGEST_EPSILON}",

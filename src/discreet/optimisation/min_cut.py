@@ -14,8 +14,9 @@ import numpy as np
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
+from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter
+from discreet.core.errors import InvalidParameter, NoBound
 from discreet.core.loss import ApproxLoss, BoundedRangeLoss, Loss
 from discreet.core.neighbours import Edge
 from discreet.core.progress import LongRun
@@ -151,12 +152,17 @@ class MinCut(LongRun[Any, Cut]):
             light, least = _failure(self.epsilon, self.delta), plan.floor
         spare = (wanted - light) / 2
         if spare <= 0:
-            return math.inf
+            raise NoBound(
+                what="the size of this cut",
+                why=f"the probability of no cut at all may be {light:.3g}",
+                way_out="Ask for a larger beta, or pass delta=0",
+            )
         most = (size // 2) * (size - size // 2)
         raised = plan.target + (size - 2) + _overshoot(plan.raising, size, spare)
         # A graph and a star whose smallest cut is `least` or more have a packing of half of that or more.
         above = _behind(size, plan.choosing, least, spare, most * plan.unit)
-        return float(min(most, (raised + above) // plan.unit))
+        bound = float((raised + above) // plan.unit)
+        return useful(bound, trivial=float(most), what="the size of this cut", way_out=MORE)
 
     def _draw(self, data: Any, rng: Rng) -> Cut:
         plan = self._plan

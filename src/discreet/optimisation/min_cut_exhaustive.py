@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
+from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss, Loss
@@ -62,7 +63,8 @@ class MinCutExhaustive(Mechanism[Any, Cut]):
         """Return alpha: the cut is more than alpha edges above the smallest with probability at most beta."""
         b, cuts = checks.probability(beta=beta), 2 ** (self.vertices.size - 1) - 1
         most = (self.vertices.size // 2) * (self.vertices.size - self.vertices.size // 2)
-        return float(min(most, units_behind((cuts - 1) * (1 - b) / b, self._choice.rate)))
+        bound = float(units_behind((cuts - 1) * (1 - b) / b, self._choice.rate))
+        return useful(bound, trivial=float(most), what="the size of this cut", way_out=MORE)
 
     @property
     def _choice(self) -> CutChoice:

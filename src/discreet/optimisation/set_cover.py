@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from discreet.core import checks
+from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove
@@ -94,7 +95,8 @@ def greedy_ratio(system: SetSystem, rate: Fraction, beta: Fraction) -> float:
     """
     n, m = len(system.elements), len(system.names)
     gap = (2 * math.log(m) - math.log(beta)) / float(rate)
-    return min(float(min(n, m)), above((1 + 2 * math.log(n) + 2 * gap) * (1 + 1e-12)))
+    bound = above((1 + 2 * math.log(n) + 2 * gap) * (1 + 1e-12))
+    return useful(bound, trivial=float(min(n, m)), least=1.0, what="the size of this cover", way_out=MORE)
 
 
 def element_pairs(system: SetSystem, most: int) -> list[tuple[Any, Any]]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss, Loss
@@ -74,7 +75,8 @@ class ExhaustiveSetCover(Mechanism[Any, Assignment]):
         """
         m = len(self.family.names)
         log = math.log(math.comb(m, m // 2)) - math.log(checks.probability(beta=beta))
-        return min(float(m - 1), float(math.floor(above(log, 8) / float(self.rate) * (1 + 1e-12))))
+        bound = float(math.floor(above(log, 8) / float(self.rate) * (1 + 1e-12)))
+        return useful(bound, trivial=float(m - 1), what="the size of this cover", way_out=MORE)
 
     def _draw(self, data: Any, rng: Rng) -> Assignment:
         used = sets_used(self.family, self.family.read(data))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
@@ -94,7 +95,10 @@ class LayeredSetCover(Mechanism[Any, Assignment]):
         b, m, classes = checks.probability(beta=beta), len(self.costs), self._last + 1
         each = math.log(2 * classes) - math.log(b)
         ratio = 2 * (1 + (3 * math.log(m) + math.ldexp(each, classes)) / float(self.rate))
-        return min(up(sum(self.costs) / min(self.costs)), ratio * (1 + 1e-12))
+        trivial = up(sum(self.costs) / min(self.costs))
+        return useful(
+            ratio * (1 + 1e-12), trivial=trivial, least=1.0, what="the cost of this cover", way_out=MORE
+        )
 
     def _draw(self, data: Any, rng: Rng) -> Assignment:
         present = self.family.read(data)

@@ -9,6 +9,7 @@ from typing import Any
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
+from discreet.core.errors import NoBound
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import AddRemove
 from discreet.core.progress import LongRun
@@ -78,11 +79,17 @@ class SampledSetCover(LongRun[Any, Assignment]):
         return PureLoss(self.epsilon)
 
     def error(self, beta: checks.Number) -> float:
-        """Return a bound on the cost over the least that always holds: all sets, or a set an element."""
+        """Refuse, but where all covers cost the same: on sampled elements there is no theorem of ours."""
         checks.probability(beta=beta)
-        if self.costs is None:
-            return float(min(len(self.family.names), len(self.family.elements)))
-        return up(sum(self.costs) / min(self.costs))
+        sets, elements = len(self.family.names), len(self.family.elements)
+        trivial = float(min(sets, elements)) if self.costs is None else up(sum(self.costs) / min(self.costs))
+        if trivial <= 1:
+            return 1.0
+        raise NoBound(
+            what="the cost of this cover",
+            why="nothing is proved about it but that no cover costs more than all sets",
+            way_out="Use SetCover or WeightedSetCover, or compare the cover with a bound on public data",
+        )
 
     def _plan(self) -> Plan:
         if self.costs is None:

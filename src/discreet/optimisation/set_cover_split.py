@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove
@@ -89,9 +91,14 @@ class SplitSetCover(LongRun[Any, Assignment]):
         """Return alpha: the cover costs more than alpha times the least with probability <= beta."""
         planned = checks.probability(beta=beta) >= self.beta
         parts = zip(self._plans(), split(self.family, self.costs), strict=True)
-        worst = max(halving_ratio(plan, costs, planned=planned) for plan, (_, costs) in parts)
-        trivial = up(sum(self.costs) / min(self.costs))
-        return min(trivial, 4 * worst) if planned else trivial
+        ratios = [min(up(sum(costs) / min(costs)), halving_ratio(plan)) for plan, (_, costs) in parts]
+        return useful(
+            4 * max(ratios) if planned else math.inf,
+            trivial=up(sum(self.costs) / min(self.costs)),
+            least=1.0,
+            what="the cost of this cover",
+            way_out=MORE if planned else f"Plan with this beta; it was planned with {float(self.beta):g}",
+        )
 
     def _plans(self) -> list[Halving]:
         instances = split(self.family, self.costs)

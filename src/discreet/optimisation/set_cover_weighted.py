@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from discreet.core import checks
+from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
@@ -94,11 +95,18 @@ class WeightedSetCover(LongRun[Any, Assignment]):
     def error(self, beta: checks.Number) -> float:
         """Return alpha: the cover costs more than alpha times the least with probability <= beta.
 
-        For a beta below the one that was planned with, only the trivial bound is known.
+        For a beta below the one that was planned with, there is none.
         """
         b = checks.probability(beta=beta)
         plan = halving_plan(self.family, self.costs, self.rate, self.beta)
-        return halving_ratio(plan, self.costs, planned=b >= self.beta)
+        planned = b >= self.beta
+        return useful(
+            halving_ratio(plan) if planned else math.inf,
+            trivial=up(sum(self.costs) / min(self.costs)),
+            least=1.0,
+            what="the cost of this cover",
+            way_out=MORE if planned else f"Plan with this beta; it was planned with {float(self.beta):g}",
+        )
 
     def _draw(self, data: Any, rng: Rng) -> Assignment:
         plan = halving_plan(self.family, self.costs, self.rate, self.beta)
@@ -132,14 +140,11 @@ def halving_plan(system: SetSystem, costs: tuple[Fraction, ...], rate: Fraction,
     return Halving(system, rate, offsets, patience, times)
 
 
-def halving_ratio(plan: Halving, costs: tuple[Fraction, ...], *, planned: bool) -> float:
-    """Return 4 (1 + floor(log2 n)) (1 + 2 T) + 2 for a handicap T, or the trivial bound if that is less."""
-    trivial = up(sum(costs) / min(costs))
-    if not planned:
-        return trivial
+def halving_ratio(plan: Halving) -> float:
+    """Return 4 (1 + floor(log2 n)) (1 + 2 T) + 2 for a handicap T."""
     stages = len(plan.system.elements).bit_length()
     handicap = 2 * Fraction(plan.patience, GRID) + Fraction(1, GRID)
-    return min(trivial, up(4 * stages * (1 + handicap) + 2))
+    return up(4 * stages * (1 + handicap) + 2)
 
 
 def _tiny() -> Iterator[Tiny]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Neighbours
 from discreet.core.progress import LongRun, track
@@ -118,7 +118,14 @@ class PublicProjects(LongRun[Any, "tuple[int, ...]"]):
         return min(1.0, above(2 * self.loss.delta(0)))
 
     def error(self, beta: checks.Number) -> float:
-        """Return alpha: the value is at least (1 - 1/e) OPT - alpha with probability at least 1 - beta."""
+        """Return alpha: the value is at least (1 - 1/e) OPT - alpha with probability at least 1 - beta.
+
+        For agents who want items, and others of decreasing marginal values.
+        """
+        return about_whole_values(self.grid, self.rounded_error(beta))
+
+    def rounded_error(self, beta: checks.Number) -> float:
+        """Return the same for values as they are on the grid."""
         return up(greedy_shortfall(self.resources, self.k, self.range_ * self.grid, beta) * self.grid)
 
     def _draw(self, data: Any, rng: Rng) -> tuple[int, ...]:
@@ -143,6 +150,23 @@ def greedy_shortfall(resources: int, k: int, rate: Fraction, beta: checks.Number
     each = Fraction(each_of(k, beta))
     worst = units_behind((resources - 1) * (1 - each) / each, rate)
     return worst * k * (1 - (1 - Fraction(1, k)) ** k)
+
+
+def about_whole_values(grid: Fraction, bound: float) -> float:
+    """Return a bound for values that are not rounded; refuse where they are.
+
+    Raises
+    ------
+    NoBound
+        Where there is a grid: every agent adds what the own value is rounded by.
+    """
+    if grid == 1:
+        return bound
+    raise NoBound(
+        what="values that are rounded to a grid",
+        why="an agent may lose half a unit, and the number of agents is not known",
+        way_out="rounded_error is about the values on the grid",
+    )
 
 
 def require_agents(neighbours: Neighbours) -> None:

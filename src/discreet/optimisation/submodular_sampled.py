@@ -20,7 +20,13 @@ from discreet.core.progress import LongRun, track
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import above, below, exp_bounds, shorten_down, up
 from discreet.noise.selection import ExponentialChoice, exponential_weights
-from discreet.optimisation.submodular import greedy_shortfall, read_items, read_unit, require_agents
+from discreet.optimisation.submodular import (
+    about_whole_values,
+    greedy_shortfall,
+    read_items,
+    read_unit,
+    require_agents,
+)
 from discreet.optimisation.submodular_agents import Agents, read_agents
 from discreet.optimisation.submodular_loss import SequentialLoss
 
@@ -171,6 +177,13 @@ class SampledPublicProjects(LongRun[Any, Order]):
 
     def error(self, beta: checks.Number) -> float:
         """Return alpha: the value is at least ratio OPT - alpha with probability at least 1 - beta.
+
+        For agents who want items, and others of decreasing marginal values.
+        """
+        return about_whole_values(self.grid, self.rounded_error(beta))
+
+    def rounded_error(self, beta: checks.Number) -> float:
+        """Return the same for values as they are on the grid.
 
         A third of beta each for three things. The sampled value of the best set is at least (1 - s) p OPT -
         log(1/b) / (2 s); that of every set S at most (1 + s) p F(S) + log(sets/b) / s; and the greedy choices

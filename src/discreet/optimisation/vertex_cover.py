@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import Edge
@@ -95,7 +96,10 @@ class VertexCover(LongRun[Any, Orientation]):
     def error(self, beta: checks.Number) -> float:
         """Return alpha: the cover has more than alpha times the fewest vertices with probability <= beta."""
         b = checks.probability(beta=beta)
-        return max(1.0, min(self.vertices.size - 1.0, up(Fraction(self.ratio) / b)))
+        most = self.vertices.size - 1.0
+        return useful(
+            up(Fraction(self.ratio) / b), trivial=most, least=1.0, what="the size of this cover", way_out=MORE
+        )
 
     @property
     def _order(self) -> DegreeOrder:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
+from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import Edge
@@ -96,9 +97,14 @@ class SampledVertexCover(LongRun[Any, Orientation]):
     def error(self, beta: checks.Number) -> float:
         """Return alpha: the cover costs more than alpha times the least with probability <= beta."""
         b = checks.probability(beta=beta)
-        if self.weights is not None:
-            return self.ratio
-        return max(1.0, min(self.vertices.size - 1.0, up(Fraction(self.ratio) / b)))
+        trivial = self.ratio if self.weights is not None else self.vertices.size - 1.0
+        return useful(
+            up(Fraction(self.ratio) / b),
+            trivial=trivial,
+            least=1.0,
+            what="the cost of this cover",
+            way_out=MORE,
+        )
 
     def _draw(self, data: Any, rng: Rng) -> Orientation:
         size = self.vertices.size

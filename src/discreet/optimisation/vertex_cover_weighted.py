@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.accounting.calibrate import smallest
 from discreet.core import checks
+from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
@@ -117,7 +118,13 @@ class WeightedVertexCover(LongRun[Any, Orientation]):
     def error(self, beta: checks.Number) -> float:
         """Return alpha: the cover costs more than alpha times the least with probability <= beta."""
         b = checks.probability(beta=beta)
-        return max(1.0, min(self._trivial, up(Fraction(self.ratio) / b)))
+        return useful(
+            up(Fraction(self.ratio) / b),
+            trivial=self._trivial,
+            least=1.0,
+            what="the cost of this cover",
+            way_out=MORE,
+        )
 
     def _draw(self, data: Any, rng: Rng) -> Orientation:
         levels = classes_of(self.weights)

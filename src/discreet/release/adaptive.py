@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
+from discreet.core.errors import NoBound
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.progress import track
@@ -51,8 +52,8 @@ class Adaptive(WorkloadRelease):
     """Answer marginals over a universe of any size from a factored model that is grown where it is wrong.
 
     Privacy: (epsilon, delta), by concentrated composition of a fixed list of steps. [CKS20], [DDR20].
-    Accuracy: error(beta) is for the attributes' own tables, as measured. How good the model is depends on
-    the data: `Factored.deviations` estimates it afterwards.
+    Accuracy: depends on the data, so there is no error(beta); `Factored.deviations` estimates it afterwards.
+    measured_error(beta) is for the attributes' own tables, as measured.
     Time: a few seconds for 14 attributes and 64 tables; it grows with `cells` and `rounds`.
 
     Parameters
@@ -128,10 +129,18 @@ class Adaptive(WorkloadRelease):
         return self.plan.loss
 
     def error(self, beta: checks.Number) -> float:
+        """Refuse: a model misses every dependence that it is not told of, so no bound holds on all data."""
+        checks.probability(beta=beta)
+        raise NoBound(
+            what="the answers of a model",
+            why="what it was not told of it misses, and how much that is depends on the data",
+            way_out="See measured_error for the attributes' own tables, standard_errors for an estimate",
+        )
+
+    def measured_error(self, beta: checks.Number) -> float:
         """Return alpha: all noise in the attributes' own tables is below alpha with probability 1 - beta.
 
-        These are the first `measurements` of the synopsis. Nothing of the kind holds for the answers of a
-        model whatever the data: one that is not told of a dependence misses all of it.
+        These are the first `measurements` of the synopsis; its answers are those of a model.
         """
         sizes = [self.workload.universe.shape[axis] for axis in self._singles]
         widest = max(share_of(self.plan.singles, share) for share in shares(sizes, _EVEN))

@@ -14,7 +14,8 @@ class Answer:
     value
         The estimated count.
     error
-        With probability 0.95 no answer of this kind in the whole conversation is off by more.
+        With probability 0.95 no answer of this kind in the whole conversation is off by more; infinite where
+        nothing is promised.
     kind
         "free" where earlier answers sufficed, "measured" where the data were asked again, "stale" where the
         conversation had closed and nothing was checked against the data.

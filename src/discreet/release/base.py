@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
+
+import numpy as np
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
@@ -70,6 +73,15 @@ def about_rows(neighbours: Neighbours) -> Neighbours:
     if isinstance(neighbours, AddRemove | Replace):
         return neighbours
     raise NeighboursMismatch(f"linear queries are calibrated for AddRemove or Replace, not for {neighbours}")
+
+
+def most_apart(workload: Workload) -> Fraction:
+    """Return how far apart a row can make two answers to one query: an error that needs no release."""
+    return max(Fraction(max(high, 0)) - Fraction(min(low, 0)) for low, high in _plain(workload.extents()))
+
+
+def _plain(extents: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+    return ((np.asarray(low).item(), np.asarray(high).item()) for low, high in extents)
 
 
 def check_unit(data: Histogram, neighbours: Neighbours) -> None:

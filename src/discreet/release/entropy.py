@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.accounting.composition import Composed
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import Refused
+from discreet.core.errors import NoBound, Refused
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import Rng
@@ -58,7 +58,7 @@ class Fitted(WeightsLater):
     def departure(self) -> float:
         """The largest distance of a measured number from what the weights say.
 
-        Where all noises are within error(beta), every measured table is within this much more.
+        Where all noises are within measured_error(beta), every measured table is within this much more.
         """
         return float(np.abs(self.answers(self.measured) - self.values).max())
 
@@ -69,9 +69,9 @@ class MaxEntropy(WorkloadRelease):
 
     Privacy: (epsilon, delta), that of one joint measurement with the smaller of Laplace and Gaussian noise.
     [DR14] Theorem 3.6, [BW18] Theorem 8. The fit looks at released numbers only.
-    Accuracy: error(beta) bounds the noise of all measured counts, which the synopsis keeps. For the fitted
-    answers there is no theorem; they are at most `synopsis.departure` further off, and on real tables
-    several times closer.
+    Accuracy: measured_error(beta) bounds the noise of all measured counts, which the synopsis keeps. For the
+    fitted answers there is no theorem, so no error(beta); they are at most `synopsis.departure` further off,
+    and on real tables several times closer.
     Time: some thousand times the tables of a universe and their adjoint, when the first answer is asked for.
 
     Parameters
@@ -87,7 +87,7 @@ class MaxEntropy(WorkloadRelease):
     --------
     >>> universe = Universe([("age", range(10)), ("smoker", (False, True)), ("sex", ("f", "m"))])
     >>> pairs = Marginals.of_order(universe, 2)
-    >>> MaxEntropy(workload=pairs, epsilon=1, delta=1e-6, neighbours=AddRemove("person")).error(0.05)
+    >>> MaxEntropy(workload=pairs, epsilon=1, delta=1e-6, neighbours=AddRemove("person")).measured_error(0.05)
     20.0
     """
 
@@ -119,6 +119,15 @@ class MaxEntropy(WorkloadRelease):
         return self.noise.loss
 
     def error(self, beta: checks.Number) -> float:
+        """Refuse: how far the fitted answers are from the measured ones depends on the data and the noise."""
+        checks.probability(beta=beta)
+        raise NoBound(
+            what="the fitted answers",
+            why="how far they are from the measured counts is known after the fit only",
+            way_out="Add the synopsis' departure to measured_error, or see standard_errors for an estimate",
+        )
+
+    def measured_error(self, beta: checks.Number) -> float:
         """Return the exact quantile of the largest noise on a measured count."""
         return self.noise.error(beta)
 

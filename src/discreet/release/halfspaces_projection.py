@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.errors import InvalidParameter, NoBound, Refused
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import Rng
 from discreet.queries.halfspaces import Halfspaces
@@ -147,8 +147,8 @@ class ProjectedHalfspaces(PointRelease[ProjectedCounts]):
     """Project the points at random, count every direction of a net in each projection, answer by medians.
 
     Privacy: (epsilon, 0) for all counts together: the projections are public. [Roth10] Theorem 11.
-    Accuracy: error(beta) bounds the noise of all counts. That the projections lose little needs sizes that
-    nobody has: see `printed_sizes`. Use `HalfspaceNet`.
+    Accuracy: measured_error(beta) bounds the noise of all counts. That the projections lose little needs
+    sizes that nobody has, so there is no error(beta): see `printed_sizes`. Use `HalfspaceNet`.
     Time: O(cells x counts).
 
     Parameters
@@ -266,6 +266,15 @@ class ProjectedHalfspaces(PointRelease[ProjectedCounts]):
         return sensitivity_of(self.workload, self.neighbours, norm)
 
     def error(self, beta: checks.Number) -> float:
+        """Refuse: what the projections lose of a halfspace depends on the data."""
+        checks.probability(beta=beta)
+        raise NoBound(
+            what="the answers from projections",
+            why="what these lose depends on the data, and is bounded at the sizes of Theorem 11 only",
+            way_out="Use HalfspaceNet; measured_error is about the counts in the projections",
+        )
+
+    def measured_error(self, beta: checks.Number) -> float:
         """Return alpha: some measured count is off by more with probability at most beta."""
         return self.noise.error(beta)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.accounting.composition import Composed
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.errors import InvalidParameter, NoBound, Refused
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import SYSTEM, Rng
@@ -34,6 +34,8 @@ from discreet.release.synopsis import Synopsis
 from discreet.release.synthetic import SyntheticTable
 
 Array = NDArray[Any]
+
+_FLOAT = 1e-12  # what a weight that is meant to be on the grid may be off by, relatively
 
 
 class Answers(Synopsis):
@@ -125,7 +127,7 @@ class Independent(WorkloadRelease):
 
     Privacy: (epsilon, delta). Laplace noise for the L1 sensitivity of all answers together, or, where delta
     allows it and it is less, Gaussian noise for the L2 sensitivity. [DR14] Theorems 3.6 and 3.22.
-    Accuracy: error(beta) is the exact quantile of the largest of all noises.
+    Accuracy: error(beta) is the exact quantile of the largest of all noises, for weights on the grid.
     Time: that of the workload's own answers.
 
     Parameters
@@ -184,7 +186,24 @@ class Independent(WorkloadRelease):
         return self.noise.loss
 
     def error(self, beta: checks.Number) -> float:
-        """Return the exact quantile of the largest error among all answers, with weights on the grid."""
+        """Return the exact quantile of the largest error among all answers.
+
+        Raises
+        ------
+        NoBound
+            Where some weight is no multiple of the grid: every row then adds what it is rounded by.
+        """
+        bound = self.measured_error(beta)
+        if self.grid is None or _is_on_grid(self.workload, self.grid):
+            return bound
+        raise NoBound(
+            what="answers whose weights are rounded to a grid",
+            why="a row may add half a unit, and the number of rows is not known",
+            way_out="Pass weights on the grid; measured_error is about the rounded ones",
+        )
+
+    def measured_error(self, beta: checks.Number) -> float:
+        """Return the exact quantile of the largest error among the answers to the `measured` queries."""
         return up(Fraction(self.noise.error(beta)) * (self.grid or 1))
 
     def _draw(self, data: Any, rng: Rng) -> Answers:
@@ -221,6 +240,16 @@ def _on_grid(workload: Workload, grid: Fraction) -> Queries:
         table = units.astype(np.int64)
         rounded.append(TableQuery(query.universe, query.axes, query.name, table=table))
     return Queries(workload.universe, rounded)
+
+
+@lru_cache(maxsize=32)
+def _is_on_grid(workload: Workload, grid: Fraction) -> bool:
+    """Tell whether every weight is a multiple of the grid, but for the rounding of floats."""
+    for query in workload:
+        units = np.asarray(query.table(), dtype=np.float64) / float(grid)
+        if (np.abs(units - np.rint(units)) > _FLOAT * np.maximum(1.0, np.abs(units))).any():
+            return False
+    return True
 
 
 def _identity(query: LinearQuery) -> Hashable:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rng import Rng
@@ -24,6 +25,7 @@ from discreet.queries.prefixes import Prefixes
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.release.base import WorkloadRelease
+from discreet.release.boxes import box_weight
 from discreet.release.independent import histogram_pairs
 from discreet.release.synopsis import Weights
 
@@ -40,13 +42,14 @@ class IntervalSearch(WorkloadRelease):
 
     Privacy: (epsilon, 0) for the change of one row: at most `cap` comparisons, whatever the answers, each
     of a count that moves by at most one, and one histogram of disjoint intervals.
-    Accuracy: error(beta) holds for all ranges at once; useful only where cap and rows are large enough.
+    Accuracy: error(beta) holds for all ranges at once, where cap and rows are large enough. Queries that are
+    no ranges are answered too, and have no bound.
     Time: O(values + cap).
 
     Parameters
     ----------
     workload
-        Ranges or prefixes over a universe of one ordered attribute.
+        Ranges or prefixes over a universe of one ordered attribute, of any weights.
     epsilon
         The budget. delta must be 0.
     rows
@@ -109,20 +112,28 @@ class IntervalSearch(WorkloadRelease):
         return PureLoss((self.cap + _MASSES) / self.scale)
 
     def error(self, beta: checks.Number) -> float:
-        """Bound the largest error of all ranges, but for a probability beta.
+        """Bound the largest error of the workload's ranges, but for a probability beta.
 
         Let no noise exceed t. A range is made of whole intervals, each off by t, and parts of two more. An
         interval of several values has less than threshold + t rows; and every cut used up threshold - t rows,
         so there are few. Where that takes more comparisons than the cap allows, the rest of the line is one
         interval, of any number of rows.
         """
-        drawn = self.cap + self._most
-        t = DiscreteLaplace(self.scale).reach(checks.probability(beta=beta) / drawn)
+        drawn, missed = self.cap + self._most, checks.probability(beta=beta)
+        weight = box_weight(self.workload)
+        if weight is None:
+            raise NoBound(
+                what="the answers to queries that are no ranges",
+                why="inside of an interval nothing is known of where its rows are",
+                way_out="Use RangeTree, whose bound is computed for any queries",
+            )
+        t = DiscreteLaplace(self.scale).reach(missed / drawn)
         found = self.rows // (self.threshold - t) + 1 if self.threshold > t else math.inf
         enough = found * self.bits <= self.cap
         whole = min(self._most, 2 * found) if enough else self._most
         parts = 2 * (self.threshold + t) if enough else self.rows
-        return up(Fraction(whole * t + parts))
+        bound, trivial = up(weight * (whole * t + parts)), up(weight * self.rows)
+        return useful(bound, trivial=trivial, what="the answers", way_out=MORE)
 
     @property
     def _most(self) -> int:

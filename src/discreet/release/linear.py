@@ -8,6 +8,7 @@ sensitivity to bound, one law to calibrate, and no rounding anywhere.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -61,13 +62,25 @@ def variance(noise: Joint) -> float:
     return 0.5 / math.sinh(float(1 / noise.scale) / 2) ** 2 * _SAFETY
 
 
-def sum_error(noise: Joint, beta: Fraction, *, sums: int, square: float, heaviest: float) -> float:
-    """Bound the largest of `sums` weighted sums of the noise, but for a probability beta.
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Some weighted sums of noise of one law.
 
-    Parameters
+    Attributes
     ----------
+    sums
+        How many there are.
     square, heaviest
-        The largest sum of squared weights, and the largest size of a weight, of any of the sums.
+        The largest sum of squared weights, and the largest size of a weight, of any of them.
+    """
+
+    sums: int
+    square: float
+    heaviest: float
+
+
+def sum_error(noise: Joint, beta: Fraction, spread: Spread) -> float:
+    """Bound the largest of some weighted sums of the noise, but for a probability beta.
 
     Notes
     -----
@@ -75,9 +88,9 @@ def sum_error(noise: Joint, beta: Fraction, *, sums: int, square: float, heavies
     exp(tz) is at most t^2 variance / 2 for the discrete Gaussian, and -log(1 - t^2 scale^2) for the discrete
     Laplace; -log(1 - x) / x grows with x, so the heaviest weight bounds all terms.
     """
-    odds = math.log(up(2 * sums / beta))
+    odds = math.log(up(2 * spread.sums / beta))
     if isinstance(noise, Gaussian):
-        return math.sqrt(2 * up(noise.variance) * square * odds) * _SAFETY
-    unit = up(noise.scale) * heaviest
-    bounds = unit / _SLOPES * (odds - square / heaviest**2 * np.log1p(-(_SLOPES**2)))
+        return math.sqrt(2 * up(noise.variance) * spread.square * odds) * _SAFETY
+    unit = up(noise.scale) * spread.heaviest
+    bounds = unit / _SLOPES * (odds - spread.square / spread.heaviest**2 * np.log1p(-(_SLOPES**2)))
     return float(bounds.min()) * _SAFETY

@@ -19,6 +19,7 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.bounds import MORE, known_error, useful
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive
@@ -146,7 +147,8 @@ class Median(Interactive[Histogram, Answer]):
         A guess passes the gate within threshold + noise, a measured answer is within noise. Weights on a
         grid add half a unit a row. `queries` is how many questions the statement is about.
         """
-        return above(self.gate.error(beta, queries=queries) + up(self.threshold + self._rounding))
+        bound = above(self.gate.error(beta, queries=queries) + up(self.threshold + self._rounding))
+        return useful(bound, trivial=float(self.rows), what="the answers", way_out=MORE)
 
     def measured_error(self, beta: checks.Number) -> float:
         """Return alpha: with probability 1 - beta every measured answer is within alpha."""
@@ -279,7 +281,7 @@ class GatedConversation(MedianConversation):
 def mechanism_errors(mechanism: Any) -> dict[str, float]:
     """Return what each kind of answer may be off by; a stale one by anything."""
     return {
-        "free": mechanism.error(STATED),
+        "free": known_error(mechanism, STATED),
         "measured": mechanism.measured_error(STATED),
         "stale": float("inf"),
     }

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.errors import Refused
+from discreet.core.bounds import MORE, useful
+from discreet.core.errors import NoBound, Refused
 from discreet.core.loss import ApproxLoss, Loss, PureLoss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import Neighbours, Replace
@@ -240,13 +241,18 @@ class ThesisMedian(Interactive[Histogram, Answer]):
         return ApproxLoss(self.epsilon, UNLIKELY)
 
     def error(self, beta: checks.Number) -> float:
-        """Return alpha of Theorem 19, or infinity where its failure probability is above beta."""
+        """Return alpha of Theorem 19; refuse where its failure probability is above beta."""
         half = checks.probability(beta=beta) / 2
         reach = float(self.constants.step * self.accuracy * self.rows)
         strays = above(self.queries * math.exp(-reach / 200), 8)
         if strays > half:
-            return math.inf
-        return max(up(self.accuracy * self.rows), self.measured_error(half))
+            raise NoBound(
+                what="the answers",
+                why=f"Theorem 19 fails with probability {min(1.0, strays):.3g}, which is above half of beta",
+                way_out="Take more rows, or a larger accuracy",
+            )
+        bound = max(up(self.accuracy * self.rows), self.measured_error(half))
+        return useful(bound, trivial=float(self.rows), what="the answers", way_out=MORE)
 
     def measured_error(self, beta: checks.Number) -> float:
         """Return alpha: with probability 1 - beta every hard answer is within alpha."""

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.bounds import useful
 from discreet.core.card import Card, Tiny
+from discreet.core.errors import NoBound
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.progress import track
@@ -82,8 +84,9 @@ class MWEM(WorkloadRelease):
 
     Privacy: (epsilon, delta): the exponential mechanism and one noisy measurement a round, composed by zCDP,
     or as pure losses where delta is 0; where rows may be added or removed, their number is measured once.
-    Accuracy: error(beta) bounds the largest error of `synopsis.averaged()`, given about how many rows there
-    are. The last hypothesis, which the synopsis answers from, has no theorem and is usually better.
+    Accuracy: averaged_error(beta) bounds the largest error of `synopsis.averaged()`, on `rows` rows or fewer.
+    The last hypothesis, which the synopsis answers from, has no theorem, so no error(beta), and is usually
+    better.
     Time: the workload's answers and a few passes over the universe a round.
 
     Parameters
@@ -97,7 +100,7 @@ class MWEM(WorkloadRelease):
     rounds
         How many questions are measured.
     rows
-        About how many rows there are, for `error` only. Public.
+        The most rows there are, for `averaged_error` only. Public.
 
     Examples
     --------
@@ -144,26 +147,45 @@ class MWEM(WorkloadRelease):
         return self.plan.loss
 
     def error(self, beta: checks.Number) -> float:
-        """Return a bound on every error of the averaged hypothesis; infinity where `rows` is unknown.
+        """Refuse: the last hypothesis, which the synopsis answers from, has no theorem."""
+        checks.probability(beta=beta)
+        raise NoBound(
+            what="the answers of the last hypothesis",
+            why="the theorem is about the mean of all of them",
+            way_out="Ask synopsis.averaged() within averaged_error(beta), or see standard_errors",
+        )
 
-        Where whole tables are measured there is no bound but the number of rows.
+    def averaged_error(self, beta: checks.Number) -> float:
+        """Return a bound on every error of `synopsis.averaged()`.
+
+        Raises
+        ------
+        NoBound
+            Where `rows` is unknown, where whole tables are measured, or where the theorem promises no more
+            than that a count is between none and all of the rows.
         """
         missed = down(checks.probability(beta=beta))
         asked, made = self.asked, self.plan
-        if self.rows is None:
-            return math.inf
+        if self.rows is None or asked.widest > 1 or missed <= 2 * SURE:
+            raise NoBound(
+                what="the averaged hypothesis",
+                why="the theorem is about single queries, a number of rows, and a beta that is not tiny",
+                way_out="Pass rows=, and the queries one by one; or see standard_errors",
+            )
         # The count's noise, and those of the measurements, are within their bounds but for SURE in all.
         counted = made.counting.error(min(missed, SURE / 2)) if made.counting is not None else 0.0
         rows = self.rows + counted
-        everything = above(rows * asked.reach * 2, steps=4)
-        if asked.widest > 1 or missed <= 2 * SURE:
-            return everything
         # Every round lowers the divergence from the data, log |universe| at first, by 2 (v / rows width)^2,
         # where v is how far beyond the slack the measurement was missed.
         potential = math.log(self.workload.universe.size) / (2 * self.rounds)
         learned = rows * asked.width * math.sqrt(potential)
         chosen = made.choosing.error(missed / (2 * self.rounds)) if made.choosing is not None else 0.0
-        return min(everything, above(learned + 2 * made.slack(asked) + chosen + 1, steps=16))
+        return useful(
+            above(learned + 2 * made.slack(asked) + chosen + 1, steps=16),
+            trivial=float(self.rows * asked.width),
+            what="the averaged hypothesis",
+            way_out="Take more rounds, pay a larger epsilon, or see standard_errors",
+        )
 
     def _draw(self, data: Any, rng: Rng) -> Learned:
         histogram = self._histogram(data)

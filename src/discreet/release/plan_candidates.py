@@ -81,8 +81,6 @@ class Candidate:
         Builds it, or raises InvalidParameter or Refused where it does not apply.
     unbiased
         Whether its errors are noise alone, whatever the data are.
-    proved
-        Whether its error(beta) is about the queries themselves.
     makes_rows
         Whether its synopsis makes synthetic rows.
     """
@@ -90,7 +88,6 @@ class Candidate:
     name: str
     make: Callable[[Facts], WorkloadRelease]
     unbiased: bool = False
-    proved: bool = True
     makes_rows: bool = True
 
 
@@ -190,13 +187,13 @@ def _few_cells(facts: Facts, most: int) -> None:
 
 
 CANDIDATES = (
-    Candidate("max-entropy", _max_entropy, proved=False),
-    Candidate("adaptive", _adaptive, proved=False),
+    Candidate("max-entropy", _max_entropy),
+    Candidate("adaptive", _adaptive),
     Candidate("marginals", _residuals, unbiased=True),
     Candidate("range-tree", _range_tree, unbiased=True),
     Candidate("rectangle-tree", _rectangle_tree, unbiased=True),
     Candidate("projection", _projection),
-    Candidate("mwem", _mwem, proved=False),
+    Candidate("mwem", _mwem),
     Candidate("small-database", _small_database),
     Candidate("interval-search", _interval_search),
     Candidate("independent", lambda facts: Independent(**facts.public), unbiased=True, makes_rows=False),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.core.bounds import known_error
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
 from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
@@ -16,6 +17,7 @@ from discreet.release.base import WorkloadRelease
 from discreet.release.plan_candidates import Candidate, Facts
 from discreet.release.plan_population import nobody
 
+_BETA = 0.05  # the failure probability of the bounds that are printed
 _ALIKE = 1.05  # errors this close are called the same
 _NEGLIGIBLE = 0.1  # of a row: smaller errors are all the same
 _NO_ROWS = 1.09  # how much better a synopsis must be that makes no synthetic rows
@@ -38,7 +40,7 @@ class Prediction:
         The mean and the largest error of all queries, in rows; infinite where it does not apply.
     bound
         What the mechanism proves of the largest error with probability 0.95, whatever the data are; infinite
-        where it proves nothing of the answers themselves.
+        where it proves nothing useful.
     why_not
         Why it does not apply.
     makes_rows
@@ -68,7 +70,7 @@ def predict(candidate: Candidate, facts: Facts, population: Histogram, rng: Rng)
     except (InvalidParameter, NeighboursMismatch, Refused) as problem:
         return Prediction(candidate.name, None, why_not=str(problem))
     average, largest = tried(mechanism, facts.workload, None if candidate.unbiased else population, rng)
-    bound = mechanism.error(0.05) if candidate.proved else math.inf
+    bound = known_error(mechanism, _BETA)
     return Prediction(candidate.name, mechanism, average, largest, bound, makes_rows=candidate.makes_rows)
 
 

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.bounds import MORE, useful
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import above, up
 from discreet.queries.histogram import Histogram
 from discreet.queries.workload import Workload
-from discreet.release.base import WorkloadRelease
+from discreet.release.base import WorkloadRelease, most_apart
 from discreet.release.projection_fit import Fit, nearest
 from discreet.release.projection_grid import on_grid, sensitivity_of
 from discreet.release.synopsis import Weights
@@ -160,7 +161,9 @@ class ProjectedRelease(WorkloadRelease):
 
     def error(self, beta: checks.Number) -> float:
         """Return alpha: some answer is off by more with probability at most beta. See `root_mean_square`."""
-        return self.distance(beta)
+        unit = Fraction(1) if self.grid is None else self.grid
+        trivial = up(self.rows * unit * most_apart(self.whole))
+        return useful(self.distance(beta), trivial=trivial, what="the answers", way_out=MORE)
 
     def _draw(self, data: Histogram, rng: Rng) -> Projected:
         histogram = self._histogram(data, rows=self.rows if self.is_public else None)

@@ -25,6 +25,7 @@ from discreet.release.estimates import Curve
 from discreet.release.independent import histogram_pairs
 from discreet.release.linear import Joint, sum_error
 from discreet.release.trees import Tree
+from discreet.release.trees_error import asked_spread
 from discreet.release.trees_noise import axes_of, best_measured
 
 
@@ -34,7 +35,8 @@ class RangeTree(WorkloadRelease):
 
     Privacy: (epsilon, delta). A row is in one interval a level, so levels share the budget: Laplace noise for
     the sum of their multipliers or, where delta allows it and it is less, Gaussian noise for that of squares.
-    Accuracy: error(beta) holds for all ranges at once. The estimates are those of least squares [HRMS10].
+    Accuracy: error(beta) holds for the workload and all ranges at once. The estimates are those of least
+    squares [HRMS10].
     Time: O(values).
 
     Parameters
@@ -82,14 +84,10 @@ class RangeTree(WorkloadRelease):
         return self.noise.loss
 
     def error(self, beta: checks.Number) -> float:
-        """Bound the largest error of all ranges, but for a probability beta."""
-        return sum_error(
-            self.noise,
-            checks.probability(beta=beta),
-            sums=self.tree.size * (self.tree.size + 1) // 2,
-            square=self.tree.range_square(known=isinstance(self.neighbours, Replace)),
-            heaviest=self.tree.heaviest,
-        )
+        """Bound the largest error of the workload and of all ranges at once, but for a probability beta."""
+        missed, known = checks.probability(beta=beta), isinstance(self.neighbours, Replace)
+        asked = asked_spread(self.workload, axes_of(self.workload, most=1), (self.tree,), known=known)
+        return sum_error(self.noise, missed, asked)
 
     def _draw(self, data: Any, rng: Rng) -> Curve:
         histogram, universe = self._histogram(data), self.workload.universe

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,7 +25,8 @@ from discreet.release.estimates import Estimates
 from discreet.release.independent import histogram_pairs
 from discreet.release.linear import Joint, sum_error
 from discreet.release.trees import Tree
-from discreet.release.trees_noise import Trees, axes_of, best_measured, box_square
+from discreet.release.trees_error import asked_spread
+from discreet.release.trees_noise import Trees, axes_of, best_measured
 
 _MOST = 3
 
@@ -36,8 +36,8 @@ class RectangleTree(WorkloadRelease):
     """Count the rows of products of nested intervals with noise, and answer every box from all of them.
 
     Privacy: (epsilon, delta). A row is in one box for each choice of a level in every tree.
-    Accuracy: error(beta) holds for all boxes at once. The estimates are those of least squares: for a product
-    of trees they are made one attribute after the other.
+    Accuracy: error(beta) holds for the workload and all boxes at once. The estimates are those of least
+    squares: for a product of trees they are made one attribute after the other.
     Time: O(cells), times a small power of the heights.
 
     Parameters
@@ -86,14 +86,9 @@ class RectangleTree(WorkloadRelease):
         return self.noise.loss
 
     def error(self, beta: checks.Number) -> float:
-        """Bound the largest error of all boxes, but for a probability beta."""
-        return sum_error(
-            self.noise,
-            checks.probability(beta=beta),
-            sums=math.prod(tree.size * (tree.size + 1) // 2 for tree in self.trees),
-            square=box_square(self.trees, known=False),
-            heaviest=math.prod(tree.heaviest for tree in self.trees),
-        )
+        """Bound the largest error of the workload and of all boxes at once, but for a probability beta."""
+        missed, axes = checks.probability(beta=beta), axes_of(self.workload, most=_MOST)
+        return sum_error(self.noise, missed, asked_spread(self.workload, axes, self.trees, known=False))
 
     def _draw(self, data: Any, rng: Rng) -> Estimates:
         histogram, universe = self._histogram(data), self.workload.universe

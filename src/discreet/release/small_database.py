@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
+from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
@@ -29,7 +30,7 @@ from discreet.queries.prefixes import Prefixes
 from discreet.queries.universe import Universe
 from discreet.queries.weighted import Weighted
 from discreet.queries.workload import Workload
-from discreet.release.base import WorkloadRelease
+from discreet.release.base import WorkloadRelease, most_apart
 from discreet.release.projection_grid import on_grid, sensitivity_of
 from discreet.release.small_database_candidates import AllMultisets, Candidates
 from discreet.release.small_database_size import size_for, span
@@ -177,9 +178,12 @@ class SmallDatabase(WorkloadRelease):
         # Half a unit for the true answer, half for the candidate's.
         rounding = Fraction(0) if self.grid is None else self.rows * self.grid
         if self.counting is None:
-            return up(covered + Fraction(self.behind(b)) + rounding)
-        off = Fraction(self.counting.error(b / 2)) * unit * self.whole.largest_weight
-        return up(covered + Fraction(self.behind(b / 2)) + off + rounding)
+            bound = up(covered + Fraction(self.behind(b)) + rounding)
+        else:
+            off = Fraction(self.counting.error(b / 2)) * unit * self.whole.largest_weight
+            bound = up(covered + Fraction(self.behind(b / 2)) + off + rounding)
+        trivial = up(self.rows * unit * most_apart(self.whole))
+        return useful(bound, trivial=trivial, what="the answers", way_out=MORE)
 
     def _draw(self, data: Histogram, rng: Rng) -> Weights:
         public = self.counting is None

@@ -189,13 +189,14 @@ class Split(WorkloadRelease):
         return Composed(tuple((each.loss, 1) for each in self.mechanisms))
 
     def error(self, beta: checks.Number) -> float:
-        """Return the largest bound of a part, times its weight; each part may fail with its share of beta."""
+        """Return the largest bound of a part, times its weight; each part may fail with its share of beta.
+
+        A part without a bound leaves none for the whole.
+        """
         each_beta = checks.probability(beta=beta) / len(self.mechanisms)
         weights = self.workload.weights  # type: ignore[attr-defined]
-        return max(
-            up(weight * Fraction(bound)) if (bound := each.error(each_beta)) < float("inf") else bound
-            for each, weight in zip(self.mechanisms, weights, strict=True)
-        )
+        parts = zip(self.mechanisms, weights, strict=True)
+        return max(up(weight * Fraction(each.error(each_beta))) for each, weight in parts)
 
     def _draw(self, data: Any, rng: Rng) -> Parts:
         histogram = self._histogram(data)

@@ -121,6 +121,29 @@ class Tree:
             final = final.reshape(*numbers.shape[:-1], -1)
         return np.moveaxis(final[..., : self.size], -1, axis)
 
+    def trace(self, weights: Array, axis: int, *, known: bool) -> Array:
+        """Return what every measured number is multiplied by in weighted sums of the estimates.
+
+        The transpose of `estimate`: first down the tree backwards, then up. `known` says that the total is.
+        """
+        leaves = np.moveaxis(np.asarray(weights, dtype=np.float64), axis, -1)
+        final = np.zeros((*leaves.shape[:-1], math.prod(self.degrees)))
+        final[..., : self.size] = leaves
+        finals, shared = [final], []
+        for degree in reversed(self.degrees):
+            shared.append(finals[-1].reshape(*leaves.shape[:-1], -1, degree).sum(axis=-1) / degree)
+            finals.append(shared[-1])
+        below = np.zeros_like(finals[-1]) if known else finals[-1]
+        found = []
+        for place, degree in enumerate(self.degrees):
+            share = self.zetas[place] * self.multipliers[place] ** 2
+            if self.multipliers[place]:
+                found.append(below * (share / self.multipliers[place]))
+            added = (1 - share) * below - shared[-1 - place]
+            below = finals[-2 - place] + np.repeat(added, degree, axis=-1)
+        found.append(below / self.multipliers[-1])
+        return np.moveaxis(np.concatenate(found, axis=-1), -1, axis)
+
     def _levels(self, numbers: Array) -> list[Any]:
         """Cut the numbers into levels, divided by their multipliers; None for a level that is not there."""
         found: list[Any] = []

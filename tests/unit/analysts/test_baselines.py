@@ -15,7 +15,8 @@ from discreet.analysts.online_plan import OnlineSizes
 from discreet.analysts.promises import Asked, OneAnalystToMany, SeenByOthers, is_perfect
 from discreet.analysts.query_book import Caps, QueryBook, book_of
 from discreet.analysts.query_game import COIN, HEADS, QueryGame
-from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.bounds import known_error
+from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
@@ -73,8 +74,22 @@ def test_one_face(mode):
         own = data.book.asked_by(name)
         assert list(answers) == list(own)
         for place, query in own.items():
-            assert abs(answers[place] - query.evaluate(TABLE)) <= mode.error(1e-6)
-    assert mode.error(0.01) >= mode.error(0.1)
+            assert abs(answers[place] - query.evaluate(TABLE)) <= min(ROWS, known_error(mode, 1e-6))
+    assert known_error(mode, 0.01) >= known_error(mode, 0.1)
+
+
+def test_fitted_answers_have_a_bound_for_one_table_and_counted_rows_only():
+    whole = Marginals(UNIVERSE, [UNIVERSE.names])
+    counted = PublicSynopsis(workload=whole, **PUBLIC)
+    assert counted.error(0.05) == 2 * counted.measured_error(0.05)
+    for other in (modes()[0], PublicSynopsis(workload=whole, **PUBLIC | {"neighbours": AddRemove("row")})):
+        with pytest.raises(NoBound, match="PrivateAnswers"):
+            other.error(0.05)
+
+
+def test_the_answers_of_a_last_hypothesis_have_no_bound():
+    with pytest.raises(NoBound, match="PrivateAnswers"):
+        modes()[NAMES.index("budgets")].error(0.05)
 
 
 @pytest.mark.parametrize("mode", modes(), ids=NAMES)

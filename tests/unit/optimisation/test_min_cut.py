@@ -2,13 +2,14 @@
 
 import itertools
 import math
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from discreet.core.errors import DiscreetError, InvalidParameter
+from discreet.core.errors import DiscreetError, InvalidParameter, NoBound
 from discreet.core.neighbours import Edge
 from discreet.optimisation.min_cut import Cut, MinCut
 from discreet.optimisation.min_cut_exhaustive import MinCutExhaustive
@@ -119,8 +120,11 @@ def test_errors_grow_with_confidence_and_fail_limits_it():
     mechanism = MinCut(vertices=1000, epsilon=2, delta=1e-3)
     errors = [mechanism.error(beta) for beta in (0.5, 0.1, 0.01, 1e-3)]
     assert errors == sorted(errors)
-    assert mechanism.error(1e-5) == math.inf  # FAIL alone is more probable than that
-    assert MinCut(vertices=1000, epsilon=2, delta=0).error(1e-9) <= 250_000
+    with pytest.raises(NoBound, match="no cut at all"):  # FAIL alone is more probable than that
+        mechanism.error(1e-5)
+    assert MinCut(vertices=1000, epsilon=2, delta=0).error(1e-9) < 250_000
+    with pytest.raises(NoBound, match="no error is above 4 anyhow"):
+        MinCut(vertices=4, epsilon=Fraction(1, 10), delta=0).error(0.05)
 
 
 def test_the_error_is_kept_on_a_graph_where_it_says_something():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
 from discreet.core.loss import BoundedRangeLoss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.optimisation.submodular import PublicProjects
@@ -210,6 +210,16 @@ def test_the_accuracy_theorem_holds(mechanism):
     values = [covered(table, mechanism.release(table, rng=unsafe_seeded(s)).value) for s in range(40)]
     assert bound > 0 or isinstance(mechanism, SampledPublicProjects)
     assert sum(value < bound for value in values) <= 20
+
+
+@pytest.mark.parametrize("kind", [PublicProjects, SampledPublicProjects])
+def test_values_that_are_rounded_have_no_bound(kind):
+    """Half a thousand agents of whom each wants an item by a quarter of a unit look as if none did."""
+    fine = make(kind, grid=Fraction(1, 4))
+    with pytest.raises(NoBound, match="rounded_error"):
+        fine.error(0.05)
+    assert fine.rounded_error(0.05) > 0
+    assert make(kind).rounded_error(0.05) == make(kind).error(0.05)
 
 
 def test_the_bound_shrinks_with_the_budget():

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.core.errors import InvalidParameter
+from discreet.core.errors import InvalidParameter, NoBound
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
@@ -124,7 +124,7 @@ def test_sparse_histograms_over_huge_universes():
 def test_the_first_tables_are_within_the_stated_error():
     # With nothing to choose no model is fitted on the way.
     mechanism = make(epsilon=1, workload=Marginals.of_order(UNIVERSE, 1), choices=5)
-    alpha = mechanism.error(0.1)
+    alpha = mechanism.measured_error(0.1)
     missed = 0
     for seed in range(60):
         done = mechanism.release(DATA, rng=unsafe_seeded(seed)).value.measurements[:5]
@@ -136,11 +136,13 @@ def test_the_first_tables_are_within_the_stated_error():
     assert missed < 18
 
 
-def test_the_error_falls_with_the_budget_and_can_be_bought():
-    assert make(epsilon=1).error(0.05) > make(epsilon=4).error(0.05)
+def test_a_model_has_no_bound_and_its_measurements_have():
+    assert make(epsilon=1).measured_error(0.05) > make(epsilon=4).measured_error(0.05)
     public = {"workload": TRIPLES, "delta": 1e-6, "neighbours": ROWS}
-    bought = Adaptive.for_error(alpha=40, beta=0.05, **public)
-    assert bought.error(0.05) <= 40
+    with pytest.raises(NoBound, match="standard_errors"):
+        make().error(0.05)
+    with pytest.raises(NoBound, match="measured_error"):
+        Adaptive.for_error(alpha=40, beta=0.05, **public)
     assert Adaptive.for_epsilon(2, **public) == Adaptive(epsilon=2, **public)
 
 

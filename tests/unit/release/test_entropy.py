@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.errors import InvalidParameter, NoBound, Refused
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
@@ -85,7 +85,7 @@ def test_the_departure_is_what_the_fit_moved():
     synopsis = mechanism.release(population(), rng=unsafe_seeded(3)).value
     assert synopsis.departure == np.abs(synopsis.answers(TRIPLES) - synopsis.values).max() > 0
     off = np.abs(synopsis.answers(TRIPLES) - TRIPLES.answers(population())).max()
-    assert off <= synopsis.departure + mechanism.error(1e-6)
+    assert off <= synopsis.departure + mechanism.measured_error(1e-6)
 
 
 def test_replaced_rows_keep_their_public_number():
@@ -151,8 +151,11 @@ def test_the_split_noise_looks_normal():
 
 
 def test_the_error_is_that_of_the_measurement():
-    assert make(epsilon=2).error(0.05) < make(epsilon=1).error(0.05) < make(epsilon=1).error(0.01)
-    assert make().error(Fraction(1, 20)) == make().noise.error(Fraction(1, 20))
+    one, two = make(epsilon=1), make(epsilon=2)
+    assert two.measured_error(0.05) < one.measured_error(0.05) < one.measured_error(0.01)
+    assert one.measured_error(Fraction(1, 20)) == one.noise.error(Fraction(1, 20))
+    with pytest.raises(NoBound, match="departure"):
+        one.error(0.05)
 
 
 def test_workloads_without_tables_are_refused():

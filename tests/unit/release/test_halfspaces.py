@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
+from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound, Refused
 from discreet.core.neighbours import AddRemove, Event, Replace
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
@@ -399,7 +399,9 @@ def test_counts_are_those_of_the_projected_points():
 def test_the_projection_charges_no_more_than_the_source():
     mechanism = projected(epsilon=1)
     assert mechanism.moved(1) <= mechanism.size == 7 * 16
-    assert mechanism.error(0.05) > projected(epsilon=2).error(0.05)
+    assert mechanism.measured_error(0.05) > projected(epsilon=2).measured_error(0.05)
+    with pytest.raises(NoBound, match="HalfspaceNet"):
+        mechanism.error(0.05)
     with pytest.raises(Refused, match="noisy counts"):
         projected(directions=10**6)
     with pytest.raises(InvalidParameter, match="both sides"):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
+from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound, Refused
 from discreet.core.neighbours import AddRemove, Edge, Replace
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
@@ -110,7 +110,12 @@ def test_real_weights_need_a_grid_and_are_rounded_to_it():
     value = mechanism.release(DATA, rng=unsafe_seeded(2)).value.values[0]
     assert (value - rounded) % 0.25 == 0
     assert abs(value - rounded) <= 20
-    assert mechanism.error(0.05) == 0.25 * mechanism.noise.error(0.05)
+    assert mechanism.measured_error(0.05) == 0.25 * mechanism.noise.error(0.05)
+    with pytest.raises(NoBound, match="measured_error"):
+        mechanism.error(0.05)
+    meant = Weighted(UNIVERSE, [(["b"], [0.1, 0.2, 0.3, 0.7, 1.0])])
+    tenths = make(workload=meant, grid=0.1)
+    assert tenths.error(0.05) == tenths.measured_error(0.05)
     with pytest.raises(InvalidParameter, match="coarse"):
         make(workload=real, grid=1e-18)
 

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries.histogram import Histogram
 from discreet.queries.prefixes import Prefixes
 from discreet.queries.universe import Universe
+from discreet.queries.weighted import Weighted
 from discreet.release.intervals import IntervalSearch
 from discreet.testing import unsafe_seeded
 
@@ -17,9 +18,8 @@ SWAP = Replace("row")
 
 
 def make(epsilon=50, rows=3200, accuracy=0.5, neighbours=SWAP, **more):
-    return IntervalSearch(
-        workload=WORKLOAD, epsilon=epsilon, rows=rows, accuracy=accuracy, neighbours=neighbours, **more
-    )
+    public = {"workload": WORKLOAD, "neighbours": neighbours, **more}
+    return IntervalSearch(epsilon=epsilon, rows=rows, accuracy=accuracy, **public)
 
 
 def largest_error(mechanism, counts, rng):
@@ -61,7 +61,17 @@ def test_when_the_cap_is_reached_the_rest_is_one_interval():
     assert len(said) == 6
     assert len(masses) == 3  # up to the first cut, the cut itself, the rest
     assert np.ptp(weights.weights[-20:]) == 0
-    assert mechanism.error(0.05) > 3200  # nothing is promised about the inside of the rest
+    with pytest.raises(NoBound, match="no error is above 3200"):
+        mechanism.error(0.05)  # nothing is promised about the inside of the rest
+
+
+def test_the_bound_is_about_ranges_of_any_weight_and_nothing_else():
+    weighed = Weighted(LINE, [(["x"], np.where(np.arange(32) < 9, 3, 0))])
+    sure = {"epsilon": 400}
+    assert make(workload=weighed, **sure).error(0.05) == pytest.approx(3 * make(**sure).error(0.05))
+    even = Weighted(LINE, [(["x"], np.arange(32) % 2)])
+    with pytest.raises(NoBound, match="RangeTree"):
+        make(workload=even, **sure).error(0.05)
 
 
 def test_data_must_have_the_public_number_of_rows():

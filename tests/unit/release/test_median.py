@@ -7,7 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.core.errors import ConversationClosed, InvalidParameter, NeighboursMismatch, Refused
+from discreet.core.bounds import known_error
+from discreet.core.errors import ConversationClosed, InvalidParameter, NeighboursMismatch, NoBound, Refused
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.core.neighbours import AddRemove, Edge, Replace
 from discreet.core.rng import Rng
@@ -200,12 +201,13 @@ def test_loss_error_and_width_follow_the_gate():
     mechanism = MedianMechanism(**PUBLIC)
     assert mechanism.guarantee.implies(epsilon=1, delta=0)
     assert mechanism.width == Fraction(15)
-    assert mechanism.error(0.05) == pytest.approx(30 + mechanism.gate.error(0.05))
+    assert known_error(mechanism, 0.05) == math.inf, "there are 100 rows"
+    assert mechanism.error(0.5) == pytest.approx(30 + mechanism.gate.error(0.5))
     assert mechanism.measured_error(0.05) <= mechanism.gate.error(0.05)
     rounded = MedianMechanism(**PUBLIC, grid=0.01)
-    assert rounded.error(0.05) >= 30 + 100 * 0.005
+    assert rounded.error(0.5) >= 30 + 100 * 0.005
     answer = mechanism.open(data(25, 25, 25, 25), rng=Scripted([False])).ask(query(1, 1, 0, 0))
-    assert answer == Answer(50.0, mechanism.error(0.05), "free")
+    assert answer == Answer(50.0, math.inf, "free")
 
 
 def test_for_error_is_the_way_back():
@@ -314,7 +316,8 @@ def test_the_preset_runs_where_its_theorem_holds():
     assert isinstance(mechanism, ThesisMedian)
     assert mechanism.constants.rows <= mechanism.rows
     assert isinstance(mechanism.loss, PureLoss) and mechanism.loss.epsilon(0) <= 0.5
-    assert mechanism.error(0.05) == math.inf, "Lemma 3 says nothing for so few queries"
+    with pytest.raises(NoBound, match="Theorem 19"):  # Lemma 3 says nothing for so few queries
+        mechanism.error(0.05)
     conversation = mechanism.open(Histogram.dense(COIN, [3 * 10**9, 10**9]), rng=Scripted([True, False], [7]))
     answers = [conversation.ask(query(*w, universe=COIN)) for w in ([1, 0], [0, 1])]
     assert [answer.kind for answer in answers] == ["free", "measured"]

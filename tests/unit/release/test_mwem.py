@@ -1,12 +1,11 @@
 """Multiplicative weights with the exponential mechanism."""
 
-import math
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.errors import InvalidParameter, NoBound, Refused
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries.conjunctions import Conjunctions
 from discreet.queries.histogram import Histogram
@@ -98,7 +97,7 @@ def test_the_error_bound_holds_for_the_averaged_hypothesis(neighbours):
     mechanism = make(
         workload=SINGLE, neighbours=neighbours, epsilon=8, rounds=12, rows=DATA.total, delta=1e-6
     )
-    bound, truth = mechanism.error(0.05), SINGLE.answers(DATA)
+    bound, truth = mechanism.averaged_error(0.05), SINGLE.answers(DATA)
     assert bound < DATA.total
     worst = []
     for seed in range(3):
@@ -108,19 +107,28 @@ def test_the_error_bound_holds_for_the_averaged_hypothesis(neighbours):
     assert min(worst) > bound / 10
 
 
-def test_the_bound_needs_rows_and_is_honest_about_tables():
-    assert make().error(0.05) == math.inf
-    assert make(rows=100).error(0.05) >= 200
+def test_the_last_hypothesis_has_no_bound():
+    with pytest.raises(NoBound, match="averaged_error"):
+        make(workload=SINGLE, rows=10**6, rounds=50).error(0.05)
+    with pytest.raises(NoBound, match="standard_errors"):
+        MWEM.for_error(alpha=3e5, beta=0.05, delta=1e-6, neighbours=ROWS, workload=SINGLE, rounds=1)
+
+
+def test_the_bound_of_the_mean_needs_rows_and_single_queries_and_is_below_all_rows():
+    for mechanism in (make(), make(rows=100), make(workload=SINGLE, rows=100, rounds=50)):
+        with pytest.raises(NoBound):
+            mechanism.averaged_error(0.05)
     single = make(workload=SINGLE, rows=10**6, rounds=50)
-    assert single.error(0.05) < single.error(0.01) < 2.1e6
-    assert single.error(SURE) > 2e6
+    assert single.averaged_error(0.05) < single.averaged_error(0.01) < 10**6
+    with pytest.raises(NoBound):
+        single.averaged_error(SURE)
 
 
 def test_more_budget_and_more_rounds_help_the_bound():
     known = {"workload": SINGLE, "rows": 10**6, "rounds": 50}
-    assert make(epsilon=10, **known).error(0.05) < make(epsilon=1, **known).error(0.05)
-    found = MWEM.for_error(alpha=3e5, beta=0.05, delta=1e-6, neighbours=ROWS, **known)
-    assert found.error(0.05) <= 3e5
+    assert make(epsilon=10, **known).averaged_error(0.05) < make(epsilon=1, **known).averaged_error(0.05)
+    longer = known | {"rounds": 100}
+    assert make(epsilon=10, **longer).averaged_error(0.05) < make(epsilon=10, **known).averaged_error(0.05)
 
 
 def test_weighted_queries_move_scores_by_their_weights():

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,13 +13,19 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
+from discreet.queries.predicates import Predicates
 from discreet.queries.prefixes import Prefixes
 from discreet.queries.rectangles import Ranges, Rectangles
+from discreet.queries.union import Union
 from discreet.queries.universe import Universe
+from discreet.queries.weighted import Weighted
+from discreet.release import trees_error
+from discreet.release.boxes import box_weight
 from discreet.release.linear import variance
 from discreet.release.range_tree import RangeTree
 from discreet.release.rectangle_tree import RectangleTree
 from discreet.release.trees import Tree, best_tree, moved
+from discreet.release.trees_error import asked_spread
 from discreet.testing import unsafe_seeded
 
 TREES = [
@@ -71,6 +78,77 @@ def test_the_worst_variance_and_weight_of_a_range_are_bounded(tree):
         assert max(squares) <= bound * (1 + 1e-6)
         assert max(squares) >= 0.5 * bound
         assert max(weights) <= tree.heaviest * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("tree", TREES, ids=str)
+def test_weights_are_traced_back_to_the_measured_numbers(tree, known):
+    each = np.eye(tree.nodes)
+    total = 0.0 if known else None
+    through = np.stack([tree.estimate(unit, 0, total=total) for unit in each], axis=1)
+    weights = np.random.default_rng(2).normal(size=(3, tree.size))  # noqa: TID251
+    assert np.allclose(tree.trace(weights, 1, known=known), weights @ through)
+
+
+EVEN = Predicates(LINE, [(["age"], np.arange(50) % 2 == 0)])
+WEIGHED = Weighted(LINE, [(["age"], np.where(np.arange(50) < 30, 5, 0))])
+
+
+def spread(workload, tree, known=False):
+    return asked_spread(workload, (0,), (tree,), known=known)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_the_noise_of_any_query_is_that_of_its_own_coefficients(known):
+    tree = Tree(50, (5, 10), (0 if known else 1, 1, 1))
+    through = np.stack([tree.estimate(unit, 0, total=0.0 if known else None) for unit in np.eye(tree.nodes)])
+    own = through @ (np.arange(50) % 2 == 0)
+    found = spread(EVEN, tree, known)
+    assert found.square == pytest.approx(float(own @ own))
+    assert found.square > 1.5 * tree.range_square(known=known)
+    assert found.heaviest >= np.abs(own).max()
+    assert found.sums == 50 * 51 // 2 + 1
+
+
+def test_ranges_of_a_weight_have_the_closed_form():
+    tree = Tree(50, (5, 10), (1, 1, 1))
+    ranges, weighed = spread(AGES, tree), spread(WEIGHED, tree)
+    assert ranges.square == tree.range_square(known=False)
+    assert weighed.square == 25 * ranges.square
+    assert weighed.heaviest == 5 * ranges.heaviest
+    halves = Union([AGES, AGES], [Fraction(1, 2), 3])
+    assert spread(halves, tree).square == 9 * ranges.square
+
+
+def test_too_many_queries_to_follow_are_bounded_by_their_weights(monkeypatch):
+    tree = Tree(50, (5, 10), (1, 1, 1))
+    exact = spread(EVEN, tree)
+    monkeypatch.setattr(trees_error, "_FOLLOWED", 10)
+    trees_error.asked_spread.cache_clear()
+    loose = spread(EVEN, tree)
+    trees_error.asked_spread.cache_clear()
+    assert exact.square <= loose.square == pytest.approx(50)
+    assert exact.heaviest <= loose.heaviest
+
+
+@pytest.mark.parametrize(
+    ("weights", "box"),
+    [
+        ([0, 0, 0], 0),
+        ([0, 2, 2], 2),
+        ([-3, 0, 0], 3),
+        ([1, 0, 1], None),
+        ([0.5, 0.5, 0.25], None),
+        ([[0, 0], [0, 1], [0, 1]], 1),
+        ([[0, 1], [0, 1], [0, 0.5]], None),
+        ([[1, 0], [0, 1], [0, 0]], None),
+    ],
+)
+def test_boxes_are_told_from_other_queries(weights, box):
+    shape = np.shape(weights)
+    universe = Universe([(name, range(size)) for name, size in zip("xy", shape, strict=False)])
+    assert box_weight(Weighted(universe, [(universe.names, weights)])) == box
+    assert box_weight(Marginals(universe, [universe.names])) == 1
 
 
 @pytest.mark.parametrize("tree", TREES, ids=str)
