@@ -90,9 +90,9 @@ class SmallDatabase(WorkloadRelease):
         self._set_public(workload=workload, epsilon=epsilon, delta=0, neighbours=neighbours)
         if (size is None) == (candidates is None):
             raise InvalidParameter(name="size", rule="given, or else candidates", value=size)
-        given = candidates if size is None else AllMultisets(workload.universe, size)
+        given = candidates if size is None else AllMultisets(self.workload.universe, size)
         listed: Candidates = checks.instance(Candidates, candidates=given)
-        if listed.universe != workload.universe:
+        if listed.universe != self.workload.universe:
             raise InvalidParameter(name="candidates", rule="over the workload's universe", got="another one")
         self._set(
             rows=checks.integer(1, rows=rows),
@@ -100,11 +100,11 @@ class SmallDatabase(WorkloadRelease):
             candidates=listed,
             choice=checks.one_of(CHOICES, choice=choice),
         )
-        listed.require_few(len(workload))
+        listed.require_few(len(self.workload))
         if self.rows * listed.size * self.whole.largest_weight > _LARGEST:
             raise InvalidParameter(name="rows", rule="such that scores fit 62 bits", value=rows)
         if self.shift < 1:
-            raise InvalidParameter(name="workload", rule="one that some row changes", value=workload)
+            raise InvalidParameter(name="workload", rule="one that some row changes", value=self.workload)
 
     @classmethod
     def for_accuracy(cls, accuracy: checks.Number, *, workload: Workload, **public: Any) -> Self:
