@@ -30,6 +30,7 @@ from discreet.analysts.statistics import (
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.fixed import Fixed
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import SYSTEM, Rng
@@ -37,7 +38,6 @@ from discreet.core.rounding import up
 from discreet.core.sensitive import Sensitive
 from discreet.mechanisms.grid import Grid, total
 from discreet.mechanisms.planning import cheapest
-from discreet.queries.fixed import Fixed
 from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
 from discreet.queries.query import read_name

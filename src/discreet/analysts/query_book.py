@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.queries.fixed import Fixed, fix_array
+from discreet.core.fixed import Fixed, fix_array
 from discreet.queries.query import LinearQuery, read_name
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.queries.fixed import fix_array
+from discreet.core.fixed import fix_array
 from discreet.queries.query import Array, Axes, LinearQuery, read_array, read_name
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Queries

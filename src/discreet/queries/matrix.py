@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from discreet.core.errors import InvalidParameter
-from discreet.queries.fixed import fix_array, keep
+from discreet.core.fixed import fix_array, keep
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import LARGEST, Array, LinearQuery, read_array, read_name, weighted
 from discreet.queries.universe import Codes, Universe

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.queries.fixed import fix_array, keep
+from discreet.core.fixed import fix_array, keep
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import Array, Axes, LinearQuery, read_axes, read_name
 from discreet.queries.tables import Tables

@@ -11,13 +11,13 @@ import math
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.queries.fixed import Fixed, fix_array, keep
+from discreet.core.fixed import Fixed, fix_array, is_fixed, keep
 from discreet.queries.histogram import MOST, Histogram
 from discreet.queries.universe import DENSE, MOST_AXES, Codes, Universe
 
@@ -281,6 +281,8 @@ def read_name(name: Any) -> str:
 
 def read_array(values: Any, name: str) -> Array:
     """Return a plain array of one's own: a copy, and of no class that could do anything else."""
+    if is_fixed(values):
+        return cast("Array", values)
     try:
         return np.array(values)
     except (TypeError, ValueError):

@@ -11,9 +11,9 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Fixed, fix_array, keep
 from discreet.core.neighbours import Neighbours
 from discreet.queries import sensitivity
-from discreet.queries.fixed import Fixed, fix_array, keep
 from discreet.queries.histogram import MOST, Histogram
 from discreet.queries.query import Array, LinearQuery, as_data, as_numbers, weighted
 from discreet.queries.tables import Axes, Tables

@@ -31,7 +31,7 @@ from discreet.queries.weighted import Weighted
 from discreet.queries.workload import Workload
 from discreet.release.base import WorkloadRelease
 from discreet.release.projection_grid import on_grid, sensitivity_of
-from discreet.release.small_database_candidates import AllMultisets, Candidates
+from discreet.release.small_database_candidates import AllMultisets, Candidates, read_candidates
 from discreet.release.small_database_size import size_for, span
 from discreet.release.synopsis import Weights
 
@@ -91,9 +91,7 @@ class SmallDatabase(WorkloadRelease):
         if (size is None) == (candidates is None):
             raise InvalidParameter(name="size", rule="given, or else candidates", value=size)
         given = candidates if size is None else AllMultisets(self.workload.universe, size)
-        listed: Candidates = checks.instance(Candidates, candidates=given)
-        if listed.universe != self.workload.universe:
-            raise InvalidParameter(name="candidates", rule="over the workload's universe", got="another one")
+        listed = read_candidates(given, self.workload.universe)
         self._set(
             rows=checks.integer(1, rows=rows),
             grid=None if grid is None else checks.positive(grid=grid),

@@ -49,10 +49,20 @@ def keep(owner: Fixed, slot: str, compute: Callable[[], T]) -> T:
     return value  # type: ignore[no-any-return]
 
 
-def fix_array(values: Any) -> NDArray[Any]:
+def fix_array(values: NDArray[Any]) -> NDArray[Any]:
     """Return a copy of an array that nobody can make writable again: it has no memory of its own."""
+    if is_fixed(values):
+        return values
     array = np.ascontiguousarray(values)
     return np.frombuffer(array.tobytes(), dtype=array.dtype).reshape(np.shape(values))
+
+
+def is_fixed(values: object) -> bool:
+    """Tell whether an array is plain and lies in memory that cannot be written to."""
+    base = values
+    while type(base) is np.ndarray:
+        base = base.base
+    return type(values) is np.ndarray and type(base) is bytes
 
 
 def _is_empty(slot: MemberDescriptorType, owner: Fixed) -> bool:
