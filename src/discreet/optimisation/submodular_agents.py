@@ -204,7 +204,7 @@ def _wishes(agent: Any, resources: int) -> frozenset[int]:
     """Return the items that an agent wants, none where that cannot be read."""
     try:
         return frozenset(int(item) for item in agent if 0 <= int(item) < resources)
-    except Exception:  # an error would speak of one agent
+    except BaseException:  # whatever it raises would speak of one agent
         return frozenset()
 
 

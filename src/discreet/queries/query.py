@@ -182,8 +182,9 @@ class TableQuery(LinearQuery):
     def __init__(self, universe: Universe, axes: Axes, name: str, *, table: Any) -> None:
         super().__init__(universe, axes, name)
         values = read_array(table, name)
-        if values.dtype.kind == "f":  # first: a longer float may be finite and yet too large
-            values = values.astype(np.float64)
+        if values.dtype.kind == "f":
+            with np.errstate(over="ignore"):  # a longer float may be finite and yet too large
+                values = values.astype(np.float64)
         if values.dtype.kind not in "biuf" or not bool(np.isfinite(values).all()):
             raise InvalidParameter(name=name, rule="an array of finite numbers", value=values.dtype)
         if values.shape not in (self.shape, (math.prod(self.shape),)):

@@ -212,7 +212,7 @@ class SparseConversation(Conversation[Any]):
             value = query(self._data.reveal())
             number = int(value) if isinstance(value, bool | np.bool_) else value
             units = self._public.on.to_units(number, 1)
-        except BaseException:  # whatever a stranger's function raises would speak about the data
+        except (Exception, SystemExit):  # any error of a stranger's function would speak about the data
             return 0
         return units if isinstance(units, int) else 0
 
