@@ -159,6 +159,5 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
     def _run(self, data: Data, rng: Rng) -> Run[Value]:
         value = self.base.release(data, rng=rng).value
         score = total(lambda rows: self.score(rows, value), data, Fraction(0))
-        if self.grid is None:
-            score = int(score) if score.denominator == 1 else 0
-        return Run(value, self.meter.release(score, rng=rng).value)
+        whole = int(score) if score.denominator == 1 else 0
+        return Run(value, self.meter.release(whole if self.grid is None else score, rng=rng).value)

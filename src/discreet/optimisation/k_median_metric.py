@@ -225,7 +225,8 @@ def _known(people: Any, places: int) -> Integers:
     if not isinstance(people, np.ndarray | list | tuple) or getattr(people, "ndim", 1) != 1:
         raise InvalidParameter(name="data", rule="place numbers, one a person", value=type(people).__name__)
     if isinstance(people, np.ndarray) and people.dtype.kind in "iuf":
-        return people[(people >= 0) & (people < places) & (people == np.floor(people))].astype(np.int64)
+        known = (people >= 0) & (people < places) & (people == np.floor(people))
+        return np.asarray(people[known], dtype=np.int64)
     numbers = [one for one in people if isinstance(one, _NUMBERS) and not isinstance(one, bool)]
     return np.array([int(one) for one in numbers if 0 <= one < places and one == int(one)], dtype=np.int64)
 
@@ -252,9 +253,10 @@ def _lengths(graph: Any, length: str) -> Any:
     if not sparse.issparse(graph) or len(set(getattr(graph, "shape", ()))) != 1:
         rule = "a graph, a square sparse matrix of lengths or rows (u, v, length)"
         raise InvalidParameter(name="graph", rule=rule, value=type(graph).__name__)
-    entries = graph.tocoo()
+    matrix: Any = graph
+    entries = matrix.tocoo()
     rows = np.stack([entries.row, entries.col, entries.data], axis=1).astype(np.float64)
-    return _table(rows, int(graph.shape[0]))
+    return _table(rows, int(entries.shape[0]))
 
 
 def _table(rows: NDArray[Any], size: int) -> Any:
