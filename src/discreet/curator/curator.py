@@ -217,12 +217,10 @@ class Curator:
     def _ask(self, door: Analyst, query: LinearQuery | Workload) -> tuple[Answer, ...]:
         self._require_open()
         # Analysts are not believed: code of their own is run here, before any data are read.
-        if isinstance(query, Workload):
-            given = self._open_shared().ask(written_down(query))
-        else:
-            given = self._open_shared().ask(written(checks.instance(LinearQuery, query=query)))
+        fixed = written_down(query) if isinstance(query, Workload) else written(query)
+        given = self._open_shared().ask(fixed)
         kinds = {one.kind for one in given}
-        door.note(repr(query), next(one for one in ("stale", "measured", "free") if one in kinds), {})
+        door.note(repr(fixed), next(one for one in ("stale", "measured", "free") if one in kinds), {})
         return given
 
     def _require_open(self) -> None:

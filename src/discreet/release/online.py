@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.mechanism import Conversation
 from discreet.core.rng import Rng
@@ -19,6 +18,7 @@ from discreet.noise import AddNoise
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import Array, Axes, LinearQuery, weighted
 from discreet.queries.workload import Workload
+from discreet.queries.written import written_down
 from discreet.release.answer import Answer
 from discreet.release.gate import NONE, FirstAbove
 from discreet.release.online_history import Measured, relearn
@@ -125,16 +125,15 @@ class WeightsConversation(Conversation[Any]):
 
         Once the last measured answer is given, the rest of the workload is answered as `last` would.
         """
-        checks.instance(Workload, workload=workload)
-        answers: Answers = self.ask(workload)
-        self.asked += len(workload) - 1
+        fixed = written_down(workload, self._public.universe)
+        answers: Answers = self.ask(fixed)
+        self.asked += len(fixed) - 1
         return answers
 
     def last(self, query: LinearQuery) -> Answer:
         """Answer from the record, or from the hypothesis without a look at the data; also after closing."""
-        checks.instance(LinearQuery, query=query)
+        question = read_question(query, self._public.universe, self._scale)
         with self._turn:
-            question = read_question(query, self._public.universe, self._scale)
             return self._recalled(question) or self._unchecked(question)
 
     @property
@@ -148,14 +147,13 @@ class WeightsConversation(Conversation[Any]):
     def _answer(self, query: Any, **public: Any) -> Any:
         if public:
             raise InvalidParameter(name="ask", rule="given a query only", value=sorted(public))
-        if isinstance(query, Workload):
-            return self._many(query)
-        return self._one(checks.instance(LinearQuery, query=query))
+        if issubclass(type(query), Workload):
+            return self._many(written_down(query, self._public.universe))
+        return self._one(read_question(query, self._public.universe, self._scale))
 
     # One question --------------------------------------------------------------------------------
 
-    def _one(self, query: LinearQuery) -> Answer:
-        question = read_question(query, self._public.universe, self._scale)
+    def _one(self, question: Question) -> Answer:
         earlier = self._recalled(question)
         if earlier is not None:
             return earlier
@@ -241,17 +239,15 @@ class WeightsConversation(Conversation[Any]):
     # Many questions ------------------------------------------------------------------------------
 
     def _many(self, workload: Workload) -> Answers:
-        if workload.universe != self._public.universe:
-            raise InvalidParameter(
-                name="workload", rule="over the mechanism's universe", got="another universe"
-            )
         found: dict[Key, Answer] = {}
         if workload.is_predicates:
             codes, boxes = read_boxes(workload)
             keys = read_keys(workload, codes, boxes)
             self._batch(workload, keys, codes, boxes)
         else:
-            keys = [self._turn_by_turn(query, found) for query in workload]
+            # All of them are read first: one that is refused must not lose the answers before it.
+            questions = [read_question(query, self._public.universe, self._scale) for query in workload]
+            keys = [self._turn_by_turn(question, found) for question in questions]
         answers = [
             self._record.get(key) or found.get(key) or self.last(workload.query(place))
             for place, key in enumerate(keys)
@@ -262,10 +258,9 @@ class WeightsConversation(Conversation[Any]):
             np.array([answer.kind for answer in answers]),
         )
 
-    def _turn_by_turn(self, query: LinearQuery, found: dict[Key, Answer]) -> Key:
-        question = read_question(query, self._public.universe, self._scale)
+    def _turn_by_turn(self, question: Question, found: dict[Key, Answer]) -> Key:
         if question.key not in self._record:
-            found[question.key] = self._unchecked(question) if self.closed else self._one(query)
+            found[question.key] = self._unchecked(question) if self.closed else self._one(question)
         return question.key
 
     def _batch(self, workload: Workload, keys: list[Key], codes: Bools, boxes: Bools) -> None:
