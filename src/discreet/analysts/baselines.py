@@ -32,7 +32,7 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import down, shorten_down
 from discreet.queries.marginals import Marginals
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Queries, Workload
+from discreet.queries.workload import Workload
 from discreet.queries.written import written_down
 from discreet.release.independent import Independent
 from discreet.release.linear import Joint, smallest_noise, variance
