@@ -161,6 +161,15 @@ class Ledger:
         """Give a reservation back. Only possible before its start."""
         self._move(number, "voided")
 
+    def void_unless_started(self, number: int) -> bool:
+        """Give a reservation back where no data were touched for it; tell whether it was."""
+        with self._lock:
+            self._require_process()
+            if self._entries[number].state != "reserved":
+                return False
+            self._set_state(number, "voided")
+            return True
+
     def entry(self, number: int) -> Entry:
         """Return one entry."""
         with self._lock:
@@ -201,12 +210,15 @@ class Ledger:
     def _move(self, number: int, state: State) -> None:
         with self._lock:
             self._require_process()
-            entry = self._entries[checks.index(len(self._entries), number=number)]
-            if state not in _NEXT[entry.state]:
-                raise InternalError(f"entry {number} is {entry.state} and cannot become {state}")
-            self._entries[number] = replace(entry, state=state)
-            if state == "voided":
-                self._add(entry.analyst, dict(entry.charge), -1)
+            self._set_state(checks.index(len(self._entries), number=number), state)
+
+    def _set_state(self, number: int, state: State) -> None:
+        entry = self._entries[number]
+        if state not in _NEXT[entry.state]:
+            raise InternalError(f"entry {number} is {entry.state} and cannot become {state}")
+        self._entries[number] = replace(entry, state=state)
+        if state == "voided":
+            self._add(entry.analyst, dict(entry.charge), -1)
 
     def _require_process(self) -> None:
         if os.getpid() != self._process:

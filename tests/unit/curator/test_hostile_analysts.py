@@ -1,5 +1,6 @@
 """A curious or clumsy analyst, several threads of one, and an owner who makes mistakes."""
 
+import sys
 import threading
 from fractions import Fraction
 
@@ -15,6 +16,7 @@ from discreet.core.errors import BudgetExceeded, EngineFailed, InvalidParameter,
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import PureLoss, ZCDPLoss
 from discreet.curator.curator import Curator
+from discreet.curator.history import History
 from discreet.curator.ledger import Ledger
 from discreet.curator.ticks import Line, Ticks
 from discreet.data import Row, Schema, Table, Text
@@ -87,24 +89,22 @@ def test_nobody_can_write_in_what_another_is_told():
 
 
 def test_two_threads_of_one_analyst_have_one_history():
-    """Both are about to be noted when either is: each has a number of its own all the same."""
-    with curator(promise=OneAnalystToMany()) as one:
-        acme = one.analyst("acme", share=1)
-        both = threading.Barrier(2)
-
-        class Slow(list):
-            def append(self, asked):
-                both.wait(30)
-                super().append(asked)
-
-        acme._asked = Slow()
-        query = Marginals(one.universe, [["region"]])
-        threads = [threading.Thread(target=acme.ask, args=(query,)) for _ in range(2)]
+    """Each question has a number of its own, however the threads take turns."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        history = History()
+        threads = [
+            threading.Thread(target=lambda: [history.note("q", "free", {}) for _ in range(300)])
+            for _ in range(8)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
-        assert [asked.number for asked in acme.history] == [0, 1]
+            thread.join(60)
+    finally:
+        sys.setswitchinterval(before)
+    assert [asked.number for asked in history.listed()] == list(range(2400))
 
 
 def test_an_analyst_needs_nothing_but_her_door():
@@ -339,12 +339,12 @@ def test_nobody_overtakes_who_waits_for_the_engine():
         served, held = [], threading.Event()
 
         def wait(name):
-            with one._engine:
+            with one._service.engine:
                 served.append(name)
 
         def flood():
             for _ in range(5):
-                with one._engine:
+                with one._service.engine:
                     served.append("rival")
                     assert held.wait(60)
 
@@ -355,7 +355,7 @@ def test_nobody_overtakes_who_waits_for_the_engine():
         waiting = [threading.Thread(target=wait, args=(name,)) for name in ("acme", "blue")]
         for ahead, thread in enumerate(waiting, 1):
             thread.start()
-            while len(one._engine._threads) == ahead:  # until she is in line
+            while len(one._service.engine._threads) == ahead:  # until she is in line
                 thread.join(0.001)
         held.set()
         for thread in (rival, *waiting):
