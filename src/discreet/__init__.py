@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.accounting.composition import compose
-    from discreet.accounting.filters import ApproxFilter, ConcentratedFilter, Odometer, PureFilter
+    from discreet.accounting.filters import ApproxFilter, ConcentratedFilter, PureFilter
+    from discreet.accounting.odometer import Odometer
     from discreet.analysts.promises import OneAnalystToMany, OneQueryToMany
     from discreet.core import errors
     from discreet.core.guarantee import Guarantee
@@ -80,7 +81,7 @@ _HOME = {
     "Monotone": "mechanisms.scores",
     "NoisyMax": "mechanisms.noisy_max",
     "NumericSparse": "sparse.numeric_sparse",
-    "Odometer": "accounting.filters",
+    "Odometer": "accounting.odometer",
     "OneAnalystToMany": "analysts.promises",
     "OneQueryToMany": "analysts.promises",
     "PermuteAndFlip": "mechanisms.permute_and_flip",

@@ -14,6 +14,7 @@ from unittest import mock
 
 import numpy as np
 
+from discreet.accounting.filters import ApproxFilter, ConcentratedFilter, Filter, PureFilter
 from discreet.audit.empirical import proportion_bounds
 from discreet.core.card import Card
 from discreet.core.errors import DiscreetError, InvalidParameter
@@ -203,6 +204,24 @@ def check_error_bound(card: Card, *, draws: int = 300) -> bool:
     return bool(known)
 
 
+def check_fits_its_own_budget(card: Card) -> bool:
+    """Mechanisms fit a filter of the budget they were bought at."""
+    for mechanism in (card.example()[0], *(tiny.mechanism for tiny in card.tiny())):
+        bought, rho = mechanism.bought, mechanism.loss.exact_rho()
+        epsilon, delta = bought.exact_epsilon(), bought.exact_failure()
+        filters: list[Filter] = []
+        if epsilon and delta:
+            filters.append(ApproxFilter(epsilon=epsilon, delta=delta))
+        elif epsilon:
+            filters.append(PureFilter(epsilon=epsilon))
+        if rho:
+            filters.append(ConcentratedFilter(rho=rho, failure=mechanism.loss.exact_failure()))
+        _require(bool(filters), "no filter holds it")
+        for budget in filters:
+            _require(budget.try_spend(mechanism), f"{mechanism!r} does not fit {budget!r}")
+    return True
+
+
 CONTRACT: tuple[Callable[[Card], bool], ...] = (
     check_is_a_frozen_value,
     check_promises_without_data,
@@ -212,6 +231,7 @@ CONTRACT: tuple[Callable[[Card], bool], ...] = (
     check_marks_seeded_noise,
     check_runs_in_threads,
     check_error_bound,
+    check_fits_its_own_budget,
 )
 """Every check of `check_mechanism`. Each raises AssertionError, or returns whether it applied."""
 

@@ -136,6 +136,14 @@ class FarChoice(Exponential):
         return 0.0
 
 
+class DearerThanBought(Laplace):
+    """Costs twice what was asked for."""
+
+    @property
+    def loss(self):
+        return PureLoss(2 * self.epsilon)
+
+
 @pytest.mark.parametrize(
     ("check", "broken", "words"),
     [
@@ -150,6 +158,7 @@ class FarChoice(Exponential):
         (testing.check_runs_in_threads, with_class(NotThreadSafe), "same object"),
         (testing.check_error_bound, with_class(TooOptimistic), "failed"),
         (testing.check_error_bound, with_class(FarChoice, data=np.array([300, 100, 200]), size=3), "failed"),
+        (testing.check_fits_its_own_budget, with_class(DearerThanBought), "does not fit <PureFilter"),
         (testing.check_mechanism, card(lambda: (object(), 1)), "not a mechanism"),
     ],
 )

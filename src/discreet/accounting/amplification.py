@@ -62,6 +62,11 @@ class _Sampled(Loss):
         worst = _worst_case(self.loss, self.rate)
         return math.inf if worst is None else worst.zcdp()
 
+    def exact_epsilon(self) -> Fraction | None:
+        """Return the amplified worst case."""
+        worst = _worst_case(self.loss, self.rate)
+        return None if worst is None else worst.value
+
     def exact_failure(self) -> Fraction:
         """Return rate times the inner failure mass."""
         return self.rate * self.loss.exact_failure()

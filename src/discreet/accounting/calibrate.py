@@ -19,13 +19,6 @@ _PRECISION = Fraction(1, 10**12)
 _WIDEST = 400  # doublings tried in each direction before giving up
 
 
-def meets(loss: Loss, *, epsilon: checks.Number, delta: checks.Number) -> bool:
-    """Tell whether a loss is at most (epsilon, delta)."""
-    d = checks.delta(delta=delta)
-    e = checks.non_negative(epsilon=epsilon)
-    return loss.epsilon(d) <= e or loss.delta(e) <= d
-
-
 def smallest(holds: Callable[[Fraction], bool], *, digits: int = 9) -> Fraction:
     """Return a short decimal at most a hair above the smallest x > 0 with holds(x).
 
@@ -104,11 +97,11 @@ def largest_parameter(
     make: Callable[[Fraction], Loss], *, epsilon: checks.Number, delta: checks.Number
 ) -> Fraction:
     """Return the largest x such that make(x), whose loss grows with x, is (epsilon, delta)."""
-    return largest(lambda x: meets(make(x), epsilon=epsilon, delta=delta), digits=6)
+    return largest(lambda x: make(x).implies(epsilon=epsilon, delta=delta), digits=6)
 
 
 def smallest_noise(
     make: Callable[[Fraction], Loss], *, epsilon: checks.Number, delta: checks.Number
 ) -> Fraction:
     """Return the smallest x such that make(x), whose loss falls with x, is (epsilon, delta)."""
-    return smallest(lambda x: meets(make(x), epsilon=epsilon, delta=delta), digits=6)
+    return smallest(lambda x: make(x).implies(epsilon=epsilon, delta=delta), digits=6)

@@ -90,15 +90,11 @@ class Composed(Loss):
 
     def exact_epsilon(self) -> Fraction | None:
         """Return the sum of the epsilons at the failure masses."""
-        cases = routes.worst_cases(self.parts)
-        return None if cases is None else sum((c * e for e, _, c in cases), Fraction(0))
+        return routes.pure(self.parts)
 
     def exact_rho(self) -> Fraction | None:
         """Return the sum of the rhos."""
-        rhos = [loss.exact_rho() for loss, _ in self.parts]
-        counts = [count for _, count in self.parts]
-        found = [rho * count for rho, count in zip(rhos, counts, strict=True) if rho is not None]
-        return sum(found, Fraction(0)) if len(found) == len(rhos) else None
+        return routes.rho(self.parts)
 
     def exact_failure(self) -> Fraction:
         """Return the sum of the failure masses, at most 1."""

@@ -33,6 +33,10 @@ class FailingLoss(Loss):
         """Return the inner view."""
         return self.loss.zcdp()
 
+    def exact_epsilon(self) -> Fraction | None:
+        """Return the inner view."""
+        return self.loss.exact_epsilon()
+
     def exact_rho(self) -> Fraction | None:
         """Return the inner view."""
         return self.loss.exact_rho()

@@ -1,75 +1,33 @@
-"""Filters and odometers: accounting when the losses themselves are chosen adaptively.
+"""Filters: budgets for losses that are themselves chosen adaptively.
 
 A filter answers "may I spend this?" and is itself the guarantee: whatever an analyst does, choosing each
 mechanism and each loss after seeing all earlier answers, the whole transcript stays within the
-budget. Charges are rounded up and budgets down to fixed-point grids, so sums are exact. A filter is one
-object with one state: it cannot be copied or pickled, since a copied budget is a doubled budget.
-
-An odometer answers "how much so far?" at any time, with one failure probability for all times together.
+budget. A filter is one object with one state: it cannot be copied or pickled, since a copied budget is a
+doubled budget.
 """
 
 from __future__ import annotations
 
 import math
-import os
-import threading
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar, NoReturn
+from typing import ClassVar
 
 from discreet.accounting.calibrate import zcdp_rho
+from discreet.accounting.charges import Charge, Single, grid_unit, round_up, statements, words
 from discreet.accounting.composition import Item, price
 from discreet.accounting.failing import FailingLoss
 from discreet.core import checks
-from discreet.core.errors import BudgetExceeded, DiscreetError, InvalidParameter, NeighboursMismatch
+from discreet.core.errors import BudgetExceeded, InvalidParameter
 from discreet.core.loss import ApproxLoss, Loss, PureLoss, RenyiLoss, ZCDPLoss
 from discreet.core.losses.base import checked_order
-from discreet.core.mechanism import Promise, Release
 from discreet.core.neighbours import Neighbours
-from discreet.core.rounding import down, up
-
-EPSILON_UNIT = Fraction(1, 10**9)
-RHO_UNIT = Fraction(1, 10**12)
-DELTA_UNIT = Fraction(1, 10**18)
-
-_ONE_OFF = 31  # orders an odometer watches
-
-
-class Single:
-    """One budget, or one meter, about one kind of change. Copying it would double it."""
-
-    def __init__(self, neighbours: Neighbours | None) -> None:
-        given = None if neighbours is None else checks.instance(Neighbours, neighbours=neighbours)
-        self._neighbours: Neighbours | None = given
-        self._lock = threading.Lock()
-        self._process = os.getpid()
-
-    @property
-    def neighbours(self) -> Neighbours | None:
-        """The change that all charges are about: given, or that of the first charge; None so far."""
-        return self._neighbours
-
-    def _require(self, neighbours: Neighbours | None) -> None:
-        """Raise if a charge is about another change; a bare loss is taken to be about this one.
-
-        Also raise in a forked process, where a copy of the budget would be spent a second time.
-        """
-        if os.getpid() != self._process:
-            raise DiscreetError(f"this {type(self).__name__} belongs to another process: a fork doubles it")
-        if None not in (neighbours, self._neighbours) and neighbours != self._neighbours:
-            raise NeighboursMismatch(
-                f"this {type(self).__name__} is about {self._neighbours}, the charge about {neighbours}. "
-                f"Build both with the same neighbours="
-            )
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise DiscreetError(
-            f"this {type(self).__name__} cannot be copied or pickled: that would double the budget"
-        )
+from discreet.core.rounding import up
 
 
 class Filter(Single, ABC):
-    """A budget that stops in time. Sums are integers in the grid's units, one for each coordinate.
+    """A budget that stops in time. Sums are exact, one for each coordinate.
 
     Charges are mechanisms, releases, guarantees or losses. Those that say what they hide must all hide the
     same change: the one given as `neighbours`, or the first one charged.
@@ -78,14 +36,14 @@ class Filter(Single, ABC):
     way_out: ClassVar[str]
     """What to use for a loss that has no finite charge here."""
 
-    def __init__(
-        self, budget: tuple[tuple[str, Fraction, Fraction], ...], neighbours: Neighbours | None
-    ) -> None:
+    ways: ClassVar[tuple[tuple[str, ...], ...]]
+    """Sets of coordinates: charges fit as long as all the sums of one set are within the budget."""
+
+    def __init__(self, budget: Mapping[str, Fraction], neighbours: Neighbours | None) -> None:
         super().__init__(neighbours)
-        self._names = tuple(name for name, _, _ in budget)
-        self._units = tuple(unit for _, _, unit in budget)
-        self._budget = tuple(math.floor(amount / unit) for _, amount, unit in budget)
-        self._spent = (0,) * len(budget)
+        self._budget = dict(budget)
+        self._units = tuple(grid_unit(most) for most in budget.values())
+        self._spent = self.nothing
 
     @property
     @abstractmethod
@@ -96,19 +54,73 @@ class Filter(Single, ABC):
     def _charges(self, loss: Loss) -> tuple[Fraction | None, ...]:
         """Return what a loss costs, one number a coordinate."""
 
-    def cost(self, item: Item) -> tuple[int, ...] | None:
-        """Return the charge in grid units, rounded up; None where the item has no finite charge."""
-        loss, neighbours = price(item)
+    @property
+    def budget(self) -> dict[str, Fraction]:
+        """The most that may be charged, coordinate by coordinate."""
+        return dict(self._budget)
+
+    @property
+    def nothing(self) -> Charge:
+        """The charge of what costs nothing, to start a sum with."""
+        return Charge.of(tuple(self._budget), (Fraction(0) for _ in self._budget))
+
+    def fits(self, total: Charge, *, share: Fraction = Fraction(1)) -> bool:
+        """Tell whether charges that add up to `total` are within this share of the budget.
+
+        It reads no state: ledgers that keep their own sums ask it.
+        """
+        return any(self._open_ways(total, share))
+
+    def left_of(self, total: Charge, *, share: Fraction = Fraction(1)) -> dict[str, Fraction]:
+        """Return what charges that add up to `total` leave, in the coordinates that can still be spent."""
+        usable = {name for way in self._open_ways(total, share) for name in way}
+        return {n: share * self._budget[n] - a for n, a in total.amounts.items() if n in usable}
+
+    def _open_ways(self, total: Charge, share: Fraction) -> list[tuple[str, ...]]:
+        amounts = total.amounts
+        return [
+            way
+            for way in self.ways
+            if all(n in amounts and amounts[n] <= share * self._budget[n] for n in way)
+        ]
+
+    def cost(self, item: Item) -> Charge | None:
+        """Return the charge, rounded up; None where the item has no finite charge.
+
+        Of two true statements about an item, the one that takes the smaller part of the budget.
+        """
+        return next(iter(self._costs(item)[0]), None)
+
+    def _costs(self, item: Item) -> tuple[list[Charge], Neighbours | None]:
+        """Return what may be charged for an item, the cheapest first, and the change it is about."""
+        losses, neighbours = statements(item)
         self._require(neighbours)
-        for statement in (loss, *_bought(item)):
-            charges = self._charges(statement)
-            found = [charge for charge in charges if charge is not None]
-            if any(charge < 0 for charge in found):
-                raise InvalidParameter(name="loss", rule="one that costs at least nothing", value=statement)
-            if len(found) == len(charges):
-                pairs = zip(found, self._units, strict=True)
-                return tuple(math.ceil(charge / unit) for charge, unit in pairs)
-        return None
+        costs = [cost for cost in map(self._charge, losses) if cost is not None]
+        return sorted(costs, key=self._part), neighbours
+
+    def _charge(self, loss: Loss) -> Charge | None:
+        amounts = self._charges(loss)
+        if any(not amount >= 0 for amount in amounts if amount is not None):
+            raise InvalidParameter(name="loss", rule="one that costs at least nothing", value=loss)
+        rounded = (
+            amount if amount is None else round_up(amount, unit)
+            for amount, unit in zip(amounts, self._units, strict=True)
+        )
+        charge = Charge.of(tuple(self._budget), rounded)
+        return charge if any(set(way) <= set(charge.amounts) for way in self.ways) else None
+
+    def _part(self, charge: Charge) -> Fraction | float:
+        """Return the share of the whole budget that a charge takes, by the way that takes the least."""
+        amounts = charge.amounts
+        return min(
+            max(self._part_of(name, amounts[name]) for name in way)
+            for way in self.ways
+            if set(way) <= set(amounts)
+        )
+
+    def _part_of(self, name: str, amount: Fraction) -> Fraction | float:
+        most = self._budget[name]
+        return amount / most if most else (math.inf if amount else Fraction(0))
 
     def try_spend(self, item: Item) -> bool:
         """Charge an item if it fits, and tell whether it did. Nothing is charged otherwise.
@@ -118,17 +130,16 @@ class Filter(Single, ABC):
         NeighboursMismatch
             When it hides another change than this filter is about. Nothing is charged.
         """
-        cost, (_, neighbours) = self.cost(item), price(item)
-        if cost is None:
-            return False
+        costs, neighbours = self._costs(item)
         with self._lock:
             self._require(neighbours)  # another thread may have fixed them just now
-            after = tuple(a + b for a, b in zip(self._spent, cost, strict=True))
-            if any(a > b for a, b in zip(after, self._budget, strict=True)):
-                return False
-            self._spent = after
-            self._neighbours = self._neighbours or neighbours
-            return True
+            for cost in costs:
+                after = self._spent + cost
+                if self.fits(after):
+                    self._spent = after
+                    self._neighbours = self._neighbours or neighbours
+                    return True
+            return False
 
     def spend(self, item: Item) -> None:
         """Charge an item.
@@ -152,43 +163,31 @@ class Filter(Single, ABC):
                 hint=self.way_out,
             )
         if not self.try_spend(item):
-            asked = {name: c * unit for name, c, unit in zip(self._names, cost, self._units, strict=True)}
-            raise BudgetExceeded(
-                asked=self._words(asked), left=self._words(self.left), budget=type(self).__name__
-            )
-
-    @property
-    def units(self) -> dict[str, Fraction]:
-        """The grid unit of each coordinate."""
-        return dict(zip(self._names, self._units, strict=True))
+            raise BudgetExceeded(asked=str(cost), left=words(self.left), budget=type(self).__name__)
 
     @property
     def spent(self) -> dict[str, Fraction]:
-        """What has been charged."""
-        return {n: s * u for n, s, u in zip(self._names, self._spent, self._units, strict=True)}
+        """What has been charged; a coordinate in which a charge was not finite is left out."""
+        return self._spent.amounts
 
     @property
     def left(self) -> dict[str, Fraction]:
-        """What remains."""
-        state = zip(self._names, self._budget, self._spent, self._units, strict=True)
-        return {name: (most - used) * unit for name, most, used, unit in state}
-
-    @staticmethod
-    def _words(amounts: dict[str, Fraction]) -> str:
-        return ", ".join(f"{name} {float(amount):.6g}" for name, amount in amounts.items())
+        """What remains, in the coordinates that can still be spent."""
+        return self.left_of(self._spent)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: spent {self._words(self.spent)}; left {self._words(self.left)}>"
+        return f"<{type(self).__name__}: spent {words(self.spent)}; left {words(self.left)}>"
 
 
 class PureFilter(Filter):
     """Pure epsilons add up, however they are chosen."""
 
-    way_out = "Use ApproxFilter, ConcentratedFilter or AdvancedFilter"
+    way_out = "Use ApproxFilter, ConcentratedFilter, AdvancedFilter or EitherFilter"
+    ways = (("epsilon",),)
 
     def __init__(self, *, epsilon: checks.Number, neighbours: Neighbours | None = None) -> None:
         self._value = checks.positive(epsilon=epsilon)
-        super().__init__((("epsilon", self._value, EPSILON_UNIT),), neighbours)
+        super().__init__({"epsilon": self._value}, neighbours)
 
     @property
     def guarantee(self) -> PureLoss:
@@ -205,16 +204,14 @@ class ApproxFilter(Filter):
     A mechanism that was bought as a pair, such as `Gaussian`, is charged at its own epsilon and delta.
     """
 
-    way_out = "Use ConcentratedFilter or AdvancedFilter"
+    way_out = "Use ConcentratedFilter, AdvancedFilter or EitherFilter"
+    ways = (("epsilon", "delta"),)
 
     def __init__(
         self, *, epsilon: checks.Number, delta: checks.Number, neighbours: Neighbours | None = None
     ) -> None:
         self._value = ApproxLoss(checks.positive(epsilon=epsilon), checks.delta(delta=delta))
-        super().__init__(
-            (("epsilon", self._value.value, EPSILON_UNIT), ("delta", self._value.mass, DELTA_UNIT)),
-            neighbours,
-        )
+        super().__init__({"epsilon": self._value.value, "delta": self._value.mass}, neighbours)
 
     @property
     def guarantee(self) -> ApproxLoss:
@@ -229,12 +226,13 @@ class ConcentratedFilter(Filter):
     """Rhos add up, however they are chosen, and so do failure masses [WRRW23]."""
 
     way_out = "Use RenyiFilter, at an order the loss is known for"
+    ways = (("rho", "delta"),)
 
     def __init__(
         self, *, rho: checks.Number, failure: checks.Number, neighbours: Neighbours | None = None
     ) -> None:
         self._rho, self._failure = checks.positive(rho=rho), checks.delta(failure=failure)
-        super().__init__((("rho", self._rho, RHO_UNIT), ("delta", self._failure, DELTA_UNIT)), neighbours)
+        super().__init__({"rho": self._rho, "delta": self._failure}, neighbours)
 
     @property
     def guarantee(self) -> Loss:
@@ -250,8 +248,7 @@ class AdvancedFilter(ConcentratedFilter):
 
     The published filter stops before sqrt(2 ln(1/slack) S) + S / 2 exceeds epsilon, S the sum of the
     epsilon_i^2, and before the delta_i exceed `failure`. Its proof goes through zCDP; this one takes
-    the tight rho of every step and the tight conversion, so it stops later, unless the steps are so
-    small that rounding each charge up to 1e-12 matters.
+    the tight rho of every step and the tight conversion, so it stops later.
     """
 
     def __init__(
@@ -262,11 +259,9 @@ class AdvancedFilter(ConcentratedFilter):
         failure: checks.Number,
         neighbours: Neighbours | None = None,
     ) -> None:
-        d, f = checks.probability(delta=delta), checks.delta(failure=failure)
-        if not f < d:
-            raise InvalidParameter(name="failure", rule=f"below delta, {float(d)}", value=failure)
-        self._target = ApproxLoss(checks.positive(epsilon=epsilon), d)
-        super().__init__(rho=zcdp_rho(epsilon=epsilon, delta=d - f), failure=f, neighbours=neighbours)
+        self._target, f = _pair(epsilon, delta, failure)
+        rho = zcdp_rho(epsilon=self._target.value, delta=self._target.mass - f)
+        super().__init__(rho=rho, failure=f, neighbours=neighbours)
 
     @property
     def guarantee(self) -> ApproxLoss:
@@ -274,10 +269,46 @@ class AdvancedFilter(ConcentratedFilter):
         return self._target
 
 
+class EitherFilter(Filter):
+    """Goes on as long as pure epsilons add up to at most epsilon, *or* rhos to at most the rho of the target.
+
+    Both together cost nothing extra. Whatever ends with the epsilons within the budget has a likelihood
+    ratio of at most e^epsilon for certain; whatever ends otherwise was never refused by the rho rule, so the
+    process stopped by that rule alone covers it (docs/accounting.md has the proof). Failure masses must
+    stay within `failure` either way, and the rest of delta converts rho to epsilon.
+
+    So it allows whatever `PureFilter` and `AdvancedFilter` allow, and a larger delta never allows less.
+    """
+
+    way_out = "Use RenyiFilter, at an order the loss is known for"
+    ways = (("epsilon", "delta"), ("rho", "delta"))
+
+    def __init__(
+        self,
+        *,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        failure: checks.Number,
+        neighbours: Neighbours | None = None,
+    ) -> None:
+        self._target, f = _pair(epsilon, delta, failure)
+        rho = zcdp_rho(epsilon=self._target.value, delta=self._target.mass - f)
+        super().__init__({"epsilon": self._target.value, "rho": rho, "delta": f}, neighbours)
+
+    @property
+    def guarantee(self) -> ApproxLoss:
+        """The target (epsilon, delta)."""
+        return self._target
+
+    def _charges(self, loss: Loss) -> tuple[Fraction | None, ...]:
+        return loss.exact_epsilon(), loss.exact_rho(), loss.exact_failure()
+
+
 class RenyiFilter(Filter):
     """Rényi divergences of one order, fixed in advance, add up, however they are chosen [FZ21]."""
 
     way_out = "Use an order the loss is known for"
+    ways = (("divergence", "delta"),)
 
     def __init__(
         self,
@@ -289,8 +320,7 @@ class RenyiFilter(Filter):
     ) -> None:
         self._order = checked_order(order)
         self._value, self._failure = checks.positive(divergence=divergence), checks.delta(failure=failure)
-        coordinates = ("divergence", self._value, RHO_UNIT), ("delta", self._failure, DELTA_UNIT)
-        super().__init__(coordinates, neighbours)
+        super().__init__({"divergence": self._value, "delta": self._failure}, neighbours)
 
     @property
     def guarantee(self) -> Loss:
@@ -303,62 +333,12 @@ class RenyiFilter(Filter):
         return None if math.isinf(divergence) else Fraction(divergence), loss.exact_failure()
 
 
-class Odometer(Single):
-    """How much has been lost so far, at any time, for losses chosen adaptively.
-
-    With probability at least 1 - delta - (failure masses charged), the realised privacy loss of all
-    answers together is at most `epsilon` at **every** time. For a fixed order a the exponential of
-    (a - 1) (realised loss - a * rho so far) is a supermartingale, so by Ville's inequality the
-    loss never exceeds a * rho + ln(1/share) / (a - 1) but with probability `share`; the delta is shared
-    among 31 orders fixed in advance, and the smallest of the bounds is reported. The sum of pure
-    epsilons holds with certainty.
-    """
-
-    def __init__(self, *, delta: checks.Number, neighbours: Neighbours | None = None) -> None:
-        super().__init__(neighbours)
-        self._delta = checks.probability(delta=delta)
-        self._rho: Fraction | None = Fraction(0)
-        self._pure: Fraction | None = Fraction(0)
-        self._failure = Fraction(0)
-
-    def record(self, item: Item) -> None:
-        """Add a mechanism, release, guarantee or loss that has been spent."""
-        loss, neighbours = price(item)
-        with self._lock:
-            self._require(neighbours)
-            self._neighbours = self._neighbours or neighbours
-            self._rho = _add(self._rho, loss.exact_rho(), RHO_UNIT)
-            self._pure = _add(self._pure, loss.exact_epsilon(), EPSILON_UNIT)
-            self._failure += math.ceil(loss.exact_failure() / DELTA_UNIT) * DELTA_UNIT
-
-    @property
-    def failure(self) -> float:
-        """The probability with which `epsilon` may be wrong at some time."""
-        return min(1.0, up(self._delta + self._failure))
-
-    @property
-    def epsilon(self) -> float:
-        """A bound on the realised loss so far; infinity where a recorded loss allows none."""
-        with self._lock:
-            rho, pure = self._rho, self._pure
-        bound = math.inf if pure is None else up(pure)
-        if rho is None:
-            return bound
-        price = -math.log(down(self._delta / _ONE_OFF))
-        for power in range(-10, _ONE_OFF - 10):
-            excess = 2.0**power
-            bound = min(bound, ((1 + excess) * up(rho) + price / excess) * (1 + 1e-14))
-        return bound
-
-    def __repr__(self) -> str:
-        return f"<Odometer: epsilon {self.epsilon:.6g} but with probability {self.failure:.4g}>"
-
-
-def _bought(item: Item) -> tuple[Loss, ...]:
-    """Return what a mechanism was bought as: a second true statement, for filters that its loss escapes."""
-    promise = item.mechanism if isinstance(item, Release) else item
-    return (promise.bought,) if isinstance(promise, Promise) else ()
-
-
-def _add(total: Fraction | None, amount: Fraction | None, unit: Fraction) -> Fraction | None:
-    return None if total is None or amount is None else total + math.ceil(amount / unit) * unit
+def _pair(
+    epsilon: checks.Number, delta: checks.Number, failure: checks.Number
+) -> tuple[ApproxLoss, Fraction]:
+    """Read a target and the part of its delta that pays for failure masses."""
+    target = ApproxLoss(checks.positive(epsilon=epsilon), checks.probability(delta=delta))
+    f = checks.delta(failure=failure)
+    if not f < target.mass:
+        raise InvalidParameter(name="failure", rule=f"below delta, {float(target.mass)}", value=failure)
+    return target, f

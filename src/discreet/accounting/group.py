@@ -83,6 +83,11 @@ class GroupLoss(Loss):
         worst = self._approximate()
         return None if worst is None else worst.pld(step)
 
+    def exact_epsilon(self) -> Fraction | None:
+        """Return size times the pure epsilon, or that of the approximate statement."""
+        pure, worst = self._pure(), self._approximate()
+        return pure if worst is None else worst.value
+
     @property
     def failure(self) -> float:
         """The failure mass after the factor of the approximate statement; 0 without one."""
@@ -92,17 +97,18 @@ class GroupLoss(Loss):
         return 1.0 if worst is None else worst.failure
 
     def _pure(self) -> Fraction | None:
-        value = self.loss.epsilon(0)
-        return None if math.isinf(value) else self.size * Fraction(value)
+        value = self.loss.exact_epsilon()
+        return None if value is None or self.loss.exact_failure() else self.size * value
 
     def _approximate(self) -> ApproxLoss | None:
         if not 0 < self.loss.failure < 1:
             return None
-        value = self.loss.epsilon(Fraction(self.loss.failure))
-        if math.isinf(value) or value * self.size > 600:
+        value = self.loss.exact_epsilon()
+        if value is None or value * self.size > 600:
             return None
-        mass = self.loss.failure * sum(math.exp(value * i) for i in range(self.size)) * (1 + 1e-12)
-        return ApproxLoss(self.size * Fraction(value), Fraction(mass)) if mass < 1 else None
+        factors = sum(math.exp(up(value * i)) for i in range(self.size))
+        mass = self.loss.failure * factors * (1 + 1e-12)
+        return ApproxLoss(self.size * value, Fraction(mass)) if mass < 1 else None
 
     def __str__(self) -> str:
         together = self._together()
@@ -112,9 +118,9 @@ class GroupLoss(Loss):
 
     def _together(self) -> str | None:
         """Say what the whole group loses."""
-        pure, view, worst = self.loss.exact_epsilon(), self.gaussian(), self._approximate()
-        if pure is not None and self.loss.failure == 0:
-            return f"epsilon {short(self.size * pure)}"
+        pure, view, worst = self._pure(), self.gaussian(), self._approximate()
+        if pure is not None:
+            return f"epsilon {short(pure)}"
         if view is not None:
             return f"Gaussian loss mu {math.sqrt(view[0]):.6g}"
         if worst is not None:

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from discreet.core.loss import Loss, Pair, gaussian_pld
 from discreet.core.pld import LossDistribution, common_unit
+from discreet.core.rounding import sum_up
 
 Parts = tuple[tuple[Loss, int], ...]
 
@@ -55,11 +56,11 @@ def distributions(parts: Parts, delta: float) -> Pair | None:
 def _sources(parts: Parts) -> list[_Source] | None:
     """Collect the parts, with all Gaussian ones merged into one: their squares add up exactly."""
     sources: list[_Source] = []
-    square = spread = Fraction(0)
+    views = [(loss.gaussian(), count) for loss, count in parts]
+    square = sum_up(count * view[0] for view, count in views if view is not None)
+    spread = sum_up(count * view[1] for view, count in views if view is not None)
     for loss, count in parts:
-        gaussian = loss.gaussian()
-        if gaussian is not None:
-            square, spread = square + count * gaussian[0], spread + count * gaussian[1]
+        if loss.gaussian() is not None:
             continue
         scale = loss.epsilon(min(0.5, loss.failure + 1e-9))
         trial = None if math.isinf(scale) else _trial(loss.pld, Fraction(max(scale, 1e-9) / 128))

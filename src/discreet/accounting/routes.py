@@ -17,7 +17,7 @@ from discreet.accounting.numeric import Parts, distributions
 from discreet.core.loss import ORDERS, ApproxLoss, ZCDPLoss, gaussian_delta, renyi_delta
 from discreet.core.losses.base import smallest_epsilon
 from discreet.core.pld import LossDistribution
-from discreet.core.rounding import above, down, up
+from discreet.core.rounding import above, down, sum_up, up
 
 _TARGETS = (1e-60, 0.25)
 
@@ -33,18 +33,26 @@ class Route(NamedTuple):
 
 def failure(parts: Parts) -> Fraction:
     """Return the sum of the failure masses."""
-    return sum((count * loss.exact_failure() for loss, count in parts), Fraction(0))
+    return sum_up(count * loss.exact_failure() for loss, count in parts)
+
+
+def rho(parts: Parts) -> Fraction | None:
+    """Return the sum of the rhos; None where a part has none."""
+    rhos = [(loss.exact_rho(), count) for loss, count in parts]
+    known = [count * value for value, count in rhos if value is not None]
+    return sum_up(known) if len(known) == len(rhos) else None
+
+
+def pure(parts: Parts) -> Fraction | None:
+    """Return the sum of the epsilons at the failure masses; None where a part has none."""
+    cases = worst_cases(parts)
+    return None if cases is None else sum_up(count * value for value, _, count in cases)
 
 
 def zcdp(parts: Parts) -> float:
     """Return the sum of the rhos, rounded up."""
-    total = Fraction(0)
-    for loss, count in parts:
-        rho = loss.exact_rho()
-        if rho is None:
-            return math.inf
-        total += count * rho
-    return up(total)
+    total = rho(parts)
+    return math.inf if total is None else up(total)
 
 
 def renyi(parts: Parts, order: float) -> float:
@@ -57,13 +65,11 @@ def renyi(parts: Parts, order: float) -> float:
 
 def gaussian(parts: Parts) -> tuple[Fraction, Fraction] | None:
     """Return the sums of the Gaussian views, where every part has one."""
-    square = spread = Fraction(0)
-    for loss, count in parts:
-        view = loss.gaussian()
-        if view is None:
-            return None
-        square, spread = square + count * view[0], spread + count * view[1]
-    return square, spread
+    views = [(loss.gaussian(), count) for loss, count in parts]
+    known = [(view, count) for view, count in views if view is not None]
+    if len(known) < len(views):
+        return None
+    return sum_up(count * view[0] for view, count in known), sum_up(count * view[1] for view, count in known)
 
 
 def worst_cases(parts: Parts) -> list[tuple[Fraction, Fraction, int]] | None:
@@ -103,18 +109,18 @@ def _basic_epsilon(parts: Parts, delta: Fraction) -> float:
     values = [(loss, loss.exact_epsilon(), count) for loss, count in parts]
     sharing = sum(count for _, value, count in values if value is None)
     share = (delta - mass) / sharing if sharing else Fraction(0)
-    total = Fraction(0)
-    for loss, value, count in values:
-        found = loss.epsilon(loss.exact_failure() + share) if value is None else 0.0
-        if math.isinf(found):
-            return math.inf
-        total += count * (Fraction(found) if value is None else value)
-    return up(total)
+    found = [
+        count * (loss.epsilon(loss.exact_failure() + share) if value is None else value)
+        for loss, value, count in values
+    ]
+    if any(math.isinf(value) for value in found):
+        return math.inf
+    return up(sum_up(map(Fraction, found)))
 
 
 def _basic_delta(parts: Parts, epsilon: Fraction) -> float:
-    mass = failure(parts)
-    return up(mass) if mass < 1 and _basic_epsilon(parts, mass) <= epsilon else 1.0
+    mass, total = failure(parts), pure(parts)
+    return up(mass) if mass < 1 and total is not None and total <= epsilon else 1.0
 
 
 def _advanced_epsilon(parts: Parts, delta: Fraction) -> float:
@@ -176,17 +182,17 @@ def _read_delta(found: LossDistribution | None, epsilon: Fraction) -> float:
 
 
 def _zcdp_epsilon(parts: Parts, delta: Fraction) -> float:
-    rho, mass = zcdp(parts), failure(parts)
-    if math.isinf(rho) or delta <= mass:
-        return 0.0 if rho == 0 and delta >= mass else math.inf
-    return smallest_epsilon(ZCDPLoss(Fraction(rho)).delta, down(delta - mass))
+    total, mass = rho(parts), failure(parts)
+    if total is None or delta <= mass:
+        return 0.0 if total == 0 and delta >= mass else math.inf
+    return smallest_epsilon(ZCDPLoss(total).delta, down(delta - mass))
 
 
 def _zcdp_delta(parts: Parts, epsilon: Fraction) -> float:
-    rho, mass = zcdp(parts), failure(parts)
-    if math.isinf(rho):
+    total, mass = rho(parts), failure(parts)
+    if total is None:
         return 1.0
-    return min(1.0, above(up(mass) + ZCDPLoss(Fraction(rho)).delta(epsilon)))
+    return min(1.0, above(up(mass) + ZCDPLoss(total).delta(epsilon)))
 
 
 def _renyi_epsilon(parts: Parts, delta: Fraction) -> float:

@@ -13,7 +13,7 @@ from discreet.analysts.promises import NOTHING, Asked, Leftover, ManyAnalysts, O
 from discreet.analysts.query_book import Caps
 from discreet.core import checks
 from discreet.core.errors import Refused
-from discreet.core.loss import ApproxLoss, Loss, PureLoss
+from discreet.core.loss import Loss
 from discreet.core.neighbours import Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.universe import Universe
@@ -61,11 +61,6 @@ class Apart(ManyAnalysts):
     def analyst_loss(self) -> Loss:
         """Nothing: the others' view does not depend on what one analyst asks."""
         return NOTHING
-
-    @property
-    def bought(self) -> Loss:
-        """The pair the mechanism was built for; `loss` is the whole curve."""
-        return PureLoss(self.epsilon) if self.delta == 0 else ApproxLoss(self.epsilon, self.delta)
 
     @property
     def words(self) -> str:

@@ -23,7 +23,7 @@ from discreet.analysts.promises import Asked, Delivery, Leftover, ManyAnalysts, 
 from discreet.analysts.query_book import Caps
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
-from discreet.core.loss import ApproxLoss, Loss, PureLoss, ZCDPLoss
+from discreet.core.loss import Loss, PureLoss, ZCDPLoss
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.progress import track
 from discreet.core.rng import Rng
@@ -169,11 +169,6 @@ class SampledGame(ManyAnalysts):
     def analyst_loss(self) -> Loss:
         """What the synopsis tells of one hidden change; the leftovers of others tell nothing."""
         return GameLoss(self.rounds, self.field.sigma(self.density), self.rates.cell)
-
-    @property
-    def bought(self) -> Loss:
-        """The pair the mechanism was built for; `loss` is the whole curve."""
-        return ApproxLoss(self.epsilon, self.delta)
 
     @property
     def words(self) -> str:

@@ -27,9 +27,7 @@ class Guarantee:
 
     def implies(self, *, epsilon: checks.Number, delta: checks.Number) -> bool:
         """Tell whether this guarantee is at least as strong as (epsilon, delta)."""
-        return self.loss.delta(epsilon) <= checks.delta(delta=delta) or self.loss.epsilon(
-            delta
-        ) <= checks.non_negative(epsilon=epsilon)
+        return self.loss.implies(epsilon=epsilon, delta=delta)
 
     def require_same_neighbours(self, other: Guarantee) -> None:
         """Raise unless both guarantees hide the same change."""

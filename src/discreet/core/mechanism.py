@@ -18,7 +18,7 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.errors import ConversationClosed, DiscreetError, InvalidParameter
 from discreet.core.guarantee import Guarantee
-from discreet.core.loss import Loss
+from discreet.core.loss import ApproxLoss, Loss, PureLoss
 from discreet.core.neighbours import Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.sensitive import Sensitive
@@ -52,8 +52,11 @@ class Promise(ABC):
 
     @property
     def bought(self) -> Loss:
-        """The loss in the terms the mechanism was built with; as true as `loss`, and often said simpler."""
-        return self.loss
+        """The loss in the terms the mechanism was built with: the pair, where it was built for one."""
+        epsilon, delta = getattr(self, "epsilon", None), getattr(self, "delta", Fraction(0))
+        if epsilon is None:
+            return self.loss
+        return ApproxLoss(epsilon, delta) if delta else PureLoss(epsilon)
 
     @property
     def words(self) -> str:

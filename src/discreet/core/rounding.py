@@ -11,12 +11,14 @@ samplers' tables, the selection mechanisms and the exact audits share.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 
 from discreet.core.errors import InvalidParameter
 
 _STEPS = 2
+_LONGEST = 1024  # bits that a sum is rounded up to where it has twice as many
 
 
 def up(x: Fraction | float) -> float:
@@ -67,6 +69,16 @@ def log_up(x: float) -> float:
 def log_down(x: float) -> float:
     """Return a float <= log(x)."""
     return below(math.log(x)) if x > 0 else -math.inf
+
+
+def sum_up(amounts: Iterable[Fraction]) -> Fraction:
+    """Return the sum: exact, unless so many odd denominators meet that it grows too long; then rounded up."""
+    total = Fraction(0)
+    for amount in amounts:
+        total += amount
+        if total.denominator.bit_length() > 2 * _LONGEST:
+            total = Fraction(math.ceil(total * (1 << _LONGEST)), 1 << _LONGEST)
+    return total
 
 
 def shorten_up(x: Fraction, digits: int = 9) -> Fraction:

@@ -96,7 +96,7 @@ class Ledger:
     @property
     def budget(self) -> dict[str, Fraction]:
         """The budget, coordinate by coordinate."""
-        return self._filter.left  # nothing is ever spent in it: the entries are
+        return self._filter.budget
 
     def cap(self, analyst: str, share: checks.Number) -> None:
         """Allow an analyst a share of the budget; once, and never more than that."""
@@ -121,8 +121,7 @@ class Ledger:
             raise InvalidParameter(
                 name="question", rule="one with a finite charge in this budget", got="none", hint=_WAY_OUT
             )
-        units = self._filter.units
-        return {name: count * units[name] for name, count in zip(units, cost, strict=True)}
+        return cost.amounts
 
     def reserve(self, analyst: str, what: str, item: Item) -> int:
         """Take an item's charge out of the budget before any data are touched, and return its number.

@@ -14,7 +14,7 @@ from discreet.accounting.calibrate import smallest
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InternalError, InvalidParameter
-from discreet.core.loss import ApproxLoss, GaussianLoss, Loss
+from discreet.core.loss import GaussianLoss, Loss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import Rng
@@ -96,11 +96,6 @@ class PairNoise(GaussianNoise):
 
     epsilon: Fraction
     delta: Fraction
-
-    @property
-    def bought(self) -> Loss:
-        """The pair, one point of the curve that `loss` is."""
-        return ApproxLoss(self.epsilon, self.delta)
 
     @property
     def words(self) -> str:
@@ -253,7 +248,8 @@ class ClassicalGaussian(PairNoise):
 def discrete_loss(square_shift: Fraction, variance: Fraction) -> GaussianLoss:
     """Return the loss of discrete Gaussian noise on integers with this squared L2 sensitivity."""
     slack = 1 / (1 - 1 / (4 * variance)) ** 2
-    return GaussianLoss(_root_up(square_shift / variance), shorten_up(slack, 15))
+    square = square_shift / variance
+    return GaussianLoss(_root_up(square), shorten_up(slack, 15), square)
 
 
 @lru_cache(maxsize=1024)

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
-from discreet.core.loss import ApproxLoss, Loss, PureLoss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.progress import LongRun
 from discreet.mechanisms.planning import cheapest
@@ -51,11 +50,6 @@ class WorkloadRelease(LongRun[Histogram, Synopsis]):
     def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
         """Return the mechanism with the smallest epsilon whose error(beta) is at most alpha."""
         return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)  # type: ignore[call-arg]
-
-    @property
-    def bought(self) -> Loss:
-        """The pair the mechanism was built for; `loss` is the whole curve."""
-        return PureLoss(self.epsilon) if self.delta == 0 else ApproxLoss(self.epsilon, self.delta)
 
     @property
     def words(self) -> str:

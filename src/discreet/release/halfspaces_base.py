@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.loss import ApproxLoss, Loss, PureLoss
+from discreet.core.loss import Loss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.mechanisms.gaussian import Gaussian
@@ -88,11 +88,6 @@ class PointRelease(Mechanism[Histogram, Counts], Generic[Counts]):
     def loss(self) -> Loss:
         """The loss of the noise on all counts together."""
         return self.noise.loss
-
-    @property
-    def bought(self) -> Loss:
-        """The pair the mechanism was built for."""
-        return PureLoss(self.epsilon) if self.delta == 0 else ApproxLoss(self.epsilon, self.delta)
 
     @property
     def words(self) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
-from discreet.core.loss import ApproxLoss, Loss, PureLoss
+from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import Rng
@@ -224,11 +224,6 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
         """The cost of a whole conversation."""
         apart = self.start is not None and (self.start.loss.gaussian() is None or self.delta == 0)
         return self.bought if apart else self.plan.loss
-
-    @property
-    def bought(self) -> Loss:
-        """The pair the mechanism was built for; `loss` is the whole curve."""
-        return PureLoss(self.epsilon) if self.delta == 0 else ApproxLoss(self.epsilon, self.delta)
 
     def error(self, beta: checks.Number, *, questions: int | None = None) -> float:
         """Return alpha: with probability 1 - beta no tested answer up to the closing one is off by more.

@@ -94,10 +94,18 @@ class SparseLoss(Loss):
         values = self.values * PureLoss(self.value).zcdp() if self.values else 0.0
         return above(self.count * self._step_zcdp() + values + GaussianLoss(self.mu).zcdp())
 
+    def exact_epsilon(self) -> Fraction | None:
+        """Return the largest loss of all that does not fail; None with Gaussian values."""
+        return None if self.mu else self._most
+
+    def exact_failure(self) -> Fraction:
+        """Return the sum of the steps' failure masses."""
+        return min(Fraction(1), self.count * self.mass)
+
     @property
     def failure(self) -> float:
         """The probability that some step fails."""
-        return up(self.count * self.mass)
+        return up(self.exact_failure())
 
     def _step_zcdp(self) -> float:
         return min(BoundedRangeLoss(self.low + self.high).zcdp(), PureLoss(self.high).zcdp())

@@ -38,8 +38,8 @@ def test_per_step_epsilon():
     assert calibrate.per_step_epsilon(count=7, epsilon=1, delta=0) == Fraction(1, 7)
     step = calibrate.per_step_epsilon(count=100, epsilon=1, delta=1e-6)
     assert step > Fraction(1, 100)
-    assert calibrate.meets(Composed(((PureLoss(step), 100),)), epsilon=1, delta=1e-6)
-    assert not calibrate.meets(Composed(((PureLoss(step * Fraction(101, 100)), 100),)), epsilon=1, delta=1e-6)
+    assert Composed(((PureLoss(step), 100),)).implies(epsilon=1, delta=1e-6)
+    assert not Composed(((PureLoss(step * Fraction(101, 100)), 100),)).implies(epsilon=1, delta=1e-6)
 
 
 def test_generic_searches():

@@ -5,26 +5,36 @@ import math
 import os
 import pickle  # noqa: TID251 - to see that it is refused
 import threading
+from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
+import discreet as dp
 from discreet.accounting.composition import compose
+from discreet.accounting.failing import FailingLoss
 from discreet.accounting.filters import (
     AdvancedFilter,
     ApproxFilter,
     ConcentratedFilter,
-    FailingLoss,
-    Odometer,
+    EitherFilter,
     PureFilter,
     RenyiFilter,
 )
+from discreet.accounting.group import GroupLoss
+from discreet.accounting.odometer import Odometer
 from discreet.core.errors import BudgetExceeded, DiscreetError, InvalidParameter, NeighboursMismatch
+from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, GaussianLoss, LaplaceLoss, PureLoss, RenyiLoss, ZCDPLoss
+from discreet.core.mechanism import Release
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
+from discreet.queries import Histogram, Marginals, Universe
+from discreet.sparse.above_threshold import AboveThreshold
+from discreet.sparse.numeric_sparse import NumericSparse
+from discreet.sparse.plan import NoiseKind
+from discreet.sparse.sparse import Sparse
 from discreet.testing import unsafe_seeded
 
 TENTH = Fraction(1, 10)
@@ -34,6 +44,7 @@ FILTERS = [
     lambda: ApproxFilter(epsilon=1, delta=1e-6),
     lambda: ConcentratedFilter(rho=1, failure=0),
     lambda: AdvancedFilter(epsilon=1, delta=1e-6, failure=0),
+    lambda: EitherFilter(epsilon=1, delta=1e-6, failure=0),
     lambda: RenyiFilter(order=8, divergence=1, failure=0),
 ]
 
@@ -63,11 +74,28 @@ def test_exactly_the_budget_fits():
     assert budget.guarantee == PureLoss(Fraction(1))
 
 
-def test_charges_are_rounded_up_and_budgets_down():
-    budget = PureFilter(epsilon=Fraction(1, 3))
-    budget.spend(PureLoss(Fraction(1, 7)))
-    assert budget.spent["epsilon"] > Fraction(1, 7)
-    assert budget.spent["epsilon"] + budget.left["epsilon"] <= Fraction(1, 3)
+@pytest.mark.parametrize(
+    "most", [Fraction(1, 3), Fraction(1, 7), Fraction(355, 113), Fraction("0.1"), Fraction(1)]
+)
+def test_a_budget_holds_itself_and_its_parts_exactly(most):
+    assert PureFilter(epsilon=most).try_spend(PureLoss(most))
+    for count in (3, 7, 60, 127):
+        budget = PureFilter(epsilon=most)
+        assert all(budget.try_spend(PureLoss(most / count)) for _ in range(count))
+        assert budget.left == {"epsilon": 0}
+        assert not budget.try_spend(PureLoss(Fraction(1, 10**40)))
+
+
+def test_other_charges_are_rounded_up_to_a_grid_that_no_charge_refines():
+    budget = PureFilter(epsilon=1)
+    total = Fraction(0)
+    for place in range(200):
+        odd = Fraction(1, 10**30 + 2 * place + 1)
+        budget.spend(PureLoss(odd))
+        total += odd
+        assert total <= budget.spent["epsilon"] <= total + Fraction(place + 1, 10**60)
+    assert total.denominator.bit_length() > 10_000
+    assert budget.spent["epsilon"].denominator.bit_length() < 300
 
 
 def test_an_infinite_charge_is_refused():
@@ -134,6 +162,61 @@ def test_advanced_filter_keeps_failures_apart():
         AdvancedFilter(epsilon=1, delta=1e-6, failure=1e-6)
 
 
+def spend_until_refused(budget, loss):
+    granted = 0
+    while budget.try_spend(loss):
+        granted += 1
+    return granted
+
+
+@pytest.mark.parametrize("epsilon", [1, 3])
+@pytest.mark.parametrize("step", [Fraction(1), Fraction(1, 3), TENTH, Fraction(1, 100)])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
+def test_more_delta_never_buys_less(epsilon, step, delta):
+    pure = spend_until_refused(PureFilter(epsilon=epsilon), PureLoss(step))
+    advanced = AdvancedFilter(epsilon=epsilon, delta=delta, failure=0)
+    either = EitherFilter(epsilon=epsilon, delta=delta, failure=0)
+    assert either.guarantee == advanced.guarantee
+    assert spend_until_refused(either, PureLoss(step)) == max(
+        pure, spend_until_refused(advanced, PureLoss(step))
+    )
+
+
+def test_an_either_filter_goes_on_as_long_as_one_way_is_open():
+    budget = EitherFilter(epsilon=1, delta=1e-6, failure=1e-7)
+    for _ in range(10):
+        budget.spend(PureLoss(TENTH))  # rhos are used up after the third
+    assert budget.left == {"epsilon": 0, "delta": Fraction(1, 10**7)}
+    assert budget.spent["rho"] > budget.budget["rho"]
+    assert not budget.try_spend(PureLoss(Fraction(1, 10**9)))
+    assert budget.try_spend(PureLoss(Fraction(0)))
+
+    noisy = EitherFilter(epsilon=1, delta=1e-6, failure=1e-7)
+    noisy.spend(GaussianLoss(Fraction(1, 20)))
+    assert set(noisy.spent) == set(noisy.left) == {"rho", "delta"}
+    assert not noisy.try_spend(PureLoss(Fraction(1, 2)))  # the epsilons do not count any more
+    noisy.spend(PureLoss(TENTH))
+    noisy.spend(ApproxLoss(TENTH, Fraction(1, 10**7)))
+    assert noisy.left["delta"] == 0
+    assert not noisy.try_spend(ApproxLoss(Fraction(1, 100), Fraction(1, 10**12)))
+    with pytest.raises(InvalidParameter, match="RenyiFilter"):
+        noisy.spend(RenyiLoss(((2.0, 0.1),)))
+
+
+def test_charges_are_taken_back_exactly():
+    budget = EitherFilter(epsilon=1, delta=1e-6, failure=0)
+    sure, noisy = budget.cost(PureLoss(Fraction(1))), budget.cost(GaussianLoss(Fraction(1, 20)))
+    assert budget.fits(sure) and budget.fits(noisy) and not budget.fits(sure + noisy)
+    assert sure + noisy - noisy == sure
+    assert budget.left_of(sure + noisy - noisy) == {"epsilon": 0, "delta": 0}
+    half = Fraction(1, 2)
+    assert not budget.fits(sure, share=half)
+    assert budget.fits(budget.cost(PureLoss(half)), share=half)
+    assert budget.spent == {"epsilon": 0, "rho": 0, "delta": 0}, "asking spends nothing"
+    with pytest.raises(InvalidParameter, match="charge must be in epsilon"):
+        _ = sure + PureFilter(epsilon=1).nothing
+
+
 def test_guarantees_of_filters_convert():
     assert ApproxFilter(epsilon=1, delta=TENTH).guarantee == ApproxLoss(Fraction(1), TENTH)
     zcdp = ConcentratedFilter(rho=Fraction(1, 50), failure=1e-9)
@@ -150,44 +233,6 @@ def test_guarantees_of_filters_convert():
     assert failing.exact_rho() is None
     assert failing.exact_failure() == Fraction(1, 10**9)
     assert "failing" in str(failing)
-
-
-def test_odometer_grows_and_stays_above_pure_truth_and_below_the_sum():
-    odometer = Odometer(delta=1e-6)
-    last = 0.0
-    for k in range(1, 1000):
-        odometer.record(LaplaceLoss(TENTH))
-        assert odometer.epsilon >= last
-        last = odometer.epsilon
-        assert last <= k * 0.1 + 1e-5
-    rho = 999 * LaplaceLoss(TENTH).zcdp()
-    best = rho + 2 * math.sqrt(rho * math.log(1e6))  # the bound at one time known in advance
-    assert best <= last <= 1.3 * best
-    assert odometer.failure == pytest.approx(1e-6)
-    odometer.record(ApproxLoss(TENTH, Fraction(1, 10**6)))
-    assert odometer.failure >= 2e-6
-    odometer.record(RenyiLoss(((2.0, 0.1),)))
-    assert math.isinf(odometer.epsilon)
-    assert "probability" in repr(odometer)
-
-
-def test_odometer_bound_holds_at_every_time_on_simulated_losses():
-    """Realised losses of randomized response: 300 runs of 400 steps, checked at every step.
-
-    The bound fails in a run with probability at most delta = 1e-3, so 300 sound runs show more than 4
-    failures with probability below 1e-5. A bound at a quarter of the size must fail.
-    """
-    rng = np.random.default_rng(3)  # noqa: TID251 - test data
-    epsilon, steps = 0.2, 400
-    odometer, bounds = Odometer(delta=1e-3), []
-    for _ in range(steps):
-        odometer.record(PureLoss(Fraction(1, 5)))
-        bounds.append(odometer.epsilon)
-    p = 1 / (1 + math.exp(-epsilon))
-    signs = np.where(rng.random((300, steps)) < p, epsilon, -epsilon)
-    realised = np.cumsum(signs, axis=1)
-    assert np.sum(np.any(realised > np.array(bounds), axis=1)) <= 4
-    assert np.sum(np.any(realised > np.array(bounds) / 4, axis=1)) > 4
 
 
 # --- what may be charged, and about whom --------------------------------------------------------------
@@ -238,6 +283,7 @@ def test_a_refused_charge_does_not_fix_the_neighbours():
         lambda n: ApproxFilter(epsilon=1, delta=1e-6, neighbours=n),
         lambda n: ConcentratedFilter(rho=1, failure=0, neighbours=n),
         lambda n: AdvancedFilter(epsilon=1, delta=1e-6, failure=0, neighbours=n),
+        lambda n: EitherFilter(epsilon=1, delta=1e-6, failure=0, neighbours=n),
         lambda n: RenyiFilter(order=8, divergence=1, failure=0, neighbours=n),
     ],
 )
@@ -247,16 +293,6 @@ def test_declared_neighbours(make):
     assert make(AddRemove("row")).try_spend(COUNT)
     with pytest.raises(InvalidParameter, match="Pass AddRemove"):
         make("row")
-
-
-def test_an_odometer_keeps_to_one_relation():
-    odometer = Odometer(delta=1e-6)
-    odometer.record(COUNT)
-    with pytest.raises(NeighboursMismatch):
-        odometer.record(Laplace(sensitivity=1, epsilon=0.1, neighbours=Replace("row")))
-    assert odometer.epsilon == pytest.approx(0.1)
-    with pytest.raises(NeighboursMismatch):
-        Odometer(delta=1e-6, neighbours=AddRemove("person")).record(COUNT)
 
 
 def test_gaussian_noise_is_charged_at_the_pair_it_was_bought_for():
@@ -273,9 +309,97 @@ def test_gaussian_noise_is_charged_at_the_pair_it_was_bought_for():
     assert concentrated.spent["rho"] == pytest.approx(NOISE.loss.zcdp(), abs=2e-12)
 
 
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Sparse(sensitivity=1, epsilon=1, delta=1e-9, positives=100),
+        NumericSparse(sensitivity=1, epsilon=1, delta=1e-9, positives=100),
+        AboveThreshold(sensitivity=1, epsilon=1, delta=1e-9, noise=NoiseKind.GAUSSIAN, queries=10),
+        Gaussian(l2_sensitivity=1, epsilon=1, delta=1e-9),
+    ],
+    ids=lambda mechanism: type(mechanism).__name__,
+)
+def test_a_mechanism_fits_the_budget_it_was_bought_at(mechanism):
+    budget = ApproxFilter(epsilon=1, delta=1e-9)
+    budget.spend(mechanism)
+    assert budget.left["epsilon"] == 0
+    assert not ApproxFilter(epsilon=0.99, delta=1e-9).try_spend(mechanism)
+    assert not ApproxFilter(epsilon=1, delta=9e-10).try_spend(mechanism)
+
+
+def test_the_cheaper_statement_is_charged():
+    """Ten draws are pure at 1.87 together, or (1, 1e-9): which is cheaper depends on the budget."""
+    sparse = Sparse(sensitivity=1, epsilon=1, delta=1e-9, positives=100)
+    tight = ApproxFilter(epsilon=4, delta=1e-6)
+    assert tight.cost(sparse).amounts == {"epsilon": 1, "delta": Fraction(1, 10**9)}
+    scarce = ApproxFilter(epsilon=40, delta=1e-9)
+    assert scarce.cost(sparse).amounts["delta"] == 0
+    assert scarce.cost(sparse).amounts["epsilon"] == pytest.approx(1.8655, abs=1e-3)
+    # What fits is charged where the cheaper statement no longer does.
+    last = ApproxFilter(epsilon=4, delta=1e-6)
+    last.spend(ApproxLoss(Fraction(1), Fraction(1, 10**6)))
+    last.spend(sparse)
+    assert last.left["delta"] == 0
+    assert last.spent["epsilon"] > Fraction(28, 10)
+
+
+@pytest.mark.parametrize("value", [Fraction(1, 3), Fraction(2, 7), Fraction(1, 10**7 + 19)])
+def test_a_failing_third_fits_a_third(value):
+    for inner in (PureLoss(value), LaplaceLoss(value), ApproxLoss(value, Fraction(1, 10**9))):
+        mass = inner.exact_failure() + Fraction(1, 10**9)
+        budget = ApproxFilter(epsilon=value, delta=mass)
+        budget.spend(FailingLoss(inner, Fraction(1, 10**9)))
+        assert budget.left == {"epsilon": 0, "delta": 0}
+
+
+class Underpriced(Laplace):
+    """Claims to have been bought at less than it costs."""
+
+    @property
+    def bought(self):
+        return PureLoss(self.epsilon / 10)
+
+
+def test_what_a_mechanism_says_it_was_bought_at_is_checked():
+    dear = Underpriced(sensitivity=1, epsilon=1)
+    for budget in (PureFilter(epsilon=2), ApproxFilter(epsilon=2, delta=1e-6)):
+        budget.spend(dear)
+        assert budget.spent["epsilon"] == 1
+        assert not ApproxFilter(epsilon=0.5, delta=1e-6).try_spend(dear.release(1, rng=unsafe_seeded(1)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerPerson(Release):
+    """A release about persons, with several rows each, by a mechanism that was bought for rows."""
+
+    rows: int
+
+    @property
+    def guarantee(self):
+        return Guarantee(GroupLoss(self.mechanism.loss, self.rows), AddRemove("person"))
+
+
+def test_a_release_about_persons_is_not_charged_at_the_price_of_a_row():
+    noise = Gaussian(l2_sensitivity=1, epsilon=0.1, delta=1e-9)
+    released = PerPerson(value=1, mechanism=noise, rows=10)
+    budget = ApproxFilter(epsilon=1, delta=1e-6)
+    assert budget.cost(released) is None, "(0.1, 1e-9) is about one row"
+    assert not budget.try_spend(released)
+    assert budget.cost(PerPerson(value=1, mechanism=noise, rows=1)).amounts["epsilon"] == Fraction(1, 10)
+
+
+def test_a_release_that_says_what_it_was_bought_at_is_charged_that():
+    universe = Universe([("a", (0, 1, 2)), ("b", (0, 1))])
+    people, asked = Histogram.dense(universe, [10] * 6), Marginals.of_order(universe, 2)
+    released = dp.release(asked, people, epsilon=1, delta=1e-6, rows=60, rng=unsafe_seeded(1))
+    budget = ApproxFilter(epsilon=1, delta=1e-6)
+    budget.spend(released)
+    assert budget.left["epsilon"] == 0
+
+
 @pytest.mark.parametrize("item", [NOISE.loss, NOISE.guarantee, Gaussian.for_rho(rho=0.1, l2_sensitivity=1)])
 def test_gaussian_noise_without_a_pair_is_shown_the_way_out(item):
-    with pytest.raises(InvalidParameter, match="Use ConcentratedFilter or AdvancedFilter"):
+    with pytest.raises(InvalidParameter, match="Use ConcentratedFilter, AdvancedFilter or EitherFilter"):
         ApproxFilter(epsilon=1, delta=1e-6).spend(item)
     with pytest.raises(InvalidParameter, match="finite charge in this PureFilter, got Gaussian loss mu"):
         PureFilter(epsilon=1).spend(item)

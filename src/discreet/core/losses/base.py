@@ -40,6 +40,14 @@ class Loss(ABC):
         """Return the smallest known epsilon at this delta, rounded up; infinity where there is none."""
         return smallest_epsilon(self.delta, down(checks.delta(delta=delta)))
 
+    def implies(self, *, epsilon: checks.Number, delta: checks.Number) -> bool:
+        """Tell whether this loss is at most (epsilon, delta). What is known exactly is compared exactly."""
+        e, d = checks.non_negative(epsilon=epsilon), checks.delta(delta=delta)
+        known = self.exact_epsilon()
+        if known is not None and known <= e and self.exact_failure() <= d:
+            return True
+        return self.delta(e) <= d or self.epsilon(d) <= e
+
     def renyi(self, order: checks.Number) -> float:
         """Return a bound on the Rényi divergence of an order > 1, without the failure mass."""
         a = checked_order(order)
@@ -60,8 +68,12 @@ class Loss(ABC):
         return None
 
     def exact_epsilon(self) -> Fraction | None:
-        """Return the epsilon at the failure mass, for sums that must not drift; None where there is none."""
-        value = self.epsilon(self.exact_failure()) if self.exact_failure() < 1 else math.inf
+        """Return the epsilon at the failure mass, for sums that must not drift; None where there is none.
+
+        The exact views hold together: but for one event of the failure mass, on either neighbour, the rest
+        has both this epsilon and that rho. A curve alone does not say so where there is a mass: None then.
+        """
+        value = math.inf if self.exact_failure() else self.epsilon(0)
         return None if math.isinf(value) else Fraction(value)
 
     def exact_rho(self) -> Fraction | None:

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.core import checks, normal
+from discreet.core.errors import InvalidParameter
 from discreet.core.losses.base import SLACK, SMALLEST, Loss, Pair, checked_order, short, zcdp_delta
 from discreet.core.losses.pure import PureLoss
 from discreet.core.pld import (
@@ -211,6 +212,7 @@ class DiscreteLaplaceLoss(Loss):
 
 
 _LEAST = Fraction(1, 10**12)
+_ROOT_ERROR = Fraction(1, 10**9)  # a root that was rounded up is that close
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,22 +223,32 @@ class GaussianLoss(Loss):
     covered in every dimension by slack = (1 - 1 / (4 s^2))^-2: the discrete Gaussian is below the
     rounded one in convex order, the rounded one below a Gaussian widened by that factor, and
     delta(epsilon) is the mean of a convex function of the noise (docs/algorithms/gaussian.md).
+
+    `square` is mu^2 where mu itself is no fraction, and was rounded up: squares are what adds up.
     """
 
     mu: Fraction
     slack: Fraction = Fraction(1)
+    square: Fraction | None = None
 
     def __post_init__(self) -> None:
         mu = checks.non_negative(mu=self.mu)
         # Floats cannot follow a smaller loss through a composition; a little more is the safe side.
         object.__setattr__(self, "mu", max(mu, _LEAST) if mu else mu)
         object.__setattr__(self, "slack", checks.at_least(1, slack=self.slack))
+        if self.square is not None:
+            object.__setattr__(self, "square", self._checked_square(self.square))
+
+    def _checked_square(self, square: Fraction) -> Fraction | None:
+        given, most = checks.non_negative(square=square), self.mu * self.mu
+        if not (1 - _ROOT_ERROR) * most <= given <= most and self.mu > _LEAST:
+            raise InvalidParameter(name="square", rule="mu^2, or a hair below", value=square)
+        return given if given < most and self.mu > _LEAST else None
 
     def delta(self, epsilon: checks.Number) -> float:
         """Return the exact curve for slack 1, an upper bound otherwise, and never above zCDP's."""
         e = checks.non_negative(epsilon=epsilon)
-        square = self.mu * self.mu
-        return gaussian_delta(square, self.slack * square, e)
+        return gaussian_delta(*self.gaussian(), e)
 
     def epsilon(self, delta: checks.Number) -> float:
         """Invert the curve; infinity at delta 0."""
@@ -245,15 +257,15 @@ class GaussianLoss(Loss):
 
     def zcdp(self) -> float:
         """Return mu^2 / 2, for continuous and discrete noise alike."""
-        return up(self.mu * self.mu / 2)
+        return up(self.exact_rho())
 
     def exact_rho(self) -> Fraction:
         """Return mu^2 / 2."""
-        return self.mu * self.mu / 2
+        return self.gaussian()[0] / 2
 
     def gaussian(self) -> tuple[Fraction, Fraction]:
         """Return mu^2 and slack mu^2."""
-        square = self.mu * self.mu
+        square = self.mu * self.mu if self.square is None else self.square
         return square, self.slack * square
 
     def pld(self, step: Fraction) -> Pair:
