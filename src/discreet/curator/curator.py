@@ -89,7 +89,12 @@ class Curator:
         self._desks: dict[str, Desk] = {}
         self._doors: WeakValueDictionary[str, Analyst] = WeakValueDictionary()
         # The conversation and the ledger run side by side; what they may cost adds up to the whole.
-        self.ledger = Ledger(epsilon=(1 - part) * e, delta=(1 - part) * d, neighbours=table.neighbours)
+        self.ledger = Ledger(
+            epsilon=(1 - part) * e,
+            delta=(1 - part) * d,
+            neighbours=table.neighbours,
+            apart=promise is not None,
+        )
         kind = Shared if promise is None else Published
         self._shared: Hypothesis | None = None
         if part:
@@ -151,14 +156,13 @@ class Curator:
             return door
 
     def _share(self, share: checks.Number | None) -> Fraction:
-        """Return a new analyst's share; under a promise it must be free, and is set aside for her alone."""
-        if self._promise is None:
-            return Fraction(1) if share is None else checks.positive(share=share)
-        left = 1 - sum((desk.share for desk in self._desks.values()), Fraction(0))
-        if share is None or checks.positive(share=share) > left:
-            rule = f"given under a promise between analysts, and at most {left}: the rest is set aside"
+        """Return a new analyst's share; under a promise it must be given, and is set aside for her alone."""
+        if share is not None:
+            return checks.positive(share=share)
+        if self._promise is not None:
+            rule = "given under a promise between analysts: it is set aside for her alone"
             raise InvalidParameter(name="share", rule=rule, value=share)
-        return checks.positive(share=share)
+        return Fraction(1)
 
     def close(self) -> None:
         """Answer nothing more, and give the engine back once it is through with what it is doing."""

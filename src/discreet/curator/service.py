@@ -9,11 +9,12 @@ questions; and only the engine for as long as one priced question takes, since t
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.core import checks
 from discreet.core.errors import EngineFailed, Refused
+from discreet.core.loss import ApproxLoss
 from discreet.curator.doors import Desk
 from discreet.curator.history import Quote
 from discreet.curator.ledger import Ledger
@@ -23,6 +24,7 @@ from discreet.curator.shared import Hypothesis, least_sure
 from discreet.curator.ticks import Line, Ticks
 from discreet.data.ask import Prepared, price_plan
 from discreet.data.canonical import canonical
+from discreet.data.explain import Explanation
 from discreet.data.linear import Counts
 from discreet.data.plan import Plan, Policy
 from discreet.data.plan_tables import Tables
@@ -110,8 +112,9 @@ class Service:
                 return Quote.free("repeated", "the same numbers as before")
             if self.hypothesis is not None and self._counts(question, fresh) is not None:
                 return self.hypothesis.quote()
-            explanation = self._price(question).explanation
-            return Quote("priced", self._ledger.quote(explanation.guarantee), str(explanation))
+            explanation = self._price(desk, question).explanation
+            cost = self._ledger.quote(desk.name, explanation.guarantee, bought=_bought(explanation))
+            return Quote("priced", cost, str(explanation))
 
     def sql(self, desk: Desk, text: str, *, fresh: bool) -> Reply:
         """Answer a question."""
@@ -159,8 +162,16 @@ class Service:
         key = owner, canonical(plan), tuple(one.what for one in plan.outputs), fresh
         return _Question(plan, self._tables, key)
 
-    def _price(self, question: _Question) -> Prepared:
-        return price_plan(question.plan, question.tables, self._policy)
+    def _price(self, desk: Desk, question: _Question) -> Prepared:
+        """Price a question with the noise that is best for it; where that does not fit, with pure noise."""
+        best = price_plan(question.plan, question.tables, self._policy)
+        found = best.explanation
+        if not found.delta or any(vector.threshold is not None for vector in best.budget.vectors):
+            return best
+        if self._ledger.fits(desk.name, found.guarantee, bought=_bought(found)):
+            return best
+        pure = price_plan(question.plan, question.tables, replace(self._policy, delta=Fraction(0)))
+        return pure if self._ledger.fits(desk.name, pure.explanation.guarantee) else best
 
     def _counts(self, question: _Question, fresh: bool) -> Counts | None:
         """Return the question as counts that the hypothesis answers; None where it must be bought."""
@@ -173,9 +184,12 @@ class Service:
 
     def _buy(self, desk: Desk, question: _Question) -> Reply:
         """Reserve the price of a question and let the engine answer it: one of each analyst at a time."""
-        prepared = self._price(question)
         with desk.turn:
-            number = self._ledger.reserve(desk.name, question.text, prepared.explanation.guarantee)
+            prepared = self._price(desk, question)
+            explanation = prepared.explanation
+            number = self._ledger.reserve(
+                desk.name, question.text, explanation.guarantee, bought=_bought(explanation)
+            )
             charge = dict(self._ledger.entry(number).charge)
             try:
                 with self.engine:
@@ -213,3 +227,8 @@ class Service:
                 way_out="Ask by SQL, or open it with shared above 0",
             )
         return self.hypothesis
+
+
+def _bought(explanation: Explanation) -> ApproxLoss:
+    """Return the pair that a question was bought for, which its noise was planned to keep."""
+    return ApproxLoss(explanation.epsilon, explanation.delta)

@@ -172,7 +172,9 @@ def test_a_share_that_was_not_given_is_not_lost():
         one.ledger.cap("taken", Fraction(1, 10))
         with pytest.raises(InvalidParameter, match="without a share"):
             one.analyst("taken", share=HALF)
-        assert one.analyst("acme", share=1).share == 1
+        with pytest.raises(InvalidParameter, match=r"at most 9/10: the rest is set aside"):
+            one.analyst("acme", share=1)
+        assert one.analyst("acme", share=Fraction(9, 10)).share == Fraction(9, 10)
 
 
 def test_every_share_is_enough_for_keys_that_a_threshold_finds():
@@ -211,31 +213,36 @@ SHARES = [(HALF, HALF), (Fraction(1, 3),) * 3, (0.7, 0.3), (Fraction(9, 10), Fra
 @settings(max_examples=50, deadline=None)
 def test_shares_within_the_whole_keep_analysts_apart(data, shares, pure):
     """Whatever all others spend, one is told what she would be told alone, to the last digit."""
-    steps = data.draw(
-        st.lists(st.tuples(st.integers(0, len(shares) - 1), st.integers(1, 60)), min_size=1, max_size=40)
-    )
-    kind = (lambda n: PureLoss(Fraction(n, 120))) if pure else (lambda n: ZCDPLoss(Fraction(n, 9000)))
-    priced = [(who, kind(amount)) for who, amount in steps]
+    who, amount, is_pure = st.integers(0, len(shares) - 1), st.integers(1, 60), st.booleans()
+    steps = data.draw(st.lists(st.tuples(who, amount, is_pure), min_size=1, max_size=40))
+    priced = [
+        (one, PureLoss(Fraction(much, 120)) if pure or plain else ZCDPLoss(Fraction(much, 9000)))
+        for one, much, plain in steps
+    ]
     watched = data.draw(st.integers(0, len(shares) - 1))
 
     def ledger():
-        return Ledger(epsilon=1, delta=0 if pure else 1e-6, neighbours=ROWS)
+        return Ledger(epsilon=1, delta=0 if pure else 1e-6, neighbours=ROWS, apart=True)
 
     alone = outcomes(ledger(), [step for step in priced if step[0] == watched], shares, watched)
     among = ledger()
     assert outcomes(among, priced, shares, watched) == alone
-    assert all(amount >= 0 for amount in among.left().values())
+    assert among.left() == {} or sum(map(Fraction, shares)) < 1
 
 
-def test_shares_beyond_the_whole_do_not():
-    """The same comparison sees what leaks where shares add up to more than 1."""
-    steps = [(0, PureLoss(HALF)), (1, PureLoss(HALF)), (1, PureLoss(Fraction(1, 10)))]
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_shares_of_one_budget_do_not(delta):
+    """The same comparison sees what leaks where one budget has two ways to go on, or is too small."""
+    first = PureLoss(HALF) if not delta else ZCDPLoss(Fraction(1, 100))
+    steps = [(0, first), (1, PureLoss(HALF)), (1, PureLoss(Fraction(1, 10)))]
 
-    def told(asked):
-        ledger = Ledger(epsilon=1, delta=0, neighbours=ROWS)
-        return outcomes(ledger, asked, (HALF, Fraction(3, 4)), 1)
+    def told(asked, **given):
+        ledger = Ledger(epsilon=1, delta=delta, neighbours=ROWS, **given)
+        return outcomes(ledger, asked, (HALF, HALF if delta else Fraction(3, 4)), 1)
 
     assert told(steps) != told(steps[1:])
+    if delta:
+        assert told(steps, apart=True) == told(steps[1:], apart=True)
 
 
 # Closing ----------------------------------------------------------------------------------------------
