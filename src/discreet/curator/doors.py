@@ -32,15 +32,15 @@ class Desk:
     ----------
     name, share
         Who asks, and the most she may use of the budget for priced questions.
-    turn
-        Whoever has it is the one thread of this analyst that buys an answer.
+    line
+        Whoever has a turn in it is the one thread of this analyst that buys an answer.
     history
         What she asked.
     """
 
     name: str
     share: Fraction
-    turn: Line = field(default_factory=Line)
+    line: Line = field(default_factory=Line)
     history: History = field(default_factory=History)
 
 

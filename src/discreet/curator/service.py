@@ -92,7 +92,7 @@ class Service:
     def close(self) -> None:
         """Answer nothing more, and give the engine back once it is through with what it is doing."""
         self._closed = True
-        with self.engine:
+        with self.engine.turn():
             if self.hypothesis is not None:
                 self.hypothesis.close()
             self._table.close()
@@ -184,7 +184,7 @@ class Service:
 
     def _buy(self, desk: Desk, question: _Question) -> Reply:
         """Reserve the price of a question and let the engine answer it: one of each analyst at a time."""
-        with desk.turn:
+        with desk.line.turn():
             prepared = self._price(desk, question)
             explanation = prepared.explanation
             number = self._ledger.reserve(
@@ -192,7 +192,7 @@ class Service:
             )
             charge = dict(self._ledger.entry(number).charge)
             try:
-                with self.engine:
+                with self.engine.turn():
                     self._require_open()
                     self._ledger.start(number)  # whatever happens from here on, the charge stays
                     reply = self._measure(prepared, charge)

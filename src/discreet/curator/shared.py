@@ -136,7 +136,7 @@ class Shared(Hypothesis):
         if isinstance(given, Answer):
             return given
         try:
-            with self._line:
+            with self._line.turn():
                 return self._conversation.ask(given)  # type: ignore[no-any-return]
         except ConversationClosed:
             return self._conversation.last(query)
@@ -147,7 +147,7 @@ class Shared(Hypothesis):
         with contextlib.suppress(ConversationClosed):
             while batch.is_open:
                 batch.say(self._conversation.hypothesis)
-                with self._line:
+                with self._line.turn():
                     self._conversation.ask(batch)
         return self._conversation.answers(batch)
 

@@ -1,7 +1,10 @@
 """A curious or clumsy analyst, several threads of one, and an owner who makes mistakes."""
 
+import random  # noqa: TID251
+import signal
 import sys
 import threading
+import types
 from fractions import Fraction
 
 import numpy as np
@@ -346,12 +349,12 @@ def test_nobody_overtakes_who_waits_for_the_engine():
         served, held = [], threading.Event()
 
         def wait(name):
-            with one._service.engine:
+            with one._service.engine.turn():
                 served.append(name)
 
         def flood():
             for _ in range(5):
-                with one._service.engine:
+                with one._service.engine.turn():
                     served.append("rival")
                     assert held.wait(60)
 
@@ -360,9 +363,10 @@ def test_nobody_overtakes_who_waits_for_the_engine():
         while not served:
             rival.join(0.001)
         waiting = [threading.Thread(target=wait, args=(name,)) for name in ("acme", "blue")]
-        for ahead, thread in enumerate(waiting, 1):
+        for thread in waiting:
+            last = one._service.engine._last
             thread.start()
-            while len(one._service.engine._threads) == ahead:  # until she is in line
+            while one._service.engine._last is last:  # until she is in line
                 thread.join(0.001)
         held.set()
         for thread in (rival, *waiting):
@@ -375,14 +379,14 @@ def test_who_has_the_engine_may_enter_again_and_nobody_else():
     line, served = Line(), []
 
     def wait():
-        with line:
+        with line.turn():
             served.append("other")
 
     other = threading.Thread(target=wait)
-    with line:
+    with line.turn():
         other.start()
         other.join(0.1)
-        with line:
+        with line.turn():
             served.append("inner")
         other.join(0.1)
         served.append("outer")
@@ -390,27 +394,89 @@ def test_who_has_the_engine_may_enter_again_and_nobody_else():
     assert served == ["inner", "outer", "other"]
 
 
-def test_who_gives_up_leaves_the_line(monkeypatch):
-    line, served = Line(), []
+class Interrupted(Exception):
+    """Stands for what a keyboard's interrupt does to whoever waits."""
 
-    def interrupted(self, ready):
-        raise KeyboardInterrupt
+
+def test_who_gives_up_leaves_the_line_and_keeps_the_order():
+    """Those behind her wait for who was ahead of her, not for her."""
+    line, served, inside = Line(), [], threading.Event()
+
+    class Impatient:
+        """The lock of who is ahead, as an interrupted thread meets it."""
+
+        def __enter__(self):
+            raise Interrupted
+
+        def __exit__(self, *_):
+            raise AssertionError
+
+    def give_up():
+        turn = line.turn()
+        real = line.join
+
+        def join(mine):
+            real(mine)
+            ahead, mine.before = mine.before, types.SimpleNamespace(_lock=Impatient(), before=mine.before)
+            mine.before.before = ahead
+
+        line.join = join
+        try:
+            with turn:
+                served.append("never")
+        except Interrupted:
+            served.append("gave up")
+            turn.before = turn.before.before
+        finally:
+            line.join = real
 
     def wait():
-        try:
-            with line:
-                served.append("never")
-        except KeyboardInterrupt:
-            served.append("interrupted")
+        with line.turn():
+            served.append("next")
 
-    with line, monkeypatch.context() as patched:
-        patched.setattr(threading.Condition, "wait_for", interrupted)
-        other = threading.Thread(target=wait)
-        other.start()
-        other.join(60)
-    with line:
-        served.append("next")
-    assert served == ["interrupted", "next"]
+    first, second = threading.Thread(target=give_up), threading.Thread(target=wait)
+    with line.turn():
+        first.start()
+        first.join(60)
+        second.start()
+        second.join(0.1)
+        served.append("out")
+        inside.set()
+    second.join(60)
+    assert served == ["gave up", "out", "next"]
+
+
+def test_no_interrupt_blocks_the_line():
+    """Interrupts at thousands of random moments: the line always goes on, and nobody holds it afterwards."""
+    line, caught = Line(), 0
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    generator = random.Random(5)
+    try:
+        for _ in range(2000):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, generator.uniform(1e-5, 2e-4))
+                while True:
+                    with line.turn(), line.turn():
+                        pass
+            except KeyboardInterrupt:
+                caught += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    served = []
+
+    def wait():
+        with line.turn():
+            served.append("other")
+
+    other = threading.Thread(target=wait, daemon=True)
+    other.start()
+    other.join(30)
+    assert (served, caught) == (["other"], 2000)
 
 
 def test_units_of_several_rows_pay_for_what_is_published_exactly():
