@@ -8,12 +8,13 @@ questions; and only the engine for as long as one priced question takes, since t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.core import checks
-from discreet.core.errors import EngineFailed, Refused
+from discreet.core.errors import DiscreetError, EngineFailed, Refused
 from discreet.core.loss import ApproxLoss
 from discreet.curator.doors import Desk
 from discreet.curator.history import Quote
@@ -88,6 +89,7 @@ class Service:
         self._tables = Tables.of(table.schemas)
         self._records = Records()
         self._closed = False
+        self._process = os.getpid()
 
     def close(self) -> None:
         """Answer nothing more, and give the engine back once it is through with what it is doing."""
@@ -119,6 +121,7 @@ class Service:
     def sql(self, desk: Desk, text: str, *, fresh: bool) -> Reply:
         """Answer a question."""
         with self._ticks.held():
+            self._require_open()
             question = self._read(desk, text, fresh)
             with self._records.turn(question.key):
                 self._require_open()
@@ -214,6 +217,8 @@ class Service:
             return None
 
     def _require_open(self) -> None:
+        if os.getpid() != self._process:
+            raise DiscreetError("this curator belongs to another process: a fork would double the budget")
         if self._closed:
             raise Refused(
                 what="question", why="the curator is closed", way_out="Ask its owner to open another one"
