@@ -21,7 +21,8 @@ from discreet.accounting.calibrate import gaussian_sigma
 from discreet.cli.demo_report import Line, report
 from discreet.core.neighbours import AddRemove
 from discreet.core.rng import SYSTEM
-from discreet.curator.curator import Analyst, Curator
+from discreet.curator.curator import Curator
+from discreet.curator.doors import Analyst
 from discreet.curator.reply import Reply
 from discreet.data.columns import Category, Integer
 from discreet.data.schema import Row, Schema

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self
+
+from discreet.curator.limits import HISTORY, TEXT
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,9 +49,9 @@ class Asked:
     Attributes
     ----------
     number
-        Its place in this analyst's own history.
+        Its place in this analyst's own history, from 0. It stays the same when older questions fall out.
     what
-        The question in canonical form.
+        The question in canonical form, or the beginning of a long one.
     kind, repeated
         As in the reply; "failed" where the engine gave up, which is charged all the same.
     cost
@@ -59,3 +63,29 @@ class Asked:
     kind: str
     repeated: bool
     cost: Mapping[str, Fraction]
+
+
+class History:
+    """What one analyst asked, the latest questions of it."""
+
+    def __init__(self) -> None:
+        self._asked: deque[Asked] = deque(maxlen=HISTORY)
+        self._count = 0
+        self._lock = threading.Lock()  # two threads of one analyst could otherwise take the same number
+
+    def note(self, what: str, kind: str, cost: Mapping[str, Fraction], *, repeated: bool = False) -> None:
+        """Add a question."""
+        shown = what if len(what) <= TEXT else what[: TEXT - 1] + "…"
+        with self._lock:
+            self._asked.append(Asked(self._count, shown, kind, repeated, dict(cost)))
+            self._count += 1
+
+    def listed(self) -> tuple[Asked, ...]:
+        """List the questions that are kept, as copies: whoever reads them may write in them."""
+        with self._lock:
+            return tuple(replace(asked, cost=dict(asked.cost)) for asked in self._asked)
+
+    def __str__(self) -> str:
+        with self._lock:
+            count, kept = self._count, len(self._asked)
+        return f"{count} asked" if kept == count else f"{count} asked, the last {kept} in the history"

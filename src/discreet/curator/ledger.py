@@ -2,29 +2,37 @@
 
 Every question is quoted, reserved, started and finished. A reservation can be voided as long as no data were
 touched; from the start on the charge stays, whatever comes out. Spending is a function of the entries alone.
+
+A budget with a delta goes on in either of two ways: while the epsilons and deltas of all questions add up to
+at most (epsilon, a tenth of delta), or while their rhos add up to at most what the rest of delta allows. Of
+a transcript that ends within the first, the process stopped by the first alone says that it is off by at most
+a tenth of delta, and of all others the process stopped by the second alone, by at most the rest. So a delta
+never buys fewer answers than none, whatever noise each of them has.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, NoReturn
 
+from discreet.accounting.charges import Charge, words
 from discreet.accounting.composition import Item
-from discreet.accounting.filters import AdvancedFilter, Filter, PureFilter
+from discreet.accounting.filters import EitherFilter, Filter, PureFilter
 from discreet.core import checks
-from discreet.core.errors import BudgetExceeded, DiscreetError, InternalError, InvalidParameter
+from discreet.core.errors import BudgetExceeded, DiscreetError, InternalError, InvalidParameter, Refused
 from discreet.core.guarantee import Guarantee
+from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.core.neighbours import Neighbours
+from discreet.curator.limits import ENTRIES
 
-Amounts = Mapping[str, Fraction]
 State = Literal["reserved", "started", "finished", "voided"]
 
 HELD_BACK = Fraction(1, 10)
-"""The part of delta that pays for failures, such as those of thresholds; the rest converts rho to epsilon."""
+"""The part of delta that the deltas of single questions may add up to, whichever way the budget goes on."""
 
 _NEXT: dict[State, tuple[State, ...]] = {
     "reserved": ("started", "voided"),
@@ -59,6 +67,29 @@ class Entry:
     state: State
 
 
+@dataclass(slots=True)
+class _Line:
+    """What one analyst, or all of them together, may spend of a budget, and have spent."""
+
+    name: str
+    filter: Filter
+    share: Fraction
+    spent: Charge
+
+    def fits(self, charge: Charge) -> bool:
+        """Tell whether a charge fits on top."""
+        return self.filter.fits(self.spent + charge, share=self.share)
+
+    def keeps_pairs(self, charge: Charge) -> bool:
+        """Tell whether epsilons and deltas still add up to no more than the budget with a charge on top."""
+        return "epsilon" in self.filter.left_of(self.spent + charge, share=self.share)
+
+    @property
+    def left(self) -> dict[str, Fraction]:
+        """What is left, in the coordinates that can still be spent."""
+        return self.filter.left_of(self.spent, share=self.share)
+
+
 class Ledger:
     """One budget for one data set, shares of it for analysts, and every charge against them.
 
@@ -71,27 +102,39 @@ class Ledger:
         The budget of everything together.
     neighbours
         The change that all charges must be about.
+    apart
+        Whether a share is a budget of its own that nothing others spend can touch, and not a bound on what
+        one analyst uses of the common one. Shares then add up to at most 1, and so do their guarantees.
     """
 
-    def __init__(self, *, epsilon: checks.Number, delta: checks.Number, neighbours: Neighbours) -> None:
-        d = checks.delta(delta=delta)
-        self._filter: Filter = (
-            AdvancedFilter(epsilon=epsilon, delta=d, failure=d * HELD_BACK, neighbours=neighbours)
-            if d
-            else PureFilter(epsilon=epsilon, neighbours=neighbours)
-        )
-        self._neighbours = neighbours
+    def __init__(
+        self, *, epsilon: checks.Number, delta: checks.Number, neighbours: Neighbours, apart: bool = False
+    ) -> None:
+        self._epsilon, self._delta = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
+        self._neighbours, self._apart = neighbours, apart
+        self._filter = self._make_filter(Fraction(1))
+        self._whole = _Line("the data set's budget", self._filter, Fraction(1), self._filter.nothing)
+        self._given = Fraction(0)
         self._entries: list[Entry] = []
+        self._charges: list[Charge] = []
         # Kept up to date, so that no answer takes the longer the more others have asked.
-        self._spent: dict[str | None, dict[str, Fraction]] = {}
-        self._caps: dict[str, dict[str, Fraction]] = {}
+        self._lines: dict[str, _Line] = {}
+        self._bought: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._process = os.getpid()
+
+    def _make_filter(self, share: Fraction) -> Filter:
+        epsilon, delta = share * self._epsilon, share * self._delta
+        if not delta:
+            return PureFilter(epsilon=epsilon, neighbours=self._neighbours)
+        held = delta * HELD_BACK
+        return EitherFilter(epsilon=epsilon, delta=delta - held, failure=held, neighbours=self._neighbours)
 
     @property
     def guarantee(self) -> Guarantee:
         """What everything that is ever charged here promises together."""
-        return Guarantee(self._filter.guarantee, self._neighbours)
+        loss = ApproxLoss(self._epsilon, self._delta) if self._delta else PureLoss(self._epsilon)
+        return Guarantee(loss, self._neighbours)
 
     @property
     def budget(self) -> dict[str, Fraction]:
@@ -100,52 +143,75 @@ class Ledger:
 
     def cap(self, analyst: str, share: checks.Number) -> None:
         """Allow an analyst a share of the budget; once, and never more than that."""
-        part = checks.positive(share=share)
-        if part > 1:
-            raise InvalidParameter(name="share", rule="at most 1", value=share)
+        part, most = checks.positive(share=share), Fraction(1)
         with self._lock:
-            if analyst in self._caps:
+            if self._apart:
+                most -= self._given
+            if part > most:
+                rule = f"at most {most}{': the rest is set aside' if self._given and self._apart else ''}"
+                raise InvalidParameter(name="share", rule=rule, value=share)
+            if analyst in self._lines:
                 raise InvalidParameter(name="analyst", rule="one without a share yet", value=analyst)
-            self._caps[analyst] = {name: part * most for name, most in self.budget.items()}
+            own, bound = (self._make_filter(part), Fraction(1)) if self._apart else (self._filter, part)
+            self._lines[analyst] = _Line(f"the share of {analyst}", own, bound, own.nothing)
+            self._given += part
 
-    def quote(self, item: Item) -> dict[str, Fraction]:
-        """Return what an item would be charged. Nothing is reserved.
+    def quote(self, analyst: str, item: Item, *, bought: ApproxLoss | None = None) -> dict[str, Fraction]:
+        """Return what an analyst would be charged for an item. Nothing is reserved.
 
         Raises
         ------
         InvalidParameter
             When it has no finite charge here, such as Gaussian noise against a budget without delta.
         """
-        cost = self._filter.cost(item)
-        if cost is None:
-            raise InvalidParameter(
-                name="question", rule="one with a finite charge in this budget", got="none", hint=_WAY_OUT
-            )
-        return cost.amounts
+        with self._lock:
+            return self._charge(self._concerned(analyst), item, bought).amounts
 
-    def reserve(self, analyst: str, what: str, item: Item) -> int:
+    def fits(self, analyst: str, item: Item, *, bought: ApproxLoss | None = None) -> bool:
+        """Tell whether an item could be reserved now."""
+        with self._lock:
+            lines = self._concerned(analyst)
+            charge = self._find_charge(lines, item, bought)
+            return charge is not None and all(line.fits(charge) for line in lines)
+
+    def reserve(self, analyst: str, what: str, item: Item, *, bought: ApproxLoss | None = None) -> int:
         """Take an item's charge out of the budget before any data are touched, and return its number.
+
+        Parameters
+        ----------
+        analyst, what
+            Who asks, and what.
+        item
+            What it costs.
+        bought
+            A second true statement of what it costs: the pair that it was bought for.
 
         Raises
         ------
         BudgetExceeded
             When it does not fit in the data set's budget or the analyst's share. Nothing is charged.
         """
-        charge = self.quote(item)
         with self._lock:
             self._require_process()
-            # One's own share first: where shares add up to the whole, no refusal tells what others spent.
-            for name, left in (
-                (f"the share of {analyst}", self._left(analyst)),
-                ("the data set's budget", self._left(None)),
-            ):
-                if left is not None and any(charge[part] > left[part] for part in charge):
+            lines = self._concerned(analyst)
+            charge = self._charge(lines, item, bought)
+            if self._bought[analyst] >= ENTRIES:
+                raise Refused(
+                    what="question",
+                    why=f"an analyst may buy at most {ENTRIES} answers",
+                    way_out="Ask what the shared hypothesis answers, or the owner for another budget",
+                )
+            for line in lines:
+                if not line.fits(charge):
                     raise BudgetExceeded(
-                        asked=_words(charge), left=_words(left), budget=name, way_out=_CHEAPER
+                        asked=str(charge), left=words(line.left), budget=line.name, way_out=_CHEAPER
                     )
             number = len(self._entries)
-            self._entries.append(Entry(number, analyst, what, tuple(charge.items()), "reserved"))
-            self._add(analyst, charge, 1)
+            self._entries.append(Entry(number, analyst, what, tuple(charge.amounts.items()), "reserved"))
+            self._charges.append(charge)
+            self._bought[analyst] += 1
+            for line in lines:
+                line.spent += charge
             return number
 
     def start(self, number: int) -> None:
@@ -160,6 +226,15 @@ class Ledger:
         """Give a reservation back. Only possible before its start."""
         self._move(number, "voided")
 
+    def void_unless_started(self, number: int) -> bool:
+        """Give a reservation back where no data were touched for it; tell whether it was."""
+        with self._lock:
+            self._require_process()
+            if self._entries[number].state != "reserved":
+                return False
+            self._set_state(number, "voided")
+            return True
+
     def entry(self, number: int) -> Entry:
         """Return one entry."""
         with self._lock:
@@ -171,41 +246,71 @@ class Ledger:
             return tuple(e for e in self._entries if analyst is None or e.analyst == analyst)
 
     def spent(self, analyst: str | None = None) -> dict[str, Fraction]:
-        """Return what is reserved or spent, by all or by one analyst."""
+        """Return what is reserved or spent, by all or by one analyst; leaves out what has no finite sum."""
         with self._lock:
-            return self._sum(analyst)
+            if analyst is not None:
+                line = self._lines.get(analyst)
+                return (self._filter.nothing if line is None else line.spent).amounts
+            return self._whole.spent.amounts
 
     def left(self, analyst: str | None = None) -> dict[str, Fraction]:
-        """Return what the data set has left, or what one analyst may still spend of it."""
+        """Return what the data set has left, or what one analyst may still spend of it.
+
+        Where shares are apart: what is not set aside yet, or what is left of one's own.
+        """
         with self._lock:
-            whole = self._left(None) or {}
-            own = None if analyst is None else self._left(analyst)
-            return whole if own is None else {name: min(whole[name], own[name]) for name in whole}
+            if self._apart and analyst is None:
+                return self._make_filter(1 - self._given).budget if self._given < 1 else {}
+            lines = [self._whole] if analyst is None else self._concerned(analyst)
+            lefts = [line.left for line in lines]
+            both = set.intersection(*map(set, lefts))
+            return {name: min(left[name] for left in lefts) for name in lefts[0] if name in both}
 
-    def _sum(self, analyst: str | None) -> dict[str, Fraction]:
-        return dict(self._spent.get(analyst) or dict.fromkeys(self.budget, Fraction(0)))
+    def _concerned(self, analyst: str) -> list[_Line]:
+        """Return the lines a charge of an analyst counts on; the refusal of the first one is told."""
+        own = self._lines.get(analyst)
+        if self._apart:
+            if own is None:
+                raise InvalidParameter(name="analyst", rule="one with a share", value=analyst)
+            return [own]
+        if own is None:  # she shares all of it with the others
+            own = self._lines[analyst] = replace(self._whole, spent=self._filter.nothing)
+        return [own, self._whole]
 
-    def _add(self, analyst: str, charge: Amounts, sign: int) -> None:
-        for line in (None, analyst):
-            total = self._sum(line)
-            self._spent[line] = {name: total[name] + sign * charge[name] for name in total}
+    def _charge(self, lines: list[_Line], item: Item, bought: ApproxLoss | None) -> Charge:
+        charge = self._find_charge(lines, item, bought)
+        if charge is None:
+            raise InvalidParameter(
+                name="question", rule="one with a finite charge in this budget", got="none", hint=_WAY_OUT
+            )
+        return charge
 
-    def _left(self, analyst: str | None) -> dict[str, Fraction] | None:
-        most = self.budget if analyst is None else self._caps.get(analyst)
-        if most is None:
-            return None
-        used = self._sum(analyst)
-        return {name: most[name] - used[name] for name in most}
+    def _find_charge(self, lines: list[_Line], item: Item, bought: ApproxLoss | None) -> Charge | None:
+        """Return the charge of an item: by both statements as long as that keeps both ways open."""
+        plain = lines[0].filter.cost(item)
+        if bought is None or (plain is not None and "epsilon" in plain.amounts):
+            return plain
+        pair = lines[0].filter.cost(Guarantee(bought, self._neighbours))
+        if plain is None or pair is None:
+            return plain or pair
+        larger = {name: max(amount, plain.amounts.get(name, amount)) for name, amount in pair.amounts.items()}
+        both = plain.amounts | larger
+        joined = Charge.of(plain.names, (both.get(name) for name in plain.names))
+        return joined if all(line.keeps_pairs(joined) for line in lines) else plain
 
     def _move(self, number: int, state: State) -> None:
         with self._lock:
             self._require_process()
-            entry = self._entries[checks.index(len(self._entries), number=number)]
-            if state not in _NEXT[entry.state]:
-                raise InternalError(f"entry {number} is {entry.state} and cannot become {state}")
-            self._entries[number] = replace(entry, state=state)
-            if state == "voided":
-                self._add(entry.analyst, dict(entry.charge), -1)
+            self._set_state(checks.index(len(self._entries), number=number), state)
+
+    def _set_state(self, number: int, state: State) -> None:
+        entry = self._entries[number]
+        if state not in _NEXT[entry.state]:
+            raise InternalError(f"entry {number} is {entry.state} and cannot become {state}")
+        self._entries[number] = replace(entry, state=state)
+        if state == "voided":
+            for line in self._concerned(entry.analyst):
+                line.spent -= self._charges[number]
 
     def _require_process(self) -> None:
         if os.getpid() != self._process:
@@ -215,7 +320,7 @@ class Ledger:
         raise DiscreetError("a ledger cannot be copied or pickled: that would double the budget")
 
     def __repr__(self) -> str:
-        return f"<Ledger: {len(self._entries)} entries; left {_words(self.left())}>"
+        return f"<Ledger: {len(self._entries)} entries; left {words(self.left()) or 'nothing'}>"
 
 
 _CHEAPER = (
@@ -223,7 +328,3 @@ _CHEAPER = (
     "or ask the owner for a larger share"
 )
 _WAY_OUT = "Give the curator a delta above 0, or ask for pure noise"
-
-
-def _words(amounts: Amounts) -> str:
-    return ", ".join(f"{name} {float(amount):.6g}" for name, amount in amounts.items())

@@ -22,10 +22,11 @@ from discreet.queries.marginals import Marginals
 from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
-from discreet.release.answer import Answer
+from discreet.release.answer import FREE, STALE, Answer, Answers
 from discreet.release.base import WorkloadRelease
 from discreet.release.mwem import MWEM
-from discreet.release.online_questions import read_boxes, read_question
+from discreet.release.online_boxes import Boxes, read_workload
+from discreet.release.online_questions import read_question
 from discreet.release.synopsis import Synopsis
 from discreet.release.tables import MarginalTables
 from discreet.release.warm_start import all_marginals, known_by
@@ -57,34 +58,26 @@ class Published(Hypothesis):
         released = mechanism.release(table.histogram(universe.names))
         return cls(mechanism, released.value, table.per_unit(mechanism.guarantee))
 
-    def ask(self, query: LinearQuery | Workload) -> tuple[Answer, ...]:
-        """Answer a query or a workload. The same question always has the same answer, whoever asks."""
-        if not isinstance(query, Workload):
-            return (self._one(query),)
-        if query.universe == self.universe and query.is_predicates:
-            return self._many(query)
-        return tuple(self._one(one) for one in query)
-
-    def _one(self, query: LinearQuery) -> Answer:
+    def ask(self, query: LinearQuery) -> Answer:
+        """Answer a query. The same question always has the same answer, whoever asks."""
         question = read_question(query, self.universe, 1)
-        said = float(self.synopsis.answer(query))
-        error = math.inf
+        if question.is_empty:
+            return Answer(0.0, 0.0, FREE)
+        said, error = float(self.synopsis.answer(query)), math.inf
         if self._known is not None and question.codes is not None:
             off = abs(said - self._known.estimate(question))
-            error = off + float(np.ravel(self._known.noise(question.codes[None]))[0])
-        return Answer(said, error, "free" if error < math.inf else "stale")
+            error = off + float(self._known.noise(Boxes.of_codes(question.codes[None], self.universe))[0])
+        return Answer(said, error, FREE if error < math.inf else STALE)
 
-    def _many(self, workload: Workload) -> tuple[Answer, ...]:
+    def _predicates(self, workload: Workload) -> Answers:
         """Answer predicates together, as each would be answered alone but for the rounding of sums."""
-        said, errors = self.synopsis.answers(workload), np.full(len(workload), np.inf)
+        reading = read_workload(workload)
+        said, errors = self.synopsis.answers(reading.workload), np.full(len(workload), np.inf)
         if self._known is not None:
-            codes, boxes = read_boxes(workload)
-            off = np.abs(said - workload.answers(self._known.array))
-            errors[boxes] = off[boxes] + self._known.noise(codes[boxes])
-        return tuple(
-            Answer(value, error, "free" if error < math.inf else "stale")
-            for value, error in zip(said.tolist(), errors.tolist(), strict=True)
-        )
+            off = np.abs(said - reading.workload.answers(self._known.array))
+            errors = off + self._known.noise(reading.boxes)
+        said, errors = np.where(reading.empty, 0.0, said), np.where(reading.empty, 0.0, errors)
+        return Answers(said, errors, np.where(np.isfinite(errors), FREE, STALE))
 
     def quote(self) -> Quote:
         """Say how well a question would be answered: words that are the same for every question."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from abc import ABC, abstractmethod
@@ -10,22 +11,26 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from discreet.accounting.group import member_budget
 from discreet.core.errors import ConversationClosed, InvalidParameter, Refused
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rounding import shorten_down
 from discreet.curator.history import Quote
-from discreet.curator.reply import Kind, Reply
-from discreet.data.ask import Prepared
-from discreet.data.linear import linear
+from discreet.curator.limits import require_small
+from discreet.curator.reply import Interval, Kind, Reply
+from discreet.curator.ticks import Line
+from discreet.data.linear import Counts
 from discreet.data.plan import Field, Plan
+from discreet.data.plan_tables import Tables
 from discreet.data.table import Table
 from discreet.queries.marginals import Marginals
 from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Queries, Workload
-from discreet.release.answer import Answer
+from discreet.queries.workload import Workload
+from discreet.release.answer import Answer, Answers
 from discreet.release.marginals import Residuals
 from discreet.release.multiplicative_weights import MultiplicativeWeights
 from discreet.release.online import WeightsConversation
@@ -50,20 +55,41 @@ class Hypothesis(ABC):
     universe: Universe
     guarantee: Guarantee
 
-    def queries(self, prepared: Prepared) -> tuple[LinearQuery, ...] | None:
-        """Return a question as linear queries over the universe; None where it is something else."""
+    def counts(self, plan: Plan, tables: Tables) -> Counts | None:
+        """Return a question as counts over the universe; None where it is something else.
+
+        Raises
+        ------
+        Refused
+            Where it is too much for a question at no cost.
+        """
         try:
-            return linear(prepared.plan, prepared.tables, self.universe)
+            counts = Counts.of(plan, tables, self.universe)
         except Refused:
             return None
+        require_small(counts, cells=self.universe.size)
+        return counts
 
-    def answer(self, plan: Plan, queries: tuple[LinearQuery, ...]) -> Reply:
-        """Answer a question that was compiled to linear queries, one a row."""
-        return as_table(plan, self.universe, self.ask(Queries(self.universe, queries)))
+    def answer(self, plan: Plan, counts: Counts) -> Reply:
+        """Answer a question that counts rows, all groups at once."""
+        return as_table(plan, self.universe, self.ask_many(counts.workload()))
 
     @abstractmethod
-    def ask(self, query: LinearQuery | Workload) -> tuple[Answer, ...]:
-        """Answer a query or a workload."""
+    def ask(self, query: LinearQuery) -> Answer:
+        """Answer a query."""
+
+    def ask_many(self, workload: Workload) -> Answers:
+        """Answer a workload."""
+        require_small(workload, cells=self.universe.size)
+        if workload.universe == self.universe and workload.is_predicates:
+            return self._predicates(workload)
+        answers = [self.ask(query) for query in workload]
+        values, errors, kinds = zip(*((one.value, one.error, one.kind) for one in answers), strict=True)
+        return Answers(np.array(values), np.array(errors), np.array(kinds))
+
+    @abstractmethod
+    def _predicates(self, workload: Workload) -> Answers:
+        """Answer predicates over the universe together."""
 
     @abstractmethod
     def quote(self) -> Quote:
@@ -79,6 +105,7 @@ class Shared(Hypothesis):
 
     def __init__(self, conversation: WeightsConversation, universe: Universe, guarantee: Guarantee) -> None:
         self._conversation, self.universe, self.guarantee = conversation, universe, guarantee
+        self._line = Line()
 
     @classmethod
     def open(
@@ -103,15 +130,26 @@ class Shared(Hypothesis):
             raise InvalidParameter(name="conversation", rule="one of weights", value=type(conversation))
         return cls(conversation, universe, table.per_unit(mechanism.guarantee))
 
-    def ask(self, query: LinearQuery | Workload) -> tuple[Answer, ...]:
-        """Answer a query or a workload; once no more is measured, from the last hypothesis."""
+    def ask(self, query: LinearQuery) -> Answer:
+        """Answer a query; once no more is measured, from the last hypothesis."""
+        given = self._conversation.settle(query)
+        if isinstance(given, Answer):
+            return given
         try:
-            if isinstance(query, Workload):
-                return tuple(self._conversation.ask_many(query))
-            return (self._conversation.ask(query),)
+            with self._line.turn():
+                return self._conversation.ask(given)  # type: ignore[no-any-return]
         except ConversationClosed:
-            listed = query if isinstance(query, Workload) else (query,)
-            return tuple(self._conversation.last(one) for one in listed)
+            return self._conversation.last(query)
+
+    def _predicates(self, workload: Workload) -> Answers:
+        """Answer predicates; what needs the gate, a block at a time, so that nobody waits long for it."""
+        batch = self._conversation.read(workload)
+        with contextlib.suppress(ConversationClosed):
+            while batch.is_open:
+                batch.say(self._conversation.hypothesis)
+                with self._line.turn():
+                    self._conversation.ask(batch)
+        return self._conversation.answers(batch)
 
     def quote(self) -> Quote:
         """Say how well a question would be answered; it costs nothing more."""
@@ -186,31 +224,43 @@ def small_tables(universe: Universe, epsilon: Fraction, delta: Fraction, neighbo
     )
 
 
-def as_table(plan: Plan, universe: Universe, answers: tuple[Answer, ...]) -> Reply:
+def as_table(plan: Plan, universe: Universe, answers: Answers) -> Reply:
     """Return counts as the table a question asked for: one row a declared group."""
-    groups: list[dict[Field, Any]] = []
+    columns: dict[Field, list[Any]] = {field: [] for field in plan.keys}
     for keys in plan.shown_sets:
         values = [
             [value for value in universe.attribute(field.name).values if value is not None] for field in keys
         ]
-        groups += [dict(zip(keys, chosen, strict=True)) for chosen in itertools.product(*values)]
-    counts = [max(0, round(answer.value)) for answer in answers]
-    ends = tuple(_ends(answer) for answer in answers)
+        groups = list(itertools.product(*values))
+        for field, column in columns.items():
+            place = keys.index(field) if field in keys else None
+            column.extend(None if place is None else group[place] for group in groups)
+    counts = np.maximum(0, np.rint(answers.values)).astype(np.int64).tolist()
+    ends = _ends(answers)
     rows = tuple(
-        tuple(group.get(out.what) if isinstance(out.what, Field) else count for out in plan.outputs)
-        for group, count in zip(groups, counts, strict=True)
+        zip(
+            *(columns[out.what] if isinstance(out.what, Field) else counts for out in plan.outputs),
+            strict=True,
+        )
     )
     names = tuple(output.name for output in plan.outputs)
     counted = {output.name: ends for output in plan.outputs if not isinstance(output.what, Field)}
-    kinds: set[Any] = {answer.kind for answer in answers}
+    return Reply(columns=names, rows=rows, intervals=counted, kind=least_sure(answers), cost={})
+
+
+def least_sure(answers: Answers) -> Kind:
+    """Return the kind of the answers that says least of the data."""
+    kinds: set[Any] = set(answers.kinds.tolist())
     order: tuple[Kind, ...] = ("stale", "measured", "free")
-    kind = next(one for one in order if one in kinds)
-    return Reply(columns=names, rows=rows, intervals=counted, kind=kind, cost={})
+    return next(one for one in order if one in kinds)
 
 
-def _ends(answer: Answer) -> tuple[float, float]:
-    """Return between which whole numbers the true count lies; without a check there is no upper end."""
-    if math.isinf(answer.error):
-        return 0, math.inf
-    low, high = answer.value - answer.error, answer.value + answer.error
-    return max(0, math.floor(low)), max(0, math.ceil(high))
+def _ends(answers: Answers) -> tuple[Interval, ...]:
+    """Return between which whole numbers the true counts lie; without a check there is no upper end."""
+    values, errors = answers.values.tolist(), answers.errors.tolist()
+    return tuple(
+        (0, math.inf)
+        if math.isinf(error)
+        else (max(0, math.floor(value - error)), max(0, math.ceil(value + error)))
+        for value, error in zip(values, errors, strict=True)
+    )

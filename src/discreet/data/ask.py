@@ -72,7 +72,11 @@ class Prepared:
 def prepare(text: str, *, schemas: Schema | Iterable[Schema] | Tables, policy: Policy) -> Prepared:
     """Plan and price a question from public facts alone; see `explain`."""
     tables = Tables.of(schemas)
-    plan = parse(text, schemas=tables, policy=policy)
+    return price_plan(parse(text, schemas=tables, policy=policy), tables, policy)
+
+
+def price_plan(plan: Plan, tables: Tables, policy: Policy) -> Prepared:
+    """Price a question that is planned already."""
     return Prepared(plan, tables, explanation(plan, tables, budget(plan, tables, policy)))
 
 

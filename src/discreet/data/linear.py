@@ -2,11 +2,13 @@
 
 Where every condition is on one column at a time the query is a product: one set of values per attribute.
 Otherwise it is a predicate that is evaluated on arrays of codes. Either looks only at attributes that matter.
+All groups of a question together are one workload, whose condition is evaluated once.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +25,7 @@ from discreet.data.plan_numbers import scaled
 from discreet.data.plan_tables import Tables
 from discreet.data.schema import Schema
 from discreet.data.sql_print import condition_sql
+from discreet.queries.groups import Grouping, Groups
 from discreet.queries.query import Axes, LinearQuery, Predicate, PredicateQuery, ProductQuery
 from discreet.queries.universe import Universe
 
@@ -46,20 +49,62 @@ def linear(
     Refused
         When the plan is not a count of rows over attributes of the universe.
     """
-    tables = Tables.of(schemas)
-    _check(plan, tables)
-    fields = {*plan.keys, *_fields(plan.where)}
-    cells = _Cells.of(fields, tables, checks.instance(Universe, universe=universe))
-    compiled = _Compiled.of(plan.where, cells)
+    counts = Counts.of(plan, schemas, universe)
+    compiled = _Compiled.of(plan.where, counts.cells)
     queries = []
-    for keys in plan.shown_sets:
-        places = [cells.place(field) for field in keys]
-        # A missing key is in no group.
-        choices = [np.flatnonzero(cells.codes[field] != _ABSENT).tolist() for field in keys]
-        queries += [
-            compiled.query(dict(zip(places, group, strict=True))) for group in itertools.product(*choices)
-        ]
+    for grouping in counts.groupings:
+        places = [place for place, _ in grouping]
+        groups = itertools.product(*(codes for _, codes in grouping))
+        queries += [compiled.query(dict(zip(places, group, strict=True))) for group in groups]
     return tuple(queries)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """A plan that counts rows over attributes of a universe, and what answering it takes.
+
+    Attributes
+    ----------
+    groupings
+        The attributes of every grouping set in the order of the answer's rows, and the codes of their groups.
+    """
+
+    condition: Condition
+    cells: _Cells
+    groupings: tuple[Grouping, ...]
+
+    @classmethod
+    def of(cls, plan: Plan, schemas: Schema | Iterable[Schema] | Tables, universe: Universe) -> Counts:
+        """Read a plan; see `linear` for what is refused."""
+        tables = Tables.of(schemas)
+        _check(plan, tables)
+        fields = {*plan.keys, *_fields(plan.where)}
+        cells = _Cells.of(fields, tables, checks.instance(Universe, universe=universe))
+        return cls(plan.where, cells, tuple(tuple(map(cells.grouping, keys)) for keys in plan.shown_sets))
+
+    @property
+    def groups(self) -> int:
+        """How many numbers it asks for."""
+        return sum(math.prod(len(codes) for _, codes in grouping) for grouping in self.groupings)
+
+    @property
+    def work(self) -> int:
+        """About how often a cell is looked at: once for each part of the condition and each grouping."""
+        places = {place for grouping in self.groupings for place, _ in grouping}
+        places.update(self.cells.place(field) for field in _fields(self.condition))
+        cells = math.prod(self.cells.universe.shape[place] for place in places)
+        return cells * (_parts(self.condition) + len(self.groupings))
+
+    def workload(self) -> Groups:
+        """Return all groups as one workload, the condition evaluated."""
+        universe = self.cells.universe
+        axes = tuple(sorted({self.cells.place(field) for field in _fields(self.condition)}))
+        # Each part is evaluated over its own attributes; what it does not look at is broadcast.
+        codes = np.meshgrid(*(np.arange(universe.shape[axis]) for axis in axes), indexing="ij", sparse=True)
+        held = self.cells.holds(self.condition, dict(zip(axes, codes, strict=True)))
+        shape = tuple(universe.shape[axis] for axis in axes)
+        where = np.array(np.broadcast_to(held, shape), dtype=np.bool_)
+        return Groups(universe, axes=axes, where=where, groupings=self.groupings)
 
 
 def _check(plan: Plan, tables: Tables) -> None:
@@ -98,12 +143,17 @@ class _Cells:
         """Return the place of the attribute that stands for a column."""
         return self.universe.axis(field.name)
 
+    def grouping(self, field: Field) -> tuple[int, tuple[int, ...]]:
+        """Return the place of a key and the codes of its groups: a missing key is in none."""
+        return self.place(field), tuple(np.flatnonzero(self.codes[field] != _ABSENT).tolist())
+
     def member(self, condition: Within) -> Mask:
         """Say which values of an attribute a set of codes holds."""
         codes = self.codes[condition.field]
-        inside = np.zeros(len(codes), dtype=np.bool_)
-        for low, high in condition.spans:
-            inside |= (codes >= low) & (codes <= high)
+        low, high = np.array(condition.spans, dtype=np.int64).reshape(-1, 2).T
+        # Spans ascend: of those that begin at or below a code, the last is the one that may hold it.
+        before = np.searchsorted(low, codes, side="right")
+        inside = (before > 0) & (codes <= np.append(high, _ABSENT)[before - 1])
         return np.asarray(np.where(codes == _ABSENT, condition.missing, inside), dtype=np.bool_)
 
     def holds(self, condition: Condition, columns: Columns) -> Any:
@@ -215,3 +265,12 @@ def _fields(condition: Condition) -> Iterable[Field]:
     if isinstance(condition, Compare):
         return condition.number.fields
     return [field for part in condition.parts for field in _fields(part)]
+
+
+def _parts(condition: Condition) -> int:
+    """Count what is evaluated on cells: sets of values, the factors of comparisons, and what joins them."""
+    if isinstance(condition, Within):
+        return 1
+    if isinstance(condition, Compare):
+        return 1 + sum(1 + len(monomial) for monomial, _ in condition.number.terms)
+    return 1 + sum(map(_parts, condition.parts))

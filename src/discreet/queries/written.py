@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.queries.conjunctions import Conjunctions, Disjunctions
+from discreet.queries.groups import Groups
 from discreet.queries.halfspaces import HalfspaceQuery, Halfspaces
 from discreet.queries.marginals import Marginals
 from discreet.queries.matrix import Matrix, SparseQuery
@@ -35,7 +36,17 @@ from discreet.queries.workload import Queries, Workload
 
 # Closed: these classes and none that is derived from them. Each `restate` reads its own fields only.
 _QUERIES = (ProductQuery, TableQuery, ParityQuery, SparseQuery, HalfspaceQuery)
-_STRUCTURED = (Marginals, Prefixes, Rectangles, Ranges, Conjunctions, Disjunctions, Parities, Matrix)
+_STRUCTURED = (
+    Marginals,
+    Groups,
+    Prefixes,
+    Rectangles,
+    Ranges,
+    Conjunctions,
+    Disjunctions,
+    Parities,
+    Matrix,
+)
 _COMPOUND = (Queries, Predicates, Weighted, Halfspaces, Union)
 
 _LISTED = 1 << 27  # weights of all queries of a workload of another kind together

@@ -1,8 +1,15 @@
-"""What an online mechanism replies to one question."""
+"""What an online mechanism replies to one question, and to many."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FREE, MEASURED, STALE = "free", "measured", "stale"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +31,28 @@ class Answer:
     value: float
     error: float
     kind: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """The answers to a workload, in its order. Public.
+
+    Attributes
+    ----------
+    values, errors, kinds
+        What `Answer` has, as arrays.
+    """
+
+    values: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    kinds: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, index: int) -> Answer:
+        return Answer(float(self.values[index]), float(self.errors[index]), str(self.kinds[index]))
+
+    def __iter__(self) -> Iterator[Answer]:
+        listed = zip(self.values.tolist(), self.errors.tolist(), self.kinds.tolist(), strict=True)
+        return (Answer(*each) for each in listed)

@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import InvalidParameter
+from discreet.core.errors import ConversationClosed, InvalidParameter
 from discreet.core.mechanism import Conversation
 from discreet.core.rng import Rng
 from discreet.noise import AddNoise
 from discreet.queries.histogram import Histogram
-from discreet.queries.query import Array, Axes, LinearQuery, weighted
+from discreet.queries.query import Axes, LinearQuery, weighted
 from discreet.queries.workload import Workload
 from discreet.queries.written import written_down
-from discreet.release.answer import Answer
+from discreet.release.answer import FREE, MEASURED, STALE, Answer, Answers
 from discreet.release.gate import NONE, FirstAbove
-from discreet.release.online_history import Measured, relearn
-from discreet.release.online_questions import (
-    Bools,
-    Key,
-    Question,
-    read_boxes,
-    read_keys,
-    read_question,
-)
+from discreet.release.online_batch import Batch
+from discreet.release.online_boxes import Boxes, read_workload
+from discreet.release.online_history import Measured, Record, relearn
+from discreet.release.online_questions import Question, read_question
 from discreet.release.synopsis import Weights
 from discreet.release.warm_start import known_by, starting_weights
-from discreet.release.weights import Hypothesis
+from discreet.release.weights import Hypothesis, KeptTables
 from discreet.sparse.plan import Form
 
 if TYPE_CHECKING:
@@ -41,42 +36,17 @@ if TYPE_CHECKING:
 BETA = Fraction(1, 20)
 """The probability that the stated errors of one kind fail, all of a conversation together."""
 
-FREE, MEASURED, STALE = "free", "measured", "stale"
-
 Int64s = NDArray[np.int64]
 
 _MOST = 1 << 60  # units; more are cut off, so that nothing wraps, and no two counts get further apart by it
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Answers:
-    """The answers to a workload, in its order. Public.
-
-    Attributes
-    ----------
-    values, errors, kinds
-        What `Answer` has, as arrays.
-    """
-
-    values: NDArray[np.float64]
-    errors: NDArray[np.float64]
-    kinds: NDArray[Any]
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __getitem__(self, index: int) -> Answer:
-        return Answer(float(self.values[index]), float(self.errors[index]), str(self.kinds[index]))
-
-    def __iter__(self) -> Iterator[Answer]:
-        return (self[index] for index in range(len(self)))
-
-
 class WeightsConversation(Conversation[Any]):
     """Answers `ask(query)` and `ask_many(workload)` until its measured answers are used up.
 
-    A question that was asked before has the same answer again, at no cost. After the last measured answer it
-    closes; `last(query)` still answers, from the record or from the last hypothesis.
+    A question that was asked before has the same answer again, at no cost: those that were measured for good,
+    others as long as the record has room. After the last measured answer it closes; `last(query)` still
+    answers, from the record or from the last hypothesis.
 
     Attributes
     ----------
@@ -94,10 +64,12 @@ class WeightsConversation(Conversation[Any]):
         self._most = _MOST // self._scale * self._scale
         self._hidden: list[int | None] = [None] * mechanism.sides  # the thresholds' noise; never published
         self._history: list[Measured] = []
-        self._record: dict[Key, Answer] = {}
+        self._record = Record()
+        # What was read here and by nobody else; of batches, the true counts of what needs the gate.
+        self._read: WeakKeyDictionary[Question | Batch, Int64s | None] = WeakKeyDictionary()
         self._transcript: list[Any] = []
         self._counts = histogram.counts()
-        self._tables: dict[Axes, Array] = {}
+        self._tables = KeptTables(self._true_table, mechanism.universe.size)
         start = mechanism.start
         synopsis = None if start is None else start.release(histogram, rng=rng).value
         self._known = known_by(start, synopsis, beta=float(BETA))
@@ -123,18 +95,81 @@ class WeightsConversation(Conversation[Any]):
     def ask_many(self, workload: Workload) -> Answers:
         """Answer a workload as if its questions were asked one by one, in order.
 
-        Once the last measured answer is given, the rest of the workload is answered as `last` would.
+        Once the last measured answer is given, the rest of the workload is answered as `last` would. Other
+        threads may ask in between.
         """
         fixed = written_down(workload, self._public.universe)
-        answers: Answers = self.ask(fixed)
-        self.asked += len(fixed) - 1
-        return answers
+        if not fixed.is_predicates:
+            return self._each(fixed)
+        batch = self.read(fixed)
+        settled = len(fixed) - len(batch.rest)
+        self.ask(batch)
+        with contextlib.suppress(ConversationClosed):
+            while batch.is_open:
+                self.ask(batch)
+        with self._turn:
+            self.asked += settled + len(batch.rest)
+        return self.answers(batch)
+
+    def _each(self, workload: Workload) -> Answers:
+        """Answer weighted queries one by one."""
+        answers: list[Answer] = []
+        # All of them are read first: one that is refused must not lose the answers before it.
+        for question in [self._read_one(query) for query in workload]:
+            try:
+                answers.append(self.ask(question))
+            except ConversationClosed:
+                if not answers:
+                    raise
+                answers.append(self._last(question))
+                self.asked += 1
+        values, errors, kinds = zip(*((one.value, one.error, one.kind) for one in answers), strict=True)
+        return Answers(np.array(values), np.array(errors), np.array(kinds))
+
+    def read(self, workload: Workload) -> Batch:
+        """Read a workload of predicates and answer what needs no look at the data. Takes no turn."""
+        fixed = written_down(workload, self._public.universe)
+        batch = Batch(
+            read_workload(fixed), self._known, scale=self._scale, most=self._most, bar=self._plan.bar
+        )
+        self._read[batch] = np.zeros(0, dtype=np.int64)
+        if batch.is_open:
+            counts = batch.workload.answers(self._counts)[batch.places]
+            self._read[batch] = np.minimum(counts, self._most // self._scale) * self._scale
+        return batch
+
+    @property
+    def hypothesis(self) -> Hypothesis:
+        """What is believed now. Learning replaces it: this one stays as it is."""
+        return self._hypothesis
+
+    def answers(self, batch: Batch) -> Answers:
+        """Return the answers to a batch; questions that are still open are answered as `last` would."""
+        return batch.answers(self._hypothesis, self._record)
+
+    def settle(self, query: LinearQuery) -> Question | Answer:
+        """Read a question; answer it where that needs no look at the data. Takes no turn."""
+        question = self._read_one(query)
+        return self._settle(question) or question
 
     def last(self, query: LinearQuery) -> Answer:
         """Answer from the record, or from the hypothesis without a look at the data; also after closing."""
+        return self._last(self._read_one(query))
+
+    def _read_one(self, query: LinearQuery) -> Question:
         question = read_question(query, self._public.universe, self._scale)
-        with self._turn:
-            return self._recalled(question) or self._unchecked(question)
+        self._read[question] = None
+        return question
+
+    def _settle(self, question: Question) -> Answer | None:
+        """Return the answer where that needs no look at the data."""
+        if question.is_empty:
+            return Answer(0.0, 0.0, FREE)
+        answer = self._unchecked(question)
+        return answer if answer.error * self._scale <= self._plan.bar else None
+
+    def _last(self, question: Question) -> Answer:
+        return self._settle(question) or self._record.get(question.key) or self._unchecked(question)
 
     @property
     def synopsis(self) -> Weights:
@@ -147,37 +182,36 @@ class WeightsConversation(Conversation[Any]):
     def _answer(self, query: Any, **public: Any) -> Any:
         if public:
             raise InvalidParameter(name="ask", rule="given a query only", value=sorted(public))
-        if issubclass(type(query), Workload):
-            return self._many(written_down(query, self._public.universe))
-        return self._one(read_question(query, self._public.universe, self._scale))
+        # Batches and questions may have been read before the turn, but only by this conversation: whoever
+        # made one by hand could put any weights into it. Types are compared, since a class can be claimed.
+        if type(query) in (Batch, Question) and query not in self._read:
+            raise InvalidParameter(name="query", rule="one that this conversation has read", got="another")
+        if type(query) is Batch:
+            return self._advance(query, self._read[query])  # type: ignore[arg-type]
+        question = query if type(query) is Question else self._read_one(query)
+        return self._settle(question) or self._one(question)
 
     # One question --------------------------------------------------------------------------------
 
     def _one(self, question: Question) -> Answer:
-        earlier = self._recalled(question)
+        earlier = self._record.get(question.key)
         if earlier is not None:
             return earlier
         answer = self._unchecked(question)
-        if not answer.error * self._scale <= self._plan.bar:
-            said = min(round(answer.value * self._scale), self._most)
-            truth = min(int(weighted(self._true_table(question.axes), question.units)), self._most)
-            bar, place = self._test(np.array([truth]), np.array([said]))
-            answer = (
-                self._measure(question, truth)
-                if place != NONE
-                else Answer(answer.value, self._free_error(bar[0]), FREE)
-            )
-        self._record[question.key] = answer
-        return answer
-
-    def _recalled(self, question: Question) -> Answer | None:
-        return self._record.get(question.key)
+        said = min(round(answer.value * self._scale), self._most)
+        truth = min(int(weighted(self._tables[question.axes], question.units)), self._most)
+        bars, place = self._test(np.array([truth]), np.array([said]))
+        if place != NONE:
+            return self._record.keep(question.key, self._measure(question, truth))
+        error = float(self._free_errors(bars)[0])
+        return self._record.keep(question.key, Answer(answer.value, error, FREE))
 
     def _unchecked(self, question: Question) -> Answer:
         """Answer from public weights with what is publicly known of the error: a bound, or nothing."""
         weights, noise = self._hypothesis, math.inf
         if self._known is not None and question.codes is not None:
-            noise = float(self._known.noise(question.codes[None])[0])
+            boxes = Boxes.of_codes(question.codes[None], self._public.universe)
+            noise = float(self._known.noise(boxes)[0])
             weights = self._known.weights if noise < math.inf else weights
         said = round(float(np.vdot(weights.table(question.axes), question.units)))
         if self._known is None or noise == math.inf:
@@ -185,15 +219,14 @@ class WeightsConversation(Conversation[Any]):
         error = abs(said - self._known.estimate(question)) / self._scale + noise
         return Answer(said / self._scale, error, FREE)
 
-    def _true_table(self, axes: Axes) -> Array:
-        """Return true counts over some axes; they are kept, the data do not change."""
-        if axes not in self._tables:
-            others = tuple(axis for axis in range(self._counts.ndim) if axis not in axes)
-            self._tables[axes] = self._counts.sum(axis=others)
-        return self._tables[axes]
+    def _true_table(self, axes: Axes) -> Int64s:
+        others = tuple(axis for axis in range(self._counts.ndim) if axis not in axes)
+        return np.asarray(self._counts.sum(axis=others))
 
-    def _free_error(self, bar: Any) -> float:
-        return float(int(bar) - self._plan.bar + self._plan.free_error(BETA)) / self._scale
+    def _free_errors(self, bars: Int64s) -> NDArray[np.float64]:
+        """Return the errors of answers that passed the gate under some thresholds."""
+        allowed = float(self._plan.free_error(BETA))
+        return np.asarray((bars - self._plan.bar + allowed) / self._scale, dtype=np.float64)
 
     # The gate ------------------------------------------------------------------------------------
 
@@ -233,80 +266,30 @@ class WeightsConversation(Conversation[Any]):
         low, high = (noisy - error) / self._scale, (noisy + error) / self._scale
         self._history.append(Measured(question.axes, question.units / self._scale, low, high))
         self._transcript.append((question.key, noisy))
-        relearn(self._hypothesis, self._history)
+        # A new one: whoever reads the old one meanwhile, without a turn, reads it whole.
+        hypothesis = self._hypothesis.copy()
+        relearn(hypothesis, self._history)
+        self._hypothesis = hypothesis
         return Answer(noisy / self._scale, error / self._scale, MEASURED)
 
     # Many questions ------------------------------------------------------------------------------
 
-    def _many(self, workload: Workload) -> Answers:
-        found: dict[Key, Answer] = {}
-        if workload.is_predicates:
-            codes, boxes = read_boxes(workload)
-            keys = read_keys(workload, codes, boxes)
-            self._batch(workload, keys, codes, boxes)
-        else:
-            # All of them are read first: one that is refused must not lose the answers before it.
-            questions = [read_question(query, self._public.universe, self._scale) for query in workload]
-            keys = [self._turn_by_turn(question, found) for question in questions]
-        answers = [
-            self._record.get(key) or found.get(key) or self.last(workload.query(place))
-            for place, key in enumerate(keys)
-        ]
-        return Answers(
-            np.array([answer.value for answer in answers]),
-            np.array([answer.error for answer in answers]),
-            np.array([answer.kind for answer in answers]),
-        )
-
-    def _turn_by_turn(self, question: Question, found: dict[Key, Answer]) -> Key:
-        if question.key not in self._record:
-            found[question.key] = self._unchecked(question) if self.closed else self._one(question)
-        return question.key
-
-    def _batch(self, workload: Workload, keys: list[Key], codes: Bools, boxes: Bools) -> None:
-        """Answer the new questions of a workload of predicates, alarm by alarm."""
-        first: dict[Key, int] = {}
-        for place, key in enumerate(keys):
-            if key not in self._record:
-                first.setdefault(key, place)
-        rest = np.fromiter(first.values(), dtype=np.int64, count=len(first))
-        if not len(rest):
-            return
-        truth = np.minimum(workload.answers(self._counts)[rest], self._most // self._scale) * self._scale
-        close, noise, off = self._known_answers(workload, rest, codes, boxes)
-        while len(rest) and not self.closed:
-            said = self._units(workload.answers(self._hypothesis.array)[rest])
-            said = np.where(noise < np.inf, close, said)
-            errors = off + noise * self._scale
-            tested = np.flatnonzero(~(errors <= self._plan.bar))
-            bars, alarm = self._test(truth[tested], said[tested]) if len(tested) else (tested, NONE)
-            stop = len(rest) if alarm == NONE else int(tested[alarm])
-            errors[tested] = [self._free_error(bar) * self._scale for bar in bars.tolist()]
-            for place, value, error in zip(
-                rest[:stop].tolist(), said[:stop].tolist(), errors[:stop].tolist(), strict=True
-            ):
-                self._record[keys[place]] = Answer(value / self._scale, error / self._scale, FREE)
-            if alarm == NONE:
-                return
-            place = int(rest[stop])
-            question = read_question(workload.query(place), self._public.universe, self._scale)
-            self._record[keys[place]] = self._measure(question, int(truth[stop]))
-            left = slice(stop + 1, None)
-            rest, truth, close, noise, off = rest[left], truth[left], close[left], noise[left], off[left]
-
-    def _units(self, counts: Array) -> Int64s:
-        """Return public counts in whole units."""
-        return np.asarray(np.rint(np.minimum(counts * self._scale, float(self._most))), dtype=np.int64)
-
-    def _known_answers(
-        self, workload: Workload, rest: Int64s, codes: Bools, boxes: Bools
-    ) -> tuple[Int64s, Array, Array]:
-        """Return what the warm start says to boxes, the bound on its noise, and how far it moved from it."""
-        noise, off = np.full(len(rest), np.inf), np.zeros(len(rest))
-        close = np.zeros(len(rest), dtype=np.int64)
-        if self._known is not None:
-            inside = boxes[rest]
-            noise[inside] = self._known.noise(codes[rest[inside]])
-            close = self._units(workload.answers(self._known.weights.array)[rest])
-            off = np.abs(close - workload.answers(self._known.array)[rest] * self._scale)
-        return close, noise, off
+    def _advance(self, batch: Batch, truth: Int64s) -> None:
+        """Answer the next questions of a batch, up to the first alarm among them."""
+        before, fresh = len(batch.rest), batch.take(self._record)
+        if not batch.says(self._hypothesis):  # another thread's question taught it something
+            batch.say(self._hypothesis)
+        bars, alarm = self._test(truth[fresh], batch.said[fresh]) if len(fresh) else (fresh, NONE)
+        stop = len(fresh) if alarm == NONE else alarm
+        passed = zip(fresh[:stop].tolist(), self._free_errors(bars[:stop]).tolist(), strict=True)
+        for place, error in passed:
+            answer = Answer(int(batch.said[place]) / self._scale, error, FREE)
+            batch.fill(place, self._record.keep(batch.keys[place], answer))
+        if alarm != NONE:
+            place = int(fresh[stop])
+            query = batch.workload.query(int(batch.places[place]))
+            question = read_question(query, self._public.universe, self._scale)
+            answer = self._measure(question, int(truth[place]))
+            batch.fill(place, self._record.keep(question.key, answer))
+            batch.put_back(fresh[stop + 1 :])
+        self.asked += before - len(batch.rest) - 1  # `ask` adds one

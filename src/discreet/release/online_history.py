@@ -1,8 +1,9 @@
-"""What measured answers teach: the hypothesis is moved to the nearest weights they allow."""
+"""What was answered before, and what measured answers teach: the nearest weights that they allow."""
 
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +11,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.queries.query import Array, Axes
+from discreet.release.answer import MEASURED, Answer
+from discreet.release.online_questions import Key
 from discreet.release.weights import Hypothesis
 
 SWEEPS = 3
 """How often all measured answers are gone through after a new one."""
 
+RECORDED = 1 << 18
+"""How many answers that were not measured are kept. The oldest fall out, and are checked anew if asked."""
+
 _EDGE = 0.5  # rows that a hypothesis leaves on either side of a question
 _CLOSE = 1e-9  # relative: floats do not meet an edge exactly
+
+
+class Record:
+    """What questions that went to the data were answered: the same again, as long as it is kept."""
+
+    def __init__(self) -> None:
+        self._measured: dict[Key, Answer] = {}  # there are few of them
+        self._others: OrderedDict[Key, Answer] = OrderedDict()
+
+    def get(self, key: Key) -> Answer | None:
+        """Return the answer to a question; None where it is not kept."""
+        return self._measured.get(key) or self._others.get(key)
+
+    def keep(self, key: Key, answer: Answer) -> Answer:
+        """Keep an answer, and return it."""
+        if answer.kind == MEASURED:
+            self._measured[key] = answer
+            return answer
+        self._others[key] = answer
+        if len(self._others) > RECORDED:
+            self._others.popitem(last=False)
+        return answer
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,14 +1,16 @@
 """What a question asks, whichever way it is written: its identity, and its box where it is one.
 
-A predicate is a box where it asks each attribute for a set of values on its own. The codes that some cell of
-the predicate has are found attribute by attribute; where their product has as many cells as the predicate,
-it is that product. So two ways to write one box are one question, and have one answer.
+A predicate is known by the codes that some cell of it has, attribute by attribute, and by which of their
+combinations it has. Attributes on which the latter does not depend are left out; where none is left it is a
+box: it asks each attribute for a set of values on its own. So two ways to write one predicate are one
+question, and have one answer. Sets of codes are written as the runs they consist of, so that what is short
+to say is short to compare.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import fix_array
 from discreet.queries.query import Array, Axes, LinearQuery, ProductQuery
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Workload
 from discreet.queries.written import written
 
 Bools = NDArray[np.bool_]
 Key = bytes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Question:
     """One question with whole weights: how many units of the grid a row of each kind counts.
 
@@ -44,15 +46,19 @@ class Question:
     units: Array
     codes: Bools | None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it asks for nothing: then its answer is 0, whatever the data."""
+        return not self.units.any()
+
 
 def read_question(query: LinearQuery, universe: Universe, scale: int) -> Question:
     """Write a query with weights from 0 to 1 down and return it as a question in units of 1 / scale."""
     fixed = written(query, universe)
     table = fixed.table()
     if table.dtype.kind == "b":
-        codes = _box(fixed, table)
-        key = _listed_key(fixed.axes, table) if codes is None else _box_key(codes[None])[0]
-        return Question(key, fixed.axes, table.astype(np.int64) * scale, codes)
+        key, codes = read_predicate(fixed, table)
+        return Question(key, fixed.axes, fix_array(table.astype(np.int64) * scale), codes)
     if scale == 1 or not (0 <= table.min() and table.max() <= 1):
         raise InvalidParameter(
             name="query",
@@ -61,87 +67,73 @@ def read_question(query: LinearQuery, universe: Universe, scale: int) -> Questio
             hint="Divide the weights by the largest one, and pass grid= to the mechanism",
         )
     units = np.rint(np.asarray(table, dtype=np.float64) * scale).astype(np.int64)
-    return Question(_listed_key(fixed.axes, units), fixed.axes, units, None)
+    return Question(_listed_key(fixed.axes, units), fixed.axes, fix_array(units), None)
 
 
-_FEW = 64  # queries: below this a look at each is quicker than a pass for each code
-
-
-def read_boxes(workload: Workload) -> tuple[Bools, Bools]:
-    """Return, for every predicate of a workload, the codes it has and whether it is their product.
-
-    One pass over the universe a code: a cell that has the code counts one. A few queries are looked at one by
-    one instead.
-    """
-    universe = workload.universe
-    found = np.zeros((len(workload), sum(universe.shape)), dtype=np.bool_)
-    if len(workload) <= _FEW:
-        listed = [_box(query, np.asarray(query.table())) for query in workload]
-        for place, codes in enumerate(listed):
-            if codes is not None:
-                found[place] = codes
-        return found, np.array([codes is not None for codes in listed])
-    column = 0
-    for axis, size in enumerate(universe.shape):
-        for code in range(size):
-            cells = np.zeros(universe.shape, dtype=np.int64)
-            cells[(slice(None),) * axis + (code,)] = 1
-            found[:, column] = workload.answers(cells) > 0
-            column += 1
-    volume = workload.answers(np.ones(universe.shape, dtype=np.int64))
-    sizes = box_sizes(found, universe)
-    return found, (volume > 0) & (volume == sizes.prod(axis=1))
-
-
-def read_keys(workload: Workload, codes: Bools, boxes: Bools) -> list[Key]:
-    """Return the key of every predicate of a workload, as `read_question` gives it."""
-    keys = _box_key(codes)
-    for place in np.flatnonzero(~boxes).tolist():
-        query = workload.query(place)
-        keys[place] = _listed_key(query.axes, np.asarray(query.table()))
-    return keys
-
-
-def box_sizes(codes: Bools, universe: Universe) -> NDArray[np.int64]:
-    """Return how many codes of each attribute each box has."""
-    starts = np.concatenate([[0], np.cumsum(universe.shape)[:-1]])
-    return np.add.reduceat(codes, starts, axis=1, dtype=np.int64)
-
-
-def box_runs(codes: Bools, universe: Universe) -> Bools:
-    """Return whether each box is an interval of every attribute."""
-    runs = np.ones(len(codes), dtype=np.bool_)
-    start = 0
-    for size in universe.shape:
-        part = codes[:, start : start + size]
-        runs &= part[:, 0] + (part[:, 1:] & ~part[:, :-1]).sum(axis=1) == 1
-        start += size
-    return runs
-
-
-def _box(query: LinearQuery, table: Array) -> Bools | None:
-    if isinstance(query, ProductQuery) and not query.complement:
-        masks = dict(zip(query.axes, query.masks, strict=True))
-    else:
-        places = range(table.ndim)
-        masks = {
-            axis: np.asarray(table.any(axis=tuple(other for other in places if other != place)))
-            for place, axis in enumerate(query.axes)
-        }
-        if math.prod(int(mask.sum()) for mask in masks.values()) != int(table.sum()):
-            return None
-    if not all(mask.any() for mask in masks.values()):
-        return None
+def read_predicate(query: LinearQuery, table: Bools) -> tuple[Key, Bools | None]:
+    """Return the identity of a predicate, and its codes, attribute after attribute, where it is a box."""
     shape = query.universe.shape
-    return np.concatenate([masks.get(axis, np.ones(size, dtype=np.bool_)) for axis, size in enumerate(shape)])
+    if not table.any():
+        return NOTHING, None
+    masks, rest = _split(query, table)
+    parts = (write_codes(axis, mask) for axis, mask in masks.items())
+    key = make_key(parts, write_rest(rest, query.axes))
+    if rest.size > 1:
+        return key, None
+    whole = (masks.get(axis, np.ones(size, dtype=np.bool_)) for axis, size in enumerate(shape))
+    return key, np.concatenate(list(whole))
 
 
-def _box_key(codes: Bools) -> list[Key]:
-    packed = np.packbits(codes, axis=1)
-    width, whole = packed.shape[1], packed.tobytes()
-    return [b"box" + whole[start : start + width] for start in range(0, len(whole), width)]
+def _split(query: LinearQuery, table: Bools) -> tuple[Mapping[int, Bools], Bools]:
+    """Return the codes that some cell has, by attribute, and which of their combinations there are."""
+    if isinstance(query, ProductQuery) and not query.complement:
+        return dict(zip(query.axes, query.masks, strict=True)), np.ones((1,) * len(query.axes), np.bool_)
+    places = range(table.ndim)
+    masks = {
+        axis: np.asarray(table.any(axis=tuple(other for other in places if other != place)))
+        for place, axis in enumerate(query.axes)
+    }
+    return masks, reduce_table(table[np.ix_(*(np.flatnonzero(mask) for mask in masks.values()))])
 
 
-def _listed_key(axes: Axes, table: Any) -> Key:
-    content = np.ascontiguousarray(table).tobytes()
-    return hashlib.blake2b(repr((axes, table.dtype.kind)).encode() + content, digest_size=24).digest()
+def reduce_table(table: Bools) -> Bools:
+    """Return a table with one entry along every axis that it does not depend on."""
+    for place in range(table.ndim):
+        first = table.take([0], axis=place)
+        if table.shape[place] > 1 and bool((table == first).all()):
+            table = first
+    return table
+
+
+def write_codes(axis: int, mask: Bools) -> bytes:
+    """Write a set of codes of an attribute as where its runs begin and end; nothing where it has all."""
+    if mask.all():
+        return b""
+    return write_runs(axis, np.flatnonzero(np.diff(mask, prepend=False, append=False)))
+
+
+def write_runs(axis: int, ends: Any) -> bytes:
+    """Write runs of codes of an attribute."""
+    return np.array([axis, len(ends), *ends], dtype="<i4").tobytes()
+
+
+def write_rest(rest: Bools, axes: Axes) -> bytes:
+    """Write which combinations of codes there are; nothing for a box."""
+    if rest.size == 1:
+        return b""
+    kept = [axis for axis, size in zip(axes, rest.shape, strict=True) if size > 1]
+    return np.array([-1, *kept], dtype="<i4").tobytes() + np.packbits(rest).tobytes()
+
+
+def make_key(parts: Iterable[bytes], rest: bytes) -> Key:
+    """Return the identity of a predicate from its codes, by ascending attribute, and their combinations."""
+    return hashlib.blake2b(b"".join(parts) + rest, digest_size=24).digest()
+
+
+NOTHING: Key = make_key((), b"nothing")
+"""The identity of every predicate that no cell meets."""
+
+
+def _listed_key(axes: Axes, units: Any) -> Key:
+    content = np.ascontiguousarray(units).tobytes()
+    return hashlib.blake2b(repr(axes).encode() + content, digest_size=24, person=b"weights").digest()

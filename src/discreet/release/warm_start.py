@@ -19,18 +19,18 @@ from discreet.core.errors import Refused
 from discreet.core.neighbours import Replace
 from discreet.core.rounding import up
 from discreet.queries.marginals import Marginals
-from discreet.queries.query import Axes
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.release.base import WorkloadRelease
 from discreet.release.consistency import onto_simplex
 from discreet.release.independent import Answers
 from discreet.release.marginals import Residuals
-from discreet.release.online_questions import Bools, Question, box_runs, box_sizes
+from discreet.release.online_boxes import Boxes
+from discreet.release.online_questions import Question
 from discreet.release.synopsis import Synopsis, Weights
 from discreet.release.tables import MarginalTables
 from discreet.release.warm_start_fit import CLOSE, FLAT, UNIFORM, fit_weights
-from discreet.release.weights import Hypothesis, marginal_table
+from discreet.release.weights import Hypothesis, KeptTables, marginal_table
 
 Floats = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ class Known:
         self._variances = noise * rounded / np.array(layout.strengths, dtype=np.float64)
         self._odds = math.log(4 * 2 ** max(len(known) for known in tables.sets) * len(tables.sets) / beta)
         self.weights = Hypothesis(self.universe, max(tables.total, 1.0), fit_weights(tables, flatness=CLOSE))
-        self._tables: dict[Axes, Floats] = {}
+        self._tables = KeptTables(lambda axes: marginal_table(self.array, axes), self.universe.size)
         self.array = np.zeros(self.universe.shape)
         public = () if isinstance(mechanism.neighbours, Replace) and () not in layout.sets else None
         for kept in layout.sets if public is None else (public, *layout.sets):
@@ -106,32 +106,36 @@ class Known:
         return table.reshape(narrow) / (self.universe.size / math.prod(narrow))
 
     def estimate(self, question: Question) -> float:
-        """Return the estimate of a box in units of the grid. Tables are kept: they never change."""
-        axes = question.axes
-        if axes not in self._tables:
-            self._tables[axes] = marginal_table(self.array, axes)
-        return float(np.vdot(self._tables[axes], question.units))
+        """Return the estimate of a box in units of the grid."""
+        return float(np.vdot(self._tables[question.axes], question.units))
 
-    def noise(self, codes: Bools) -> Floats:
+    def noise(self, boxes: Boxes) -> Floats:
         """Bound the noise of the estimates of some boxes, all boxes at once; infinite where not measured.
+
+        Time: that of the distinct kinds of boxes, and O(1) a predicate.
 
         A box with s of n codes has squared residual s - s^2 / n along an attribute, and mean s / n. The
         discrete Gaussian is sub-Gaussian with its own variance, so a union over both signs of all boxes over
         a set of attributes, intervals and others apart, gives the factor on the standard deviation.
         """
+        kinds = np.column_stack([boxes.sizes, boxes.runs])
+        distinct, which = np.unique(kinds, axis=0, return_inverse=True)
+        bound = self._bound(distinct[:, :-1].astype(np.float64), distinct[:, -1] > 0)[which.ravel()]
+        # The last entry is that of predicates that are no boxes.
+        return np.append(bound, np.inf)[boxes.kinds]
+
+    def _bound(self, sizes: Floats, runs: NDArray[np.bool_]) -> Floats:
         shape = np.array(self.universe.shape, dtype=np.float64)
-        sizes = box_sizes(codes, self.universe).astype(np.float64)
         inner, mean = sizes - sizes**2 / shape, (sizes / shape) ** 2
         used = sizes < shape
-        variance, covered = np.empty(len(codes)), np.empty(len(codes), dtype=np.bool_)
-        for start in range(0, len(codes), _BLOCK):
+        variance, covered = np.empty(len(sizes)), np.empty(len(sizes), dtype=np.bool_)
+        for start in range(0, len(sizes), _BLOCK):
             part = slice(start, start + _BLOCK)
             parts = np.where(self._residuals, inner[part, None], mean[part, None]).prod(axis=2)
             variance[part] = parts @ self._variances
             covered[part] = (~(used[part, None] & ~self._sets).any(axis=2)).any(axis=1)
         intervals, sets = np.log(shape * (shape + 1) / 2), shape * math.log(2)
-        chosen = np.where(box_runs(codes, self.universe)[:, None], intervals, sets)
-        odds = self._odds + (used * chosen).sum(axis=1)
+        odds = self._odds + (used * np.where(runs[:, None], intervals, sets)).sum(axis=1)
         return np.where(covered, np.sqrt(2 * odds * np.maximum(variance, 0.0)) * (1 + 1e-9), np.inf)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +26,7 @@ Array = NDArray[Any]
 _RUN = 4096  # cells next to one another that are handled alike, so that inner loops are long
 _LOWEST = -300.0  # the least exponent of one update: a weight is not sent to zero at once
 _SMALL = 1 << 20  # cells of tables that are always worth keeping
+_LINE = 16  # cells that the entry of a table is worth, however small it is
 
 
 class Hypothesis:
@@ -55,8 +56,7 @@ class Hypothesis:
     def __init__(self, universe: Universe, total: float, array: Any = None) -> None:
         self.universe: Universe = checks.instance(Universe, universe=universe)
         self.total = float(checks.positive(total=total))
-        self._tables: dict[Axes, Array] = {}
-        self._room = max(_SMALL, universe.size // 4)
+        self._tables = KeptTables(self._make, universe.size)
         if array is None:
             universe.require_dense()
             self.array: Any = np.full(universe.shape, self.total / universe.size)
@@ -68,16 +68,14 @@ class Hypothesis:
 
     def table(self, axes: Sequence[int]) -> Array:
         """Return the weights summed over all other attributes. It is kept until the next update."""
-        kept = self._checked(axes)
-        if kept not in self._tables:
-            made = marginal_table(self.array, kept)
-            if len(kept) == len(self.universe.shape):
-                made = made.copy()  # it is the array itself, which changes
-            made.flags.writeable = False
-            if made.size > self._room - sum(table.size for table in self._tables.values()):
-                return made
-            self._tables[kept] = made
-        return self._tables[kept]
+        return self._tables[self._checked(axes)]
+
+    def _make(self, axes: Axes) -> Array:
+        made = marginal_table(self.array, axes)
+        if len(axes) == len(self.universe.shape):
+            made = made.copy()  # it is the array itself, which changes
+        made.flags.writeable = False
+        return made
 
     def answer(self, query: LinearQuery) -> float:
         """Return the answer to one query."""
@@ -110,9 +108,9 @@ class Hypothesis:
     def copy(self) -> Self:
         """Return a hypothesis of its own with the same weights."""
         made = object.__new__(type(self))
-        made.universe, made.total, made._room = self.universe, self.total, self._room
+        made.universe, made.total = self.universe, self.total
         made.array = self.array.clone() if hasattr(self.array, "clone") else self.array.copy()
-        made._tables = dict(self._tables)  # the tables are never written to
+        made._tables = self._tables.copy(made._make)  # the tables are never written to
         return made
 
     def _checked(self, axes: Sequence[int]) -> Axes:
@@ -124,6 +122,47 @@ class Hypothesis:
 
     def __repr__(self) -> str:
         return f"<Hypothesis: {self.total:.6g} rows over {', '.join(self.universe.names)}>"
+
+
+class KeptTables:
+    """Tables of an array, each made once and kept, until the array changes, as long as there is room.
+
+    What is asked for decides which tables are made, so there must be an end to how many are kept; beyond it
+    they are made anew. Any thread may ask: two that meet make the same table.
+
+    Parameters
+    ----------
+    make
+        Returns the table over some axes.
+    size
+        The cells of the array: the larger it is, the more of its tables are kept.
+    """
+
+    def __init__(self, make: Callable[[Axes], Array], size: int) -> None:
+        self._make, self._size = make, size
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all tables: the array has changed."""
+        self._tables: dict[Axes, Array] = {}
+        self._room = max(_SMALL, self._size // 4)
+
+    def copy(self, make: Callable[[Axes], Array]) -> Self:
+        """Return the same tables for a copy of the array."""
+        made = type(self)(make, self._size)
+        made._tables, made._room = dict(self._tables), self._room  # noqa: SLF001
+        return made
+
+    def __getitem__(self, axes: Axes) -> Array:
+        kept = self._tables.get(axes)
+        if kept is None:
+            self[axes] = kept = self._make(axes)
+        return kept
+
+    def __setitem__(self, axes: Axes, table: Array) -> None:
+        if table.size <= self._room:
+            self._room -= table.size + _LINE
+            self._tables[axes] = table
 
 
 def marginal_table(array: Any, axes: Axes) -> Array:

@@ -35,7 +35,7 @@ def ask_mean(rival):
 
 def ask_counts(rival):
     rival.sql(EAST)
-    rival.ask(Marginals(rival._curator.universe, [["region"]]))
+    rival.ask(Marginals(rival.universe, [["region"]]))
 
 
 def ask_until_refused(rival):
@@ -110,7 +110,7 @@ def probe_quote(own):
 
 
 def probe_hypothesis(own):
-    answers = own.ask(Marginals(own._curator.universe, [["region"], ["region", "smoker"]]))
+    answers = own.ask(Marginals(own.universe, [["region"], ["region", "smoker"]]))
     return repr(answers), told(own.sql(NORTH))
 
 

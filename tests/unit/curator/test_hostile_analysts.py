@@ -1,6 +1,10 @@
 """A curious or clumsy analyst, several threads of one, and an owner who makes mistakes."""
 
+import random  # noqa: TID251
+import signal
+import sys
 import threading
+import types
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +19,7 @@ from discreet.core.errors import BudgetExceeded, EngineFailed, InvalidParameter,
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import PureLoss, ZCDPLoss
 from discreet.curator.curator import Curator
+from discreet.curator.history import History
 from discreet.curator.ledger import Ledger
 from discreet.curator.ticks import Line, Ticks
 from discreet.data import Row, Schema, Table, Text
@@ -87,24 +92,22 @@ def test_nobody_can_write_in_what_another_is_told():
 
 
 def test_two_threads_of_one_analyst_have_one_history():
-    """Both are about to be noted when either is: each has a number of its own all the same."""
-    with curator(promise=OneAnalystToMany()) as one:
-        acme = one.analyst("acme", share=1)
-        both = threading.Barrier(2)
-
-        class Slow(list):
-            def append(self, asked):
-                both.wait(30)
-                super().append(asked)
-
-        acme._asked = Slow()
-        query = Marginals(one.universe, [["region"]])
-        threads = [threading.Thread(target=acme.ask, args=(query,)) for _ in range(2)]
+    """Each question has a number of its own, however the threads take turns."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        history = History()
+        threads = [
+            threading.Thread(target=lambda: [history.note("q", "free", {}) for _ in range(300)])
+            for _ in range(8)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
-        assert [asked.number for asked in acme.history] == [0, 1]
+            thread.join(60)
+    finally:
+        sys.setswitchinterval(before)
+    assert [asked.number for asked in history.listed()] == list(range(2400))
 
 
 def test_an_analyst_needs_nothing_but_her_door():
@@ -172,7 +175,9 @@ def test_a_share_that_was_not_given_is_not_lost():
         one.ledger.cap("taken", Fraction(1, 10))
         with pytest.raises(InvalidParameter, match="without a share"):
             one.analyst("taken", share=HALF)
-        assert one.analyst("acme", share=1).share == 1
+        with pytest.raises(InvalidParameter, match=r"at most 9/10: the rest is set aside"):
+            one.analyst("acme", share=1)
+        assert one.analyst("acme", share=Fraction(9, 10)).share == Fraction(9, 10)
 
 
 def test_every_share_is_enough_for_keys_that_a_threshold_finds():
@@ -211,31 +216,36 @@ SHARES = [(HALF, HALF), (Fraction(1, 3),) * 3, (0.7, 0.3), (Fraction(9, 10), Fra
 @settings(max_examples=50, deadline=None)
 def test_shares_within_the_whole_keep_analysts_apart(data, shares, pure):
     """Whatever all others spend, one is told what she would be told alone, to the last digit."""
-    steps = data.draw(
-        st.lists(st.tuples(st.integers(0, len(shares) - 1), st.integers(1, 60)), min_size=1, max_size=40)
-    )
-    kind = (lambda n: PureLoss(Fraction(n, 120))) if pure else (lambda n: ZCDPLoss(Fraction(n, 9000)))
-    priced = [(who, kind(amount)) for who, amount in steps]
+    who, amount, is_pure = st.integers(0, len(shares) - 1), st.integers(1, 60), st.booleans()
+    steps = data.draw(st.lists(st.tuples(who, amount, is_pure), min_size=1, max_size=40))
+    priced = [
+        (one, PureLoss(Fraction(much, 120)) if pure or plain else ZCDPLoss(Fraction(much, 9000)))
+        for one, much, plain in steps
+    ]
     watched = data.draw(st.integers(0, len(shares) - 1))
 
     def ledger():
-        return Ledger(epsilon=1, delta=0 if pure else 1e-6, neighbours=ROWS)
+        return Ledger(epsilon=1, delta=0 if pure else 1e-6, neighbours=ROWS, apart=True)
 
     alone = outcomes(ledger(), [step for step in priced if step[0] == watched], shares, watched)
     among = ledger()
     assert outcomes(among, priced, shares, watched) == alone
-    assert all(amount >= 0 for amount in among.left().values())
+    assert among.left() == {} or sum(map(Fraction, shares)) < 1
 
 
-def test_shares_beyond_the_whole_do_not():
-    """The same comparison sees what leaks where shares add up to more than 1."""
-    steps = [(0, PureLoss(HALF)), (1, PureLoss(HALF)), (1, PureLoss(Fraction(1, 10)))]
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_shares_of_one_budget_do_not(delta):
+    """The same comparison sees what leaks where one budget has two ways to go on, or is too small."""
+    first = PureLoss(HALF) if not delta else ZCDPLoss(Fraction(1, 100))
+    steps = [(0, first), (1, PureLoss(HALF)), (1, PureLoss(Fraction(1, 10)))]
 
-    def told(asked):
-        ledger = Ledger(epsilon=1, delta=0, neighbours=ROWS)
-        return outcomes(ledger, asked, (HALF, Fraction(3, 4)), 1)
+    def told(asked, **given):
+        ledger = Ledger(epsilon=1, delta=delta, neighbours=ROWS, **given)
+        return outcomes(ledger, asked, (HALF, HALF if delta else Fraction(3, 4)), 1)
 
     assert told(steps) != told(steps[1:])
+    if delta:
+        assert told(steps, apart=True) == told(steps[1:], apart=True)
 
 
 # Closing ----------------------------------------------------------------------------------------------
@@ -339,12 +349,12 @@ def test_nobody_overtakes_who_waits_for_the_engine():
         served, held = [], threading.Event()
 
         def wait(name):
-            with one._engine:
+            with one._service.engine.turn():
                 served.append(name)
 
         def flood():
             for _ in range(5):
-                with one._engine:
+                with one._service.engine.turn():
                     served.append("rival")
                     assert held.wait(60)
 
@@ -353,9 +363,10 @@ def test_nobody_overtakes_who_waits_for_the_engine():
         while not served:
             rival.join(0.001)
         waiting = [threading.Thread(target=wait, args=(name,)) for name in ("acme", "blue")]
-        for ahead, thread in enumerate(waiting, 1):
+        for thread in waiting:
+            last = one._service.engine._last
             thread.start()
-            while len(one._engine._threads) == ahead:  # until she is in line
+            while one._service.engine._last is last:  # until she is in line
                 thread.join(0.001)
         held.set()
         for thread in (rival, *waiting):
@@ -368,14 +379,14 @@ def test_who_has_the_engine_may_enter_again_and_nobody_else():
     line, served = Line(), []
 
     def wait():
-        with line:
+        with line.turn():
             served.append("other")
 
     other = threading.Thread(target=wait)
-    with line:
+    with line.turn():
         other.start()
         other.join(0.1)
-        with line:
+        with line.turn():
             served.append("inner")
         other.join(0.1)
         served.append("outer")
@@ -383,27 +394,89 @@ def test_who_has_the_engine_may_enter_again_and_nobody_else():
     assert served == ["inner", "outer", "other"]
 
 
-def test_who_gives_up_leaves_the_line(monkeypatch):
-    line, served = Line(), []
+class Interrupted(Exception):
+    """Stands for what a keyboard's interrupt does to whoever waits."""
 
-    def interrupted(self, ready):
-        raise KeyboardInterrupt
+
+def test_who_gives_up_leaves_the_line_and_keeps_the_order():
+    """Those behind her wait for who was ahead of her, not for her."""
+    line, served, inside = Line(), [], threading.Event()
+
+    class Impatient:
+        """The lock of who is ahead, as an interrupted thread meets it."""
+
+        def __enter__(self):
+            raise Interrupted
+
+        def __exit__(self, *_):
+            raise AssertionError
+
+    def give_up():
+        turn = line.turn()
+        real = line.join
+
+        def join(mine):
+            real(mine)
+            ahead, mine.before = mine.before, types.SimpleNamespace(_lock=Impatient(), before=mine.before)
+            mine.before.before = ahead
+
+        line.join = join
+        try:
+            with turn:
+                served.append("never")
+        except Interrupted:
+            served.append("gave up")
+            turn.before = turn.before.before
+        finally:
+            line.join = real
 
     def wait():
-        try:
-            with line:
-                served.append("never")
-        except KeyboardInterrupt:
-            served.append("interrupted")
+        with line.turn():
+            served.append("next")
 
-    with line, monkeypatch.context() as patched:
-        patched.setattr(threading.Condition, "wait_for", interrupted)
-        other = threading.Thread(target=wait)
-        other.start()
-        other.join(60)
-    with line:
-        served.append("next")
-    assert served == ["interrupted", "next"]
+    first, second = threading.Thread(target=give_up), threading.Thread(target=wait)
+    with line.turn():
+        first.start()
+        first.join(60)
+        second.start()
+        second.join(0.1)
+        served.append("out")
+        inside.set()
+    second.join(60)
+    assert served == ["gave up", "out", "next"]
+
+
+def test_no_interrupt_blocks_the_line():
+    """Interrupts at thousands of random moments: the line always goes on, and nobody holds it afterwards."""
+    line, caught = Line(), 0
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    generator = random.Random(5)
+    try:
+        for _ in range(2000):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, generator.uniform(1e-5, 2e-4))
+                while True:
+                    with line.turn(), line.turn():
+                        pass
+            except KeyboardInterrupt:
+                caught += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    served = []
+
+    def wait():
+        with line.turn():
+            served.append("other")
+
+    other = threading.Thread(target=wait, daemon=True)
+    other.start()
+    other.join(30)
+    assert (served, caught) == (["other"], 2000)
 
 
 def test_units_of_several_rows_pay_for_what_is_published_exactly():

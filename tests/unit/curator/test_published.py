@@ -49,8 +49,8 @@ def learnt():
 @pytest.mark.parametrize("kind", ["measured", "learnt"])
 def test_together_is_one_by_one(name, kind, request):
     hypothesis, workload = request.getfixturevalue(kind), ASKED[name]
-    together = hypothesis.ask(workload)
-    alone = [hypothesis.ask(query)[0] for query in workload]
+    together = list(hypothesis.ask_many(workload))
+    alone = [hypothesis.ask(query) for query in workload]
     assert [answer.kind for answer in together] == [answer.kind for answer in alone]
     for field in ("value", "error"):
         left, right = ([getattr(one, field) for one in side] for side in (together, alone))
@@ -58,20 +58,22 @@ def test_together_is_one_by_one(name, kind, request):
 
 
 def test_only_measured_boxes_come_with_an_error(measured, learnt):
-    kinds = {name: {answer.kind for answer in measured.ask(workload)} for name, workload in ASKED.items()}
+    kinds = {
+        name: {answer.kind for answer in measured.ask_many(workload)} for name, workload in ASKED.items()
+    }
     assert kinds == {
         "known boxes": {"free"},
         "unknown boxes": {"stale"},
         "few": {"free"},
         "no boxes": {"stale"},
     }
-    assert {answer.kind for answer in learnt.ask(ASKED["few"])} == {"stale"}
+    assert {answer.kind for answer in learnt.ask_many(ASKED["few"])} == {"stale"}
 
 
 def test_stated_errors_hold(measured):
     """At 95 % confidence over all boxes together; a tenth of each is too little."""
     workload = ASKED["known boxes"]
-    answers = measured.ask(workload)
+    answers = measured.ask_many(workload)
     off = np.abs(np.array([answer.value for answer in answers]) - workload.answers(TABLE))
     errors = np.array([answer.error for answer in answers])
     assert (off <= errors).all()
@@ -82,4 +84,4 @@ def test_what_cannot_be_asked_is_refused_together_too(measured):
     heavy = TableQuery(UNIVERSE, (3,), "heavy", table=np.array([0.5, 2.0]))
     for workload in (Queries(UNIVERSE, [heavy] * 70), Marginals(Universe([("z", (0, 1))]), [["z"]])):
         with pytest.raises(InvalidParameter, match="query"):
-            measured.ask(workload)
+            measured.ask_many(workload)

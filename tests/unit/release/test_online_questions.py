@@ -2,16 +2,20 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from tests.unit.queries.test_groups import groups
 
 from discreet.core.errors import InvalidParameter
 from discreet.queries.conjunctions import Conjunctions
+from discreet.queries.marginals import Marginals
 from discreet.queries.predicates import Predicates
 from discreet.queries.query import ProductQuery, TableQuery
 from discreet.queries.rectangles import Rectangles
 from discreet.queries.union import Union
 from discreet.queries.universe import Universe
 from discreet.queries.weighted import Weighted
-from discreet.release.online_questions import box_runs, box_sizes, read_boxes, read_keys, read_question
+from discreet.release.online_boxes import NO_BOX, Boxes, read_workload
+from discreet.release.online_questions import read_question
 
 UNIVERSE = Universe([("a", range(4)), ("b", (0, 1)), ("c", range(3))])
 
@@ -47,16 +51,46 @@ def test_a_workload_is_read_like_its_questions():
     points = Conjunctions.from_codes(UNIVERSE, (0, 2), np.array([[0, 1], [3, 2]]))
     odd = Predicates(UNIVERSE, [(["a", "b"], np.eye(4, 2) > 0)])
     workload = Union([boxes, points, odd])
-    codes, found = read_boxes(workload)
-    assert found.tolist() == [True] * 5 + [False]
-    assert read_keys(workload, codes, found) == [ask(query).key for query in workload]
-    assert box_sizes(codes, UNIVERSE)[0].tolist() == [2, 2, 3]
-    assert box_runs(codes, UNIVERSE)[:5].all()
+    reading = read_workload(workload)
+    assert (reading.boxes.kinds == NO_BOX).tolist() == [False] * 5 + [True]
+    assert reading.keys(np.arange(6)) == [ask(query).key for query in workload]
+    assert reading.boxes.sizes[reading.boxes.kinds[0]].tolist() == [2, 2, 3]
+    assert reading.boxes.runs.all()
+
+
+@given(groups())
+@settings(max_examples=100, deadline=None)
+def test_groups_are_read_like_their_questions(workload):
+    reading = read_workload(workload)
+    keys, kinds = reading.keys(np.arange(len(workload))), reading.boxes.kinds
+    for place, query in enumerate(workload):
+        one = read_question(query, query.universe, 1)
+        assert keys[place] == one.key
+        assert reading.empty[place] == one.is_empty
+        assert (kinds[place] == NO_BOX) == (one.codes is None)
+        if one.codes is not None:
+            box = Boxes.of_codes(one.codes[None], query.universe)
+            assert reading.boxes.sizes[kinds[place]].tolist() == box.sizes[0].tolist()
+            assert reading.boxes.runs[kinds[place]] == box.runs[0]
+
+
+def test_marginals_are_read_as_groups():
+    tables = Marginals(UNIVERSE, [["a", "c"], [], ["b"]])
+    reading = read_workload(tables)
+    assert reading.keys(np.arange(len(tables))) == [ask(query).key for query in tables]
+    counts = np.arange(24).reshape(UNIVERSE.shape)
+    assert reading.workload.answers(counts).tolist() == tables.answers(counts).tolist()
+
+
+def test_what_a_predicate_does_not_depend_on_is_no_part_of_it():
+    odd = np.eye(4, 2) > 0
+    more = TableQuery(UNIVERSE, (0, 1, 2), "more", table=np.repeat(odd[..., None], 3, axis=2))
+    assert ask(more).key == ask(TableQuery(UNIVERSE, (0, 1), "odd", table=odd)).key
 
 
 def test_gaps_are_no_intervals():
     gap = ProductQuery(UNIVERSE, (0,), "gap", masks=[np.array([True, False, True, False])])
-    assert not box_runs(ask(gap).codes[None], UNIVERSE)[0]
+    assert not Boxes.of_codes(ask(gap).codes[None], UNIVERSE).runs[0]
 
 
 def test_weights_need_a_grid_and_lie_between_zero_and_one():

@@ -13,6 +13,7 @@ from discreet.queries.query import ProductQuery, TableQuery
 from discreet.queries.universe import Universe
 from discreet.release.marginals import Residuals
 from discreet.release.multiplicative_weights import MultiplicativeWeights
+from discreet.release.online_boxes import Boxes
 from discreet.release.online_questions import read_question
 from discreet.release.synopsis import Weights
 from discreet.release.warm_start import Known, all_marginals, known_by, starting_weights
@@ -54,7 +55,9 @@ def test_estimates_and_spreads_are_those_of_the_synopsis(neighbours):
     for query in boxes(60):
         question = read_question(query, UNIVERSE, 1)
         assert known.estimate(question) == pytest.approx(synopsis.answer(query), abs=1e-6)
-        factor = known.noise(question.codes[None])[0] / max(synopsis.standard_error(query), 1e-9)
+        factor = known.noise(Boxes.of_codes(question.codes[None], UNIVERSE))[0] / max(
+            synopsis.standard_error(query), 1e-9
+        )
         # Between the plain 95 % quantile and what 2^(5 + 4) boxes need; multipliers are rounded a little.
         if synopsis.standard_error(query) > 1e-6:
             assert 3.5 < factor < 7
@@ -64,9 +67,9 @@ def test_what_was_not_measured_is_not_known():
     known = known_by(start(), start().release(DATA, rng=unsafe_seeded(1)).value, beta=0.05)
     masks = [np.arange(UNIVERSE.shape[axis]) == 0 for axis in (0, 1, 3)]
     three = read_question(ProductQuery(UNIVERSE, (0, 1, 3), "three", masks=masks), UNIVERSE, 1)
-    assert known.noise(three.codes[None])[0] == np.inf
+    assert known.noise(Boxes.of_codes(three.codes[None], UNIVERSE))[0] == np.inf
     two = ProductQuery(UNIVERSE, (0, 1, 3), "two", masks=[*masks[:2], np.ones(4, dtype=bool)])
-    assert known.noise(read_question(two, UNIVERSE, 1).codes[None])[0] < np.inf
+    assert known.noise(Boxes.of_codes(read_question(two, UNIVERSE, 1).codes[None], UNIVERSE))[0] < np.inf
     assert known_by(None, None, beta=0.05) is None
 
 
@@ -81,7 +84,7 @@ def test_all_boxes_at_once_stay_within_the_bound():
         for axes in itertools.combinations(range(4), 2)
         for low, high in itertools.product(*(intervals(UNIVERSE.shape[axis]) for axis in axes))
     ]
-    codes = np.array([question.codes for question in listed])
+    codes = Boxes.of_codes(np.array([question.codes for question in listed]), UNIVERSE)
     real = np.array([true_count(question) for question in listed])
     for seed in range(100):
         known = Known(mechanism, mechanism.release(DATA, rng=unsafe_seeded(seed)).value, beta=0.05)

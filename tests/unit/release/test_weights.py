@@ -93,10 +93,10 @@ def test_extreme_exponents_neither_overflow_nor_kill_all_weight():
 def test_kept_tables_do_not_grow_without_bound(monkeypatch):
     monkeypatch.setattr(weights, "_SMALL", 8)
     hypothesis = Hypothesis(UNIVERSE, 1)
-    hypothesis._room = 8
+    assert hypothesis._tables._room == max(8, UNIVERSE.size // 4)
     for axes in AXES:
         np.testing.assert_allclose(hypothesis.table(axes), marginal_table(hypothesis.array, axes))
-    assert sum(table.size for table in hypothesis._tables.values()) <= 8
+    assert sum(table.size for table in hypothesis._tables._tables.values()) <= max(8, UNIVERSE.size // 4)
 
 
 def test_a_round_makes_nothing_of_the_size_of_the_universe():

@@ -1,0 +1,164 @@
+"""Doors: what an analyst holds of a curator.
+
+A door says what may be asked and nothing about who asks: it has no attribute at all. Whose it is, her share,
+her history and the way to the curator are kept here, under the door itself, which cannot be made by hand.
+This keeps analysts' mistakes apart, not hostile code: whatever runs in the curator's own process can reach
+into it. Until a server stands between, hand doors to code that is trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NoReturn, Protocol
+from weakref import WeakKeyDictionary
+
+from discreet.core.errors import DiscreetError, InvalidParameter
+from discreet.curator.history import Asked, History, Quote
+from discreet.curator.reply import Reply
+from discreet.curator.ticks import Line
+from discreet.queries.query import LinearQuery
+from discreet.queries.universe import Universe
+from discreet.queries.workload import Workload
+from discreet.release.answer import Answer
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Desk:
+    """What a curator keeps for one analyst.
+
+    Attributes
+    ----------
+    name, share
+        Who asks, and the most she may use of the budget for priced questions.
+    line
+        Whoever has a turn in it is the one thread of this analyst that buys an answer.
+    history
+        What she asked.
+    """
+
+    name: str
+    share: Fraction
+    line: Line = field(default_factory=Line)
+    history: History = field(default_factory=History)
+
+
+class Service(Protocol):
+    """What a curator does for whoever sits at a desk."""
+
+    def universe(self) -> Universe:
+        """Return what linear queries are built over."""
+
+    def plan(self, desk: Desk, text: str, *, fresh: bool) -> Quote:
+        """Say what a question would cost."""
+
+    def sql(self, desk: Desk, text: str, *, fresh: bool) -> Reply:
+        """Answer a question."""
+
+    def ask(self, desk: Desk, query: LinearQuery | Workload) -> Answer | tuple[Answer, ...]:
+        """Answer linear queries."""
+
+    def left(self, desk: Desk) -> dict[str, Fraction]:
+        """Return what may still be spent."""
+
+
+class Analyst:
+    """One analyst's door to a curator. Made by `Curator.analyst`; it has no attribute that can be set."""
+
+    __slots__ = ("__weakref__",)
+
+    def __init__(self) -> None:
+        raise InvalidParameter(name="Analyst", rule="made by Curator.analyst(name)", got="a call of its own")
+
+    @property
+    def name(self) -> str:
+        """Who asks."""
+        return _behind(self)[1].name
+
+    @property
+    def share(self) -> Fraction:
+        """The most she may use of the budget for priced questions."""
+        return _behind(self)[1].share
+
+    @property
+    def universe(self) -> Universe:
+        """What queries for `ask` are built over."""
+        return _behind(self)[0].universe()
+
+    def plan(self, query: str, *, fresh: bool = False) -> Quote:
+        """Say what a question would cost and how well it would be answered. No row is read, nothing spent."""
+        service, desk = _behind(self)
+        return service.plan(desk, query, fresh=fresh)
+
+    def sql(self, query: str, *, fresh: bool = False) -> Reply:
+        """Answer a question.
+
+        Parameters
+        ----------
+        query
+            One SELECT, plain or with BigQuery's WITH DIFFERENTIAL_PRIVACY clause.
+        fresh
+            Measure it by itself and pay for it, even where the shared hypothesis could answer.
+
+        Raises
+        ------
+        Refused
+            For anything outside the language, for more work than one question may ask for at no cost, or once
+            the curator is closed. Nothing was read or charged.
+        BudgetExceeded
+            Where it does not fit in what is left. Nothing was read or charged.
+        EngineFailed
+            Where the engine gave up. The charge stays.
+        """
+        service, desk = _behind(self)
+        return service.sql(desk, query, fresh=fresh)
+
+    def ask(self, query: LinearQuery | Workload) -> Answer | tuple[Answer, ...]:
+        """Answer linear queries over `universe` from the shared hypothesis: one, or a workload."""
+        service, desk = _behind(self)
+        return service.ask(desk, query)
+
+    @property
+    def history(self) -> tuple[Asked, ...]:
+        """The latest of what this analyst asked that was answered or charged, in order, with what it cost."""
+        return _behind(self)[1].history.listed()
+
+    @property
+    def left(self) -> dict[str, Fraction]:
+        """What this analyst may still spend on questions that are priced."""
+        service, desk = _behind(self)
+        return service.left(desk)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{name} of a door cannot be set: whose it is was decided when it was made")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{name} of a door cannot be deleted")
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise DiscreetError("a door cannot be copied or pickled: ask the curator's owner for one")
+
+    def __repr__(self) -> str:
+        desk = _behind(self)[1]
+        return f"<Analyst {desk.name}: {desk.history}>"
+
+
+def _open_doors() -> tuple[Callable[[Service, Desk], Analyst], Callable[[Analyst], tuple[Service, Desk]]]:
+    behind: WeakKeyDictionary[Analyst, tuple[Service, Desk]] = WeakKeyDictionary()
+
+    def make(service: Service, desk: Desk) -> Analyst:
+        door = object.__new__(Analyst)
+        behind[door] = service, desk
+        return door
+
+    def look(door: Analyst) -> tuple[Service, Desk]:
+        try:
+            return behind[door]
+        except (KeyError, TypeError):
+            raise InvalidParameter(name="door", rule="one that a curator made", got="another") from None
+
+    return make, look
+
+
+make_door, _behind = _open_doors()

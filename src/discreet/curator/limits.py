@@ -1,0 +1,56 @@
+"""How much an analyst may ask for at no cost, and how much is kept of it. Public, and the same for everybody.
+
+What is answered from the hypothesis costs no budget, so nothing else would keep one analyst from making the
+curator work, or remember, without end. All of this is looked at before any work is done, and what is too
+much is refused by name.
+"""
+
+from __future__ import annotations
+
+from discreet.core.errors import Refused
+from discreet.data.linear import Counts
+from discreet.queries.groups import Groups
+from discreet.queries.marginals import Marginals
+from discreet.queries.workload import Workload
+from discreet.release.online_boxes import reading_work
+
+GROUPS = 1 << 17
+"""The most numbers one question may ask for."""
+
+WORK = 1 << 28
+"""The most numbers that are looked at for one question, or sixteen times the cells of the hypothesis."""
+
+ROWS = 1 << 20
+"""The most rows of replies that are kept for one analyst; the oldest replies fall out."""
+
+HISTORY = 10_000
+"""The most questions that an analyst's history lists; the oldest fall out."""
+
+TEXT = 2_000
+"""The most characters of a question that the history shows."""
+
+ENTRIES = 100_000
+"""The most questions that one analyst may buy."""
+
+
+def require_small(asked: Counts | Workload, *, cells: int) -> None:
+    """Raise unless a question at no cost asks for a bounded amount of work."""
+    if isinstance(asked, Counts):
+        groups, work = asked.groups, asked.work
+    else:
+        groups = len(asked)
+        by_table = isinstance(asked, Groups | Marginals)
+        work = 0 if by_table and groups <= GROUPS else reading_work(asked)
+    if groups > GROUPS:
+        raise Refused(
+            what=f"a question for {groups} numbers",
+            why=f"at most {GROUPS} are answered at once from the hypothesis",
+            way_out="Ask for fewer groups, or in several questions",
+        )
+    most = max(WORK, 16 * cells)
+    if work > most:
+        raise Refused(
+            what="a question that takes too much work",
+            why=f"about {work} numbers would be looked at, and at most {most} are for one question",
+            way_out="Ask for fewer groups or attributes, by a shorter condition, or in several questions",
+        )

@@ -1,0 +1,238 @@
+"""How questions are answered: what every door leads to.
+
+Whoever asks waits for as little as possible. Reading a question, answering it from the hypothesis and looking
+up what was answered before happen in the asker's own thread, behind no lock that anybody else waits for. The
+ledger and the records are locked for single look-ups; the gate of the shared conversation for a block of
+questions; and only the engine for as long as one priced question takes, since there is but one of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from discreet.core.errors import DiscreetError, EngineFailed, Refused
+from discreet.core.loss import ApproxLoss
+from discreet.curator.doors import Desk
+from discreet.curator.history import Quote
+from discreet.curator.ledger import Ledger
+from discreet.curator.records import Records
+from discreet.curator.reply import Reply
+from discreet.curator.shared import Hypothesis, least_sure
+from discreet.curator.ticks import Line, Ticks
+from discreet.data.ask import Prepared, price_plan
+from discreet.data.canonical import canonical
+from discreet.data.explain import Explanation
+from discreet.data.linear import Counts
+from discreet.data.plan import Plan, Policy
+from discreet.data.plan_tables import Tables
+from discreet.data.sql import parse
+from discreet.data.sql_print import to_sql
+from discreet.data.table import Table
+from discreet.queries.query import LinearQuery
+from discreet.queries.universe import Universe
+from discreet.queries.workload import Workload
+from discreet.queries.written import written, written_down
+from discreet.release.answer import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A question that is planned: who keeps its record, and what it is in other words."""
+
+    plan: Plan
+    tables: Tables
+    key: Hashable
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the asker calls the columns of the answer."""
+        return tuple(output.name for output in self.plan.outputs)
+
+    @property
+    def text(self) -> str:
+        """The question in its canonical form."""
+        return to_sql(self.plan, self.tables)
+
+
+class Service:
+    """Answers analysts' questions about a table, from one hypothesis and on one ledger.
+
+    Parameters
+    ----------
+    table, hypothesis, ledger
+        What is asked about, what answers at no cost (if there is one), and what pays for the rest.
+    policy
+        The most one question may cost.
+    ticks
+        When replies leave.
+    apart
+        Whether each analyst has records of her own, so that nobody learns what another asked.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        hypothesis: Hypothesis | None,
+        ledger: Ledger,
+        *,
+        policy: Policy,
+        ticks: Ticks,
+        apart: bool,
+    ) -> None:
+        self.hypothesis, self.engine = hypothesis, Line()
+        self._table, self._ledger, self._policy = table, ledger, policy
+        self._ticks, self._apart = ticks, apart
+        self._tables = Tables.of(table.schemas)
+        self._records = Records()
+        self._closed = False
+        self._process = os.getpid()
+
+    def close(self) -> None:
+        """Answer nothing more, and give the engine back once it is through with what it is doing."""
+        self._closed = True
+        with self.engine.turn():
+            if self.hypothesis is not None:
+                self.hypothesis.close()
+            self._table.close()
+
+    # What doors lead to ------------------------------------------------------------------------------
+
+    def universe(self) -> Universe:
+        """Return what linear queries are built over."""
+        return self._open_hypothesis().universe
+
+    def plan(self, desk: Desk, text: str, *, fresh: bool) -> Quote:
+        """Say what a question would cost."""
+        with self._ticks.held():
+            self._require_open()
+            question = self._read(desk, text, fresh)
+            if self._records.get(question.key) is not None:
+                return Quote.free("repeated", "the same numbers as before")
+            if self.hypothesis is not None and self._counts(question, fresh) is not None:
+                return self.hypothesis.quote()
+            explanation = self._price(desk, question).explanation
+            cost = self._ledger.quote(desk.name, explanation.guarantee, bought=_bought(explanation))
+            return Quote("priced", cost, str(explanation))
+
+    def sql(self, desk: Desk, text: str, *, fresh: bool) -> Reply:
+        """Answer a question."""
+        with self._ticks.held():
+            self._require_open()
+            question = self._read(desk, text, fresh)
+            with self._records.turn(question.key):
+                self._require_open()
+                known = self._records.get(question.key)
+                if known is not None:
+                    reply = known.again(question.names)
+                else:
+                    counts = self._counts(question, fresh)
+                    reply = self._buy(desk, question) if counts is None else self._look(question, counts)
+                    # A copy: the reply is hers, she may write in it.
+                    self._records.keep(desk.name, question.key, reply.again(question.names))
+            desk.history.note(question.text, reply.kind, reply.cost, repeated=reply.repeated)
+            return reply
+
+    def ask(self, desk: Desk, query: LinearQuery | Workload) -> Answer | tuple[Answer, ...]:
+        """Answer linear queries."""
+        with self._ticks.held():
+            self._require_open()
+            hypothesis = self._open_hypothesis()
+            # Analysts are not believed: code of their own is run here, before any data are read.
+            if issubclass(type(query), Workload):  # not by __class__, which may say anything
+                workload = written_down(query)  # type: ignore[arg-type]
+                answers = hypothesis.ask_many(workload)
+                desk.history.note(repr(workload), least_sure(answers), {})
+                return tuple(answers)
+            one = written(query)  # type: ignore[arg-type]
+            answer = hypothesis.ask(one)
+            desk.history.note(repr(one), answer.kind, {})
+            return answer
+
+    def left(self, desk: Desk) -> dict[str, Fraction]:
+        """Return what may still be spent."""
+        with self._ticks.held():
+            return self._ledger.left(desk.name)
+
+    # How -------------------------------------------------------------------------------------------
+
+    def _read(self, desk: Desk, text: str, fresh: bool) -> _Question:
+        plan = parse(text, schemas=self._tables, policy=self._policy)
+        owner = desk.name if self._apart else None
+        key = owner, canonical(plan), tuple(one.what for one in plan.outputs), fresh
+        return _Question(plan, self._tables, key)
+
+    def _price(self, desk: Desk, question: _Question) -> Prepared:
+        """Price a question with the noise that is best for it; where that does not fit, with pure noise."""
+        best = price_plan(question.plan, question.tables, self._policy)
+        found = best.explanation
+        if not found.delta or any(vector.threshold is not None for vector in best.budget.vectors):
+            return best
+        if self._ledger.fits(desk.name, found.guarantee, bought=_bought(found)):
+            return best
+        pure = price_plan(question.plan, question.tables, replace(self._policy, delta=Fraction(0)))
+        return pure if self._ledger.fits(desk.name, pure.explanation.guarantee) else best
+
+    def _counts(self, question: _Question, fresh: bool) -> Counts | None:
+        """Return the question as counts that the hypothesis answers; None where it must be bought."""
+        if fresh or self.hypothesis is None:
+            return None
+        return self.hypothesis.counts(question.plan, question.tables)
+
+    def _look(self, question: _Question, counts: Counts) -> Reply:
+        return self._open_hypothesis().answer(question.plan, counts)
+
+    def _buy(self, desk: Desk, question: _Question) -> Reply:
+        """Reserve the price of a question and let the engine answer it: one of each analyst at a time."""
+        with desk.line.turn():
+            prepared = self._price(desk, question)
+            explanation = prepared.explanation
+            number = self._ledger.reserve(
+                desk.name, question.text, explanation.guarantee, bought=_bought(explanation)
+            )
+            charge = dict(self._ledger.entry(number).charge)
+            try:
+                with self.engine.turn():
+                    self._require_open()
+                    self._ledger.start(number)  # whatever happens from here on, the charge stays
+                    reply = self._measure(prepared, charge)
+            except BaseException:  # an interrupt, say, while she waited: what was not started costs nothing
+                if not self._ledger.void_unless_started(number):
+                    desk.history.note(question.text, "failed", charge)
+                raise
+            if reply is None:
+                desk.history.note(question.text, "failed", charge)
+                raise EngineFailed
+            self._ledger.finish(number)
+            return reply
+
+    def _measure(self, prepared: Prepared, charge: dict[str, Fraction]) -> Reply | None:
+        """Return the answer of the engine; None where it fails, for whatever it says may quote data."""
+        try:
+            return Reply.of(self._table.answer(prepared), charge)
+        except Exception:  # the error we raise later keeps no link to it
+            return None
+
+    def _require_open(self) -> None:
+        if os.getpid() != self._process:
+            raise DiscreetError("this curator belongs to another process: a fork would double the budget")
+        if self._closed:
+            raise Refused(
+                what="question", why="the curator is closed", way_out="Ask its owner to open another one"
+            )
+
+    def _open_hypothesis(self) -> Hypothesis:
+        if self.hypothesis is None:
+            raise Refused(
+                what="shared hypothesis",
+                why="this curator was opened without one",
+                way_out="Ask by SQL, or open it with shared above 0",
+            )
+        return self.hypothesis
+
+
+def _bought(explanation: Explanation) -> ApproxLoss:
+    """Return the pair that a question was bought for, which its noise was planned to keep."""
+    return ApproxLoss(explanation.epsilon, explanation.delta)
