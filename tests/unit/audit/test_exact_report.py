@@ -263,7 +263,7 @@ def test_rows_for_the_command_line():
     assert audit.audit_card(find("laplace"), draws=0) == tuple(row for row in rows if row.method == "exact")
     assert all(row.holds and 0 <= row.measured <= row.claimed for row in rows)
     assert all(row.ratio > 0.99 for row in rows if row.method == "exact")
-    assert all(row.ratio > 0.5 for row in rows if row.method == "samples")
+    assert all(row.ratio > 0.5 for row in rows if row.method == "samples" and row.claimed <= 3)
 
 
 class TypedByData(Laplace):
