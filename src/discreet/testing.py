@@ -7,8 +7,10 @@ import dataclasses
 import math
 import pickle
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -56,6 +58,44 @@ BAD_NUMBERS: tuple[Any, ...] = (
     1j,
 )
 """Values that no privacy parameter may have."""
+
+
+CANARY = "canary-7731"
+"""A text that hostile data hold, and that no message may repeat."""
+
+
+def hostile_parameters() -> tuple[Any, ...]:
+    """Return what no number may be given as: text, bytes, booleans, what is not finite, and things."""
+    bytes_like = (b"1", bytearray(b"1"), memoryview(b"1"))
+    odd = ("1", True, np.bool_(True), 1j, object(), {1: 1}, Decimal("nan"), Decimal("sNaN"))
+    return (*bytes_like, *odd, float("nan"), float("-inf"), np.float64("nan"))
+
+
+def hostile_data() -> tuple[Any, ...]:
+    """Return data of every wrong kind: no mechanism may do more than refuse them, or answer."""
+    arrays = (
+        np.full(4, np.nan),
+        np.array([CANARY]),
+        np.array([CANARY, None], dtype=object),
+        np.zeros((3, 3)),
+        np.zeros(0),
+        np.array(5),
+        np.ma.masked_array([1, 2], [0, 1]),
+        np.array(["2020-01-01"], dtype="datetime64[D]"),
+        np.array([1 + 1j]),
+    )
+    lists = ([CANARY], [[CANARY]], [None] * 4, [10**400] * 4, [float("inf")] * 4, [], (), [Decimal("sNaN")])
+    others = ({CANARY: 1}, {}, set(), {CANARY}, range(3), CANARY, CANARY.encode(), object(), None, type, 1j)
+    numbers = (
+        10**400,
+        -(10**400),
+        float("nan"),
+        float("inf"),
+        Fraction(1, 3),
+        Decimal("sNaN"),
+        np.float16(1),
+    )
+    return (*arrays, *lists, *others, *numbers, iter([1, 2]), lambda: CANARY)
 
 
 class UnsafeSeededRng(Rng):
@@ -139,6 +179,24 @@ def check_refuses_bad_parameters(card: Card) -> bool:
     return True
 
 
+def check_refuses_hostile_parameters(card: Card) -> bool:
+    """No number, and no list of numbers, of a constructor may be given as bytes, text, booleans or things."""
+    mechanism, _ = card.example()
+    given = _constructor_arguments(card)
+    for name, value in given.items():
+        bad: tuple[Any, ...] = ()
+        if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
+            bad = hostile_parameters()
+        elif isinstance(value, tuple | list | np.ndarray) and _are_numbers(value) and np.ndim(value) == 1:
+            size = len(value)
+            bad = (b"1" * size, bytearray(b"1" * size), "1" * size, [True] * size, [b"1"] * size)
+        for odd in bad:
+            changed = {**given, name: odd}
+            what = f"{name}={odd!r} is accepted"
+            _require_raises(DiscreetError, lambda c=changed: type(mechanism)(**c), what=what)
+    return True
+
+
 def check_refuses_bad_beta(card: Card) -> bool:
     """error(beta) takes probabilities strictly between 0 and 1 only."""
     mechanism, _ = card.example()
@@ -148,7 +206,7 @@ def check_refuses_bad_beta(card: Card) -> bool:
 
 
 def check_keeps_data_out_of_sight(card: Card) -> bool:
-    """Take wrapped data, print none, let no conversation be copied, raise our own errors for odd data."""
+    """Take wrapped data, print none, and let no conversation be copied."""
     mechanism, data = card.example()
     wrapped = Sensitive.wrap(data)
     _require_raises(DiscreetError, pickle.dumps, wrapped, what="sensitive data can be pickled")
@@ -158,10 +216,21 @@ def check_keeps_data_out_of_sight(card: Card) -> bool:
         _require_raises(Exception, copy.deepcopy, made, what="a conversation can be copied")
         _require(_marker(data) not in repr(made), "a conversation prints its data")
         return True
-    for odd in (object(), None, "text", 1j):
+    return True
+
+
+def check_survives_hostile_data(card: Card) -> bool:
+    """Answer data of the wrong kind, or refuse them by an error of ours that repeats nothing of them."""
+    mechanism, _ = card.example()
+    if not isinstance(mechanism, Mechanism):
+        return False
+    for odd in hostile_data():
         try:
-            answer = mechanism.release(odd, rng=unsafe_seeded(3))
-        except DiscreetError:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # a warning speaks too
+                answer = mechanism.release(odd, rng=unsafe_seeded(3))
+        except DiscreetError as refusal:
+            _require(CANARY not in str(refusal), f"an error about {type(odd).__name__} repeats the data")
             continue
         _require(isinstance(answer, Release), "odd data give something that is not a release")
     return True
@@ -228,8 +297,10 @@ CONTRACT: tuple[Callable[[Card], bool], ...] = (
     check_is_a_frozen_value,
     check_promises_without_data,
     check_refuses_bad_parameters,
+    check_refuses_hostile_parameters,
     check_refuses_bad_beta,
     check_keeps_data_out_of_sight,
+    check_survives_hostile_data,
     check_marks_seeded_noise,
     check_runs_in_threads,
     check_error_bound,

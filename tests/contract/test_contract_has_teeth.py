@@ -13,7 +13,7 @@ import pytest
 from discreet import Laplace, testing
 from discreet.catalogue import find
 from discreet.core.card import Card
-from discreet.core.errors import InternalError
+from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.loss import PureLoss
 from discreet.core.mechanism import Conversation, Interactive, Mechanism, Release
 from discreet.core.neighbours import ROWS
@@ -106,6 +106,24 @@ class RawErrors(Laplace):
         return super()._draw(data, rng)
 
 
+class ReadsBytes(Laplace):
+    """Takes whatever can be turned into whole numbers."""
+
+    def __init__(self, *, sensitivity, epsilon, rounds=(), times=1):
+        super().__init__(sensitivity=sensitivity, epsilon=epsilon)
+        sum(int(each) for each in rounds)
+        int(times)
+
+
+class Telltale(Laplace):
+    """Names what it refuses."""
+
+    def _draw(self, data, rng):
+        if testing.CANARY in repr(data):
+            raise InvalidParameter(name="data", rule="a number", value=repr(data))
+        return super()._draw(data, rng)
+
+
 class SilentlySeeded(Laplace):
     def release(self, data, *, rng=SYSTEM):
         return Release(value=1, mechanism=self, unsafe_seeded=False)
@@ -153,7 +171,10 @@ class DearerThanBought(Laplace):
         (testing.check_promises_without_data, with_class(CountsItsUses), "changed with use"),
         (testing.check_promises_without_data, with_class(ErrorGrowsWithBeta), "smaller beta"),
         (testing.check_refuses_bad_parameters, with_class(Believing), "is accepted"),
+        (testing.check_refuses_hostile_parameters, with_class(ReadsBytes, rounds=(1, 2)), "rounds=b'11' is"),
+        (testing.check_refuses_hostile_parameters, with_class(ReadsBytes, times=3), "times=b'1' is accepted"),
         (testing.check_refuses_bad_beta, with_class(AnyBeta), "is accepted"),
+        (testing.check_survives_hostile_data, with_class(Telltale), "repeats the data"),
         (testing.check_marks_seeded_noise, with_class(SilentlySeeded), "not marked"),
         (testing.check_runs_in_threads, with_class(NotThreadSafe), "same object"),
         (testing.check_error_bound, with_class(TooOptimistic), "failed"),
@@ -169,7 +190,7 @@ def test_the_check_rejects(check, broken, words):
 
 def test_errors_of_others_are_not_swallowed():
     with pytest.raises(KeyError):
-        testing.check_keeps_data_out_of_sight(with_class(RawErrors))
+        testing.check_survives_hostile_data(with_class(RawErrors))
 
 
 class Talker(Interactive):

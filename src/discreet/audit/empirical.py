@@ -23,9 +23,10 @@ from scipy.special import betaincinv
 
 from discreet.audit.runs import Run, observe, require_answers, runner, single
 from discreet.core import checks
-from discreet.core.errors import MissingExtra
+from discreet.core.errors import InvalidParameter, MissingExtra
 from discreet.core.mechanism import Conversation, Interactive, Mechanism
 from discreet.core.rng import SYSTEM, Rng
+from discreet.core.rounding import up
 
 _CANDIDATES = 48
 
@@ -136,19 +137,74 @@ def epsilon_lower_bound(
     progress
         Whether to draw a progress bar (needs the extra ``cli``).
     """
-    count, mass = checks.integer(2, samples=samples), float(checks.delta(delta=delta))
-    alpha = float(1 - checks.probability(confidence=confidence))
-    run, pair = runner(mechanism, script), single(pair)
-    left, right = draw_both(run, pair, count, rng=rng, progress=progress)
+    count, pair = checks.integer(2, samples=samples), single(pair)
+    drawn = draw_both(runner(mechanism, script), pair, count, rng=rng, progress=progress)
+    claimed = mechanism.loss.epsilon(delta)
+    return _report(drawn, pair, claimed=claimed, delta=delta, confidence=confidence, events=events)
+
+
+def black_box(
+    function: Callable[[Any], Any],
+    left: Any,
+    right: Any,
+    *,
+    epsilon: checks.Number,
+    delta: checks.Number,
+    samples: int = 20_000,
+    confidence: checks.Number = 0.999999,
+    events: Sequence[Event] | None = None,
+    progress: bool = False,
+) -> EmpiricalReport:
+    """Bound epsilon from below by calling any function at all on two neighbours.
+
+    Nothing is asked of the function but that it draws afresh at every call; an exception counts as an answer.
+    `report.holds` is False only where (epsilon, delta) is refuted, which happens to a true claim with
+    probability at most 1 - confidence. That it is True proves nothing: rare events need many samples.
+
+    Parameters
+    ----------
+    function
+        Data -> what is published: numbers, text, arrays, or tuples and lists of them.
+    left, right
+        Two neighbouring data sets.
+    epsilon, delta
+        The claim.
+    samples
+        Calls on each data set.
+    confidence
+        One minus the probability that the bound is wrong.
+    events
+        Events to test. Without them, one is searched on the first half of the samples.
+    progress
+        Whether to draw a progress bar (needs the extra ``cli``).
+    """
+    if not callable(function):
+        raise InvalidParameter(name="function", rule="a function of the data", got=type(function).__name__)
+    claimed = up(checks.non_negative(epsilon=epsilon))
+    count = checks.integer(2, samples=samples)
+    drawn = draw_both(lambda data, _: function(data), (left, right), count, rng=SYSTEM, progress=progress)
+    return _report(drawn, (left, right), claimed=claimed, delta=delta, confidence=confidence, events=events)
+
+
+def _report(
+    drawn: tuple[list[Hashable], list[Hashable]],
+    pair: tuple[Any, Any],
+    *,
+    claimed: float,
+    delta: checks.Number,
+    confidence: checks.Number,
+    events: Sequence[Event] | None,
+) -> EmpiricalReport:
+    left, right = drawn
+    mass, alpha = float(checks.delta(delta=delta)), float(1 - checks.probability(confidence=confidence))
     tested: Sequence[Directed] = directed(events or ())
     if events is None:
-        half = count // 2
+        half = len(left) // 2
         tested = [_search(left[:half], right[:half], alpha=alpha, delta=mass)]
         left, right = left[half:], right[half:]
     seen, trials = (Counter(left), Counter(right)), len(left)
     bound, best = strongest(tested, seen, trials, alpha=alpha / max(1, len(tested)), delta=mass)
     first, second = pair[::-1] if best[1] else pair
-    claimed = mechanism.loss.epsilon(delta)
     return EmpiricalReport(claimed, bound, mass, 1 - alpha, best[0].name, first, second, trials)
 
 

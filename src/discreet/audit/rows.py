@@ -1,15 +1,30 @@
-"""One line for every instance of a card: claimed epsilon, what was really found, and the ratio."""
+"""One line for every audit of a card: what is claimed, what was really found, and the ratio."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+import numpy as np
 
 from discreet.audit.empirical import epsilon_lower_bound
 from discreet.audit.exact import exact
+from discreet.audit.runs import observe
+from discreet.audit.samplers import DRAWS, sampler
 from discreet.core.card import Card, Tiny
-from discreet.core.rng import SYSTEM, Rng
+from discreet.core.rng import SYSTEM, Primitive, Rng
+from discreet.noise import AddNoise, Noise
+
+_MANY = 64  # coordinates: enough for the samplers that draw arrays
+_PAIRS, _RUNS, _TRIED = (
+    200,
+    4,
+    12,
+)  # pairs looked at, runs made of each instance, inputs compared of each step
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +34,15 @@ class Row:
     Attributes
     ----------
     mechanism
-        The instance, in words.
+        The instance, or the random step, in words.
     method
-        "exact", or "samples" for a black-box lower bound.
+        "exact", "sampler" for draws of a random step against its law, or "samples" for a black-box lower
+        bound.
     view
-        What was compared, such as "epsilon at delta 0".
+        What was compared, such as "epsilon at delta 0"; of a sampler, the most surprising event.
     claimed, measured, ratio
-        The claim, the certified lower bound on the truth, and their quotient.
+        The claim, the certified lower bound on the truth, and their quotient. Of a sampler, the probability
+        by the law and the share of the draws.
     holds
         Whether the claim stands.
     """
@@ -39,9 +56,73 @@ class Row:
     holds: bool
 
 
-def audit_card(card: Card, *, samples: int = 0, rng: Rng = SYSTEM) -> tuple[Row, ...]:
-    """Audit every tiny instance of a card exactly, and from samples too where `samples` are given."""
-    return tuple(row for tiny in card.tiny() for row in _rows(tiny, samples, rng))
+def audit_card(card: Card, *, samples: int = 0, draws: int = DRAWS, rng: Rng = SYSTEM) -> tuple[Row, ...]:
+    """Audit a card.
+
+    Every tiny instance is enumerated, and sampled as a black box too where `samples` are given. The random
+    steps they are made of are drawn `draws` times each and compared with their laws.
+    """
+    instances = list(card.tiny())
+    rows = [row for tiny in instances for row in _rows(tiny, samples, rng)]
+    if draws:
+        rows += [_sampled(step, value, draws, rng) for step, value in steps_of(instances, rng)]
+    return tuple(rows)
+
+
+def steps_of(instances: list[Tiny], rng: Rng) -> list[tuple[Primitive[Any, Any], Any]]:
+    """Return the random steps that instances take, one of each kind, each with an input it was given.
+
+    Of the inputs it is the most telling one. Steps that add noise count once for each law of noise, and the
+    law is also tried on an array: long arrays are drawn by samplers of their own.
+    """
+    met: dict[tuple[Any, ...], list[tuple[Primitive[Any, Any], Any]]] = {}
+    for tiny in instances:
+        pairs = list(islice(tiny.pairs, _PAIRS))
+        for left, _ in pairs[:: math.ceil(len(pairs) / _RUNS)]:
+            collector = _Collector(rng)
+            observe(tiny.run, left, collector)
+            for step, value in collector.met:
+                noise = getattr(step, "noise", None)
+                met.setdefault((type(step), type(noise), np.ndim(value)), []).append((step, value))
+                if isinstance(noise, Noise):
+                    many = AddNoise(noise, Fraction(1)), np.zeros(_MANY, dtype=np.int64)
+                    met.setdefault((AddNoise, type(noise), "many"), []).append(many)
+    return [max(steps[:_TRIED], key=_telling) for steps in met.values()]
+
+
+def _telling(given: tuple[Primitive[Any, Any], Any]) -> float:
+    """Return the variance of the law's logarithm: how much draws say about a rate in the exponent."""
+    step, value = given
+    if isinstance(step, AddNoise):
+        return 0.0  # noise is as telling on every input
+    chances = np.array([float(p) for _, p in step.law(value) if p])
+    logs = np.log(chances)
+    return float(chances @ logs**2 - (chances @ logs) ** 2)
+
+
+class _Collector(Rng):
+    """Performs as always, and keeps what was performed."""
+
+    def __init__(self, rng: Rng) -> None:
+        self._rng = rng
+        self.unsafe = rng.unsafe
+        self.met: list[tuple[Primitive[Any, Any], Any]] = []
+
+    def random_bytes(self, count: int) -> bytes:
+        """Return the bytes of the generator."""
+        return self._rng.random_bytes(count)
+
+    def perform(self, primitive: Primitive[Any, Any], value: Any) -> Any:
+        """Note the step and draw."""
+        self.met.append((primitive, value))
+        return self._rng.perform(primitive, value)
+
+
+def _sampled(step: Primitive[Any, Any], value: Any, draws: int, rng: Rng) -> Row:
+    report = sampler(step, value, draws=math.ceil(draws / np.size(value)), rng=rng)
+    ratio = report.seen / report.expected if report.expected else math.inf
+    name = report.primitive if np.size(value) == 1 else f"{report.primitive} on {np.size(value)} numbers"
+    return Row(name, "sampler", report.event, report.expected, report.seen, ratio, report.holds)
 
 
 def _rows(tiny: Tiny, samples: int, rng: Rng) -> Iterator[Row]:

@@ -42,7 +42,7 @@ def runner(
             name="mechanism",
             rule="a Mechanism or Interactive",
             got=type(mechanism).__name__,
-            hint="For a plain function use audit.output_distribution",
+            hint="For a plain function use audit.black_box, or audit.output_distribution",
         )
     if isinstance(mechanism, Interactive) and script is None:
         raise InvalidParameter(name="script", rule="given for an interactive mechanism", got="none")

@@ -149,6 +149,15 @@ def score_pairs(sensitivity: Sensitivity, levels: Iterable[tuple[int, ...]]) -> 
                 yield scores, tuple(score + m for score, m in zip(scores, move, strict=True))
 
 
+REAL_GRID = Fraction(2, 5)
+"""A grid on which scores that move by one move by three units."""
+REAL_PAIRS = (
+    ((0.1999, 9.0001, 9.0001), (1.1999, 8.0001, 8.0001)),
+    ((0.1999, 0.1999, 2.0), (1.1999, 0.1999, 1.0)),
+)
+"""Real scores that do, one up and the others down."""
+
+
 def _tiny() -> Iterator[Tiny]:
     levels = list(itertools.product((0, 4, 9), repeat=3))
     for sensitivity in (Sensitivity(1), Monotone(1), Sensitivity(2)):
@@ -156,6 +165,9 @@ def _tiny() -> Iterator[Tiny]:
         yield Tiny(mechanism, list(score_pairs(sensitivity, levels)))
     weighted = Exponential(sensitivity=1, epsilon=2, candidates=("a", "b"), base=(1, 5))
     yield Tiny(weighted, list(score_pairs(Sensitivity(1), itertools.product((0, 4, 9), repeat=2))))
+    rounded = Exponential(sensitivity=1, epsilon=1, candidates=("a", "b", "c"), grid=REAL_GRID)
+    named = [tuple(dict(zip("cab", side, strict=True)) for side in pair) for pair in REAL_PAIRS]
+    yield Tiny(rounded, [*REAL_PAIRS, *named])
 
 
 CARD = Card(

@@ -18,7 +18,7 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import Primitive, Rng
-from discreet.mechanisms.exponential import Exponential, score_pairs
+from discreet.mechanisms.exponential import REAL_GRID, REAL_PAIRS, Exponential, score_pairs
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.scores import Monotone, Selection, Sensitivity, rate_within
@@ -180,6 +180,9 @@ def _tiny() -> Iterator[Tiny]:
     for sensitivity in (Sensitivity(1), Monotone(1)):
         mechanism = NoisyMax(noise=MaxNoise.LAPLACE, sensitivity=sensitivity, epsilon=4, size=3, gap=True)
         yield Tiny(mechanism, list(score_pairs(sensitivity, ((0, 0, 0),))))
+    for gap in (False, True):
+        rounded = NoisyMax(noise=MaxNoise.LAPLACE, sensitivity=1, epsilon=8, size=3, grid=REAL_GRID, gap=gap)
+        yield Tiny(rounded, REAL_PAIRS)
 
 
 CARD = Card(

@@ -15,7 +15,7 @@ from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import Rng
 from discreet.core.rounding import down
-from discreet.mechanisms.exponential import score_pairs
+from discreet.mechanisms.exponential import REAL_GRID, REAL_PAIRS, score_pairs
 from discreet.mechanisms.scores import Monotone, Selection, Sensitivity, rate_within
 from discreet.noise.selection import FlippedChoice
 
@@ -119,6 +119,7 @@ def _tiny() -> Iterator[Tiny]:
     for sensitivity in (Sensitivity(1), Monotone(1), Sensitivity(2)):
         mechanism = PermuteAndFlip(sensitivity=sensitivity, epsilon=1, size=3)
         yield Tiny(mechanism, list(score_pairs(sensitivity, levels)))
+    yield Tiny(PermuteAndFlip(sensitivity=1, epsilon=1, size=3, grid=REAL_GRID), REAL_PAIRS)
 
 
 CARD = Card(

@@ -258,6 +258,17 @@ def _tiny() -> Iterator[Tiny]:
         neighbours=Replace("row"),
     )
     yield Tiny(mechanism, list(Replace("row").pairs((0, 1, 2, 3), 3)), tight=False)
+    rounded = ProposeTestRelease.median(
+        bound=1,
+        lower=0,
+        upper=1.7,
+        grid=0.5,
+        epsilon_test=2,
+        epsilon_release=2,
+        delta=0.01,
+        neighbours=Replace("row"),
+    )
+    yield Tiny(rounded, list(Replace("row").pairs((0.2, 0.74, 0.76, 1.7), 3)), tight=False)
 
 
 CARD = Card(

@@ -198,6 +198,10 @@ def _tiny() -> Iterator[Tiny]:
         function=max, blocks=2, lower=0, upper=2, epsilon=4, grid=1, neighbours=Replace("row")
     )
     yield Tiny(mechanism, list(Replace("row").pairs((0, 1, 2), 3)))
+    rounded = SubsampleAggregate(
+        function=max, blocks=2, lower=0, upper=1.3, epsilon=4, grid=0.5, neighbours=Replace("row")
+    )
+    yield Tiny(rounded, list(Replace("row").pairs((0.2, 0.7, 1.3), 2)))
 
 
 CARD = Card(

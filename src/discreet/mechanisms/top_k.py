@@ -14,7 +14,7 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss, Loss
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import Rng
-from discreet.mechanisms.exponential import range_for_rho, score_pairs, units_behind
+from discreet.mechanisms.exponential import REAL_GRID, REAL_PAIRS, range_for_rho, score_pairs, units_behind
 from discreet.mechanisms.planning import each_of
 from discreet.mechanisms.scores import Monotone, Selection, Sensitivity, rate_within
 from discreet.noise.selection import PeeledChoices
@@ -118,6 +118,8 @@ def _tiny() -> Iterator[Tiny]:
     wide, scores = TopK(k=3, sensitivity=Monotone(1), epsilon=1, size=5), (0, 0, 0, 40, 40)
     moved = [(scores, (0, 0, 0, 41, 41)), (scores, (1, 0, 0, 40, 41)), ((0, 0, 0, 0, 0), (1, 1, 0, 0, 0))]
     yield Tiny(wide, moved)
+    both_up = (0.1999, 0.1999, 21.0001), (1.1999, 1.1999, 20.0001)
+    yield Tiny(TopK(k=2, sensitivity=1, epsilon=1, size=3, grid=REAL_GRID), [*REAL_PAIRS, both_up])
 
 
 CARD = Card(

@@ -15,7 +15,7 @@ _DIGITS = 4
 
 def read_weights(weights: Iterable[checks.Number], size: int) -> tuple[Fraction, ...]:
     """Return positive weights, one for each of `size` things."""
-    read = tuple(checks.positive(weights=weight) for weight in weights)
+    read = tuple(checks.positive(weights=weight) for weight in checks.several(weights=weights))
     if len(read) != size:
         raise InvalidParameter(name="weights", rule=f"{size} numbers", value=len(read))
     return read

@@ -203,7 +203,8 @@ def nearest_direction(net: Sequence[Direction], normal: Direction) -> tuple[int,
 def _read_net(universe: Universe, net: int | Sequence[Sequence[int]]) -> tuple[Direction, ...]:
     if isinstance(net, int):
         return directions(len(universe.shape), checks.integer(1, net=net))
-    listed = tuple(whole_direction(universe, direction) for direction in net)
+    given = (checks.several(net=direction) for direction in checks.several(net=net))
+    listed = tuple(whole_direction(universe, direction) for direction in given)
     if not listed or max(abs(each) for direction in listed for each in direction) > 1 << 20:
         raise InvalidParameter(name="net", rule="directions of numbers up to 2**20", value=len(listed))
     return listed

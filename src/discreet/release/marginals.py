@@ -253,7 +253,7 @@ def _layout(shape: tuple[int, ...], sets: tuple[Axes, ...], precision: Array, fi
 def _read_weights(weights: Iterable[checks.Number] | None, count: int) -> tuple[Fraction, ...]:
     if weights is None:
         return (Fraction(1),) * count
-    listed = tuple(checks.positive(weights=weight) for weight in weights)
+    listed = tuple(checks.positive(weights=weight) for weight in checks.several(weights=weights))
     if len(listed) != count:
         raise InvalidParameter(name="weights", rule=f"{count} numbers, one a table", value=len(listed))
     return listed

@@ -133,6 +133,11 @@ def _tiny() -> Iterator[Tiny]:
         sensitivity=1, epsilon=2, delta=0.01, threshold=1, noise=NoiseKind.GAUSSIAN, queries=2
     )
     yield Tiny(gaussian, moved_pairs(2, 1, monotone=False), script=each_value(2), tight=False)
+    long = AboveThreshold(sensitivity=1, epsilon=2, delta=0, threshold=1)
+    yield Tiny(long, [((0, 1, 0, 1, 0), (1, 0, 1, 0, 1)), ((0,) * 5, (1,) * 5)], script=each_value(5))
+    rounded = AboveThreshold(sensitivity=1, epsilon=4, delta=0, threshold=0.3, grid=0.4)
+    real = [((0.1999, 1.0001, 0.1999), (1.1999, 0.0001, 1.1999)), ((0.2, 0.7, 0.3), (0.7, 1.2, -0.7))]
+    yield Tiny(rounded, real, script=each_value(3))
 
 
 CARD = Card(

@@ -254,6 +254,8 @@ def _tiny() -> Iterator[Tiny]:
         sensitivity=1, epsilon=4, delta=0.01, positives=1, threshold=1, values=NoiseKind.GAUSSIAN
     )
     yield Tiny(gaussian, crossing[:1], script=each_value(2), tight=False)
+    rounded = NumericSparse(sensitivity=0.3, epsilon=6, delta=0, positives=1, threshold=0.3, grid=0.4)
+    yield Tiny(rounded, [((0.1999, 0.4001), (0.4999, 0.1001))], script=each_value(2))
 
 
 CARD = Card(

@@ -142,6 +142,9 @@ def _tiny() -> Iterator[Tiny]:
         yield Tiny(tight, [((0, 1, 0, 1), (1, 0, 1, 0))], script=each_value(4))
     composed = Sparse(sensitivity=1, epsilon=12, delta=0.01, positives=2, threshold=1, form=Form.REDRAWN)
     yield Tiny(composed, [((0, 1, 1), (1, 0, 0))], script=each_value(3), tight=False)
+    rounded = Sparse(sensitivity=1, epsilon=8, delta=0, positives=2, threshold=0.3, grid=0.4, form=Form.ONCE)
+    real = ((0.1999, 1.0001, 0.1999), (1.1999, 0.0001, 1.1999))
+    yield Tiny(rounded, [real], script=each_value(3))
 
 
 CARD = Card(

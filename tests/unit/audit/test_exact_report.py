@@ -258,12 +258,12 @@ def test_every_number_is_below_the_truth():
 def test_rows_for_the_command_line():
     from discreet.testing import unsafe_seeded
 
-    rows = audit.audit_card(find("laplace"), samples=2_000, rng=unsafe_seeded(1))
+    rows = audit.audit_card(find("laplace"), samples=2_000, draws=0, rng=unsafe_seeded(1))
     assert {row.method for row in rows} == {"exact", "samples"}
-    assert audit.audit_card(find("laplace")) == tuple(row for row in rows if row.method == "exact")
+    assert audit.audit_card(find("laplace"), draws=0) == tuple(row for row in rows if row.method == "exact")
     assert all(row.holds and 0 <= row.measured <= row.claimed for row in rows)
     assert all(row.ratio > 0.99 for row in rows if row.method == "exact")
-    assert all(row.ratio > 0.5 for row in rows if row.method == "samples")
+    assert all(row.ratio > 0.5 for row in rows if row.method == "samples" and row.claimed <= 3)
 
 
 class TypedByData(Laplace):
