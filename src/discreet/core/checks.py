@@ -4,6 +4,10 @@ Each helper takes keywords, so that the message can name the parameter, and retu
 (or a tuple of them). Tests are written so that NaN fails them: ``not value > 0``.
 
 Floats are read as the decimal a person wrote: ``0.1`` becomes 1/10, not the binary number next to it.
+
+What comes out is always of a plain type, made from the stored value in one reading: a subclass of int,
+float, Fraction or str that compares, prints or converts itself otherwise cannot pass as one number and be
+used as another.
 """
 
 from __future__ import annotations
@@ -25,6 +29,9 @@ T = TypeVar("T")
 Number = int | float | Fraction | Decimal
 """What a user may write for a parameter. Booleans and strings are refused although Python would take them."""
 
+_DIGITS = 4096
+"""How far from 1 a decimal may be: a fraction made of 1E+999999999 would fill the memory."""
+
 
 def exact(**named: object) -> Fraction:
     """Return one finite number as the Fraction a person meant."""
@@ -34,15 +41,17 @@ def exact(**named: object) -> Fraction:
     if isinstance(value, float | np.floating):
         if not np.isfinite(value):
             raise InvalidParameter(name=name, rule="a finite number", value=value)
-        return Fraction(str(value)) if isinstance(value, np.floating) else Fraction(repr(value))
+        return Fraction(str(value) if isinstance(value, np.floating) else float.__repr__(value))
     if isinstance(value, int | np.integer):
-        return Fraction(int(value))
+        return Fraction(_whole(value))
     if isinstance(value, Decimal):
-        if not value.is_finite():
+        if not Decimal.is_finite(value):
             raise InvalidParameter(name=name, rule="a finite number", value=value)
-        return Fraction(value)
+        if value and abs(Decimal.adjusted(value)) > _DIGITS:
+            raise InvalidParameter(name=name, rule=f"a number of at most {_DIGITS} digits", value=value)
+        return Fraction(*Decimal.as_integer_ratio(value))
     if isinstance(value, Fraction):
-        return value
+        return value if type(value) is Fraction else Fraction(*Fraction.as_integer_ratio(value))
     raise InvalidParameter(name=name, rule="a finite number", value=value)
 
 
@@ -77,17 +86,22 @@ def integer(minimum: int, **named: object) -> int:
     rule = f"an integer >= {minimum}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise InvalidParameter(name=name, rule=rule, value=value)
-    if not int(value) >= minimum:
+    number = _whole(value)
+    if not number >= minimum:
         raise InvalidParameter(name=name, rule=rule, value=value)
-    return int(value)
+    return number
 
 
 def index(length: int, **named: object) -> int:
     """Return a position that must lie in range(length)."""
     ((name, value),) = named.items()
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= int(value) < length:
-        raise InvalidParameter(name=name, rule=f"an integer in 0..{length - 1}", value=value)
-    return int(value)
+    rule = f"an integer in 0..{length - 1}"
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InvalidParameter(name=name, rule=rule, value=value)
+    number = _whole(value)
+    if not 0 <= number < length:
+        raise InvalidParameter(name=name, rule=rule, value=value)
+    return number
 
 
 def one_of(allowed: tuple[T, ...], **named: object) -> T:
@@ -103,9 +117,9 @@ def one_of(allowed: tuple[T, ...], **named: object) -> T:
 def text(**named: object) -> str:
     """Return a text that must not be empty."""
     ((name, value),) = named.items()
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or not str.strip(value):
         raise InvalidParameter(name=name, rule="a non-empty text", value=value)
-    return value
+    return str.__str__(value)
 
 
 def instance(kind: type[Any], **named: object) -> Any:
@@ -122,6 +136,11 @@ def instance(kind: type[Any], **named: object) -> Any:
     )
     shown = {"value": value} if plain else {"got": f"a {type(value).__name__}"}
     raise InvalidParameter(name=name, rule=rule, hint=getattr(kind, "way_out", ""), **shown)
+
+
+def _whole(value: int | np.integer[Any]) -> int:
+    """Return the stored integer; a subclass's own conversion is not asked."""
+    return int.__int__(value) if isinstance(value, int) else int(value)
 
 
 def _ruled(named: dict[str, object], rule: str, holds: Callable[[Fraction], bool]) -> Fraction:
