@@ -170,7 +170,7 @@ class Split(WorkloadRelease):
             )
         largest, added = max(parts), sum(parts)
 
-        def built(raised: float) -> Self:
+        def built(raised: float) -> Any:
             """Make all parts; their epsilons add up to `raised` times the whole."""
             mechanisms = [
                 make(shorten_down(whole * Fraction(raised) * share / added, _DIGITS), missed / len(makes))
@@ -180,7 +180,8 @@ class Split(WorkloadRelease):
                 workload=workload, mechanisms=mechanisms, epsilon=whole, delta=missed, neighbours=neighbours
             )
 
-        best, low, high = built(1 - 1e-9), 1.0, float(added / largest)
+        best: Self = built(1 - 1e-9)
+        low, high = 1.0, float(added / largest)
         for _ in range(_BISECTIONS if missed else 0):
             middle = (low + high) / 2
             try:
