@@ -62,6 +62,8 @@ def test_the_error_holds_for_all_parts_at_once(workload):
     bound = mechanism.error(Fraction(1, 5))
     assert sum(each > bound for each in off) <= 76
     assert sum(each > bound / 2 for each in off) > 20
+    parts = zip(workload.weights, mechanism.mechanisms, strict=True)
+    assert bound == max(float(weight) * each.error(Fraction(1, 10)) for weight, each in parts)
 
 
 def test_an_error_buys_a_shared_budget():
