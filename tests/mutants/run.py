@@ -1,9 +1,9 @@
 """Break the shipped source on purpose, one small edit at a time, and see which test notices.
 
-Run by `make mutants`. Every entry of `mutants.toml` is an edit that would harm people: a clamp dropped, a scale
-halved, a caller believed. The source is copied, the edit made in the copy, and the entry's tests are run
-against it in the order given, the cheapest first, until one fails. A mutant that survives all of them is a
-hole in the suite, and so is one whose tests fail without any edit.
+Run by `make mutants`. Every entry of `mutants.toml` is an edit that would harm people: a clamp dropped, a
+scale halved, a caller believed. The source is copied, the edit made in the copy, and the entry's tests are
+run against it in the order given, the cheapest first, until one fails. A mutant that survives all of them is
+a hole in the suite, and so is one whose tests fail without any edit.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ def judge(mutant: Mutant) -> tuple[Mutant, str | None, float]:
             if code == FAILED:
                 return mutant, tests, time.monotonic() - started
             if code != PASSED:
-                raise SystemExit(f"{mutant.name}: pytest {tests} ended with code {code}, so nothing was tried")
+                raise SystemExit(
+                    f"{mutant.name}: pytest {tests} ended with code {code}, so nothing was tried"
+                )
     return mutant, None, time.monotonic() - started
 
 
@@ -105,17 +107,20 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="mutants or packages to try; all by default")
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    mutants = tuple(
-        m for m in read_mutants() if not options.names or {m.name, m.family} & set(options.names)
-    )
+    mutants = tuple(m for m in read_mutants() if not options.names or {m.name, m.family} & set(options.names))
     require_green(mutants, options.workers)
     survivors = []
     with ThreadPoolExecutor(options.workers) as pool:
         for place, (mutant, tests, seconds) in enumerate(pool.map(judge, mutants), start=1):
             verdict = f"killed by {tests}{' (soak)' if mutant.soak else ''}" if tests else "SURVIVED"
-            print(f"[{place}/{len(mutants)}] {mutant.family}: {mutant.name}: {verdict} ({seconds:.0f} s)", flush=True)
+            print(
+                f"[{place}/{len(mutants)}] {mutant.family}: {mutant.name}: {verdict} ({seconds:.0f} s)",
+                flush=True,
+            )
             survivors += [] if tests else [mutant.name]
-    print(f"{len(mutants) - len(survivors)} of {len(mutants)} killed; survivors: {', '.join(survivors) or 'none'}")
+    print(
+        f"{len(mutants) - len(survivors)} of {len(mutants)} killed; survivors: {', '.join(survivors) or 'none'}"
+    )
     return bool(survivors)
 
 

@@ -4,6 +4,10 @@ Each helper takes keywords, so that the message can name the parameter, and retu
 (or a tuple of them). Tests are written so that NaN fails them: ``not value > 0``.
 
 Floats are read as the decimal a person wrote: ``0.1`` becomes 1/10, not the binary number next to it.
+
+What comes out is always of a plain type, made from the stored value in one reading: a subclass of int,
+float, Fraction or str that compares, prints or converts itself otherwise cannot pass as one number and be
+used as another.
 """
 
 from __future__ import annotations
@@ -26,6 +30,9 @@ T = TypeVar("T")
 Number = int | float | Fraction | Decimal
 """What a user may write for a parameter. Booleans and strings are refused although Python would take them."""
 
+_DIGITS = 4096
+"""How far from 1 a decimal may be: a fraction made of 1E+999999999 would fill the memory."""
+
 
 def exact(**named: object) -> Fraction:
     """Return one finite number as the Fraction a person meant."""
@@ -35,15 +42,17 @@ def exact(**named: object) -> Fraction:
     if isinstance(value, float | np.floating):
         if not np.isfinite(value):
             raise InvalidParameter(name=name, rule="a finite number", value=value)
-        return Fraction(str(value)) if isinstance(value, np.floating) else Fraction(repr(value))
+        return Fraction(str(value) if isinstance(value, np.floating) else float.__repr__(value))
     if isinstance(value, int | np.integer):
-        return Fraction(int(value))
+        return Fraction(_whole(value))
     if isinstance(value, Decimal):
-        if not value.is_finite():
+        if not Decimal.is_finite(value):
             raise InvalidParameter(name=name, rule="a finite number", value=value)
-        return Fraction(value)
+        if value and abs(Decimal.adjusted(value)) > _DIGITS:
+            raise InvalidParameter(name=name, rule=f"a number of at most {_DIGITS} digits", value=value)
+        return Fraction(*Decimal.as_integer_ratio(value))
     if isinstance(value, Fraction):
-        return value if type(value) is Fraction else Fraction(int(value.numerator), int(value.denominator))
+        return value if type(value) is Fraction else Fraction(*Fraction.as_integer_ratio(value))
     raise InvalidParameter(name=name, rule="a finite number", value=value)
 
 
@@ -78,7 +87,7 @@ def integer(minimum: int, **named: object) -> int:
     rule = f"an integer >= {minimum}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise InvalidParameter(name=name, rule=rule, value=value)
-    number = int(value)
+    number = _whole(value)
     if not number >= minimum:
         raise InvalidParameter(name=name, rule=rule, value=value)
     return number
@@ -95,10 +104,13 @@ def several(**named: object) -> tuple[Any, ...]:
 def index(length: int, **named: object) -> int:
     """Return a position that must lie in range(length)."""
     ((name, value),) = named.items()
-    place = -1 if isinstance(value, bool) or not isinstance(value, int | np.integer) else int(value)
-    if not 0 <= place < length:
-        raise InvalidParameter(name=name, rule=f"an integer in 0..{length - 1}", value=value)
-    return place
+    rule = f"an integer in 0..{length - 1}"
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InvalidParameter(name=name, rule=rule, value=value)
+    number = _whole(value)
+    if not 0 <= number < length:
+        raise InvalidParameter(name=name, rule=rule, value=value)
+    return number
 
 
 def one_of(allowed: tuple[T, ...], **named: object) -> T:
@@ -114,9 +126,9 @@ def one_of(allowed: tuple[T, ...], **named: object) -> T:
 def text(**named: object) -> str:
     """Return a text that must not be empty."""
     ((name, value),) = named.items()
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or not str.strip(value):
         raise InvalidParameter(name=name, rule="a non-empty text", value=value)
-    return value
+    return str.__str__(value)
 
 
 def instance(kind: type[Any], **named: object) -> Any:
@@ -143,6 +155,11 @@ def exactly(kind: type[T], **named: object) -> T:
     got = type(value).__name__
     said = f"a {got}" if got != kind.__name__ else f"another class's {got}"
     raise InvalidParameter(name=name, rule=f"a {kind.__name__} itself", got=said)
+
+
+def _whole(value: int | np.integer[Any]) -> int:
+    """Return the stored integer; a subclass's own conversion is not asked."""
+    return int.__int__(value) if isinstance(value, int) else int(value)
 
 
 def _ruled(named: dict[str, object], rule: str, holds: Callable[[Fraction], bool]) -> Fraction:

@@ -92,6 +92,7 @@ class Mechanism(Promise, Generic[Data, Value]):
 
     def release(self, data: Data | Sensitive[Data], *, rng: Rng = SYSTEM) -> Release[Value]:
         """Draw one release. It costs `guarantee`, whatever comes out."""
+        checks.instance(Rng, rng=rng)
         value = self._draw(Sensitive.wrap(data).reveal(), rng)
         return Release(value=value, mechanism=self, unsafe_seeded=rng.unsafe)
 
@@ -105,6 +106,7 @@ class Interactive(Promise, Generic[Data, Value]):
 
     def open(self, data: Data | Sensitive[Data], *, rng: Rng = SYSTEM) -> Conversation[Value]:
         """Start a conversation. Everything it will ever answer costs `guarantee`, once."""
+        checks.instance(Rng, rng=rng)
         return self._begin(Sensitive.wrap(data), rng)
 
 

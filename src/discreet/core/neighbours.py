@@ -46,7 +46,7 @@ class AddRemove(Neighbours):
     unit: str = "row"
 
     def __post_init__(self) -> None:
-        checks.text(unit=self.unit)
+        object.__setattr__(self, "unit", checks.text(unit=self.unit))
 
     def __str__(self) -> str:
         return f"adding or removing one {self.unit}"
@@ -78,7 +78,7 @@ class Replace(Neighbours):
     unit: str = "row"
 
     def __post_init__(self) -> None:
-        checks.text(unit=self.unit)
+        object.__setattr__(self, "unit", checks.text(unit=self.unit))
 
     def __str__(self) -> str:
         return f"changing one {self.unit}"

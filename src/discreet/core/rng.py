@@ -60,8 +60,14 @@ TAIL = Fraction(1, 1 << 60)
 class Rng(ABC):
     """A source of uniform bits that also performs primitives."""
 
-    unsafe: bool = False
-    """Whether someone who knows a seed could predict the bits."""
+    unsafe: bool = True
+    """Whether someone who knows a seed could predict the bits. Every class says so itself: one that says
+    nothing, such as a wrapper around a seeded generator, counts as unsafe, whatever it inherits from."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "unsafe" not in vars(cls):
+            cls.unsafe = True
 
     @abstractmethod
     def random_bytes(self, count: int) -> bytes:
@@ -83,6 +89,8 @@ class Rng(ABC):
 
 class SystemRng(Rng):
     """The operating system's cryptographic generator, unbuffered."""
+
+    unsafe = False
 
     def random_bytes(self, count: int) -> bytes:
         """Return `count` bytes of os.urandom."""

@@ -35,7 +35,7 @@ def cheapest(
     Parameters
     ----------
     make
-        Builds the mechanism from an epsilon; its error must not grow with epsilon.
+        Builds the mechanism from an epsilon; its error must not grow with epsilon, but for rounding.
     alpha, beta
         The wanted error and the probability of missing it.
     error
@@ -65,7 +65,9 @@ def cheapest(
     for _ in range(24):
         middle = (low + high) / 2
         low, high = (low, middle) if fits(middle) else (middle, high)
-    return make(shorten_up(high, 6))
+    # Noise on a grid makes errors that are not quite monotone: a rounder epsilon must fit like any other.
+    rounder = shorten_up(high, 6)
+    return make(rounder if fits(rounder) else high)
 
 
 def each_of(size: int, beta: checks.Number) -> float:

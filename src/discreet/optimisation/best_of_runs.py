@@ -70,7 +70,8 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
     one run and r that of a better one, the best of a geometric number of runs is that outcome with
     probability stop q / ((stop + (1 - stop) r) (stop + (1 - stop) (r + q))); each of the three moves
     by e^(base + epsilon) at most. Two outcomes are never equally good: ties go by a public order.
-    Accuracy: with probability 1 - beta the published run is within error(beta) of its base's target.
+    Accuracy: where the score falls by one for every unit of the base's error, such as minus the cost, the
+    published run is within error(beta) of its base's target with probability 1 - beta.
     Time: 1 / stop runs on average.
 
     Parameters
@@ -78,16 +79,16 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
     base
         A mechanism with a pure loss. What it releases must print differently where it differs.
     score
-        How good a release is on the data; larger is better. Not private: it is made so here. Whatever it
-        raises, and what is no number (without a grid no whole one), counts as 0; so must the sensitivity.
+        How good a release is on the data; larger is better. Not private: it is made so here. An exception,
+        and what is no finite number, counts as 0.
     sensitivity
-        How far the score of one release moves between neighbours.
+        How far the score of one release moves between neighbours; whole where no grid is declared.
     epsilon
         The budget of the noise on one score, besides what the base costs.
     stop
         The probability to stop after a run: 1 / 20 makes 20 runs on average. Public.
     grid
-        The unit real scores are rounded to.
+        The unit that scores are rounded to; 1 where left out.
     """
 
     base: Mechanism[Data, Value]
@@ -116,6 +117,10 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
             stop=checks.probability(stop=stop),
             grid=None if grid is None else checks.positive(grid=grid),
         )
+        if self.grid is None and self.sensitivity.denominator != 1:
+            hint = "Pass grid=, the unit to round scores to"
+            rule = "whole where no grid is declared"
+            raise InvalidParameter(name="sensitivity", rule=rule, value=sensitivity, hint=hint)
         if not math.isfinite(base.loss.epsilon(0)):
             raise InvalidParameter(name="base", rule="a mechanism with a pure loss", value=base.loss)
 
@@ -158,6 +163,7 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
 
     def _run(self, data: Data, rng: Rng) -> Run[Value]:
         value = self.base.release(data, rng=rng).value
-        score = total(lambda rows: self.score(rows, value), data, Fraction(0))
-        whole = int(score) if score.denominator == 1 else 0
-        return Run(value, self.meter.release(whole if self.grid is None else score, rng=rng).value)
+        score: Fraction | int = total(lambda rows: self.score(rows, value), data, Fraction(0))
+        if self.grid is None:  # a whole sensitivity holds for the nearest whole numbers too
+            score = math.floor(score + Fraction(1, 2))
+        return Run(value, self.meter.release(score, rng=rng).value)

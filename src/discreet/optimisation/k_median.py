@@ -155,9 +155,11 @@ class KMedian(LongRun[Any, Medians]):
         return Medians(chosen, self.metric)
 
     def _choose(self, swaps: Swaps, counts: Floats, rng: Rng) -> int:
+        costs = swaps.costs(counts)
         if self.calibration == "tight":
-            return rng.perform(self._choice(swaps.spread()), -swaps.costs(counts))
-        return rng.perform(self._choice(self.metric.diameter), -swaps.costs(counts)[:-1])
+            return rng.perform(self._choice(swaps.spread()), -costs)
+        moves = costs[:-1] if costs.size > 1 else costs  # where all sites are open, staying is all there is
+        return rng.perform(self._choice(self.metric.diameter), -moves)
 
     def _choose_among(self, seen: list[Chosen], counts: Floats, rng: Rng) -> int:
         return rng.perform(self._choice(self.metric.diameter), -self.metric.costs(counts, seen))

@@ -21,16 +21,18 @@ from discreet.core.loss import ApproxLoss, BoundedRangeLoss, Loss
 from discreet.core.neighbours import Edge
 from discreet.core.progress import LongRun
 from discreet.core.rng import Rng
-from discreet.core.rounding import exp_up, shorten_down, up
+from discreet.core.rounding import above, shorten_down, up
 from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.graphs import Vertices, read_edges
-from discreet.optimisation.min_cut_choice import CutChoice, Side, outside_log_mass
+from discreet.optimisation.min_cut_choice import SMALL, CutChoice, Side, outside_log_mass
 from discreet.optimisation.min_cut_curve import smallest_cuts
 from discreet.optimisation.min_cut_trees import Integers
 
 CALIBRATIONS = ("tight", "thesis")
 SLOW = 1e-5
 """How probable it may be, without a delta, that the smallest cut stays too small for a fast draw."""
+MOST_WEIGHTS = 1 << 24
+"""How many weights of the star one release may compare."""
 _GROWTH = 4  # cuts are counted by n^(2 cost / smallest): at 4 ln(n) / rate, weights fall twice as fast
 _FINE = 8  # one step of the star raises the smallest cut by at most 1 / (8 rate)
 _SPARE = 8  # the star goes on for 8 / rate beyond the target, so that the end is hardly felt
@@ -123,6 +125,10 @@ class MinCut(LongRun[Any, Cut]):
         checks.integer(2, vertices=self.vertices.size)
         if self.calibration == "thesis" and self.delta > 0:
             raise InvalidParameter(name="delta", rule="0 with the thesis's calibration", value=delta)
+        if self._plan.last > MOST_WEIGHTS:
+            rule = f"such that at most {MOST_WEIGHTS:,} weights of the star have to be compared"
+            hint = f"Use MinCutExhaustive for up to {SMALL} vertices"
+            raise InvalidParameter(name="epsilon", rule=rule, value=epsilon, hint=hint)
 
     @property
     def loss(self) -> Loss:
@@ -147,9 +153,9 @@ class MinCut(LongRun[Any, Cut]):
         wanted = float(checks.probability(beta=beta)) * (1 - 1e-12)
         plan, size = self._plan, self.vertices.size
         light = wanted / 3
-        least = plan.target - _depth(plan.raising, size, light)
+        least = plan.target - _depth(plan.raising, size, math.log(light))
         if self.delta > 0 and least < plan.floor:
-            light, least = _failure(self.epsilon, self.delta), plan.floor
+            light, least = above(math.exp(_log_failure(self.epsilon, self.delta))), plan.floor
         spare = (wanted - light) / 2
         if spare <= 0:
             raise NoBound(
@@ -160,8 +166,8 @@ class MinCut(LongRun[Any, Cut]):
         most = (size // 2) * (size - size // 2)
         raised = plan.target + (size - 2) + _overshoot(plan.raising, size, spare)
         # A graph and a star whose smallest cut is `least` or more have a packing of half of that or more.
-        above = _behind(size, plan.choosing, least, spare, most * plan.unit)
-        bound = float((raised + above) // plan.unit)
+        further = _behind(size, plan.choosing, least, spare, most * plan.unit)
+        bound = float((raised + further) // plan.unit)
         return useful(bound, trivial=float(most), what="the size of this cut", way_out=MORE)
 
     def _draw(self, data: Any, rng: Rng) -> Cut:
@@ -193,25 +199,27 @@ def _planned(size: int, epsilon: Fraction, delta: Fraction, calibration: str) ->
     if thesis:
         target = math.ceil(8 * growth / raising)
     else:
-        target = floor + _depth(raising, size, _failure(epsilon, delta) if delta > 0 else SLOW)
+        target = floor + _depth(raising, size, _log_failure(epsilon, delta) if delta > 0 else math.log(SLOW))
     return _Plan(unit, raising, choosing, floor, target, target + math.ceil(_SPARE / raising))
 
 
-def _failure(epsilon: Fraction, delta: Fraction) -> float:
-    """Return the probability of FAIL that delta pays for.
+def _log_failure(epsilon: Fraction, delta: Fraction) -> float:
+    """Return the logarithm of the probability of FAIL that delta pays for: delta / (1 + e^epsilon).
 
     It counts once where FAIL is the answer, and e^epsilon times where an answer is missing for it.
     """
-    return float(delta) * (1 - 1e-12) / (1 + exp_up(up(epsilon)))
+    paid = up(epsilon)
+    log = math.log(delta.numerator) - math.log(delta.denominator) - (paid + math.log1p(math.exp(-paid)))
+    return log - 1e-12 * (1 - log)
 
 
-def _depth(rate: Fraction, size: int, beta: float) -> int:
-    """Return how far below the target the raised smallest cut is, but with probability beta.
+def _depth(rate: Fraction, size: int, log_beta: float) -> int:
+    """Return how far below the target the raised smallest cut is, but with probability e^log_beta.
 
     The smallest cut is a concave function of the star's weight: steps below the target are at least as high
     as steps above, so at depth x there are no more weights than at height x. A step is below `size` units.
     """
-    return size - 2 + math.ceil((-math.log(beta) - math.log1p(-math.exp(-_SPARE)) + 1e-9) / float(rate))
+    return size - 2 + math.ceil(Fraction(1e-9 - log_beta - math.log1p(-math.exp(-_SPARE))) / rate)
 
 
 def _overshoot(rate: Fraction, size: int, beta: float) -> int:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from discreet.optimisation.weights import read_weights
 
 MOST = 6
 """The largest number of sets."""
+_LARGEST = 1 << 60  # no order may cost more, or 64 bits would hold the scores of some data only
 Sets = tuple[int, ...]
 Layout = tuple[Sets, Sets]
 """The sets of the bucket, which are paid for in any case, and those behind it, in order."""
@@ -70,6 +70,13 @@ class LayeredSetCover(Mechanism[Any, Assignment]):
             epsilon=checks.positive(epsilon=epsilon),
             neighbours=ELEMENTS,
         )
+        if sum(_prices(layers(self.costs))) > _LARGEST:
+            raise InvalidParameter(
+                name="costs",
+                rule="within a factor of 2^60 together",
+                value=f"2^{self._last}",
+                hint="Use SplitSetCover",
+            )
 
     @property
     def rate(self) -> Fraction:
@@ -107,10 +114,11 @@ class LayeredSetCover(Mechanism[Any, Assignment]):
             for element in np.flatnonzero(present).tolist()
         )
         classes = layers(self.costs)
+        costs = _Costs(classes, wanted)
         layout: Layout = ((), ())
         for level in range(self._last + 1):
             found = list(extensions(layout, level, classes))
-            scores = np.array([-_least(choice, level + 1, classes, wanted) for choice in found])
+            scores = np.array([-costs.least(choice, level + 1) for choice in found], dtype=np.int64)
             step = ExponentialChoice(
                 self.rate / 2 ** (self._last - level),
                 Fraction(2 ** (self._last - level)),
@@ -134,6 +142,12 @@ def layers(costs: tuple[Fraction, ...]) -> tuple[int, ...]:
     return tuple(max(powers) - power for power in powers)
 
 
+def _prices(classes: Sets) -> Sets:
+    """Return what every set costs in units of the cheapest class."""
+    last = max(classes)
+    return tuple(1 << (last - level) for level in classes)
+
+
 def extensions(layout: Layout, level: int, classes: Sets) -> Iterator[Layout]:
     """Yield every way to insert the sets of a class behind the bucket and let the first ones join it."""
     bucket, behind = layout
@@ -143,20 +157,34 @@ def extensions(layout: Layout, level: int, classes: Sets) -> Iterator[Layout]:
             yield (*bucket, *order[:joined]), (*order[joined:], *behind)
 
 
-@lru_cache(maxsize=1 << 16)
-def _least(layout: Layout, level: int, classes: Sets, wanted: tuple[Sets, ...]) -> int:
-    """Return the least cost of any extension, in units of the cheapest class; the bucket is paid for."""
-    last = max(classes)
-    if level <= last:
-        return min(
-            _least(choice, level + 1, classes, wanted) for choice in extensions(layout, level, classes)
-        )
-    bucket, behind = layout
-    paid = set(bucket)
-    for holders in wanted:
-        if not set(holders) & set(bucket) and holders:
-            paid.add(min(holders, key=behind.index))
-    return sum(1 << (last - classes[place]) for place in paid)
+class _Costs:
+    """What extensions cost the elements of one release, in units of the cheapest class.
+
+    They are kept for the release alone: a cache of the module would keep private elements.
+    """
+
+    def __init__(self, classes: Sets, wanted: tuple[Sets, ...]) -> None:
+        self._classes, self._wanted, self._last = classes, wanted, max(classes)
+        self._prices = _prices(classes)
+        self._known: dict[tuple[Layout, int], int] = {}
+
+    def least(self, layout: Layout, level: int) -> int:
+        """Return the least cost of any extension by the classes from a level on; the bucket is paid for."""
+        key = layout, level
+        if key not in self._known:
+            self._known[key] = self._cost(layout) if level > self._last else self._best(layout, level)
+        return self._known[key]
+
+    def _best(self, layout: Layout, level: int) -> int:
+        return min(self.least(choice, level + 1) for choice in extensions(layout, level, self._classes))
+
+    def _cost(self, layout: Layout) -> int:
+        bucket, behind = layout
+        paid = set(bucket)
+        for holders in self._wanted:
+            if not set(holders) & set(bucket) and holders:
+                paid.add(min(holders, key=behind.index))
+        return sum(self._prices[place] for place in paid)
 
 
 def _tiny() -> Iterator[Tiny]:

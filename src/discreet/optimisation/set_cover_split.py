@@ -81,6 +81,7 @@ class SplitSetCover(LongRun[Any, Assignment]):
             rate=shorten_down(sequential_range(e, d, _rounds(system, prices)) / GRID, 12),
             neighbours=ELEMENTS,
         )
+        self._plans()  # refuses costs and budgets that 64 bits cannot hold
 
     @property
     def loss(self) -> Loss:

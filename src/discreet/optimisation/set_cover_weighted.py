@@ -78,6 +78,7 @@ class WeightedSetCover(LongRun[Any, Assignment]):
             rate=shorten_down(sequential_range(e, d, rounds) / GRID, 12),
             neighbours=ELEMENTS,
         )
+        self._plan()  # refuses costs and budgets that 64 bits cannot hold
 
     @classmethod
     def thesis(cls, *, epsilon: checks.Number, delta: checks.Number, **public: Any) -> Self:
@@ -85,6 +86,7 @@ class WeightedSetCover(LongRun[Any, Assignment]):
         made = cls(epsilon=epsilon, delta=delta, **public)
         rate = shorten_down(thesis_rate(made.epsilon, made.delta) / GRID, 12)
         made._set(rate=rate)
+        made._plan()
         return made
 
     @property
@@ -98,19 +100,20 @@ class WeightedSetCover(LongRun[Any, Assignment]):
         For a beta below the one that was planned with, there is none.
         """
         b = checks.probability(beta=beta)
-        plan = halving_plan(self.family, self.costs, self.rate, self.beta)
         planned = b >= self.beta
         return useful(
-            halving_ratio(plan) if planned else math.inf,
+            halving_ratio(self._plan()) if planned else math.inf,
             trivial=up(sum(self.costs) / min(self.costs)),
             least=1.0,
             what="the cost of this cover",
             way_out=MORE if planned else f"Plan with this beta; it was planned with {float(self.beta):g}",
         )
 
+    def _plan(self) -> Halving:
+        return halving_plan(self.family, self.costs, self.rate, self.beta)
+
     def _draw(self, data: Any, rng: Rng) -> Assignment:
-        plan = halving_plan(self.family, self.costs, self.rate, self.beta)
-        order = plan.run(self.family.read(data), rng.perform)
+        order = self._plan().run(self.family.read(data), rng.perform)
         return Assignment((Part(tuple(self.family.names[place] for place in order), self.family),))
 
 
@@ -132,11 +135,13 @@ def halving_plan(system: SetSystem, costs: tuple[Fraction, ...], rate: Fraction,
         raise InvalidParameter(
             name="costs",
             rule="within a factor of 2^50 / elements",
-            value=f"{float(max(costs) / least):.3g}",
+            value=f"2^{math.floor(max(costs) / least).bit_length() - 1}",
             hint="Use SplitSetCover",
         )
     log = math.log(2 * m * (m + times)) - math.log(beta)
     patience = math.ceil(Fraction(above(log, 8)) / rate)
+    if patience > _LARGEST:
+        raise InvalidParameter(name="epsilon", rule="so large that scores fit in 64 bits", got="less")
     return Halving(system, rate, offsets, patience, times)
 
 

@@ -130,7 +130,7 @@ def _weights(order: DegreeOrder) -> Any:
     left = range(order.size, order.size - order.picks, -1)
     if not order.growing:
         return np.full(order.picks, float(order.ghosts))
-    return np.array([order.weight(s) for s in left]) / float(order.unit)
+    return np.array([order.weight(s) / order.unit for s in left])
 
 
 @lru_cache(maxsize=256)

@@ -154,13 +154,12 @@ def class_loss(width: int, top: int, share: Fraction, ghosts: float) -> float:
     score over all scores that are left.
     """
     count = math.ceil(share * width)
-    taken = np.arange(count, dtype=np.float64)
+    lowest = 2.0 ** -np.arange(top + 1, dtype=np.float64)
+    left = width * (2 * lowest - 2.0**-top)
+    scores = left[:, None] - lowest[:, None] * np.arange(count, dtype=np.float64)
     worst = math.log1p(1 / ghosts)
     for j in range(top + 1):
-        removed = 0.0
-        for i in range(j + 1):
-            scores = width * (2.0 ** (1 - i) - 2.0**-top) - taken * 2.0**-i
-            removed += float(np.log1p(2 * 2.0**-j / (ghosts * scores)).sum())
+        removed = float(np.log1p(2 * 2.0**-j / (ghosts * scores[: j + 1])).sum())
         worst = max(worst, removed)
     return worst * (1 + _SLACK)
 

@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rng import Rng
-from discreet.core.rounding import above, down
+from discreet.core.rounding import above, up
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
-from discreet.mechanisms.reading import NUMBERS
+from discreet.mechanisms.reading import WHOLE
 from discreet.noise import DiscreteLaplace
 
 
@@ -102,9 +104,8 @@ class PopulationCount(Mechanism[Any, int]):
         Each count, drawn without replacement, has at most the moments exp(t^2 rows / 8) of Hoeffding's lemma
         around its mean, so their difference reaches x with probability at most 2 exp(-x^2 / rows).
         """
-        log = above(math.log(2) - math.log(down(self.beta)), steps=4)
-        reached = math.ceil(above(math.sqrt(above(self.rows * log)), steps=4))
-        return min(self.rows, max(1, reached - 1))
+        square = math.ceil(self.rows * Fraction(_log_up(2 / self.beta)))
+        return min(self.rows, max(1, math.isqrt(square - 1)))  # one less than the root, rounded up
 
     @property
     def scale(self) -> Fraction:
@@ -123,19 +124,25 @@ class PopulationCount(Mechanism[Any, int]):
 
     def error(self, beta: checks.Number) -> float:
         """Return the exact quantile of the noise."""
-        return float(DiscreteLaplace(self.scale).reach(checks.probability(beta=beta)))
+        return up(Fraction(DiscreteLaplace(self.scale).reach(checks.probability(beta=beta))))
 
     def population_error(self, beta: checks.Number) -> float:
         """Return a bound on how far off rows times the population's share is, but for beta."""
         half = checks.probability(beta=beta) / 2
-        sampling = math.sqrt(self.rows * (math.log(2) - math.log(down(half))) / 2)
-        return above(self.error(half) + above(sampling, steps=8))
+        square = math.ceil(self.rows * Fraction(_log_up(2 / half)) / 2)
+        return above(self.error(half) + up(Fraction(math.isqrt(square - 1) + 1)))
 
     def _draw(self, data: Any, rng: Rng) -> int:
-        count = Grid(None).to_units(data, 1, NUMBERS)
+        count = np.asarray(Grid(None).to_units(data, 1, WHOLE), dtype=object).item()
         # A count of this many rows lies in 0..rows; cutting off another number moves no two further apart.
-        inside = min(max(int(count), 0), self.rows)
+        inside = min(max(count, 0), self.rows)
         return int(rng.perform(laplace_step(self.shift, self.epsilon), inside))
+
+
+def _log_up(x: Fraction) -> float:
+    """Return a float >= log(x), for fractions far beyond the range of floats too."""
+    log = math.log(x.numerator) - math.log(x.denominator)
+    return log + 1e-14 * (1 + math.log(x.denominator) + math.log(x.numerator))
 
 
 def mirrored_mod(value: int, modulus: int) -> int:

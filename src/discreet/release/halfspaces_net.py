@@ -192,7 +192,8 @@ class HalfspaceNet(PointRelease[MarginCounts]):
 
 def nearest_direction(net: Sequence[Direction], normal: Direction) -> tuple[int, float]:
     """Return the place of the nearest direction and the sine of the angle to it; 1 beyond a right angle."""
-    known, asked = np.array(net, dtype=np.float64), np.array(normal, dtype=np.float64)
+    known, longest = np.array(net, dtype=np.float64), Fraction(max(map(abs, normal)))
+    asked = np.array([float(each / longest) for each in normal])  # as fractions: no normal is too long
     known /= np.linalg.norm(known, axis=1, keepdims=True)
     asked /= np.linalg.norm(asked)
     place = int((known @ asked).argmax())

@@ -84,7 +84,7 @@ class Ball:
 
     def histogram(self, vectors: Any) -> Histogram:
         """Count vectors, one a row. What is not a finite number counts as 0."""
-        rows = np.asarray(vectors)
+        rows = _rows(vectors, len(self.names))
         if rows.ndim != 2 or rows.shape[1] != len(self.names) or rows.dtype.kind not in "iuf":
             rule = f"rows of {len(self.names)} numbers"
             raise InvalidParameter(name="vectors", rule=rule, got="something of another type or shape")
@@ -95,6 +95,29 @@ class Ball:
         points *= float(self.radius) / np.maximum(length, 1.0)
         steps = np.rint(points / float(self.step)).astype(np.int64)
         return Histogram.from_records(self.universe, np.clip(steps, -self._far, self._far) + self._far)
+
+
+def _rows(vectors: Any, width: int) -> NDArray[Any]:
+    """Return vectors as an array whose type no single number decides."""
+    if isinstance(vectors, np.ndarray) or not isinstance(vectors, list | tuple):
+        return np.asarray(vectors)
+    if not vectors:
+        return np.zeros((0, width))
+    rows = np.asarray(vectors, dtype=object)
+    if rows.ndim != 2:
+        return rows
+    return np.array([[_float(each) for each in row] for row in rows.tolist()])
+
+
+def _float(value: Any) -> float:
+    """Return a number as a float, the largest one for what is beyond, and NaN for what is no number."""
+    if not isinstance(value, int | float | np.integer | np.floating | Fraction):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        most = float(np.finfo(np.float64).max)
+        return most if value > 0 else -most
 
 
 def centred(universe: Universe, centre: Sequence[checks.Number] | None) -> tuple[Fraction, ...]:

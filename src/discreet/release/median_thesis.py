@@ -51,7 +51,8 @@ class Constants:
     """The constants (4.1) to (4.6) of [Roth10].
 
     The size of a small database has max(1, ln(1 / accuracy)) where the source has ln(1 / accuracy), which
-    lets it fall to 0. The efficient version may need twice as many hard answers, and divides by as many.
+    lets it fall to 0, and ln(2 queries / epsilon) is at least 1 likewise. The efficient version may need
+    twice as many hard answers, and divides by as many.
 
     Attributes
     ----------
@@ -98,7 +99,7 @@ class Constants:
 
     @property
     def _log(self) -> float:
-        return math.log(2 * self.queries / self.epsilon)
+        return max(1.0, math.log(2 * self.queries / self.epsilon))
 
 
 @dataclass(frozen=True, slots=True)

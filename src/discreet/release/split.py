@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import shorten_down, up
+from discreet.mechanisms.planning import cheapest
 from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
 from discreet.queries.prefixes import Prefixes
@@ -147,7 +148,7 @@ class Split(WorkloadRelease):
         epsilon: checks.Number,
         delta: checks.Number,
         neighbours: Neighbours,
-    ) -> Split:
+    ) -> Self:
         """Give every part its share of a budget, and raise all of them as far as tight composition allows.
 
         Parameters
@@ -158,19 +159,25 @@ class Split(WorkloadRelease):
             The parts' epsilons are in proportion to these.
         """
         whole, missed = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
-        largest, added = max(shares), sum(shares)
+        parts = [checks.positive(shares=share) for share in shares]
+        if len(parts) != len(makes) or not parts:
+            raise InvalidParameter(
+                name="shares", rule=f"{len(makes)} numbers, one a part", got=f"{len(parts)}"
+            )
+        largest, added = max(parts), sum(parts)
 
-        def built(raised: float) -> Split:
+        def built(raised: float) -> Any:
             """Make all parts; their epsilons add up to `raised` times the whole."""
             mechanisms = [
-                make(shorten_down(whole * Fraction(raised * share / added), _DIGITS), missed / len(makes))
-                for make, share in zip(makes, shares, strict=True)
+                make(shorten_down(whole * Fraction(raised) * share / added, _DIGITS), missed / len(makes))
+                for make, share in zip(makes, parts, strict=True)
             ]
             return cls(
                 workload=workload, mechanisms=mechanisms, epsilon=whole, delta=missed, neighbours=neighbours
             )
 
-        best, low, high = built(1 - 1e-9), 1.0, added / largest
+        best: Self = built(1 - 1e-9)
+        low, high = 1.0, float(added / largest)
         for _ in range(_BISECTIONS if missed else 0):
             middle = (low + high) / 2
             try:
@@ -178,6 +185,14 @@ class Split(WorkloadRelease):
             except InvalidParameter:
                 high = middle
         return best
+
+    @classmethod
+    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
+        """Return the mechanism with the smallest epsilon whose error(beta) is at most alpha.
+
+        Its parts share a budget: `public` is what `shared` takes besides an epsilon.
+        """
+        return cheapest(lambda epsilon: cls.shared(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @property
     def loss(self) -> Loss:

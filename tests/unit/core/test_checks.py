@@ -203,3 +203,102 @@ def test_exact_numbers_in_rules_are_printed_as_decimals():
         checks.at_least(Fraction(1, 10**6), x=Fraction(1, 10**7))
     with pytest.raises(InvalidParameter, match=r">= 1/3, got x=0$"):
         checks.at_least(Fraction(1, 3), x=0)
+
+
+class _Int(int):
+    """Prints, converts and compares as a harmless number, and differently every time it is asked."""
+
+    asked = 0
+
+    def __int__(self):
+        type(self).asked += 1
+        return 5 if type(self).asked % 2 else -5
+
+    __index__ = __trunc__ = __int__
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = lambda self, other: True
+    __hash__ = int.__hash__
+
+
+class _Float(float):
+    def __repr__(self):
+        return "5"
+
+    __str__ = __repr__
+    __lt__ = __le__ = __gt__ = __ge__ = lambda self, other: True
+
+
+class _Fraction(Fraction):
+    def __gt__(self, other):
+        return True
+
+    __lt__ = __le__ = __ge__ = __gt__
+
+    def as_integer_ratio(self):
+        return 5, 1
+
+    numerator = property(lambda self: 5)
+
+
+class _Decimal(Decimal):
+    def is_finite(self):
+        return True
+
+    def as_integer_ratio(self):
+        return 5, 1
+
+    __lt__ = __le__ = __gt__ = __ge__ = lambda self, other: True
+
+
+class _Text(str):
+    __slots__ = ()
+
+    def strip(self):
+        return "person"
+
+    def __str__(self):
+        return "person"
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = str.__hash__
+
+
+@pytest.mark.parametrize("kind", [_Int, _Float, _Fraction, _Decimal])
+def test_a_subclass_of_a_number_is_read_as_what_it_stores(kind):
+    assert type(checks.exact(epsilon=kind(-3))) is Fraction
+    assert checks.exact(epsilon=kind(-3)) == -3
+    for rule in (checks.positive, checks.non_negative, checks.probability, checks.delta):
+        with pytest.raises(InvalidParameter, match="epsilon"):
+            rule(epsilon=kind(-3))
+
+
+def test_a_subclass_of_an_integer_is_read_once():
+    for _ in range(2):  # its own conversion alternates
+        assert checks.integer(0, count=_Int(3)) == 3
+        assert type(checks.integer(0, count=_Int(3))) is int
+        assert checks.index(4, place=_Int(3)) == 3
+        with pytest.raises(InvalidParameter):
+            checks.integer(0, count=_Int(-3))
+        with pytest.raises(InvalidParameter):
+            checks.index(4, place=_Int(9))
+
+
+def test_a_subclass_of_a_text_is_read_as_what_it_stores():
+    assert type(checks.text(unit=_Text("row"))) is str
+    assert checks.text(unit=_Text("row")) == "row"
+    with pytest.raises(InvalidParameter):
+        checks.text(unit=_Text("  "))
+    assert type(AddRemove(_Text("row")).unit) is str
+    assert AddRemove(_Text("row")) != AddRemove("person")
+
+
+@pytest.mark.parametrize(
+    "value", [Decimal("1E+999999999"), Decimal("1E-999999999"), Decimal("-1E+5000")], ids=str
+)
+def test_decimals_that_would_fill_the_memory_are_refused(value):
+    for rule in (checks.exact, checks.non_negative):
+        with pytest.raises(InvalidParameter, match="digits" if rule is checks.exact else "epsilon"):
+            rule(epsilon=value)
+    assert checks.exact(epsilon=Decimal("0E+999999999")) == 0
+    assert checks.positive(epsilon=Decimal("1E-4000")) == Fraction(1, 10**4000)

@@ -13,8 +13,13 @@ from scipy import stats
 
 import discreet
 from discreet import Laplace
+from discreet.core.errors import InvalidParameter
 from discreet.core.rng import SYSTEM, Primitive, Rng, SystemRng
+from discreet.core.sensitive import Sensitive
+from discreet.sparse.sparse import Sparse
 from discreet.testing import unsafe_seeded
+
+SPARSE = Sparse(sensitivity=1, epsilon=1, delta=0, positives=1, threshold=0)
 
 
 class Tape(Rng):
@@ -160,3 +165,42 @@ def test_no_other_door():
                 assert node.module not in ("random", "numpy.random"), path
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 assert (node.value.id, node.attr) not in {("np", "random"), ("numpy", "random")}, path
+
+
+def test_only_a_class_that_says_so_is_safe():
+    """A generator of one's own is marked until it declares itself, even where it inherits from the best."""
+
+    class Wrapper(Rng):
+        def random_bytes(self, count):
+            return b"\x00" * count
+
+    class Pretender(SystemRng):
+        def random_bytes(self, count):
+            return b"\x00" * count
+
+    class Hardware(Rng):
+        unsafe = False
+
+        def random_bytes(self, count):
+            return os.urandom(count)
+
+    for made in (Wrapper(), Pretender()):
+        assert made.unsafe
+        assert Laplace(sensitivity=1, epsilon=1).release(5, rng=made).unsafe_seeded
+        assert (
+            Sparse(sensitivity=1, epsilon=1, delta=0, positives=1, threshold=0)
+            .open([1], rng=made)
+            .unsafe_seeded
+        )
+    assert not Laplace(sensitivity=1, epsilon=1).release(5, rng=Hardware()).unsafe_seeded
+
+
+@pytest.mark.parametrize("stranger", [None, 7, "rng", object(), SystemRng], ids=repr)
+def test_what_is_no_generator_is_refused_before_any_data_are_read(stranger):
+    class Screams:
+        def __getattribute__(self, name):
+            raise AssertionError("the data were touched")
+
+    for act in (Laplace(sensitivity=1, epsilon=1).release, SPARSE.open):
+        with pytest.raises(InvalidParameter, match="rng must be an instance of Rng"):
+            act(Sensitive(Screams()), rng=stranger)

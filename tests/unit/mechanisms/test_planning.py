@@ -34,6 +34,18 @@ def test_the_cheapest_fits_and_a_hundredth_less_does_not(alpha):
     assert make(found.epsilon * Fraction(99, 100)).error(0.05) > alpha
 
 
+def test_a_rounder_epsilon_must_fit_like_any_other():
+    """The error of noise on a grid may rise a little where epsilon does."""
+
+    def rises(mechanism, beta):
+        return mechanism.error(beta) + (10 if mechanism.epsilon.denominator % 5 == 0 else 0)  # a decimal
+
+    found = cheapest(
+        lambda epsilon: Laplace(sensitivity=1, epsilon=epsilon), alpha=12, beta=0.05, error=rises
+    )
+    assert rises(found, 0.05) <= 12
+
+
 def test_another_error_may_be_asked_for():
     found = cheapest(
         lambda epsilon: Laplace(sensitivity=1, epsilon=epsilon),

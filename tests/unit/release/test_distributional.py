@@ -73,3 +73,32 @@ def test_two_samples_differ_with_constant_probability():
     assert separation(rows=2000, modulus=20, gap=10) > Fraction(1, 5)
     assert separation(rows=1, modulus=5, gap=1) == Fraction(1, 2)
     assert separation(rows=3, modulus=1, gap=1) == 0
+
+
+@pytest.mark.parametrize("given", [7, [7], np.array([7]), np.array(7), np.int8(7), (7,)], ids=repr)
+def test_a_count_is_read_alike_however_it_comes(given):
+    mechanism = PopulationCount(rows=10, epsilon=10**6, beta=0.1)
+    assert mechanism.release(given).value == 7
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"rows": 10**400},
+        {"beta": Fraction(1, 10**400)},
+        {"epsilon": Fraction(1, 10**300)},
+        {"epsilon": 10**9},
+        {"rows": 1},
+    ],
+    ids=repr,
+)
+def test_parameters_beyond_the_range_of_floats_are_served(given):
+    mechanism = PopulationCount(**{"rows": 50, "epsilon": 1, "beta": 0.1} | given)
+    # 2 exp(-x^2 / rows) <= beta at x = shift + 1, or two samples cannot be further apart.
+    reached, log = (
+        mechanism.shift + 1,
+        math.log(2 * mechanism.beta.denominator) - math.log(mechanism.beta.numerator),
+    )
+    assert Fraction(reached) ** 2 >= mechanism.rows * Fraction(log) or mechanism.shift == mechanism.rows
+    assert mechanism.population_error(0.05) >= mechanism.error(0.05) >= 0
+    assert isinstance(mechanism.release(1).value, int)

@@ -331,6 +331,42 @@ def test_vectors_are_cut_off_at_the_ball_and_rounded():
         Ball(("x",), radius=1, step=2)
 
 
+@pytest.mark.parametrize(
+    ("one", "cell"),
+    [
+        ([2**63, 0], (1, 0)),
+        ([2**64, 0], (1, 0)),
+        ([2**2000, 0], (1, 0)),
+        ([-(2**2000), 2**64], (-1, 0)),
+        ([Fraction(1, 2), None], (0.5, 0)),
+        (["x", 0.5], (0, 0.5)),
+        ([np.float32(0.5), np.int8(0)], (0.5, 0)),
+    ],
+    ids=repr,
+)
+def test_one_vector_decides_about_no_other(one, cell):
+    """Lists are read number by number: no value of one person makes the whole table unreadable."""
+    ball = Ball(("x", "y"), radius=1, step=0.25)
+    values, counts = points_of(ball.histogram([[0.25, 0.25], one]))
+    found = {tuple(map(float, value)): int(count) for value, count in zip(values, counts, strict=True)}
+    assert found == {(0.25, 0.25): 1, tuple(map(float, cell)): 1}
+
+
+def test_nobody_at_all_is_a_table_too():
+    ball = Ball(("x", "y"), radius=1, step=0.25)
+    assert [ball.histogram(nobody).total for nobody in ([], (), np.zeros((0, 2)))] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "normal", [(1e300, 1), (10**400, 1), (1, 1e-300), (Fraction(1, 10**400), -1)], ids=repr
+)
+def test_long_normals_have_a_nearest_direction(normal):
+    x = nearest_direction([(1, 0), (0, 1), (-1, 0), (0, -1)], normal)
+    longest = max(range(2), key=lambda axis: abs(normal[axis]))
+    assert x[0] == longest + (2 if normal[longest] < 0 else 0)
+    assert x[1] < 1e-9
+
+
 def test_two_blobs_with_a_wide_margin_are_told_apart():
     ball = Ball(("x", "y"), radius=10, step=0.5)
     blobs = np.concatenate(

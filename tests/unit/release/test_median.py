@@ -400,3 +400,17 @@ def test_weights_that_are_no_numbers_do_not_pass(grid):
         with pytest.raises(InvalidParameter, match="finite"):
             ask(Weightless(FOUR, (0,), "weightless", table=[0, 0, 0, 1]))
     assert conversation.asked == 0
+
+
+@pytest.mark.parametrize(("epsilon", "queries"), [(10_000, 2), (1000, 5), (4, 2)])
+def test_thresholds_rise_whatever_the_budget(epsilon, queries):
+    """ln(2 queries / epsilon) falls below zero for large budgets, and thresholds would fall with it."""
+    known = {"cells": 2, "queries": queries, "accuracy": Fraction(9, 10), "efficient": False}
+    constants = Constants.of(epsilon=Fraction(epsilon), **known)
+    assert constants.rows > 0
+    assert constants.gap(constants.rows) > 0
+    assert constants.steps(constants.rows) >= 1
+    law = dict(Steps(constants.steps(constants.rows)).law(None))
+    assert sum(law.values()) == 1
+    with pytest.raises(Refused, match="needs"):
+        MedianMechanism.thesis(universe=COIN, rows=1, epsilon=epsilon, accuracy=0.9, queries=queries)

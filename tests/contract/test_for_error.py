@@ -1,0 +1,59 @@
+"""Whoever buys by error gets that error, and pays no more than it takes: every card that has `for_error`."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from discreet.catalogue import catalogue
+from discreet.core.errors import InvalidParameter
+from discreet.testing import _constructor_arguments
+
+BETA = Fraction(1, 20)
+AIMED = {"median", "median-efficient"}
+"""Cards whose threshold is a part of the wanted error."""
+SLOW = AIMED | {"numeric-sparse"}
+"""Cards whose plans take seconds."""
+OTHERWISE = {"split", "propose-test-release"}
+"""Cards that share a budget between parts, with tests of their own."""
+
+
+def cards():
+    for card in catalogue():
+        if hasattr(type(card.example()[0]), "for_error") and card.name not in OTHERWISE:
+            yield pytest.param(card, id=card.name, marks=[pytest.mark.soak] if card.name in SLOW else [])
+
+
+def public_of(card):
+    """Return what the example was made of, less what `for_error` decides and what was paid for before."""
+    mechanism, given = card.example()[0], _constructor_arguments(card)
+    decided = {"epsilon", "start"} | ({"threshold"} if card.name in AIMED else set())
+    return type(mechanism), {name: value for name, value in given.items() if name not in decided}
+
+
+@pytest.mark.parametrize("card", list(cards()))
+@pytest.mark.parametrize("wanted", [Fraction(9, 10), Fraction(1), Fraction(5, 2)], ids=float)
+def test_an_error_is_kept_and_not_overpaid(card, wanted):
+    kind, public = public_of(card)
+    error = card.example()[0].error(BETA)
+    if math.isinf(error):
+        pytest.skip("no useful bound is known for the example")
+    alpha = Fraction(error) * wanted
+    try:
+        bought = kind.for_error(alpha=alpha, beta=BETA, **public)
+    except InvalidParameter as refusal:  # some errors have a part that no budget buys off
+        assert wanted < 1
+        assert "reachable" in str(refusal)
+        return
+    assert bought.error(BETA) <= alpha
+    if bought.epsilon < Fraction(1, 10**6):  # nothing is worse than the largest possible error
+        assert alpha >= error
+        return
+    chosen = {
+        name: getattr(bought, name) for name in ("threshold",) if card.name in SLOW - {"numeric-sparse"}
+    }
+    assert kind(**public, **chosen, epsilon=bought.epsilon * Fraction(49, 50)).error(BETA) > alpha
+
+
+def test_every_inverse_is_met():
+    assert len(list(cards())) >= 25
