@@ -118,9 +118,8 @@ def main() -> int:
                 flush=True,
             )
             survivors += [] if tests else [mutant.name]
-    print(
-        f"{len(mutants) - len(survivors)} of {len(mutants)} killed; survivors: {', '.join(survivors) or 'none'}"
-    )
+    left = ", ".join(survivors) or "none"
+    print(f"{len(mutants) - len(survivors)} of {len(mutants)} killed; survivors: {left}")
     return bool(survivors)
 
 
