@@ -103,8 +103,9 @@ class Explanation:
 
 def explanation(made: Budget) -> Explanation:
     """Describe a planned answer."""
+    listed: tuple[Vector | Choice, ...] = (*made.vectors, *made.choices)
     parts: dict[Measure, list[Any]] = {}
-    for part in (*made.vectors, *made.choices):
+    for part in listed:
         parts.setdefault(part.measure, []).append(part)
     columns = []
     for output in made.facts.plan.outputs:
