@@ -69,6 +69,8 @@ CASES = [
         AddRemove,
         Sensitivity(2, 30, 60, 1800),
     ),
+    # Around 5 the values reach from -3 to 4.
+    ("VAR_POP(pos, contribution_bounds_per_row => (2, 9))", "", ROW, AddRemove, Sensitivity(1, 16, 16, 256)),
     ("MEDIAN(pos)", "g", USER, AddRemove, Sensitivity(5, 5, 5, 25)),
     ("MEDIAN(pos)", "", ROW, Replace, Sensitivity(2, 1, 2, 2)),
     ("COUNT(*)", "note", USER, AddRemove, Sensitivity(2, 5, 5, 25)),
