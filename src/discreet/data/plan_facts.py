@@ -12,7 +12,7 @@ reads every bound back from what it wrote.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -26,6 +26,12 @@ from discreet.data.plan_tables import Tables, declared
 from discreet.data.schema import Schema, User
 
 MeasureKind = Literal["rows", "units", "sum", "squares", "histogram"]
+MAX_PARTS = 1_000
+"""Numbers that a question measures, and quantiles that it chooses, in a group of every grouping set."""
+MAX_NUMBERS = 4_000_000
+"""Numbers that it measures in all declared groups together."""
+MAX_QUANTILES = 100_000
+"""Quantiles that it chooses in all declared groups together: each takes as long as many numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +115,10 @@ class Facts:
         The private tables whose unit is a user, each with the rows of one user that count.
     groups_per_unit
         How many groups of one grouping set one unit may touch.
+    measured
+        What each aggregate is computed from.
+    points
+        The quantiles that are asked of each histogram, each once.
     sets
         The grouping sets, in the plan's order.
     """
@@ -117,7 +127,9 @@ class Facts:
     tables: Tables
     kept: tuple[tuple[str, int], ...]
     groups_per_unit: int
-    sets: tuple[SetFacts, ...]
+    measured: Mapping[Aggregate, tuple[Measure, ...]]
+    points: Mapping[Measure, tuple[Fraction, ...]]
+    sets: tuple[SetFacts, ...] = ()
 
     @property
     def neighbours(self) -> Neighbours:
@@ -139,20 +151,54 @@ class Facts:
 
 
 def facts(plan: Plan, schemas: Schema | Iterable[Schema] | Tables) -> Facts:
-    """Derive the sensitivity of every measure of a plan."""
+    """Derive the sensitivity of every measure of a plan.
+
+    Raises
+    ------
+    Refused
+        When there is more to measure than one question may ask for.
+    """
     tables = Tables.of(schemas)
-    unbounded = Facts(plan, tables, _rows_kept(plan, tables), _groups_per_unit(plan, tables), ())
-    return replace(unbounded, sets=tuple(_set_facts(unbounded, keys) for keys in plan.sets))
+    measured = {one: measures(one, tables) for one in plan.aggregates}
+    points = _points(measured)
+    known = Facts(plan, tables, _rows_kept(plan, tables), _groups_per_unit(plan, tables), measured, points)
+    listed = dict.fromkeys(measure for one in measured.values() for measure in one)
+    _check_work(known, list(listed))
+    return replace(known, sets=tuple(_set_facts(known, keys, list(listed)) for keys in plan.sets))
 
 
-def _set_facts(known: Facts, keys: tuple[Field, ...]) -> SetFacts:
+def _check_work(known: Facts, listed: list[Measure]) -> None:
+    """Refuse more than one question may ask for, before anything is computed for it."""
+    quantiles = sum(map(len, known.points.values()))
+    numbers = len(listed) - len(known.points)
+    groups = sum(cells_of(keys, known.tables) or 1 for keys in known.plan.sets)
+    for found, most, what in (
+        (
+            (numbers + quantiles) * len(known.plan.sets),
+            MAX_PARTS,
+            "numbers and quantiles in a group, all grouping sets together",
+        ),
+        (numbers * groups, MAX_NUMBERS, "numbers, all groups together"),
+        (quantiles * groups, MAX_QUANTILES, "quantiles, all groups together"),
+    ):
+        if found > most:
+            way_out = "Ask for fewer aggregates, quantiles, groups or grouping sets at once"
+            raise Refused(what="SELECT", why=f"it needs {found} {what}; {most} is the most", way_out=way_out)
+
+
+def _points(measured: Mapping[Aggregate, tuple[Measure, ...]]) -> dict[Measure, tuple[Fraction, ...]]:
+    found: dict[Measure, set[Fraction]] = {}
+    for aggregate, (measure, *_) in measured.items():
+        if aggregate.kind == "quantile":
+            found.setdefault(measure, set()).update(aggregate.points)
+    return {measure: tuple(sorted(points)) for measure, points in found.items()}
+
+
+def _set_facts(known: Facts, keys: tuple[Field, ...], listed: list[Measure]) -> SetFacts:
     """State one grouping set: each measure once; units where a threshold needs them."""
     cells = cells_of(keys, known.tables)
-    listed = [measure for one in known.plan.aggregates for measure in measures(one, known.tables)]
-    if cells is None:
-        listed.append(finder(known))
-    moved = ((measure, _sensitivity(measure, known, cells)) for measure in dict.fromkeys(listed))
-    return SetFacts(keys, cells, tuple(moved))
+    needed = dict.fromkeys([*listed, finder(known)] if cells is None else listed)
+    return SetFacts(keys, cells, tuple((one, _sensitivity(one, known, cells)) for one in needed))
 
 
 def stacked(parts: Iterable[Sensitivity]) -> Sensitivity:

@@ -71,11 +71,13 @@ def _rows_of_one_user(
 ) -> int | None:
     """Return how many rows of one user a query reads of a private table; None where nothing bounds them."""
     sources = [rows.args["from_"].this, *(join.this for join in rows.args.get("joins") or [])]
-    (source,) = (one for one in sources if one.alias_or_name == name)
-    if source.name in before:
-        return _most(before[source.name])
+    named = [one.name for one in sources if one.alias_or_name == name]
+    if len(named) != 1:
+        return None
+    if named[0] in before:
+        return _most(before[named[0]])
     found = kept.get(name)
-    return found.max_rows if found is not None and found.relation.name == source.name else None
+    return found.max_rows if found is not None and found.relation.name == named[0] else None
 
 
 def _most(query: exp.Query) -> int | None:
