@@ -80,12 +80,33 @@ def hostile_data() -> tuple[Any, ...]:
         np.zeros((3, 3)),
         np.zeros(0),
         np.array(5),
-        np.ma.masked_array([1, 2], [0, 1]),
+        np.ma.masked_array([1, 2], mask=[False, True]),
         np.array(["2020-01-01"], dtype="datetime64[D]"),
         np.array([1 + 1j]),
     )
-    lists = ([CANARY], [[CANARY]], [None] * 4, [10**400] * 4, [float("inf")] * 4, [], (), [Decimal("sNaN")])
-    others = ({CANARY: 1}, {}, set(), {CANARY}, range(3), CANARY, CANARY.encode(), object(), None, type, 1j)
+    lists: tuple[Any, ...] = (
+        [CANARY],
+        [[CANARY]],
+        [None] * 4,
+        [10**400] * 4,
+        [float("inf")] * 4,
+        [],
+        (),
+        [Decimal("sNaN")],
+    )
+    others: tuple[Any, ...] = (
+        {CANARY: 1},
+        {},
+        set(),
+        {CANARY},
+        range(3),
+        CANARY,
+        CANARY.encode(),
+        object(),
+        None,
+        type,
+        1j,
+    )
     numbers = (
         10**400,
         -(10**400),

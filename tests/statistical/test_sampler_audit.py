@@ -35,6 +35,7 @@ from discreet.noise import (
     Geometric,
     NoisyComparison,
     oracle,
+    samplers,
 )
 from discreet.noise.selection import (
     ExponentialChoice,
@@ -276,6 +277,18 @@ def test_the_audit_of_a_card_draws_its_steps():
     sampled = [row for row in rows if row.method == "sampler"]
     assert {("on 64 numbers" in row.mechanism) for row in sampled} == {True, False}
     assert all(row.holds for row in rows)
+
+
+@pytest.mark.parametrize(("method", "many"), [("laplace_one", False), ("laplace_many", True)])
+def test_the_audit_of_a_card_finds_a_sampler_that_is_wrong(method, many, monkeypatch):
+    """Its law stays right, so that enumeration finds nothing."""
+    right = getattr(samplers, method)
+    monkeypatch.setattr(samplers, method, lambda scale: right(scale / 2))
+    rows = audit.audit_card(find("counting"), draws=6_400, rng=unsafe_seeded(47))
+    assert all(row.holds for row in rows if row.method == "exact")
+    broken = [row for row in rows if not row.holds]
+    assert broken
+    assert {"on 64 numbers" in row.mechanism for row in broken} == {many}
 
 
 @pytest.mark.soak

@@ -89,7 +89,8 @@ class Tally:
         """Return the probability of every event by a law; the last event holds the outcomes left over."""
         inside = np.array([law.get(outcome, 0.0) for outcome in self.places])
         alien = math.fsum(p for outcome, p in law.items() if outcome not in self.places)
-        return np.minimum(1.0, np.append(self.table @ inside, max(alien, float(TAIL))))
+        chances: NDArray[np.float64] = np.append(self.table @ inside, max(alien, float(TAIL)))
+        return np.minimum(1.0, chances)
 
     def hits(self, seen: Mapping[Hashable, int]) -> NDArray[np.int64]:
         """Count the hits of every event."""
@@ -178,17 +179,20 @@ def _coordinates(primitive: AddNoise, value: int | NDArray[Any]) -> Iterator[Rea
     window = primitive.noise.window()
     if len(window) > LARGEST_LAW:
         raise _too_large(primitive)
-    masses = np.array([float(primitive.noise.pmf(z)) for z in window])
+    masses: NDArray[np.float64] = np.array([float(primitive.noise.pmf(z)) for z in window])
     truth = np.ravel(value)  # of Python integers where a word is too short
 
     def noise(outcome: int | NDArray[Any]) -> NDArray[Any]:
-        return np.ravel(outcome) - truth
+        drawn: NDArray[Any] = np.ravel(outcome) - truth
+        return drawn
 
-    alone = dict(zip(window, masses.tolist(), strict=True))
+    alone: dict[Hashable, float] = dict(zip(window, masses.tolist(), strict=True))
     yield Reading("noise", alone, lambda outcome: noise(outcome).tolist())
     if truth.size > 1:
         spread = range(-len(window) + 1, len(window))
-        apart = dict(zip(spread, np.convolve(masses, masses[::-1]).tolist(), strict=True))
+        apart: dict[Hashable, float] = dict(
+            zip(spread, np.convolve(masses, masses[::-1]).tolist(), strict=True)
+        )
         pairs = truth.size // 2
         yield Reading(
             "difference of neighbours",

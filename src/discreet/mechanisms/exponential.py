@@ -149,6 +149,10 @@ def score_pairs(sensitivity: Sensitivity, levels: Iterable[tuple[int, ...]]) -> 
                 yield scores, tuple(score + m for score, m in zip(scores, move, strict=True))
 
 
+def _named(scores: tuple[float, ...]) -> dict[str, float]:
+    return dict(zip("cab", scores, strict=True))
+
+
 REAL_GRID = Fraction(2, 5)
 """A grid on which scores that move by one move by three units."""
 REAL_PAIRS = (
@@ -166,7 +170,7 @@ def _tiny() -> Iterator[Tiny]:
     weighted = Exponential(sensitivity=1, epsilon=2, candidates=("a", "b"), base=(1, 5))
     yield Tiny(weighted, list(score_pairs(Sensitivity(1), itertools.product((0, 4, 9), repeat=2))))
     rounded = Exponential(sensitivity=1, epsilon=1, candidates=("a", "b", "c"), grid=REAL_GRID)
-    named = [tuple(dict(zip("cab", side, strict=True)) for side in pair) for pair in REAL_PAIRS]
+    named = [(_named(left), _named(right)) for left, right in REAL_PAIRS]
     yield Tiny(rounded, [*REAL_PAIRS, *named])
 
 

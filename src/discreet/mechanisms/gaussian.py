@@ -280,9 +280,9 @@ def _tiny() -> Iterator[Tiny]:
     far = Gaussian(l2_sensitivity=3, epsilon=4, delta=1e-2)
     yield Tiny(far, [(0, b) for b in range(-3, 4) if b])
     yield Tiny(Gaussian.for_rho(rho=Fraction(1, 2), l2_sensitivity=1), [(0, 1), (1, 0)])
-    # Two steps of 0.7071 become two of two units each.
-    grid = Gaussian(l2_sensitivity=1, epsilon=6, delta=1e-2, size=2, grid=Fraction(1, 2))
-    yield Tiny(grid, [((0.2499, 0.2499), (0.957, 0.957)), ((0.0, 0.0), (1.0, 0.0))])
+    # Rounding turns a distance of half a unit, or of one, into the diagonal of a square.
+    grid = Gaussian(l2_sensitivity=0.5, epsilon=3, delta=1e-2, size=2, grid=Fraction(1, 2))
+    yield Tiny(grid, [((0.2499, 0.2499), (0.6034, 0.6034)), ((0.0, 0.0), (0.5, 0.0))])
 
 
 CARD = Card(

@@ -135,7 +135,7 @@ def _tiny() -> Iterator[Tiny]:
     yield Tiny(Laplace(sensitivity=2, epsilon=6, size=2), shared)
     # Rounding turns a distance of 1, two units, into one of three.
     rounded = [((0.2499, 0.2499), (0.2501, 1.2497)), ((0.0, 0.0), (1.0, 0.0)), ((0.2, 7.3), (-0.3, 6.8))]
-    yield Tiny(Laplace(sensitivity=1, epsilon=9, size=2, grid=Fraction(1, 2)), rounded)
+    yield Tiny(Laplace(sensitivity=1, epsilon=6, size=2, grid=Fraction(1, 2)), rounded)
 
 
 CARD = Card(

@@ -39,8 +39,8 @@ _SPARE = 8 * math.exp(-_FAR)
 _SLACK = 1 + 1e-9  # far above the rounding of sums of positive floats
 _ESSEEN = 0.56  # a constant of the theorem for summands of different laws
 _SMALLEST = 1e-290
-_SLOPES = 0.1 * 1.1 ** np.arange(80)
-_STEEPER = np.append(0.0, 1e-3 * 1.3 ** np.arange(45))
+_SLOPES: Floats = np.array([0.1 * 1.1**k for k in range(80)])
+_STEEPER: Floats = np.array([0.0, *(1e-3 * 1.3**k for k in range(45))])
 
 
 class Coin(NamedTuple):
