@@ -77,9 +77,10 @@ class Released(Release[Synopsis]):
     def standard_errors(
         self, workload: Workload | None = None, *, runs: int = _RUNS, rng: Rng = SYSTEM
     ) -> NDArray[np.float64]:
-        """Estimate how far off every answer is, by releasing the synthetic table again a few times.
+        """Estimate how far off every answer is: 1.96 times it holds about 95 of 100 true answers.
 
-        Costs no privacy. It cannot know of what the synopsis smoothed away.
+        The mechanism is run again on rows that are drawn from the synopsis, which costs no privacy. An
+        estimate, no bound: see `discreet.release.bootstrap`.
         """
         asked_for = self.workload if workload is None else workload
         return standard_errors(self.plan.mechanism, self.value, asked_for, runs=runs, rng=rng)

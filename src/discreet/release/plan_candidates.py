@@ -79,15 +79,12 @@ class Candidate:
         That of its card.
     make
         Builds it, or raises InvalidParameter or Refused where it does not apply.
-    unbiased
-        Whether its errors are noise alone, whatever the data are.
     makes_rows
         Whether its synopsis makes synthetic rows.
     """
 
     name: str
     make: Callable[[Facts], WorkloadRelease]
-    unbiased: bool = False
     makes_rows: bool = True
 
 
@@ -189,13 +186,13 @@ def _few_cells(facts: Facts, most: int) -> None:
 CANDIDATES = (
     Candidate("max-entropy", _max_entropy),
     Candidate("adaptive", _adaptive),
-    Candidate("marginals", _residuals, unbiased=True),
-    Candidate("range-tree", _range_tree, unbiased=True),
-    Candidate("rectangle-tree", _rectangle_tree, unbiased=True),
+    Candidate("marginals", _residuals),
+    Candidate("range-tree", _range_tree),
+    Candidate("rectangle-tree", _rectangle_tree),
     Candidate("projection", _projection),
     Candidate("mwem", _mwem),
     Candidate("small-database", _small_database),
     Candidate("interval-search", _interval_search),
-    Candidate("independent", lambda facts: Independent(**facts.public), unbiased=True, makes_rows=False),
+    Candidate("independent", lambda facts: Independent(**facts.public), makes_rows=False),
 )
 """In the order in which they are preferred where errors are alike: synopses that answer more come first."""

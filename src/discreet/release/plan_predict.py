@@ -69,7 +69,7 @@ def predict(candidate: Candidate, facts: Facts, population: Histogram, rng: Rng)
         mechanism = candidate.make(facts)
     except (InvalidParameter, NeighboursMismatch, Refused) as problem:
         return Prediction(candidate.name, None, why_not=str(problem))
-    average, largest = tried(mechanism, facts.workload, None if candidate.unbiased else population, rng)
+    average, largest = tried(mechanism, facts.workload, None if mechanism.is_noise_alone else population, rng)
     bound = known_error(mechanism, _BETA)
     return Prediction(candidate.name, mechanism, average, largest, bound, makes_rows=candidate.makes_rows)
 
