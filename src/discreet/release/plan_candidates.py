@@ -49,6 +49,8 @@ class Facts:
         About how many rows there are; exactly how many where a row is replaced.
     by
         What is made small: the "average" or the "largest" error of the queries.
+    score
+        What the errors are of: the synopsis' own "answers", or counts of its synthetic "rows".
     """
 
     workload: Workload
@@ -57,6 +59,7 @@ class Facts:
     neighbours: Neighbours
     rows: int
     by: str
+    score: str = "answers"
 
     @property
     def public(self) -> dict[str, Any]:
