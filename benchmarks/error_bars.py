@@ -93,7 +93,8 @@ def survey(draw: Draw, rows: int) -> Codes:
     columns = [np.unique(np.array(found["age"], dtype=np.float64) // 5, return_inverse=True)[1]]
     columns += [np.unique(found[name], return_inverse=True)[1] for name in ("gender", "region", "education")]
     columns.append(np.searchsorted(np.quantile(earned, np.linspace(0, 1, 9)[1:-1]), earned))
-    return np.stack(columns, axis=1)[draw.permutation(len(earned))[:rows]]
+    chosen = draw.permutation(len(earned))[:rows]
+    return np.asarray(np.stack(columns, axis=1)[chosen], dtype=np.int64)
 
 
 def counted(codes: Codes) -> Histogram:

@@ -57,7 +57,7 @@ def _independent(shape: Sequence[int], tables: Sequence[Table], count: int, rng:
     return rows
 
 
-def _distance(rows: NDArray[np.int64], tables: Sequence[Table]) -> float:
+def _distance(rows: Array, tables: Sequence[Table]) -> float:
     """Return how far the tables of some rows are from others, in the sum over all cells, as shares."""
     off = 0.0
     for axes, table in tables:
