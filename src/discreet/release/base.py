@@ -50,6 +50,11 @@ class WorkloadRelease(LongRun[Histogram, Synopsis]):
             neighbours=about_rows(neighbours),
         )
 
+    @property
+    def is_noise_alone(self) -> bool:
+        """Whether the errors of its answers are noise alone, the same on all data."""
+        return False
+
     @classmethod
     def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
         """Return the mechanism with the smallest epsilon whose error(beta) is at most alpha."""

@@ -22,6 +22,7 @@ Array = NDArray[Any]
 Key = tuple[Axes, Grain]
 
 _STEPS, _LOCAL_STEPS = 250, 80  # of the quasi-Newton method: for the model, for one table
+_LATEST, _LEFT = 8, 0.25  # last choices, the better of which tell how far the model is from what is left
 _STIFF = 0.15  # the least ridge, in standard deviations of noise: with less the search chases empty cells
 _FAINT = 1e-15  # the least probability a single table starts from
 
@@ -144,6 +145,21 @@ class Learner:
             return np.sqrt(expected * (float(np.median(seen)) if seen else 1.0))
         prior = expected * max(1.0, self._spread(key, known, axes, self.table(axes)))
         return np.asarray(np.sqrt(prior * known.variance / (prior + known.variance)))
+
+    def gaps(self, axes: Axes) -> Array:
+        """Estimate the variance of every cell that no release of the model itself can show.
+
+        The model does not hold what was kept apart from it, nor what nobody told it of. A table without a
+        measurement of its own is taken to depart from the model as the better of the last ones did that were
+        chosen: those were the worst that were left.
+        """
+        if (axes, ()) in self._apart:
+            return np.square(self.deviations(axes))
+        expected = np.maximum(self.best_table(axes), 0.0)
+        if any(set(axes) <= set(known) for known, _ in (*self._inside, *self._apart)):
+            return np.zeros_like(expected)
+        seen = [known.dispersion for (held, _), known in self._inside.items() if len(held) > 1]
+        return np.asarray(expected * (float(np.quantile(seen[-_LATEST:], _LEFT)) if seen else 1.0))
 
     def precision(self, key: Key) -> float:
         """Return one over the variance with which a set is known at some grain; 0 if it is not."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -63,9 +63,18 @@ class Factored(Synopsis):
     def deviations(self, workload: Workload) -> Array:
         """Estimate the standard deviation of every answer, as if the errors of cells were independent."""
         checks.instance(Workload, workload=workload)
-        spreads = {axes: self._deviations(axes) ** 2 for axes in {query.axes for query in workload}}
-        found = [weighted(spreads[query.axes], query.table().astype(np.float64) ** 2) for query in workload]
-        return np.sqrt(np.array(found, dtype=np.float64))
+        return np.asarray(np.sqrt(self._spread(workload, lambda axes: self._deviations(axes) ** 2)))
+
+    def model_gaps(self, workload: Workload) -> Array:
+        """Estimate the variance of every answer that releasing this synopsis' own rows again cannot show."""
+        checks.instance(Workload, workload=workload)
+        return self._spread(workload, self._gaps)
+
+    def _spread(self, workload: Workload, table: Callable[[Axes], Array]) -> Array:
+        """Return the variance of every answer from that of cells, as if their errors were independent."""
+        cells_of = {axes: table(axes) for axes in {query.axes for query in workload}}
+        found = [weighted(cells_of[query.axes], query.table().astype(np.float64) ** 2) for query in workload]
+        return np.array(found, dtype=np.float64)
 
     def synthetic(self, rows: int | None = None, *, rng: Rng = SYSTEM) -> SyntheticTable:
         """Return made-up rows of the model; as many as it thinks there are by default."""
@@ -84,6 +93,9 @@ class Factored(Synopsis):
 
     def _deviations(self, axes: Axes) -> Array:
         return _public(self._learner.deviations(self._checked(axes)), self._checked(axes))
+
+    def _gaps(self, axes: Axes) -> Array:
+        return _public(self._learner.gaps(self._checked(axes)), self._checked(axes))
 
     def _checked(self, axes: Axes) -> Axes:
         unknown = [self.universe.names[axis] for axis in axes if axis not in self._measured]

@@ -179,6 +179,11 @@ class Independent(WorkloadRelease):
         return self.workload if self.grid is None else _on_grid(self.workload, self.grid)
 
     @property
+    def is_noise_alone(self) -> bool:
+        """Whether no weight is rounded; answers are then what was measured."""
+        return self.grid is None or _is_on_grid(self.workload, self.grid)
+
+    @property
     def loss(self) -> Loss:
         """The curve of the noise; counts that each move by one lose least."""
         if isinstance(self.noise, Laplace) and self.measured.is_predicates:

@@ -120,6 +120,11 @@ class Residuals(WorkloadRelease):
         self._set(noise=noise)
 
     @property
+    def is_noise_alone(self) -> bool:
+        """Yes: estimates are unbiased, and linear in what was measured."""
+        return True
+
+    @property
     def loss(self) -> Loss:
         """The Gaussian curve."""
         return self.noise.loss

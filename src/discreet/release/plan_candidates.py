@@ -49,6 +49,8 @@ class Facts:
         About how many rows there are; exactly how many where a row is replaced.
     by
         What is made small: the "average" or the "largest" error of the queries.
+    score
+        What the errors are of: the synopsis' own "answers", or counts of its synthetic "rows".
     """
 
     workload: Workload
@@ -57,6 +59,7 @@ class Facts:
     neighbours: Neighbours
     rows: int
     by: str
+    score: str = "answers"
 
     @property
     def public(self) -> dict[str, Any]:
@@ -79,15 +82,12 @@ class Candidate:
         That of its card.
     make
         Builds it, or raises InvalidParameter or Refused where it does not apply.
-    unbiased
-        Whether its errors are noise alone, whatever the data are.
     makes_rows
         Whether its synopsis makes synthetic rows.
     """
 
     name: str
     make: Callable[[Facts], WorkloadRelease]
-    unbiased: bool = False
     makes_rows: bool = True
 
 
@@ -189,13 +189,13 @@ def _few_cells(facts: Facts, most: int) -> None:
 CANDIDATES = (
     Candidate("max-entropy", _max_entropy),
     Candidate("adaptive", _adaptive),
-    Candidate("marginals", _residuals, unbiased=True),
-    Candidate("range-tree", _range_tree, unbiased=True),
-    Candidate("rectangle-tree", _rectangle_tree, unbiased=True),
+    Candidate("marginals", _residuals),
+    Candidate("range-tree", _range_tree),
+    Candidate("rectangle-tree", _rectangle_tree),
     Candidate("projection", _projection),
     Candidate("mwem", _mwem),
     Candidate("small-database", _small_database),
     Candidate("interval-search", _interval_search),
-    Candidate("independent", lambda facts: Independent(**facts.public), unbiased=True, makes_rows=False),
+    Candidate("independent", lambda facts: Independent(**facts.public), makes_rows=False),
 )
 """In the order in which they are preferred where errors are alike: synopses that answer more come first."""

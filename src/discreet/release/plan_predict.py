@@ -12,7 +12,6 @@ from discreet.core.bounds import known_error
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
 from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
-from discreet.queries.workload import Workload
 from discreet.release.base import WorkloadRelease
 from discreet.release.plan_candidates import Candidate, Facts
 from discreet.release.plan_population import nobody
@@ -37,10 +36,11 @@ class Prediction:
     mechanism
         Ready to be used; None where it does not apply.
     average, largest
-        The mean and the largest error of all queries, in rows; infinite where it does not apply.
+        The mean and the largest error of all queries, in rows; infinite where it does not apply. They are of
+        answers, or of synthetic rows, as the plan says.
     bound
-        What the mechanism proves of the largest error with probability 0.95, whatever the data are; infinite
-        where it proves nothing useful.
+        What the mechanism proves of the largest error of its answers with probability 0.95, whatever the data
+        are; infinite where it proves nothing useful, and for synthetic rows.
     why_not
         Why it does not apply.
     makes_rows
@@ -69,8 +69,11 @@ def predict(candidate: Candidate, facts: Facts, population: Histogram, rng: Rng)
         mechanism = candidate.make(facts)
     except (InvalidParameter, NeighboursMismatch, Refused) as problem:
         return Prediction(candidate.name, None, why_not=str(problem))
-    average, largest = tried(mechanism, facts.workload, None if candidate.unbiased else population, rng)
-    bound = known_error(mechanism, _BETA)
+    try:
+        average, largest = tried(mechanism, facts, population, rng)
+    except Refused as problem:  # a synopsis that makes no rows
+        return Prediction(candidate.name, None, why_not=str(problem))
+    bound = known_error(mechanism, _BETA) if facts.score == "answers" else math.inf
     return Prediction(candidate.name, mechanism, average, largest, bound, makes_rows=candidate.makes_rows)
 
 
@@ -82,6 +85,7 @@ def preferred(predictions: Sequence[Prediction], facts: Facts) -> Prediction:
     Refused
         Where no mechanism applies.
     """
+    # Where rows are scored, what makes none does not apply.
     ranks = [each.error(facts.by) * (1.0 if each.makes_rows else _NO_ROWS) for each in predictions]
     best = min(ranks)
     if best == math.inf:
@@ -91,16 +95,18 @@ def preferred(predictions: Sequence[Prediction], facts: Facts) -> Prediction:
     return next(each for each, rank in zip(predictions, ranks, strict=True) if rank <= most)
 
 
-def tried(
-    mechanism: WorkloadRelease, workload: Workload, population: Histogram | None, rng: Rng
-) -> tuple[float, float]:
-    """Return the mean and the largest error of a release; of several where there is no population."""
-    people = nobody(workload.universe) if population is None else population
+def tried(mechanism: WorkloadRelease, facts: Facts, population: Histogram, rng: Rng) -> tuple[float, float]:
+    """Return the mean and the largest error of a release; of several where noise is all that matters."""
+    workload = facts.workload
+    of_noise = mechanism.is_noise_alone and facts.score == "answers"
+    people = nobody(workload.universe) if of_noise else population
     truth = workload.answers(people)
     found = []
     runs = 1 if workload.universe.size > _SMALL else _SMALL_RUNS
-    for _ in range(_RUNS if population is None else runs):
-        off = np.abs(mechanism.release(people, rng=rng).value.answers(workload) - truth)
+    for _ in range(_RUNS if of_noise else runs):
+        synopsis = mechanism.release(people, rng=rng).value
+        counted = synopsis if facts.score == "answers" else synopsis.synthetic(rng=rng)
+        off = np.abs(counted.answers(workload) - truth)
         found.append((off.mean(), off.max()))
     average, largest = np.mean(found, axis=0).tolist()
     return average, largest

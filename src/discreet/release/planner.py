@@ -30,6 +30,7 @@ GUESSED_ROWS = 10_000
 """How many rows are assumed where nobody says."""
 _STEPS = 5  # bisections of a factor of two: within 2 %
 _SMALLEST_EPSILON = Fraction(1, 1000)
+_SCORED = {"answers": "errors of answers", "rows": "errors of synthetic rows"}
 _PLOTTED = (Fraction(1, 10), Fraction(1, 3), Fraction(1), Fraction(3), Fraction(10))
 
 
@@ -150,7 +151,7 @@ class Plan:
         facts = self.facts
         return (
             f"{len(facts.workload)} queries, epsilon {float(facts.epsilon):g}, delta {float(facts.delta):g}, "
-            f"{facts.neighbours}; tried on {facts.rows} rows of {self._source}"
+            f"{facts.neighbours}; {_SCORED[facts.score]}, tried on {facts.rows} rows of {self._source}"
         )
 
     def __str__(self) -> str:
@@ -191,6 +192,7 @@ def plan(
     neighbours: Neighbours = ROWS,
     public: Public | None = None,
     by: str = "average",
+    score: str = "answers",
     rng: Rng = SYSTEM,
 ) -> Plan:
     """Predict how well every mechanism would answer a workload, and recommend one.
@@ -216,6 +218,9 @@ def plan(
         population that is made up from the schema; see `discreet.release.plan_population`.
     by
         What to make small: the "average" or the "largest" error of the queries.
+    score
+        What it is the error of: "answers" of the synopsis, or counts of its synthetic "rows". A synopsis may
+        answer well and make poor rows: no rows need fit all of its tables.
     rng
         Where the noise of the trials comes from.
 
@@ -240,6 +245,7 @@ def plan(
         neighbours=about_rows(neighbours),
         rows=people.total,
         by=checks.one_of(("average", "largest"), by=by),
+        score=checks.one_of(("answers", "rows"), score=score),
     )
     candidates = (
         (*CANDIDATES, splitting(workload, people, rng)) if isinstance(workload, Union) else CANDIDATES

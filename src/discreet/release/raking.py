@@ -32,12 +32,41 @@ _CLOSE = 1e-4  # relative change of a round below which weighing stops
 def synthetic_rows(
     universe: Universe, tables: Sequence[Table], *, total: float, rows: int | None, rng: Rng
 ) -> SyntheticTable:
-    """Return rows, as many as the total where none are given, whose tables are close to noisy ones."""
+    """Return rows, as many as the total where none are given, whose tables are close to noisy ones.
+
+    Where tables are many and hardly agree, weighing may end far from all of them. Then rows whose attributes
+    do not depend on each other are nearer, and are returned.
+    """
     total = max(total, 0.0)
     count = round(total) if rows is None else checks.integer(0, rows=rows)
     likely = [(axes, onto_simplex(table, total)) for axes, table in tables]
     codes, weights = weighed_rows(universe.shape, likely, max(_CANDIDATES, 2 * count), rng)
-    return SyntheticTable(universe, codes[in_proportion(weights, count, rng)])
+    weighed = codes[in_proportion(weights, count, rng)]
+    apart = _independent(universe.shape, likely, count, rng)
+    return SyntheticTable(universe, min((weighed, apart), key=lambda made: _distance(made, likely)))
+
+
+def _independent(shape: Sequence[int], tables: Sequence[Table], count: int, rng: Rng) -> NDArray[np.int64]:
+    """Return rows of independent attributes, each as the smallest table that it is in says."""
+    rows = np.zeros((count, len(shape)), dtype=np.int64)
+    for axis, size in enumerate(shape):
+        own = [one for one in tables if axis in one[0]]
+        axes, table = min(own, key=lambda one: one[1].size) if own else ((axis,), np.ones(size))
+        others = tuple(place for place, other in enumerate(axes) if other != axis)
+        rows[:, axis] = _chosen(table.sum(axis=others)[None, :], np.zeros(count, dtype=np.int64), rng)
+    return rows
+
+
+def _distance(rows: Array, tables: Sequence[Table]) -> float:
+    """Return how far the tables of some rows are from others, in the sum over all cells, as shares."""
+    off = 0.0
+    for axes, table in tables:
+        cells = np.zeros(len(rows), dtype=np.int64)
+        for axis, size in zip(axes, table.shape, strict=True):
+            cells = cells * size + rows[:, axis]
+        counts = np.bincount(cells, minlength=table.size) / max(1, len(rows))
+        off += float(np.abs(counts - table.reshape(-1) / max(1.0, float(table.sum()))).sum())
+    return off
 
 
 def weighed_rows(shape: Sequence[int], tables: Sequence[Table], count: int, rng: Rng) -> tuple[Array, Array]:

@@ -81,6 +81,11 @@ class RectangleTree(WorkloadRelease):
         self._set(trees=chosen, noise=noise)
 
     @property
+    def is_noise_alone(self) -> bool:
+        """Yes: estimates are unbiased, and linear in what was measured."""
+        return True
+
+    @property
     def loss(self) -> Loss:
         """The curve of the noise."""
         return self.noise.loss

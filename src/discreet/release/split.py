@@ -195,6 +195,11 @@ class Split(WorkloadRelease):
         return cheapest(lambda epsilon: cls.shared(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @property
+    def is_noise_alone(self) -> bool:
+        """Whether those of all parts are."""
+        return all(each.is_noise_alone for each in self.mechanisms)
+
+    @property
     def loss(self) -> Loss:
         """All parts composed."""
         return Composed(tuple((each.loss, 1) for each in self.mechanisms))

@@ -16,6 +16,7 @@ from discreet.core.rng import SYSTEM, Rng
 from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Codes, Universe
+from discreet.queries.workload import Workload
 
 
 class SyntheticTable:
@@ -27,10 +28,14 @@ class SyntheticTable:
         The attributes and their values.
     codes
         One row of codes a record: positions among the declared values.
+    departure
+        How far its counts are from the answers that it was made for, on average, as a share of the rows; None
+        where nobody compared them.
     """
 
-    def __init__(self, universe: Universe, codes: Codes) -> None:
+    def __init__(self, universe: Universe, codes: Codes, *, departure: float | None = None) -> None:
         self.universe, self.codes = universe, universe.checked_codes(codes)
+        self.departure = departure
 
     @classmethod
     def in_proportion(
@@ -61,6 +66,16 @@ class SyntheticTable:
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return zip(*self.columns().values(), strict=True)
 
+    def answers(self, workload: Workload) -> NDArray[Any]:
+        """Count the rows, one number a query."""
+        return workload.answers(self.histogram())
+
+    def judged(self, workload: Workload, answers: NDArray[Any], *, total: float) -> Self:
+        """Return the same rows, compared with answers about `total` rows that they were made for."""
+        counts = self.answers(workload) / max(1, len(self))
+        off = float(np.abs(counts - np.asarray(answers, dtype=np.float64) / max(1.0, total)).mean())
+        return type(self)(self.universe, self.codes, departure=off)
+
     def histogram(self) -> Histogram:
         """Count the rows, to run any mechanism on them as if they were data."""
         return Histogram.from_records(self.universe, self.codes)
@@ -82,7 +97,12 @@ class SyntheticTable:
         return [list(row) for row in zip(*shown, strict=True)]
 
     def _notes(self) -> list[str]:
-        return [*more_rows(len(self)), f"{len(self)} synthetic rows of {len(self.universe.shape)} columns"]
+        size = f"{len(self)} synthetic rows of {len(self.universe.shape)} columns"
+        if self.departure is not None:
+            size += (
+                f"; a count of them is {self.departure:.2%} of the rows off the released answer, on average"
+            )
+        return [*more_rows(len(self)), size]
 
     def __repr__(self) -> str:
         return text_table(self._cells(), self._notes())

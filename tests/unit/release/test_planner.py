@@ -10,6 +10,7 @@ from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries import Histogram, Marginals, Matrix, Prefixes, Union, Universe
 from discreet.queries.written import written_down
+from discreet.release import independent, tables
 from discreet.release.asked import Asked, marginals
 from discreet.release.independent import Independent
 from discreet.release.marginals import Residuals
@@ -17,6 +18,7 @@ from discreet.release.plan_population import alike, population
 from discreet.release.planner import plan
 from discreet.release.split import Split
 from discreet.release.synopsis import Weights
+from discreet.release.synthetic import SyntheticTable
 from discreet.testing import unsafe_seeded
 
 LINE = Universe([("age", range(2048))])
@@ -220,3 +222,34 @@ def test_a_pair_of_data_and_workload_can_be_planned():
     people = Histogram.dense(LINE, np.zeros(2048, dtype=np.int64))
     assert planned((people, AGES), delta=0).facts.workload is written_down(AGES)
     assert "Prefixes" in repr(Asked(people, AGES))
+
+
+def test_rows_are_scored_where_rows_are_wanted(monkeypatch):
+    """Tables that are measured one by one answer well; here the rows that are made from them are poor."""
+
+    def all_alike(universe, tables, *, total, rows, rng):
+        del tables, rows, rng
+        return SyntheticTable(universe, np.zeros((round(total), len(universe.shape)), dtype=np.int64))
+
+    for module in (tables, independent):
+        monkeypatch.setattr(module, "synthetic_rows", all_alike)
+    wide = Marginals.of_order(Universe([(f"c{n}", range(4)) for n in range(12)]), 2)
+    facts = {"epsilon": 10, "delta": 1e-9, "rows": 5000}
+    of_answers = plan(wide, rng=unsafe_seeded(1), **facts)
+    of_rows = plan(wide, score="rows", rng=unsafe_seeded(1), **facts)
+    assert "errors of answers" in str(of_answers) and "errors of synthetic rows" in str(of_rows)
+    assert of_answers.best.name == "marginals"
+    assert of_rows.best.name == "adaptive"
+    assert of_rows.of("marginals").average > of_rows.best.average > 1.5 * of_answers.best.average
+    assert of_rows.best.bound == math.inf, "no theorem is about rows"
+    mechanism = of_rows.mechanism
+    people = population(wide.universe, 5000)
+    rows = mechanism.release(people, rng=unsafe_seeded(2)).value.synthetic(rng=unsafe_seeded(3))
+    assert np.abs(rows.answers(wide) - wide.answers(people)).mean() < 1.3 * of_rows.best.average
+
+
+def test_what_makes_no_rows_is_not_scored_by_them():
+    ages = Prefixes(Universe([("age", range(40))]), ["age"])
+    found = plan(ages, epsilon=1, delta=0, score="rows", rows=500, rng=unsafe_seeded(1))
+    assert found.of("independent").mechanism is None and "synthetic" in found.of("independent").why_not
+    assert found.best.average < math.inf

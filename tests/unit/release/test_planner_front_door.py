@@ -38,6 +38,8 @@ def test_a_table_becomes_a_synopsis_and_synthetic_rows():
     assert found.guarantee.neighbours == AddRemove("row")
     rows = found.synthetic(50)
     assert rows.columns()["region"][0] in {"n", "s"} and len(rows) == 50
+    assert 0 < rows.departure < 0.02 and "of the rows off the released answer" in repr(rows)
+    assert found.value.synthetic(50).departure is None
     assert found.answers().shape == (33,) and found.marginal("region").shape == (3,)
     assert np.abs(found.marginal("region") - [266, 134, 0]).max() < 40
     assert found.standard_errors(runs=2, rng=unsafe_seeded(2)).shape == (33,)

@@ -7,8 +7,11 @@ from discreet.core.neighbours import AddRemove
 from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
 from discreet.queries.universe import DENSE, Universe
+from discreet.release import raking
+from discreet.release.consistency import onto_simplex
 from discreet.release.marginals import Residuals
 from discreet.release.raking import weighed_rows
+from discreet.release.synthetic import in_proportion
 from discreet.testing import unsafe_seeded
 
 SHAPE = (3, 4, 2)
@@ -90,3 +93,29 @@ def test_rows_by_default_are_as_many_as_there_seem_to_be():
     _, synopsis = residuals((3, 4), 1, 500, epsilon=10)
     assert len(synopsis.synthetic(rng=unsafe_seeded(9))) == round(synopsis.total)
     assert len(synopsis.synthetic(0)) == 0
+
+
+def test_rows_of_independent_attributes_where_weighing_ends_far_from_all_tables(monkeypatch):
+    """Six attributes of twenty values, of which too few rows are drawn to fit the noise of fifteen tables."""
+    monkeypatch.setattr(raking, "_CANDIDATES", 300)
+    universe = Universe([(name, range(20)) for name in "abcdef"])
+    draw = np.random.default_rng(4)  # noqa: TID251
+    codes = np.stack([draw.choice(20, 300, p=draw.dirichlet(np.ones(20))) for _ in range(6)], axis=1)
+    pairs = Marginals.of_order(universe, 2)
+    noisy = pairs.answers(Histogram.from_records(universe, codes)) + draw.normal(0, 2, len(pairs))
+    tables = [(axes, pairs.table(noisy, place)) for place, axes in enumerate(pairs.sets)]
+    chosen = raking.synthetic_rows(universe, tables, total=300, rows=None, rng=unsafe_seeded(1))
+    likely = [(axes, onto_simplex(table, 300.0)) for axes, table in tables]
+    apart = raking._independent(universe.shape, likely, 300, unsafe_seeded(2))
+    weighed, weights = weighed_rows(universe.shape, likely, 600, unsafe_seeded(3))
+    placed = weighed[in_proportion(weights, 300, unsafe_seeded(3))]
+    assert raking._distance(apart, likely) < 0.9 * raking._distance(placed, likely)
+    assert raking._distance(chosen.codes, likely) == pytest.approx(raking._distance(apart, likely), rel=0.1)
+
+
+def test_the_distance_of_rows_from_their_own_tables_is_nothing():
+    rows = np.array([[0, 1, 1], [2, 3, 0], [2, 3, 1]])
+    counts = np.zeros(SHAPE)
+    np.add.at(counts, tuple(rows.T), 1)
+    assert raking._distance(rows, tables_of(counts)) == 0
+    assert raking._distance(rows[:2], tables_of(counts)) > 0.5
