@@ -69,10 +69,8 @@ class Spark(Source):
         """Return names and types of an input."""
         if name not in self._inputs:
             raise unknown_input(self._inputs, name)
-        described = [
-            (field.name, field.dataType.simpleString()) for field in self._inputs[name].schema.fields
-        ]
-        return tuple(_field(column, kind) for column, kind in described)
+        fields = self._opening(lambda: self._inputs[name].schema.fields)
+        return tuple(_field(field.name, field.dataType.simpleString()) for field in fields)
 
     def raw(self, name: str) -> exp.Table:
         """Return what a query that reads an input selects from."""
@@ -125,10 +123,10 @@ class Spark(Source):
     @contextmanager
     def _watched(self) -> Iterator[None]:
         """Look whether the files are as written; give the jobs of this thread a group, to be cancelled by."""
-        if self._checkpoint is not None:
-            self._checkpoint.check()
         context, group = self._session.sparkContext, f"discreet-{SYSTEM.random_bytes(8).hex()}"
         before = {name: context.getLocalProperty(name) for name in _GROUP}
+        if self._checkpoint is not None:
+            self._checkpoint.check()
         context.setJobGroup(group, "discreet", interruptOnCancel=True)
         try:
             with watched(self._limit, lambda: context.cancelJobGroup(group)):
