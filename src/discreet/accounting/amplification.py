@@ -28,6 +28,7 @@ from discreet.core.pld import LossDistribution, Vector, from_floats
 from discreet.core.rounding import above, below, down, up
 
 _NEAR_ONE = Fraction(1, 10**9)
+_NEGLIGIBLE = 1e-40
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +227,8 @@ def _mixed_second(inner: LossDistribution, rate: Fraction) -> LossDistribution:
     """Return the distribution of P against (1 - q) P + q Q: no loss is above -log(1 - q)."""
     q = float(rate)
     losses = -_log_mixture(-inner.losses(), q)
+    if inner.infinity < _NEGLIGIBLE:  # infinite it stays: a ceiling far away would make the vector long
+        return from_floats(inner.step, losses, inner.masses, inner.infinity)
     ceiling = -math.log1p(-q)
     return from_floats(
         inner.step, np.append(losses, ceiling), np.append(inner.masses, inner.infinity), infinity=0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -24,6 +25,11 @@ class FailingLoss(Loss):
     def delta(self, epsilon: checks.Number) -> float:
         """Return the sum of the inner delta and the mass."""
         return min(1.0, up(Fraction(self.loss.delta(epsilon)) + self.mass))
+
+    def epsilon(self, delta: checks.Number) -> float:
+        """Return the inner view at what the mass leaves; infinity below the mass."""
+        d = checks.delta(delta=delta)
+        return self.loss.epsilon(d - self.mass) if d >= self.mass else math.inf
 
     def renyi(self, order: checks.Number) -> float:
         """Return the inner view."""

@@ -20,16 +20,29 @@ Parts = tuple[tuple[Loss, int], ...]
 _BIAS = 2e-4  # share of the total variance that discretisation may add
 _FEWEST, _MOST = 1 << 13, 1 << 19  # grid points aimed at
 _SMALLEST_DELTA = 1e-200
+_RARE = 1e-11  # losses whose probabilities add up to less do not stretch a plan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Source:
-    """One mechanism: how to discretise it, how often it runs, and a coarse version to plan with."""
+    """One mechanism: how to discretise it, how often it runs, and a coarse version to plan with.
+
+    `reach` is how far its losses lie apart, the rarest included, which a plan does not look at.
+    """
 
     discretise: Callable[[Fraction], Pair | None]
     count: int
     unit: Fraction
     trial: Pair
+    reach: float
+
+    @classmethod
+    def of(
+        cls, discretise: Callable[[Fraction], Pair | None], count: int, unit: Fraction, trial: Pair
+    ) -> _Source:
+        reach = len(trial[0].masses) * float(trial[0].step)
+        first, second = (one.trimmed(low=_RARE, high=0.0) for one in trial)
+        return cls(discretise, count, unit, (first, second), reach)
 
 
 @lru_cache(maxsize=32)
@@ -66,14 +79,14 @@ def _sources(parts: Parts) -> list[_Source] | None:
         trial = None if math.isinf(scale) else _trial(loss.pld, Fraction(max(scale, 1e-9) / 128))
         if trial is None:
             return None
-        sources.append(_Source(loss.pld, count, loss.unit, trial))
+        sources.append(_Source.of(loss.pld, count, loss.unit, trial))
     if square:
 
         def merged(step: Fraction, a: Fraction = square, b: Fraction = spread) -> Pair:
             return gaussian_pld(a, b, step)
 
         trial = merged(Fraction(math.sqrt(float(spread)) / 16))
-        sources.append(_Source(merged, 1, Fraction(0), trial))
+        sources.append(_Source.of(merged, 1, Fraction(0), trial))
     return sources
 
 
@@ -102,7 +115,7 @@ def _plan(sources: list[_Source], delta: float) -> Fraction:
         variance += source.count * max(d.moments()[1] for d in source.trial)
         width += source.count * span
         longest = max(longest, span)
-        rawest = max(rawest, len(source.trial[0].masses) * float(piece.step))
+        rawest = max(rawest, source.reach)
         total += source.count
     deviation = math.sqrt(variance)
     reach = 2 * math.sqrt(2 * math.log(1 / delta)) + 14

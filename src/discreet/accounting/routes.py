@@ -20,6 +20,8 @@ from discreet.core.pld import LossDistribution
 from discreet.core.rounding import above, down, sum_up, up
 
 _TARGETS = (1e-60, 0.25)
+_LOGARITHMS = (-140.0, -1.0)  # of the deltas that a sum is inverted over
+_HALVINGS = 20
 
 
 class Route(NamedTuple):
@@ -120,7 +122,25 @@ def _basic_epsilon(parts: Parts, delta: Fraction) -> float:
 
 def _basic_delta(parts: Parts, epsilon: Fraction) -> float:
     mass, total = failure(parts), pure(parts)
-    return up(mass) if mass < 1 and total is not None and total <= epsilon else 1.0
+    if mass >= 1:
+        return 1.0
+    if total is not None:
+        return up(mass) if total <= epsilon else 1.0
+    if gaussian(parts) is not None:
+        return 1.0  # their own route is exact
+
+    def delta(logarithm: float) -> Fraction:
+        return mass + (1 - mass) * Fraction(math.exp(logarithm))
+
+    # Invert the sum: parts without an epsilon share the delta. Any point where it holds is sound.
+    least, most = _LOGARITHMS
+    if _basic_epsilon(parts, delta(most)) > epsilon:
+        return 1.0
+    for _ in range(_HALVINGS):
+        middle = (least + most) / 2
+        holds = _basic_epsilon(parts, delta(middle)) <= epsilon
+        least, most = (least, middle) if holds else (middle, most)
+    return up(delta(most))
 
 
 def _advanced_epsilon(parts: Parts, delta: Fraction) -> float:
@@ -239,13 +259,13 @@ def _pld_delta(parts: Parts, epsilon: Fraction) -> float:
     """Aim at the delta another route gives, then at the one found, until they are close."""
     target = min(_zcdp_delta(parts, epsilon), _renyi_delta(parts, epsilon))
     best = 1.0
-    for _ in range(3):
+    for _ in range(4):
         target = min(max(target, _TARGETS[0]), _TARGETS[1])
         pair = distributions(parts, target)
         if pair is None:
             return 1.0
         best = min(best, max(d.delta(epsilon) for d in pair))
-        if best > target / 100:
+        if best > target / 10:
             break
         target = best
     return best

@@ -142,7 +142,8 @@ class LossDistribution:
 
     def power(self, count: int, *, tilt: float = 0.0, spare: float = 1e-30) -> LossDistribution:
         """Return the distribution of `count` runs, by repeated squaring."""
-        block, runs = self, 1
+        # Rare low losses are lifted first, as every step below does: they only make the vectors long.
+        block, runs = self.trimmed(low=_LOW_TAIL / max(1, count), high=0.0), 1
         result: LossDistribution | None = None
         done = 0
         while True:
@@ -203,6 +204,7 @@ def from_floats(step: Fraction, losses: Vector, masses: Vector, infinity: float 
     """Discretise many losses that are right to a relative 2e-15; they are moved up by more than that."""
     h = _width(step)
     farthest = h * float(_FARTHEST)
+    losses, masses = losses[masses > 0], masses[masses > 0]  # an empty place may lie far away
     raised = np.maximum(losses + 8e-15 * (np.abs(losses) + h), -farthest)
     near = raised < farthest
     infinity += float(np.sum(masses[~near])) * (1 + 1e-12)

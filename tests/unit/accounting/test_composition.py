@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.accounting import advanced, gaussian, routes
+from discreet.accounting import advanced, gaussian, numeric, routes
 from discreet.accounting.amplification import (
     FixedSampleLoss,
     PoissonLoss,
@@ -99,6 +99,50 @@ def test_delta_and_epsilon_agree():
     epsilon = both.epsilon(1e-6)
     assert both.delta(epsilon) == pytest.approx(1e-6, rel=0.02)
     assert both.delta(epsilon) <= 1e-6 * 1.01
+
+
+LAPLACE_SAMPLE = PoissonLoss(LaplaceLoss(Fraction(3, 20000)), Fraction(23, 250))
+MIXTURES = [
+    [(ApproxLoss(Fraction(67, 100), Fraction(1, 10**18)), 2), (PoissonLoss(GaussianLoss(TENTH), TENTH), 2)],
+    [(BoundedRangeLoss(Fraction(87, 500)), 2), (GaussianLoss(Fraction(129, 25000)), 2)],
+    [(GaussianLoss(Fraction(16, 125)), 5), (LAPLACE_SAMPLE, 5)],
+    [(PureLoss(Fraction(327, 100)), 30), (GaussianLoss(Fraction(147, 100)), 1)],
+    [(PureLoss(Fraction(106, 25)), 5), (PoissonLoss(GaussianLoss(Fraction(11, 300)), Fraction(41, 100)), 5)],
+    [(ApproxLoss(TENTH, Fraction(7, 10)), 1), (GaussianLoss(TENTH), 1), (LaplaceLoss(TENTH), 1)],
+]
+
+
+@pytest.mark.parametrize("delta", [Fraction(1, 10**12), Fraction(1, 10**9), Fraction(1, 10**4)])
+@pytest.mark.parametrize("parts", MIXTURES, ids=range(len(MIXTURES)))
+def test_the_delta_at_an_epsilon_comes_back(parts, delta):
+    """Each view has a grid of its own, so they are not inverse to the last digit; both are sound."""
+    whole = Composed(tuple(parts))
+    wanted = delta + whole.exact_failure()
+    assert whole.delta(whole.epsilon(wanted)) <= wanted * Fraction(101, 100)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [(GaussianLoss(Fraction(16, 125)), 5), (LAPLACE_SAMPLE, 5)],
+        [(PureLoss(Fraction(288)), 4793), (PureLoss(Fraction(55)), 42249), (PureLoss(Fraction(1, 173)), 102)],
+        [(BoundedRangeLoss(Fraction(29)), 3), (BoundedRangeLoss(Fraction(88)), 69731)],
+        [(DiscreteLaplaceLoss(5, Fraction(1, 22)), 2), (DiscreteLaplaceLoss(4, Fraction(1282)), 24)],
+        [
+            (LaplaceLoss(Fraction(1, 516)), 3),
+            (PoissonLoss(GaussianLoss(Fraction(1, 18933)), Fraction(1, 38)), 9),
+        ],
+    ],
+    ids=range(5),
+)
+def test_losses_of_very_different_sizes_are_planned_with_short_vectors(parts):
+    """Rare losses that lie far away once made plans of eight million points, and ten seconds of them."""
+    sources = numeric._sources(Composed(tuple(parts)).parts)
+    assert max(len(one.masses) for source in sources for one in source.trial) <= 1 << 14
+    step = numeric._plan(sources, 1e-9)
+    for source in sources:
+        for one in source.discretise(step):
+            assert len(one.power(1).masses) <= 1 << 20
 
 
 def test_the_route_is_named_and_is_the_smallest_of_the_table():

@@ -11,6 +11,7 @@ from fractions import Fraction
 import pytest
 
 import discreet as dp
+from discreet.accounting.amplification import PoissonLoss
 from discreet.accounting.composition import compose
 from discreet.accounting.failing import FailingLoss
 from discreet.accounting.filters import (
@@ -25,7 +26,7 @@ from discreet.accounting.group import GroupLoss
 from discreet.accounting.odometer import Odometer
 from discreet.core.errors import BudgetExceeded, DiscreetError, InvalidParameter, NeighboursMismatch
 from discreet.core.guarantee import Guarantee
-from discreet.core.loss import ApproxLoss, GaussianLoss, LaplaceLoss, PureLoss, RenyiLoss, ZCDPLoss
+from discreet.core.loss import ApproxLoss, GaussianLoss, LaplaceLoss, Loss, PureLoss, RenyiLoss, ZCDPLoss
 from discreet.core.mechanism import Release
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.mechanisms.gaussian import Gaussian
@@ -201,6 +202,43 @@ def test_an_either_filter_goes_on_as_long_as_one_way_is_open():
     assert not noisy.try_spend(ApproxLoss(Fraction(1, 100), Fraction(1, 10**12)))
     with pytest.raises(InvalidParameter, match="RenyiFilter"):
         noisy.spend(RenyiLoss(((2.0, 0.1),)))
+
+
+class TwoStories(Loss):
+    """A loss that knows an epsilon and a rho, each but for an eighth, and not that it is the same eighth."""
+
+    def delta(self, epsilon):
+        return 0.125 if epsilon >= 1 else 1.0
+
+    def zcdp(self):
+        return 0.01
+
+    @property
+    def failure(self):
+        return 0.125
+
+
+def test_epsilon_and_rho_of_an_either_filter_hold_but_for_one_and_the_same_event():
+    """Or an analyst could go one way after failures of one kind, and the other way after the others."""
+    assert TwoStories().epsilon(0.125) <= 1 + 1e-12
+    assert TwoStories().exact_epsilon() is None
+    budget = EitherFilter(epsilon=2, delta=0.5, failure=0.2)
+    assert "epsilon" not in budget.cost(TwoStories()).amounts
+    for common in (
+        ApproxLoss(TENTH, TENTH),
+        FailingLoss(LaplaceLoss(TENTH), TENTH),
+        PoissonLoss(ApproxLoss(TENTH, TENTH), Fraction(1, 2)),
+        compose(ApproxLoss(TENTH, Fraction(1, 20)), counts=[2]).loss,
+    ):
+        assert {"epsilon", "rho", "delta"} == set(budget.cost(common).amounts)
+
+
+def test_a_failing_loss_has_its_epsilon_at_its_own_mass():
+    third = Fraction(1, 3)
+    loss = FailingLoss(PureLoss(third), third)
+    assert loss.epsilon(third) == pytest.approx(1 / 3)
+    assert math.isinf(loss.epsilon(third - Fraction(1, 10**12)))
+    assert loss.epsilon(Fraction(1, 2)) == PureLoss(third).epsilon(Fraction(1, 6))
 
 
 def test_charges_are_taken_back_exactly():
