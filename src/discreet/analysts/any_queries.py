@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import Any, Self, cast
 
 import numpy as np
@@ -17,10 +18,19 @@ import numpy as np
 from discreet.analysts.apart import Apart, Nothing
 from discreet.analysts.promises import AnalystRelease, Delivery, Leftover
 from discreet.analysts.query_book import Caps
-from discreet.analysts.statistics import Combined, Distance, HowMany, Ranked, Statistic, Trusted, is_known
+from discreet.analysts.statistics import (
+    Combined,
+    Distance,
+    HowMany,
+    Ranked,
+    Statistic,
+    Trusted,
+    written_statistic,
+)
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.fixed import Fixed
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import SYSTEM, Rng
@@ -30,6 +40,7 @@ from discreet.mechanisms.grid import Grid, total
 from discreet.mechanisms.planning import cheapest
 from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
+from discreet.queries.query import read_name
 from discreet.queries.universe import Universe
 from discreet.release.base import read_histogram
 from discreet.release.independent import histogram_pairs
@@ -162,7 +173,7 @@ class AnyQueries(Apart):
         return OwnAnswers(Nothing(self.universe), private)
 
     def _read(self, data: Any) -> AskedStatistics:
-        if not isinstance(data, AskedStatistics):
+        if type(data) is not AskedStatistics:
             rule, hint = "an AskedStatistics", "Make one with AskedStatistics(histogram, book)"
             raise InvalidParameter(name="data", rule=rule, got=f"a {type(data).__name__}", hint=hint)
         if not self._is_same(data.book.mode):
@@ -181,7 +192,7 @@ class AnyQueries(Apart):
         return int(Grid(Grid(self.grid).step).to_units(value, 1))
 
 
-class StatisticBook:
+class StatisticBook(Fixed):
     """Who asks which statistics. Who takes part is public; what she asks, and how much, is not.
 
     Made by `AnyQueries.book`. Whatever the public limits forbid is refused here, towards its owner and before
@@ -189,10 +200,14 @@ class StatisticBook:
     """
 
     __slots__ = ("_asked", "mode")
+    mode: AnyQueries
+    _asked: dict[str, tuple[Statistic, ...]]
 
     def __init__(self, mode: AnyQueries, names: Iterable[str]) -> None:
-        self.mode: AnyQueries = checks.instance(AnyQueries, mode=mode)
-        self._asked: dict[str, tuple[Statistic, ...]] = {checks.text(names=name): () for name in names}
+        self._set(mode, {read_name(checks.text(names=name)): () for name in names})
+
+    def _set(self, mode: AnyQueries, asked: dict[str, tuple[Statistic, ...]]) -> None:
+        self.mode, self._asked = checks.exactly(AnyQueries, mode=mode), asked
         if len(self._asked) > mode.caps.analysts:
             rule = f"at most {mode.caps.analysts} different names"
             raise InvalidParameter(name="names", rule=rule, value=self.names)
@@ -204,7 +219,7 @@ class StatisticBook:
 
     def with_statistics(self, analyst: str, statistics: Iterable[Statistic]) -> StatisticBook:
         """Return the book with more statistics of one analyst; everybody else's stay where they are."""
-        new = tuple(self._checked(statistic) for statistic in statistics)
+        new = tuple(map(self._checked, islice(statistics, self.mode.caps.queries + 1)))
         own = (*self._asked[checks.one_of(self.names, analyst=analyst)], *new)
         if len(own) > self.mode.caps.queries:
             raise Refused(
@@ -212,9 +227,13 @@ class StatisticBook:
                 why=f"the public cap is {self.mode.caps.queries}",
                 way_out="Ask less, or open a book with larger caps",
             )
-        made = StatisticBook(self.mode, self.names)
-        made._asked = self._asked | {analyst: own}
-        return made
+        return self._of(self.mode, self._asked | {analyst: own})
+
+    @classmethod
+    def _of(cls, mode: AnyQueries, asked: dict[str, tuple[Statistic, ...]]) -> Self:
+        self = cls.__new__(cls)
+        self._set(mode, asked)
+        return self
 
     def asked_by(self, analyst: str) -> dict[int, Statistic]:
         """Return one analyst's statistics by place."""
@@ -226,12 +245,8 @@ class StatisticBook:
         for name in self.names:
             yield from self.asked_by(name).items()
 
-    def _checked(self, statistic: Statistic) -> Statistic:
-        mode = self.mode
-        if not is_known(checks.instance(Statistic, statistic=statistic)):
-            raise _refused(
-                "it is of no known kind, and could claim any sensitivity", "Use the kinds there are"
-            )
+    def _checked(self, given: Statistic) -> Statistic:
+        mode, statistic = self.mode, written_statistic(checks.instance(Statistic, statistic=given))
         if statistic.universe != mode.universe:
             rule = "over the universe of the book"
             raise InvalidParameter(name="statistic", rule=rule, got="another one")
@@ -264,7 +279,7 @@ class AskedStatistics:
 
     def __post_init__(self) -> None:
         checks.instance(Histogram, histogram=self.histogram)
-        checks.instance(StatisticBook, book=self.book)
+        checks.exactly(StatisticBook, book=self.book)
 
     def __repr__(self) -> str:
         return f"<AskedStatistics: {self.histogram!r}, {self.book!r}>"

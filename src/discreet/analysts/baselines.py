@@ -34,6 +34,7 @@ from discreet.queries.marginals import Marginals
 from discreet.queries.query import ProductQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
+from discreet.queries.written import written_down
 from discreet.release.independent import Independent
 from discreet.release.linear import Joint, smallest_noise, variance
 from discreet.release.marginals import FINENESS, Residuals
@@ -80,16 +81,17 @@ class PublicSynopsis(Apart):
         neighbours: Neighbours,
         fineness: int = FINENESS,
     ) -> None:
-        universe = checks.instance(Marginals, workload=workload).universe
+        fixed: Marginals = checks.instance(Marginals, workload=written_down(workload))
+        universe = fixed.universe
         universe.require_dense()
         self._set_public(universe=universe, caps=caps, epsilon=epsilon, delta=delta, neighbours=neighbours)
         public: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
         checks.probability(delta=delta)
-        if workload.sets == (universe.axes(universe.names),):
-            self._set(tables=Independent(workload=workload, **public))
+        if fixed.sets == (universe.axes(universe.names),):
+            self._set(tables=Independent(workload=fixed, **public))
             return
-        weights = [Fraction(1, math.prod(universe.shape[a] for a in axes)) for axes in workload.sets]
-        self._set(tables=Residuals(workload=workload, weights=weights, fineness=fineness, **public))
+        weights = [Fraction(1, math.prod(universe.shape[a] for a in axes)) for axes in fixed.sets]
+        self._set(tables=Residuals(workload=fixed, weights=weights, fineness=fineness, **public))
 
     @property
     def deviation(self) -> float:

@@ -154,7 +154,7 @@ class Asked:
 
     def __post_init__(self) -> None:
         checks.instance(Histogram, histogram=self.histogram)
-        checks.instance(QueryBook, book=self.book)
+        checks.exactly(QueryBook, book=self.book)  # another one could hand out queries that nobody wrote down
         if self.histogram.universe != self.book.universe:
             raise InvalidParameter(name="histogram", rule="over the universe of the book", got="another one")
 
@@ -166,7 +166,7 @@ def read_asked(
     data: Any, universe: Universe, caps: Caps, *, neighbours: Neighbours, rows: int | None = None
 ) -> Asked:
     """Return data that must be a histogram and a book with these caps, of a given size if one is public."""
-    if not isinstance(data, Asked):
+    if type(data) is not Asked:
         rule, hint = "an Asked", "Make one with Asked(histogram, book)"
         raise InvalidParameter(name="data", rule=rule, got=f"a {type(data).__name__}", hint=hint)
     if data.book.universe != universe or data.book.caps != caps:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.queries.query import LinearQuery
+from discreet.core.fixed import Fixed, fix_array
+from discreet.queries.query import LinearQuery, read_name
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
+from discreet.queries.written import written, written_down
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +35,8 @@ class Caps:
     queries: int
 
     def __post_init__(self) -> None:
-        checks.integer(1, analysts=self.analysts)
-        checks.integer(1, queries=self.queries)
+        object.__setattr__(self, "analysts", checks.integer(1, analysts=self.analysts))
+        object.__setattr__(self, "queries", checks.integer(1, queries=self.queries))
 
     @property
     def places(self) -> int:
@@ -52,8 +56,10 @@ class Page:
         return zip(self.places.tolist(), self.queries, strict=True)
 
 
-class QueryBook:
+class QueryBook(Fixed):
     """Queries at fixed places. Who takes part is public; what he asks, and how much, is not.
+
+    Queries are written down as they come in: nothing that analysts hand in is kept, and nothing is believed.
 
     Analyst number i owns the places i * caps.queries and following. A query keeps its place for ever, so
     that what one analyst adds or removes moves nobody else's queries.
@@ -73,6 +79,10 @@ class QueryBook:
     """
 
     __slots__ = ("_pages", "caps", "names", "universe")
+    universe: Universe
+    caps: Caps
+    names: tuple[str, ...]
+    _pages: dict[int, Page]
 
     def __init__(
         self,
@@ -81,35 +91,37 @@ class QueryBook:
         names: Iterable[str],
         places: Mapping[int, LinearQuery | None] | None = None,
     ) -> None:
-        self.universe: Universe = checks.instance(Universe, universe=universe)
-        self.caps: Caps = checks.instance(Caps, caps=caps)
-        self.names = tuple(checks.text(names=name) for name in names)
-        if len(self.names) > caps.analysts or len(set(self.names)) < len(self.names):
-            rule = f"at most {caps.analysts} different names"
-            raise InvalidParameter(name="names", rule=rule, value=self.names)
+        self._set(universe, caps, names)
         pages: dict[int, dict[int, LinearQuery]] = {}
-        for place, query in (places or {}).items():
+        for given, query in (places or {}).items():
             if query is not None:
-                checks.index(len(self.names) * caps.queries, place=place)
-                pages.setdefault(place // caps.queries, {})[place] = query
+                place = checks.index(len(self.names) * self.caps.queries, place=given)
+                pages.setdefault(place // self.caps.queries, {})[place] = query
         self._pages = {owner: self._page(own) for owner, own in pages.items()}
+
+    def _set(self, universe: Universe, caps: Caps, names: Iterable[str]) -> None:
+        self.universe = checks.instance(Universe, universe=universe)
+        given = checks.instance(Caps, caps=caps)
+        self.caps = Caps(given.analysts, given.queries)
+        self.names = tuple(read_name(checks.text(names=name)) for name in names)
+        if len(self.names) > self.caps.analysts or len(set(self.names)) < len(self.names):
+            rule = f"at most {self.caps.analysts} different names"
+            raise InvalidParameter(name="names", rule=rule, value=self.names)
 
     def _page(self, own: Mapping[int, LinearQuery]) -> Page:
         places = sorted(own)
-        queries = [checks.instance(LinearQuery, query=own[place]) for place in places]
-        for query in queries:
-            self._check(query.universe, query.is_predicate)
-        return Page(np.array(places, dtype=np.int64), Queries(self.universe, queries))
+        queries = Queries(self.universe, [written(own[place], self.universe) for place in places])
+        return self._checked(places, queries)
 
-    def _check(self, universe: Universe, is_predicate: bool) -> None:
-        if universe != self.universe:
-            raise InvalidParameter(name="query", rule="over the universe of the book", got="another one")
-        if not is_predicate:
+    def _checked(self, places: Sequence[int], queries: Workload) -> Page:
+        """Return a page of queries that were written down, and must count."""
+        if not queries.is_predicates:
             raise Refused(
                 what="a weighted query",
                 why="the games are played with counting queries, every weight 0 or 1",
                 way_out="Ask for the counts it is made of and add them up",
             )
+        return Page(fix_array(np.array(places, dtype=np.int64)), queries)
 
     def with_queries(self, analyst: str, queries: Iterable[LinearQuery] | Workload) -> QueryBook:
         """Return the book with more queries of one analyst, each at his first free place."""
@@ -129,11 +141,11 @@ class QueryBook:
 
     def _filled(self, owner: int, queries: Iterable[LinearQuery] | Workload) -> Page | None:
         first = owner * self.caps.queries
-        if isinstance(queries, Workload) and owner not in self._pages:
-            self._check(queries.universe, queries.is_predicates)
-            self._check_cap(len(queries))
-            return Page(np.arange(first, first + len(queries), dtype=np.int64), queries)
-        own, more = self._own(owner), list(queries)
+        if issubclass(type(queries), Workload) and owner not in self._pages:
+            fixed = written_down(cast("Workload", queries), self.universe)
+            self._check_cap(len(fixed))
+            return self._checked(range(first, first + len(fixed)), fixed)
+        own, more = self._own(owner), list(islice(queries, self.caps.queries + 1))
         self._check_cap(len(own) + len(more))
         free = (place for place in range(first, first + self.caps.queries) if place not in own)
         own |= dict(zip(free, more, strict=False))
@@ -148,10 +160,16 @@ class QueryBook:
             )
 
     def _with(self, pages: Mapping[int, Page | None]) -> QueryBook:
-        made = QueryBook(self.universe, self.caps, self.names)
         found = {**self._pages, **pages}
-        made._pages = {owner: page for owner, page in found.items() if page is not None}
-        return made
+        kept = {owner: page for owner, page in found.items() if page is not None}
+        return self._of(self.universe, self.caps, self.names, kept)
+
+    @classmethod
+    def _of(cls, universe: Universe, caps: Caps, names: tuple[str, ...], pages: dict[int, Page]) -> Self:
+        self = cls.__new__(cls)
+        self._set(universe, caps, names)
+        self._pages = pages
+        return self
 
     def page(self, analyst: str) -> Page | None:
         """Return one analyst's queries as they are kept, to be answered together; None where he has none."""

@@ -11,19 +11,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
 from discreet.core.neighbours import AddRemove, Neighbours
 from discreet.mechanisms.grid import total
 from discreet.queries.histogram import Histogram
-from discreet.queries.query import LinearQuery, TableQuery
+from discreet.queries.query import LinearQuery, TableQuery, require_table
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
-from discreet.queries.written import require_table, written_down
+from discreet.queries.written import written_down
 from discreet.release.base import about_rows
 from discreet.release.independent import histogram_pairs
 
@@ -60,7 +60,7 @@ class OfCounts(Statistic):
     workload: Workload
 
     def _set_workload(self, workload: Workload) -> None:
-        fixed = written_down(checks.instance(Workload, workload=workload))
+        fixed = written_down(workload)
         if not fixed.is_integral:
             raise InvalidParameter(
                 name="workload",
@@ -172,13 +172,26 @@ class Distance(OfCounts):
     norm: float
 
     def __init__(self, left: Workload, right: Workload, *, norm: float) -> None:
+        sides = []
         for side in (left, right):
             self._set_workload(side)
-        if left.universe != right.universe or len(left) != len(right):
+            sides.append(self.workload)
+        first, second = sides
+        if first.universe != second.universe or len(first) != len(second):
             rule = "as many counts as left, over the same universe"
             raise InvalidParameter(name="right", rule=rule, got="others")
-        gaps = [_difference(a, b) for a, b in zip(left, right, strict=True)]
-        self._set_workload(Queries(left.universe, gaps))
+        gaps = [_difference(a, b) for a, b in zip(first, second, strict=True)]
+        self._set_gaps(Queries(first.universe, gaps), norm)
+
+    @classmethod
+    def of_gaps(cls, gaps: Workload, *, norm: float) -> Self:
+        """Return the distance whose gaps are the answers of a workload."""
+        self = cls.__new__(cls)
+        self._set_gaps(gaps, norm)
+        return self
+
+    def _set_gaps(self, gaps: Workload, norm: float) -> None:
+        self._set_workload(gaps)
         object.__setattr__(self, "norm", checks.one_of((1, math.inf), norm=norm))
 
     def sensitivity(self, neighbours: Neighbours) -> Fraction:
@@ -319,15 +332,28 @@ class Trusted(Statistic):
         return max(self.lower, min(self.upper, total(self.function, histogram, self.lower)))
 
 
-KINDS = (Ranked, HowMany, Distance, Combined, Trusted)
-"""All kinds there are. Closed: a subclass could claim any sensitivity."""
+def written_statistic(statistic: Statistic) -> Statistic:
+    """Return the same statistic, made anew from its fields; refuse what is of none of the kinds above.
 
-
-def is_known(statistic: Statistic) -> bool:
-    """Tell whether a statistic is of the kinds above, through and through."""
-    if isinstance(statistic, Combined):
-        return type(statistic) is Combined and all(is_known(part) for _, part in statistic.parts)
-    return type(statistic) in KINDS
+    They are closed: a subclass could claim any sensitivity. Of `Trusted` the very object was vouched for.
+    """
+    kind: Any = type(statistic)
+    given: Any = statistic
+    if kind is Ranked:
+        return Ranked(given.workload, rank=given.rank)
+    if kind is HowMany:
+        return HowMany(given.workload, at_least=given.at_least)
+    if kind is Distance:
+        return Distance.of_gaps(given.workload, norm=given.norm)
+    if kind is Combined:
+        return Combined([(factor, written_statistic(part)) for factor, part in given.parts])
+    if kind is Trusted:
+        return statistic
+    raise Refused(
+        what="a statistic",
+        why="it is of no known kind, and could claim any sensitivity",
+        way_out="Use the kinds there are",
+    )
 
 
 def largest_move(statistic: Statistic, neighbours: Neighbours, *, rows: int) -> Fraction:
@@ -342,7 +368,7 @@ def largest_move(statistic: Statistic, neighbours: Neighbours, *, rows: int) -> 
 def _difference(left: LinearQuery, right: LinearQuery) -> TableQuery:
     """Return the query of one weight less another's, over the attributes of both."""
     universe, axes = left.universe, tuple(sorted({*left.axes, *right.axes}))
-    require_table(universe, axes)
+    require_table(universe, axes, f"{left.name} less {right.name}")
     sides = [
         np.asarray(query.table(), dtype=np.int64).reshape(
             [universe.shape[axis] if axis in query.axes else 1 for axis in axes]

@@ -42,7 +42,7 @@ def exact(**named: object) -> Fraction:
             raise InvalidParameter(name=name, rule="a finite number", value=value)
         return Fraction(value)
     if isinstance(value, Fraction):
-        return value
+        return value if type(value) is Fraction else Fraction(int(value.numerator), int(value.denominator))
     raise InvalidParameter(name=name, rule="a finite number", value=value)
 
 
@@ -77,17 +77,19 @@ def integer(minimum: int, **named: object) -> int:
     rule = f"an integer >= {minimum}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise InvalidParameter(name=name, rule=rule, value=value)
-    if not int(value) >= minimum:
+    number = int(value)
+    if not number >= minimum:
         raise InvalidParameter(name=name, rule=rule, value=value)
-    return int(value)
+    return number
 
 
 def index(length: int, **named: object) -> int:
     """Return a position that must lie in range(length)."""
     ((name, value),) = named.items()
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= int(value) < length:
+    place = -1 if isinstance(value, bool) or not isinstance(value, int | np.integer) else int(value)
+    if not 0 <= place < length:
         raise InvalidParameter(name=name, rule=f"an integer in 0..{length - 1}", value=value)
-    return int(value)
+    return place
 
 
 def one_of(allowed: tuple[T, ...], **named: object) -> T:
@@ -122,6 +124,16 @@ def instance(kind: type[Any], **named: object) -> Any:
     )
     shown = {"value": value} if plain else {"got": f"a {type(value).__name__}"}
     raise InvalidParameter(name=name, rule=rule, hint=getattr(kind, "way_out", ""), **shown)
+
+
+def exactly(kind: type[T], **named: object) -> T:
+    """Return a value that must be of a class itself: one that is derived from it could do anything else."""
+    ((name, value),) = named.items()
+    if type(value) is kind:
+        return value
+    got = type(value).__name__
+    said = f"a {got}" if got != kind.__name__ else f"another class's {got}"
+    raise InvalidParameter(name=name, rule=f"a {kind.__name__} itself", got=said)
 
 
 def _ruled(named: dict[str, object], rule: str, holds: Callable[[Fraction], bool]) -> Fraction:

@@ -19,6 +19,7 @@ from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import Neighbours
 from discreet.core.rng import TAIL, Primitive, Rng
 from discreet.core.rounding import above, down
+from discreet.mechanisms.grid import total
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.planning import each_of
 from discreet.noise.oracle import bernoulli
@@ -77,7 +78,8 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
     base
         A mechanism with a pure loss. What it releases must print differently where it differs.
     score
-        How good a release is on the data; larger is better. Not private: it is made so here.
+        How good a release is on the data; larger is better. Not private: it is made so here. Whatever it
+        raises, and what is no number (without a grid no whole one), counts as 0; so must the sensitivity.
     sensitivity
         How far the score of one release moves between neighbours.
     epsilon
@@ -156,4 +158,6 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
 
     def _run(self, data: Data, rng: Rng) -> Run[Value]:
         value = self.base.release(data, rng=rng).value
-        return Run(value, self.meter.release(self.score(data, value), rng=rng).value)
+        score = total(lambda rows: self.score(rows, value), data, Fraction(0))
+        whole = int(score) if score.denominator == 1 else 0
+        return Run(value, self.meter.release(whole if self.grid is None else score, rng=rng).value)

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.optimisation.labels import is_plain, read_labels
 
 Edges = NDArray[np.int64]
 """An array of shape (edges, 2): different edges between different vertices, the smaller end first, sorted."""
@@ -32,11 +33,11 @@ class Vertices:
     @classmethod
     def of(cls, given: int | Iterable[Hashable] | Vertices) -> Vertices:
         """Read a parameter: how many vertices, or what they are called."""
-        if isinstance(given, Vertices):
-            return given
+        if type(given) is Vertices:  # read again, as whoever made it may have filled it himself
+            return cls.of(given.size if given.names is None else given.names)
         if isinstance(given, str) or not isinstance(given, Iterable):
             return cls(checks.integer(1, vertices=given))
-        names = tuple(given)
+        names = read_labels(given, "vertices")
         if not names or len(set(names)) != len(names):
             raise InvalidParameter(
                 name="vertices", rule="different names, at least one", value=f"{len(names)} names"
@@ -46,7 +47,7 @@ class Vertices:
     @classmethod
     def of_graph(cls, graph: Any) -> Vertices:
         """Take the vertices of a NetworkX graph or of a square sparse matrix as the public ones."""
-        if hasattr(graph, "nodes") and hasattr(graph, "edges"):
+        if is_networkx(graph):
             return cls.of(list(graph.nodes))
         if _is_sparse(graph) and graph.shape[0] == graph.shape[1]:
             return cls.of(int(graph.shape[0]))
@@ -104,7 +105,7 @@ def read_edges(graph: Any, vertices: Vertices) -> Edges:
     """
     try:
         ends = _pairs(graph, vertices)
-    except (TypeError, ValueError, KeyError, OverflowError):
+    except Exception:  # whatever is wrong with the private edges must look the same
         raise _no_graph() from None
     if ends.size and not (ends.min() >= 0 and ends.max() < vertices.size):
         raise _no_graph()
@@ -125,13 +126,20 @@ def _pairs(graph: Any, vertices: Vertices) -> Edges:
         if graph.dtype.kind not in "iu" or graph.ndim != 2 or graph.shape[1] != 2:
             raise _no_graph()
         return graph.astype(np.int64)
-    pairs = graph.edges() if hasattr(graph, "nodes") and hasattr(graph, "edges") else graph
+    pairs = graph.edges() if is_networkx(graph) else graph
     if isinstance(pairs, str | bytes):
         raise _no_graph()
     listed = [(u, v) for u, v, *_ in pairs]
     place = vertices.places()
-    numbers = [place[end] for end in chain.from_iterable(listed)]
+    numbers = [place[end] for end in chain.from_iterable(listed) if is_plain(end)]
+    if len(numbers) < 2 * len(listed):
+        raise _no_graph()
     return np.array(numbers, dtype=np.int64).reshape(-1, 2)
+
+
+def is_networkx(graph: Any) -> bool:
+    """Tell whether something looks like a NetworkX graph; that package need not be there."""
+    return hasattr(graph, "nodes") and hasattr(graph, "edges")
 
 
 def _is_sparse(graph: Any) -> bool:

@@ -83,10 +83,11 @@ class KMedian(LongRun[Any, Medians]):
         steps: int | None = None,
         calibration: str = "tight",
     ) -> None:
-        count = read_k(k, metric)
+        distances = Metric.of(metric)
+        count = read_k(k, distances)
         cells_moved(neighbours)
         self._set(
-            metric=metric,
+            metric=distances,
             k=count,
             epsilon=checks.positive(epsilon=epsilon),
             delta=checks.delta(delta=delta),

@@ -62,9 +62,10 @@ class KMedianExhaustive(Mechanism[Any, Medians]):
     neighbours: Neighbours
 
     def __init__(self, *, metric: Metric, k: int, epsilon: checks.Number, neighbours: Neighbours) -> None:
-        count = read_k(k, metric)
+        distances = Metric.of(metric)
+        count = read_k(k, distances)
         cells_moved(neighbours)
-        self._set(metric=metric, k=count, epsilon=checks.positive(epsilon=epsilon), neighbours=neighbours)
+        self._set(metric=distances, k=count, epsilon=checks.positive(epsilon=epsilon), neighbours=neighbours)
         if self.size > MOST:
             raise InvalidParameter(
                 name="k", rule=f"so small that there are <= {MOST:,} sets", value=k, hint="Use KMedian"

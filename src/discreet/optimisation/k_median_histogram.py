@@ -56,8 +56,9 @@ class KMedianHistogram(Mechanism[Any, Medians]):
     neighbours: Neighbours
 
     def __init__(self, *, metric: Metric, k: int, epsilon: checks.Number, neighbours: Neighbours) -> None:
-        count = read_k(k, metric)
-        self._set(metric=metric, k=count, epsilon=checks.positive(epsilon=epsilon), neighbours=neighbours)
+        distances = Metric.of(metric)
+        count = read_k(k, distances)
+        self._set(metric=distances, k=count, epsilon=checks.positive(epsilon=epsilon), neighbours=neighbours)
         self.histogram  # noqa: B018 - refuses neighbours that a histogram does not know
 
     @property

@@ -22,7 +22,8 @@ from scipy.spatial.distance import cdist
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.optimisation.graphs import Vertices
+from discreet.core.fixed import fix_array, is_fixed
+from discreet.optimisation.graphs import Vertices, is_networkx
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -32,6 +33,7 @@ _FEWEST = 1 << 24
 """People that may share one place before its count is clipped; a metric that allows fewer is refused."""
 _ROWS = 1 << 20
 """Distances that are worked on at a time."""
+_NUMBERS = (int, float, np.integer, np.floating)
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
@@ -52,26 +54,39 @@ class Metric:
 
     def __init__(self, distances: ArrayLike, *, unit: checks.Number) -> None:
         step = checks.positive(unit=unit)
-        given = np.asarray(distances)
+        given = _numbers(distances, "distances")
         if given.ndim != 2 or not given.size or given.dtype.kind not in "iuf":
             raise InvalidParameter(name="distances", rule="a table of numbers", value=given.shape)
         if not (np.isfinite(given).all() and given.min() >= 0):
             raise InvalidParameter(name="distances", rule="finite and >= 0", value="some that are not")
-        units = np.ceil(given.astype(np.float64) / float(step) - 1e-9)
+        self._set(np.ceil(given.astype(np.float64) / float(step) - 1e-9), step)
+
+    def _set(self, units: NDArray[Any], step: Fraction) -> None:
         if units.max() * len(units) > _EXACT // _FEWEST:
             most = _EXACT // _FEWEST // len(units)
-            raise InvalidParameter(name="unit", rule=f"so coarse that distances are <= {most}", value=unit)
-        table = units.astype(np.int32)
-        table.flags.writeable = False
+            raise InvalidParameter(name="unit", rule=f"so coarse that distances are <= {most}", value=step)
+        table = fix_array(units.astype(np.int32, copy=False))
         digest = hashlib.blake2b(f"{table.shape} {step} ".encode() + table.tobytes(), digest_size=16)
         for name, value in (("distances", table), ("unit", step), ("_digest", digest.digest())):
             object.__setattr__(self, name, value)
 
     @classmethod
+    def of(cls, metric: Metric) -> Metric:
+        """Return the same distances, made anew: a Metric that is handed in may hold anything."""
+        given = checks.instance(Metric, metric=metric)
+        table, step = given.distances, checks.positive(unit=given.unit)
+        whole = is_fixed(table) and table.ndim == 2 and table.size and table.dtype == np.int32
+        if not whole or table.min() < 0:
+            raise InvalidParameter(name="metric", rule="a Metric with its own table", got="another")
+        self = cls.__new__(cls)
+        self._set(table, step)
+        return self
+
+    @classmethod
     def points(cls, sites: ArrayLike, *, unit: checks.Number, places: ArrayLike | None = None) -> Self:
         """Take straight-line distances between points; people are at the sites unless places are given."""
-        there = np.asarray(sites, dtype=np.float64)
-        here = there if places is None else np.asarray(places, dtype=np.float64)
+        there = _numbers(sites, "sites", np.float64)
+        here = there if places is None else _numbers(places, "places", np.float64)
         if there.ndim != 2 or here.ndim != 2 or there.shape[1] != here.shape[1]:
             raise InvalidParameter(name="sites", rule="points, one a row", value=there.shape)
         return cls(cdist(here, there), unit=unit)
@@ -126,17 +141,9 @@ class Metric:
         Parameters
         ----------
         people
-            One place number a person. A number that is no place counts nowhere.
+            One place number a person. Whatever is no place's number counts nowhere.
         """
-        listed = np.asarray(people) if isinstance(people, np.ndarray | list | tuple) else None
-        if listed is not None and not listed.size:
-            listed = np.zeros(0, dtype=np.int64)
-        if listed is None or listed.ndim != 1 or listed.dtype.kind not in "iu":
-            raise InvalidParameter(
-                name="data", rule="place numbers, one a person", value=type(people).__name__
-            )
-        known = listed[(listed >= 0) & (listed < self.places)].astype(np.int64)
-        counts = np.bincount(known, minlength=self.places)
+        counts = np.bincount(_known(people, self.places), minlength=self.places)
         # Clipping moves no two neighbours further apart, and keeps every sum below 2**53.
         most = _EXACT // (self.places * max(1, self.diameter))
         return np.minimum(counts, most).astype(np.float64)
@@ -203,27 +210,62 @@ class Medians:
 
 def read_k(k: int, metric: Metric) -> int:
     """Check how many sites to open."""
-    checks.instance(Metric, metric=metric)
     count = checks.integer(1, k=k)
     if count > metric.sites:
         raise InvalidParameter(name="k", rule=f"at most the {metric.sites} sites", value=k)
     return count
 
 
+def _known(people: Any, places: int) -> Integers:
+    """Return the places of the people who are at one.
+
+    One person's number must not decide how the others' are read, or whether they are: a large one, a missing
+    one or a fraction among them changes the type of an array.
+    """
+    if not isinstance(people, np.ndarray | list | tuple) or getattr(people, "ndim", 1) != 1:
+        raise InvalidParameter(name="data", rule="place numbers, one a person", value=type(people).__name__)
+    if isinstance(people, np.ndarray) and people.dtype.kind in "iuf":
+        known = (people >= 0) & (people < places) & (people == np.floor(people))
+        return np.asarray(people[known], dtype=np.int64)
+    numbers = [one for one in people if isinstance(one, _NUMBERS) and not isinstance(one, bool)]
+    return np.array([int(one) for one in numbers if 0 <= one < places and one == int(one)], dtype=np.int64)
+
+
+def _numbers(given: ArrayLike, name: str, dtype: Any = None) -> NDArray[Any]:
+    """Return a plain array of one's own."""
+    try:
+        return np.array(given, dtype=dtype)
+    except (TypeError, ValueError):
+        raise InvalidParameter(name=name, rule="a table of numbers", got="something else") from None
+
+
 def _lengths(graph: Any, length: str) -> Any:
     """Return the lengths of the edges as a sparse matrix."""
-    if hasattr(graph, "nodes") and hasattr(graph, "edges"):
+    if is_networkx(graph):
         place = Vertices.of_graph(graph).places()
-        rows = [(place[u], place[v], far) for u, v, far in graph.edges(data=length, default=1)]
-        return _table(np.array(rows, dtype=np.float64).reshape(-1, 3), len(place))
+        listed = [(place[u], place[v], far) for u, v, far in graph.edges(data=length, default=1)]
+        return _table(_numbers(listed, "graph", np.float64).reshape(-1, 3), len(place))
     if isinstance(graph, np.ndarray) and graph.ndim == 2 and graph.shape[1] == 3 and len(graph):
-        return _table(graph, int(graph[:, :2].max()) + 1)
+        rows = _numbers(graph, "graph", np.float64)
+        if not (np.isfinite(rows).all() and rows[:, :2].min() >= 0 and (rows[:, :2] % 1 == 0).all()):
+            raise InvalidParameter(name="graph", rule="rows (u, v, length)", got="other numbers")
+        return _table(rows, int(rows[:, :2].max()) + 1)
     if not sparse.issparse(graph) or len(set(getattr(graph, "shape", ()))) != 1:
         rule = "a graph, a square sparse matrix of lengths or rows (u, v, length)"
         raise InvalidParameter(name="graph", rule=rule, value=type(graph).__name__)
-    return graph
+    matrix: Any = graph
+    entries = matrix.tocoo()
+    rows = np.stack([entries.row, entries.col, entries.data], axis=1).astype(np.float64)
+    return _table(rows, int(entries.shape[0]))
 
 
 def _table(rows: NDArray[Any], size: int) -> Any:
-    ends = rows[:, :2].astype(np.int64)
-    return sparse.coo_array((rows[:, 2], (ends[:, 0], ends[:, 1])), shape=(size, size)).tocsr()
+    """Return the lengths by ends: of edges between the same two vertices that of the shortest."""
+    if not (np.isfinite(rows[:, 2]).all() and (rows[:, 2] >= 0).all()):
+        raise InvalidParameter(name="graph", rule="of finite lengths >= 0", got="others")
+    ends = np.sort(rows[:, :2].astype(np.int64), axis=1)
+    order = np.lexsort((rows[:, 2], ends[:, 1], ends[:, 0]))
+    ends, lengths = ends[order], rows[order, 2]
+    first = np.ones(len(ends), dtype=np.bool_)
+    first[1:] = (ends[1:] != ends[:-1]).any(axis=1)
+    return sparse.coo_array((lengths[first], tuple(ends[first].T)), shape=(size, size)).tocsr()

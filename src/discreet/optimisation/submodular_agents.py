@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 from typing import Any
@@ -177,30 +178,49 @@ def read_agents(data: Any, resources: int, unit: Fraction) -> Agents:
     ----------
     data
         A table of agents by items, dense or sparse, that says who wants what; or the items that each agent
-        wants; or a function an agent, from a frozenset of items to a number between 0 and 1. An item that
-        does not exist is wanted in vain.
+        wants; or a function an agent, from a frozenset of items to a number between 0 and 1. The last two may
+        be mixed. An item that does not exist is wanted in vain, and so is what is neither.
     resources
         How many items there are.
     unit
-        The grid of the functions' values; 1 where agents just want items.
+        The grid of the functions' values; 1 for a table.
     """
     if sparse.issparse(data) or isinstance(data, np.ndarray):
         return _from_table(data, resources, unit)
     if not isinstance(data, Sequence) or isinstance(data, str | bytes):
         raise _no_agents(type(data).__name__)
-    if any(callable(agent) for agent in data):
-        if not all(callable(agent) for agent in data):
-            raise _no_agents("a mixture")
-        return Oracles(data, resources, unit)
-    _require_whole(unit)
-    try:
-        wanted = [{int(item) for item in agent if 0 <= int(item) < resources} for agent in data]
-    except (TypeError, ValueError, OverflowError):
-        raise _no_agents("something else") from None
+    agents = list(data)
+    # Which agents there are must not decide whether there is an answer: each is read by himself.
+    if unit != 1 or any(map(callable, agents)):
+        return Oracles([_valuation(agent, resources) for agent in agents], resources, unit)
+    wanted = [_wishes(agent, resources) for agent in agents]
     ends = np.cumsum([0, *map(len, wanted)])
     items = np.fromiter(chain.from_iterable(wanted), dtype=np.int64, count=int(ends[-1]))
     shape = (len(wanted), resources)
     return Coverage(sparse.csr_array((np.ones(items.size, dtype=bool), items, ends), shape=shape))
+
+
+def _wishes(agent: Any, resources: int) -> frozenset[int]:
+    """Return the items that an agent wants, none where that cannot be read."""
+    try:
+        return frozenset(int(item) for item in agent if 0 <= int(item) < resources)
+    except BaseException:  # whatever it raises would speak of one agent
+        return frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _AnyOf:
+    """The valuation of an agent who is content with any one of some items."""
+
+    wanted: frozenset[int]
+
+    def __call__(self, items: frozenset[int]) -> int:
+        return int(not self.wanted.isdisjoint(items))
+
+
+def _valuation(agent: Any, resources: int) -> Valuation:
+    """Return an agent as a function."""
+    return agent if callable(agent) else _AnyOf(_wishes(agent, resources))
 
 
 def _from_table(data: Any, resources: int, unit: Fraction) -> Coverage:

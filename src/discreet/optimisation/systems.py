@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Fixed, fix_array
+from discreet.optimisation.labels import is_plain, read_labels
 
 Present = NDArray[np.bool_]
 """Which elements are to be covered."""
 
 
-class SetSystem:
+class SetSystem(Fixed):
     """A public family of sets. Frozen, comparable by value.
 
     Parameters
@@ -36,28 +38,35 @@ class SetSystem:
     _places: dict[Hashable, int]
 
     def __init__(self, family: Any) -> None:
-        names, elements, table = _read(family)
-        if not (names and elements):
-            raise InvalidParameter(name="family", rule="sets, with elements", value="an empty family")
-        turned = table.tocsc()
-        for name, value in (
-            ("names", names),
-            ("elements", elements),
-            ("_members", table.indices.astype(np.int64)),
-            ("_members_start", table.indptr.astype(np.int64)),
-            ("_holders", turned.indices.astype(np.int64)),
-            ("_holders_start", turned.indptr.astype(np.int64)),
-            ("_places", {element: place for place, element in enumerate(elements)}),
-        ):
-            object.__setattr__(self, name, value)
+        self._set(*_read(family))
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{name} of a set system cannot be changed")
+    def _set(self, names: Iterable[Hashable], elements: Iterable[Hashable], table: Any) -> None:
+        self.names, self.elements = read_labels(names, "family"), read_labels(elements, "family")
+        if not (self.names and self.elements):
+            raise InvalidParameter(name="family", rule="sets, with elements", value="an empty family")
+        table.sort_indices()
+        turned = table.tocsc()
+        self._members, self._members_start = _fixed(table.indices), _fixed(table.indptr)
+        self._holders, self._holders_start = _fixed(turned.indices), _fixed(turned.indptr)
+        self._places = {element: place for place, element in enumerate(self.elements)}
 
     @classmethod
     def of(cls, family: Any) -> SetSystem:
-        """Return a family as a set system."""
-        return family if isinstance(family, SetSystem) else cls(family)
+        """Return a family as a set system, made anew: one that was handed in may be filled with anything."""
+        return family.restate() if type(family) is SetSystem else cls(family)
+
+    def restate(self) -> SetSystem:
+        """Return the same sets, made anew from plain data."""
+        sets = np.repeat(np.arange(len(self.names)), np.diff(self._members_start))
+        shape = (len(self.names), len(self.elements))
+        table = sparse.csr_matrix((np.ones(len(sets), dtype=bool), (sets, self._members)), shape=shape)
+        return self._of(self.names, self.elements, table)
+
+    @classmethod
+    def _of(cls, names: Iterable[Hashable], elements: Iterable[Hashable], table: Any) -> SetSystem:
+        self = cls.__new__(cls)
+        self._set(names, elements, table)
+        return self
 
     def members(self, place: int) -> NDArray[np.int64]:
         """Return the elements of a set, by number."""
@@ -107,8 +116,8 @@ class SetSystem:
                 raise problem
             return data.copy()
         try:
-            places = [self._places[element] for element in data]
-        except (KeyError, TypeError):
+            places = [self._places[element] for element in _all_plain(data)]
+        except Exception:  # whatever is wrong with the private elements must look the same
             raise problem from None
         present = np.zeros(len(self.elements), dtype=bool)
         present[places] = True
@@ -190,6 +199,18 @@ class Assignment:
         return f"Assignment({shown}{', ...' if len(names) > 5 else ''})"
 
 
+def _fixed(numbers: Any) -> NDArray[np.int64]:
+    return fix_array(np.array(numbers, dtype=np.int64))
+
+
+def _all_plain(data: Iterable[Hashable]) -> Iterator[Hashable]:
+    """Yield private elements, none of which may run code when it is looked up."""
+    for element in data:
+        if not is_plain(element):
+            raise TypeError
+        yield element
+
+
 def _read(family: Any) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], Any]:
     if sparse.issparse(family) or isinstance(family, np.ndarray):
         matrix: Any = family
@@ -199,6 +220,7 @@ def _read(family: Any) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], Any]
     if isinstance(family, str | bytes) or not isinstance(family, Iterable):
         raise InvalidParameter(name="family", rule="sets of elements", value=type(family).__name__)
     listed = list(family.items() if isinstance(family, Mapping) else enumerate(family))
+    read_labels((name for name, _ in listed), "family")
     return _listed(listed)
 
 
@@ -219,5 +241,5 @@ def _listed(listed: list[tuple[Hashable, Any]]) -> tuple[tuple[Hashable, ...], t
 
 def _ordered(elements: Iterable[Hashable]) -> Iterator[Hashable]:
     """Yield different elements; a set's in the order of their texts, so that equal families read alike."""
-    unordered = isinstance(elements, set | frozenset)
-    yield from dict.fromkeys(sorted(elements, key=repr) if unordered else elements)
+    unordered, listed = isinstance(elements, set | frozenset), read_labels(elements, "family")
+    yield from dict.fromkeys(sorted(listed, key=repr) if unordered else listed)

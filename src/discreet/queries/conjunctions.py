@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.queries.query import Array, ProductQuery
+from discreet.core.fixed import fix_array
+from discreet.queries.query import Array, ProductQuery, read_array, read_axes
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Codes, Universe
-from discreet.queries.workload import Tabled
+from discreet.queries.workload import Tabled, locate
 
 Masks = NDArray[np.bool_]
 _EXACT = 1 << 53  # whole numbers up to here are floats, and floats multiply faster
@@ -29,13 +30,14 @@ class _Group(NamedTuple):
 
     axes: Axes
     rows: NDArray[np.int64]
-    masks: list[Masks]
+    masks: tuple[Masks, ...]
     points: tuple[NDArray[np.int64], ...] | None
 
 
 class Clauses(Tabled):
     """Clauses over sets of values: all of the conditions hold, or (complement) not all fail."""
 
+    __slots__ = ("_groups", "_length", "_where")
     complement: ClassVar[bool]
 
     def __init__(self, universe: Universe, clauses: Iterable[Mapping[str, Iterable[Any]]]) -> None:
@@ -67,11 +69,8 @@ class Clauses(Tabled):
             raise InvalidParameter(name="axes", rule="ascending", value=axes)
         points = own.checked_codes(codes)
         masks = [np.arange(size) == points[:, k, None] for k, size in enumerate(own.shape)]
-        self = cls.__new__(cls)
-        self._set_groups(
-            universe, [(axes, np.arange(len(points)), [~m if cls.complement else m for m in masks])]
-        )
-        return self
+        meant = [~mask if cls.complement else mask for mask in masks]
+        return cls._of_groups(universe, [(axes, np.arange(len(points)), meant)])
 
     @classmethod
     def monotone(cls, universe: Universe, width: int) -> Self:
@@ -102,17 +101,21 @@ class Clauses(Tabled):
         super().__init__(universe)
         if not made:
             raise InvalidParameter(name="clauses", rule="a list of at least one clause", value=made)
-        self.sets = tuple(axes for axes, _, _ in made)
-        self._groups = []
-        for axes, rows, masks in made:
-            single = all((mask.sum(axis=1) == 1).all() for mask in masks)
-            points = tuple(mask.argmax(axis=1) for mask in masks) if single else None
-            self._groups.append(_Group(axes, rows, masks, points))
-        self._length = sum(len(group.rows) for group in self._groups)
-        self._where = np.empty((self._length, 2), dtype=np.int64)
-        for place, group in enumerate(self._groups):
-            self._where[group.rows, 0] = place
-            self._where[group.rows, 1] = np.arange(len(group.rows))
+        self._groups = tuple(_fix(universe, *each) for each in made)
+        self.sets = tuple(group.axes for group in self._groups)
+        self._where = locate([group.rows for group in self._groups])
+        self._length = len(self._where)
+
+    def restate(self, universe: Universe) -> Self:
+        """Return the same clauses over a universe, made anew from their masks."""
+        made = [(axes, rows, list(masks)) for axes, rows, masks, _ in self._groups]
+        return self._of_groups(universe, made)
+
+    @classmethod
+    def _of_groups(cls, universe: Universe, made: list[tuple[Axes, Any, list[Masks]]]) -> Self:
+        self = cls.__new__(cls)
+        self._set_groups(universe, made)
+        return self
 
     def __len__(self) -> int:
         return self._length
@@ -241,6 +244,7 @@ class Conjunctions(Clauses):
     ("smoker=True and region in ('north', 'west')",)
     """
 
+    __slots__ = ()
     complement = False
 
 
@@ -253,7 +257,20 @@ class Disjunctions(Clauses):
         Mappings from names to lists of values.
     """
 
+    __slots__ = ()
     complement = True
+
+
+def _fix(universe: Universe, given: Axes, numbers: Any, listed: list[Masks]) -> _Group:
+    """Return clauses whose masks must be booleans for all values, in arrays that stay as they are."""
+    axes, rows = read_axes(given, universe, "clauses"), read_array(numbers, "clauses")
+    masks = [read_array(mask, "clauses") for mask in listed]
+    shapes = [(len(rows), universe.shape[axis]) for axis in axes]
+    if [mask.shape for mask in masks] != shapes or any(mask.dtype != np.bool_ for mask in masks):
+        raise InvalidParameter(name="clauses", rule="a boolean for each value", got="something else")
+    single = all((mask.sum(axis=1) == 1).all() for mask in masks)
+    points = tuple(fix_array(mask.argmax(axis=1)) for mask in masks) if single else None
+    return _Group(axes, fix_array(rows), tuple(map(fix_array, masks)), points)
 
 
 def _check_width(universe: Universe, width: int, sizes: range) -> None:
@@ -266,7 +283,7 @@ def _check_width(universe: Universe, width: int, sizes: range) -> None:
             raise InvalidParameter(name=attribute.name, rule="of two values", value=attribute.size)
 
 
-def _contracted(table: Array, masks: list[Masks]) -> Array:
+def _contracted(table: Array, masks: Sequence[Masks]) -> Array:
     """Sum a table over the boxes of some masks, one box a row of them."""
     count = len(masks[0])
     quick = table.dtype.kind == "f" or float(np.abs(table).sum(dtype=np.float64)) < _EXACT
@@ -283,7 +300,7 @@ def _contracted(table: Array, masks: list[Masks]) -> Array:
     return result
 
 
-def _expanded(table: Array, masks: list[Masks], numbers: Array) -> None:
+def _expanded(table: Array, masks: Sequence[Masks], numbers: Array) -> None:
     """Add to each cell of a table the numbers of the boxes it is in."""
     quick = table.dtype.kind == "f" or float(np.abs(numbers).sum(dtype=np.float64)) < _EXACT
     kind = np.float64 if quick else np.int64

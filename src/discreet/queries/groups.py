@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import fix_array
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import Array, TableQuery
 from discreet.queries.tables import Axes, Tables
@@ -43,6 +44,8 @@ class Groups(Workload):
     [1, 3]
     """
 
+    __slots__ = ("_kept", "_keys", "_struck", "_table", "_tables", "axes", "groupings", "offsets", "where")
+
     def __init__(
         self, universe: Universe, *, axes: Axes, where: NDArray[np.bool_], groupings: Sequence[Grouping]
     ) -> None:
@@ -51,12 +54,11 @@ class Groups(Workload):
         if where.dtype != np.bool_ or where.shape != shape or list(axes) != sorted(set(axes)):
             rule = f"booleans of shape {shape}, over ascending axes"
             raise InvalidParameter(name="where", rule=rule, got="others")
-        listed = tuple(groupings)
+        listed = tuple(tuple((axis, tuple(codes)) for axis, codes in grouping) for grouping in groupings)
         if not listed or any(not _is_grouping(grouping, universe) for grouping in listed):
             rule = "a list of at least one, of declared codes of each attribute at most once"
             raise InvalidParameter(name="groupings", rule=rule, got="others")
-        self.axes, self.where, self.groupings = tuple(axes), where.copy(), listed
-        self.where.flags.writeable = False
+        self.axes, self.where, self.groupings = tuple(axes), fix_array(where), listed
         lengths = [math.prod(len(codes) for _, codes in grouping) for grouping in listed]
         self.offsets = (0, *itertools.accumulate(lengths))
         keys = tuple(sorted({axis for grouping in listed for axis, _ in grouping}))
@@ -66,6 +68,10 @@ class Groups(Workload):
         self._table = Tables(universe.shape, [kept])
         within = {tuple(sorted(keys.index(axis) for axis, _ in grouping)): 0 for grouping in listed}
         self._tables = Tables([universe.shape[axis] for axis in keys], list(within))
+
+    def restate(self, universe: Universe) -> Groups:
+        """Return the same groups over a universe, made anew from the condition and the groupings."""
+        return Groups(universe, axes=self.axes, where=np.array(self.where), groupings=self.groupings)
 
     def __len__(self) -> int:
         return self.offsets[-1]

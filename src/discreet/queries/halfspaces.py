@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.queries.query import Array, Axes, LinearQuery
+from discreet.core.fixed import fix_array
+from discreet.queries.query import Array, Axes, LinearQuery, read_array, read_name
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Queries
 
@@ -23,11 +24,25 @@ _MOST = 1 << 54
 class HalfspaceQuery(LinearQuery):
     """Counts the cells whose terms, one whole number an attribute, add up to at least a threshold."""
 
+    __slots__ = ("terms", "threshold")
+
     def __init__(
-        self, universe: Universe, axes: Axes, name: str, *, terms: list[NDArray[np.int64]], threshold: int
+        self, universe: Universe, axes: Axes, name: str, *, terms: Iterable[NDArray[np.int64]], threshold: int
     ) -> None:
         super().__init__(universe, axes, name)
-        self.terms, self.threshold = terms, threshold
+        listed = tuple(read_array(term, name) for term in terms)
+        fits = [(term.dtype.kind, *term.shape) for term in listed] == [("i", size) for size in self.shape]
+        # So small that 64 of them cannot wrap.
+        if not fits or len(listed) > 64 or any(_ABSENT > term.min() or term.max() > _MOST for term in listed):
+            rule = f"with a whole number up to {_MOST} for each value of at most 64 attributes"
+            raise InvalidParameter(name=name, rule=rule, got="others")
+        self.terms = tuple(fix_array(term.astype(np.int64)) for term in listed)
+        self.threshold = int(threshold)
+
+    def restate(self, universe: Universe) -> HalfspaceQuery:
+        """Return the same query over a universe, made anew from its terms."""
+        name = read_name(self.name)
+        return HalfspaceQuery(universe, self.axes, name, terms=self.terms, threshold=self.threshold)
 
     def table(self) -> Array:
         """Return the weights as an array over the query's own axes."""
@@ -65,6 +80,8 @@ class Halfspaces(Queries):
     >>> Halfspaces(universe, [({"age": 0.5, "income": 1}, 70)]).names
     ('1/2*age + 1*income >= 70',)
     """
+
+    __slots__ = ()
 
     def __init__(
         self, universe: Universe, halfspaces: Iterable[tuple[Mapping[str, checks.Number], checks.Number]]

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.queries.query import Array, ProductQuery
+from discreet.queries.query import Array, ProductQuery, read_axes
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Tabled
@@ -34,6 +34,8 @@ class Marginals(Tabled):
     16
     """
 
+    __slots__ = ()
+
     def __init__(self, universe: Universe, sets: Iterable[Iterable[str]]) -> None:
         super().__init__(universe)
         self._set_sets([universe.axes(names) for names in sets])
@@ -46,6 +48,13 @@ class Marginals(Tabled):
             rule = f"at most {len(universe.attributes)}, the number of attributes"
             raise InvalidParameter(name="order", rule=rule, value=order)
         return cls(universe, itertools.combinations(universe.names, order))
+
+    def restate(self, universe: Universe) -> Marginals:
+        """Return the same tables over a universe, made anew from their sets."""
+        return Marginals(universe, [[universe.names[axis] for axis in axes] for axes in self._read(universe)])
+
+    def _read(self, universe: Universe) -> list[Axes]:
+        return [read_axes(axes, universe, "sets") for axes in self.sets]
 
     def _set_sets(self, sets: list[Axes]) -> None:
         if not sets or len(set(sets)) < len(sets):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import fix_array, keep
 from discreet.queries.histogram import Histogram
-from discreet.queries.query import LARGEST, Array, LinearQuery, weighted
+from discreet.queries.query import LARGEST, Array, LinearQuery, read_array, read_name, weighted
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Workload
 
@@ -19,9 +19,23 @@ from discreet.queries.workload import Workload
 class SparseQuery(LinearQuery):
     """Weights of a few cells, by number, ascending; every other cell weighs nothing."""
 
+    __slots__ = ("_cells", "_weights")
+
     def __init__(self, universe: Universe, name: str, *, cells: Array, weights: Array) -> None:
         super().__init__(universe, tuple(range(len(universe.shape))), name)
-        self._cells, self._weights = cells, weights
+        places, values = read_array(cells, name), read_array(weights, name)
+        fits = places.ndim == 1 and places.dtype.kind in "iu" and places.shape == values.shape
+        if not fits or values.dtype.kind not in "if" or not bool(np.isfinite(values).all()):
+            raise InvalidParameter(name=name, rule="numbers of cells and as many weights", got="others")
+        numbers = places.astype(np.int64)
+        rising = bool((np.diff(numbers, prepend=-1) > 0).all())
+        if not rising or (len(numbers) and int(numbers[-1]) >= universe.size):
+            raise InvalidParameter(name=name, rule="cells of the universe, ascending", got="others")
+        self._cells, self._weights = fix_array(numbers), fix_array(values)
+
+    def restate(self, universe: Universe) -> SparseQuery:
+        """Return the same query over a universe, made anew from its cells and weights."""
+        return SparseQuery(universe, read_name(self.name), cells=self._cells, weights=self._weights)
 
     @property
     def is_predicate(self) -> bool:
@@ -52,7 +66,7 @@ class SparseQuery(LinearQuery):
 
     def extent(self) -> tuple[Any, Any]:
         """Return the smallest and the largest weight of any cell."""
-        ends = [*self._weights] + [0] * (len(self._cells) < self.universe.size)
+        ends = [*self._weights.tolist()] + [0] * (len(self._cells) < self.universe.size)
         return min(ends), max(ends)
 
     def _on_array(self, data: Array) -> int | float:
@@ -70,31 +84,32 @@ class Matrix(Workload):
         One for each query; numbered where left out.
     """
 
+    __slots__ = ("_is_predicates", "_names", "_rows")
+
     def __init__(self, universe: Universe, matrix: Any, *, names: Sequence[str] | None = None) -> None:
         super().__init__(universe)
-        rows = sparse.csr_array(matrix)
-        if rows.dtype.kind not in "biuf" or not bool(np.isfinite(rows.data).all()):
-            raise InvalidParameter(name="matrix", rule="of finite numbers", value=rows.dtype)
+        rows = _read_rows(matrix)
         if rows.ndim != 2 or rows.shape[1] != universe.size or not rows.shape[0]:
             rule = f"a matrix of {universe.size} columns and at least one row"
             raise InvalidParameter(name="matrix", rule=rule, value=rows.shape)
-        rows = rows.astype(np.float64 if rows.dtype.kind == "f" else np.int64)
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
-        if rows.dtype.kind == "i" and rows.nnz and int(np.abs(rows.data).max()) > LARGEST:
-            raise InvalidParameter(name="matrix", rule=f"whole numbers up to {LARGEST}", value="larger ones")
         self._rows = rows.astype(np.int64) if bool((rows.data == 1).all()) else rows
-        self._names = tuple(f"row {i}" for i in range(len(self))) if names is None else tuple(names)
+        self._names = tuple(
+            (f"row {i}" for i in range(len(self))) if names is None else map(read_name, names)
+        )
         if len(self._names) != len(self):
             raise InvalidParameter(name="names", rule=f"{len(self)} names", value=len(self._names))
+
+    def restate(self, universe: Universe) -> Matrix:
+        """Return the same queries over a universe, made anew from the matrix."""
+        return Matrix(universe, self._rows, names=self._names)
 
     def __len__(self) -> int:
         return int(self._rows.shape[0])
 
-    @cached_property
+    @property
     def is_predicates(self) -> bool:
         """Whether every weight of every query is 0 or 1."""
-        return bool((self._rows.data == 1).all())
+        return keep(self, "_is_predicates", lambda: bool((self._rows.data == 1).all()))
 
     @property
     def is_integral(self) -> bool:
@@ -132,3 +147,29 @@ class Matrix(Workload):
     def block(self, start: int, stop: int, codes: Codes) -> Array:
         """Return the weights of some queries at some cells: one row a query."""
         return np.asarray(self._rows[start:stop][:, self.universe.ravel(codes)].toarray())
+
+
+def _read_rows(matrix: Any) -> sparse.csr_array[Any]:
+    """Return a matrix of finite weights, made anew from plain arrays, without entries that are zero."""
+    try:
+        given = sparse.csr_array(matrix)
+        parts = (np.array(given.data), np.array(given.indices), np.array(given.indptr))
+        rows = sparse.csr_array(parts, shape=given.shape)
+        rows.check_format(full_check=True)
+    except (TypeError, ValueError, IndexError):
+        raise InvalidParameter(name="matrix", rule="a table of numbers", got="something else") from None
+    if rows.dtype.kind not in "biuf":
+        raise InvalidParameter(name="matrix", rule="of finite numbers", value=rows.dtype)
+    small = rows.dtype.kind not in "iu" or _is_small(rows.data)
+    rows = rows.astype(np.float64 if rows.dtype.kind == "f" else np.int64)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    if not bool(np.isfinite(rows.data).all()):
+        raise InvalidParameter(name="matrix", rule="of finite numbers", value="others")
+    if rows.dtype.kind == "i" and not (small and _is_small(rows.data)):
+        raise InvalidParameter(name="matrix", rule=f"whole numbers up to {LARGEST}", value="larger ones")
+    return rows
+
+
+def _is_small(weights: Array) -> bool:
+    return -LARGEST <= int(weights.min(initial=0)) <= int(weights.max(initial=0)) <= LARGEST

@@ -6,7 +6,6 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -14,8 +13,9 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import fix_array, keep
 from discreet.queries.histogram import Histogram
-from discreet.queries.query import Array, Axes, LinearQuery
+from discreet.queries.query import Array, Axes, LinearQuery, read_axes, read_name
 from discreet.queries.tables import Tables
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Workload
@@ -26,6 +26,17 @@ _CHUNK = 1 << 22
 
 class ParityQuery(LinearQuery):
     """Weighs a cell +1 where an even number of its attributes has the second value, else -1."""
+
+    __slots__ = ()
+
+    def __init__(self, universe: Universe, axes: Axes, name: str) -> None:
+        super().__init__(universe, axes, name)
+        if any(size != 2 for size in self.shape):
+            raise InvalidParameter(name=name, rule="over attributes of two values", value=self.shape)
+
+    def restate(self, universe: Universe) -> ParityQuery:
+        """Return the same query over a universe, made anew."""
+        return ParityQuery(universe, self.axes, read_name(self.name))
 
     @property
     def is_predicate(self) -> bool:
@@ -62,6 +73,9 @@ class Parities(Workload):
         Lists of names of attributes of two values.
     """
 
+    __slots__ = ("_kept_signs", "_kept_tables", "_masks", "_order", "_sets", "_used")
+    _masks: NDArray[np.int64]
+
     def __init__(self, universe: Universe, sets: Iterable[Iterable[str]]) -> None:
         self._set_sets(universe, [universe.axes(names) for names in sets])
 
@@ -69,26 +83,36 @@ class Parities(Workload):
     def of_order(cls, universe: Universe, order: int) -> Self:
         """Make the parities of every set of `order` attributes."""
         checks.integer(0, order=order)
-        self = cls.__new__(cls)
-        self._set_sets(universe, list(itertools.combinations(range(len(universe.shape)), order)))
-        self._order = order
-        return self
+        sets = list(itertools.combinations(range(len(universe.shape)), order))
+        return cls._of_sets(universe, sets, order)
 
     @classmethod
     def every(cls, universe: Universe) -> Self:
         """Make the parity of every set of attributes, by growing size."""
         places = range(len(universe.shape))
-        self = cls.__new__(cls)
         sets = [s for k in range(len(places) + 1) for s in itertools.combinations(places, k)]
-        self._set_sets(universe, sets)
+        return cls._of_sets(universe, sets)
+
+    def restate(self, universe: Universe) -> Self:
+        """Return the same parities over a universe, made anew from their sets."""
+        sets = [read_axes(axes, universe, "sets") for axes in self._sets]
+        order = -1 if self._order < 0 else len(sets[0])
+        if order >= 0 and sets != list(itertools.combinations(range(len(universe.shape)), order)):
+            order = -1  # it may not claim to be all of them
+        return self._of_sets(universe, sets, order)
+
+    @classmethod
+    def _of_sets(cls, universe: Universe, sets: list[Axes], order: int = -1) -> Self:
+        self = cls.__new__(cls)
+        self._set_sets(universe, sets, order)
         return self
 
-    def _set_sets(self, universe: Universe, sets: list[Axes]) -> None:
+    def _set_sets(self, universe: Universe, sets: list[Axes], order: int = -1) -> None:
         super().__init__(universe)
         if not sets or len(set(sets)) < len(sets):
             rule = "a list of at least one set of attributes, each once"
             raise InvalidParameter(name="sets", rule=rule, value=sets)
-        self._sets, self._order = sets, -1
+        self._sets, self._order = tuple(sets), order
         self._used = tuple(sorted(set().union(*sets)))
         for axis in self._used:
             if universe.shape[axis] != 2:
@@ -97,7 +121,7 @@ class Parities(Workload):
         if len(self._used) > 62:
             raise InvalidParameter(name="sets", rule="over at most 62 attributes", value=len(self._used))
         bits = {axis: 1 << place for place, axis in enumerate(reversed(self._used))}
-        self._masks = np.array([sum(bits[axis] for axis in axes) for axes in sets], dtype=np.int64)
+        self._masks = fix_array(np.array([sum(bits[axis] for axis in axes) for axes in sets], dtype=np.int64))
 
     @property
     def is_predicates(self) -> bool:
@@ -127,17 +151,24 @@ class Parities(Workload):
         name = f"parity({', '.join(self.universe.names[axis] for axis in axes)})"
         return ParityQuery(self.universe, axes, name)
 
-    @cached_property
+    @property
     def _tables(self) -> Tables | None:
         """The marginal tables of the sets, where those are smaller than one transform."""
+        return keep(self, "_kept_tables", self._make_tables)
+
+    def _make_tables(self) -> Tables | None:
         if sum(1 << len(axes) for axes in self._sets) > 1 << min(len(self._used), _MOST_AXES):
             return None
         return Tables(self.universe.shape, self._sets)
 
-    @cached_property
+    @property
     def _signs(self) -> Array:
         """The weights of the sets' parities over their tables, laid end to end."""
-        return np.concatenate([self._query(index).table().reshape(-1) for index in range(len(self))])
+        return keep(
+            self,
+            "_kept_signs",
+            lambda: np.concatenate([self._query(index).table().reshape(-1) for index in range(len(self))]),
+        )
 
     def _answers(self, data: Histogram | Array) -> Array:
         if self._tables is not None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core.errors import InvalidParameter
-from discreet.queries.query import Array, ProductQuery
+from discreet.queries.query import Array, ProductQuery, read_axes
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Tabled
 
@@ -30,13 +30,20 @@ class Prefixes(Tabled):
     [5, 6, 6, 8]
     """
 
+    __slots__ = ("_offsets", "_sizes")
+
     def __init__(self, universe: Universe, attributes: Iterable[str]) -> None:
         super().__init__(universe)
         self.sets = tuple((axis,) for axis in universe.axes(attributes))
         if not self.sets:
             raise InvalidParameter(name="attributes", rule="a list of at least one name", value=())
-        self._sizes = [universe.shape[axis] for (axis,) in self.sets]
+        self._sizes = tuple(universe.shape[axis] for (axis,) in self.sets)
         self._offsets = (0, *accumulate(self._sizes))
+
+    def restate(self, universe: Universe) -> Prefixes:
+        """Return the same prefixes over a universe, made anew from their attributes."""
+        axes = read_axes((axis for (axis,) in self.sets), universe, "attributes")
+        return Prefixes(universe, [universe.names[axis] for axis in axes])
 
     def __len__(self) -> int:
         return self._offsets[-1]

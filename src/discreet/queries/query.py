@@ -6,17 +6,20 @@ full vector is made on request.
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import InvalidParameter
+from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.fixed import Fixed, fix_array, is_fixed, keep
 from discreet.queries.histogram import MOST, Histogram
-from discreet.queries.universe import Codes, Universe
+from discreet.queries.universe import DENSE, MOST_AXES, Codes, Universe
 
 Array = NDArray[Any]
 Axes = tuple[int, ...]
@@ -29,7 +32,7 @@ LARGEST = 1 << 53
 _BLOCK = 1 << 18
 
 
-class LinearQuery(ABC):
+class LinearQuery(Fixed, ABC):
     """A weight for every cell; its answer is the weighted count. Public and free of data.
 
     Attributes
@@ -38,12 +41,17 @@ class LinearQuery(ABC):
         Where it lives, the attributes (by place) that its weights depend on, and what to call it.
     """
 
+    __slots__ = ("axes", "name", "universe")
+    universe: Universe
+    axes: Axes
+    name: str
+
     way_out: ClassVar[str] = (
         "Build one over the universe, with Conjunctions say; a question in SQL goes to .sql(...)"
     )
 
     def __init__(self, universe: Universe, axes: Axes, name: str) -> None:
-        self.universe, self.axes, self.name = universe, axes, name
+        self.universe, self.axes, self.name = universe, read_axes(axes, universe, name), name
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -74,10 +82,10 @@ class LinearQuery(ABC):
         shape = [size if a in self.axes else 1 for a, size in enumerate(self.universe.shape)]
         return np.array(np.broadcast_to(self.table().reshape(shape), self.universe.shape))
 
-    def extent(self) -> tuple[Any, Any]:
-        """Return the smallest and the largest weight of any cell."""
+    def extent(self) -> tuple[int | float, int | float]:
+        """Return the smallest and the largest weight of any cell, as plain numbers: they are subtracted."""
         table = self.table()
-        return table.min(), table.max()
+        return as_number(table.min()), as_number(table.max())
 
     def evaluate(self, data: Any) -> int | float:
         """Return the true answer on a histogram or an array of weights over the universe."""
@@ -106,6 +114,8 @@ class ProductQuery(LinearQuery):
         Count the cells that are *not* in the product.
     """
 
+    __slots__ = ("complement", "masks")
+
     def __init__(
         self,
         universe: Universe,
@@ -116,12 +126,20 @@ class ProductQuery(LinearQuery):
         complement: bool = False,
     ) -> None:
         super().__init__(universe, axes, name)
-        self.masks, self.complement = tuple(map(np.array, masks)), complement
-        for mask, size in zip(self.masks, self.shape, strict=True):
+        listed = tuple(read_array(mask, name) for mask in masks)
+        if len(listed) != len(self.axes):
+            raise InvalidParameter(name=name, rule=f"{len(self.axes)} masks", got=f"{len(listed)} of them")
+        for mask, size in zip(listed, self.shape, strict=True):
             if mask.dtype != np.bool_ or mask.shape != (size,):
                 rule = f"{size} booleans for an attribute of {size} values"
                 raise InvalidParameter(name=name, rule=rule, got="something of another type or length")
-            mask.flags.writeable = False  # a query that was checked stays what it was
+        self.masks, self.complement = tuple(map(fix_array, listed)), bool(complement)
+
+    def restate(self, universe: Universe) -> ProductQuery:
+        """Return the same query over a universe, made anew from its masks."""
+        return ProductQuery(
+            universe, self.axes, read_name(self.name), masks=self.masks, complement=self.complement
+        )
 
     def table(self) -> Array:
         """Return the weights as an array over the query's own axes."""
@@ -159,9 +177,14 @@ class ProductQuery(LinearQuery):
 class TableQuery(LinearQuery):
     """Weights listed one by one over some of the attributes."""
 
+    __slots__ = ("_table",)
+
     def __init__(self, universe: Universe, axes: Axes, name: str, *, table: Any) -> None:
         super().__init__(universe, axes, name)
-        values = np.array(table)
+        values = read_array(table, name)
+        if values.dtype.kind == "f":
+            with np.errstate(over="ignore"):  # a longer float may be finite and yet too large
+                values = values.astype(np.float64)
         if values.dtype.kind not in "biuf" or not bool(np.isfinite(values).all()):
             raise InvalidParameter(name=name, rule="an array of finite numbers", value=values.dtype)
         if values.shape not in (self.shape, (math.prod(self.shape),)):
@@ -170,11 +193,14 @@ class TableQuery(LinearQuery):
         values = values.reshape(self.shape)
         if values.dtype.kind in "iu" and max(int(values.max()), -int(values.min())) > LARGEST:
             raise InvalidParameter(name=name, rule=f"whole numbers up to {LARGEST}", value="larger ones")
-        if bool(np.isin(values, (0, 1)).all()):
-            self._table = values.astype(np.bool_)
+        if values.dtype.kind == "b" or bool(((values == 0) | (values == 1)).all()):
+            self._table = fix_array(values.astype(np.bool_))
         else:
-            self._table = values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
-        self._table.flags.writeable = False  # its weights were checked once
+            self._table = fix_array(values.astype(np.float64 if values.dtype.kind == "f" else np.int64))
+
+    def restate(self, universe: Universe) -> TableQuery:
+        """Return the same query over a universe, made anew from its weights."""
+        return TableQuery(universe, self.axes, read_name(self.name), table=self._table)
 
     @property
     def is_predicate(self) -> bool:
@@ -199,19 +225,22 @@ class TableQuery(LinearQuery):
 class PredicateQuery(LinearQuery):
     """Counts the cells for which a function of some attributes' codes holds.
 
-    The function never sees which cells are taken: `codes > codes.mean()` would be no counting query then. It
-    is asked about all cells of its axes or, where these are too many, about one cell at a time.
+    The function never learns which cells are taken: it is asked about all cells of its axes. Whatever reads
+    data asks the table that `written` makes of it, and not the function.
     """
+
+    __slots__ = ("_holds", "_known")
 
     def __init__(self, universe: Universe, axes: Axes, name: str, *, holds: Predicate) -> None:
         super().__init__(universe, axes, name)
         self._holds = holds
-        self._known: Array | None = None
 
     def table(self) -> Array:
         """Return the weights as an array over the query's own axes."""
+        require_table(self.universe, self.axes, self.name)
+        if not self.axes:
+            return self._asked(np.zeros((1, 0), dtype=np.int64)).reshape(())
         own = Universe(self.universe.attributes[axis] for axis in self.axes)
-        own.require_dense()
         table = np.empty(own.size, dtype=np.bool_)
         for start in range(0, own.size, _BLOCK):
             stop = min(start + _BLOCK, own.size)
@@ -220,15 +249,11 @@ class PredicateQuery(LinearQuery):
 
     def at(self, codes: Codes) -> Array:
         """Return the weights of some cells, given as rows of codes."""
-        own = codes[:, list(self.axes)]
-        if math.prod(self.shape) > _BLOCK:
-            return np.array([self._asked(own[row : row + 1])[0] for row in range(len(own))], dtype=np.bool_)
-        if self._known is None:
-            self._known = self.table()
-        return np.broadcast_to(self._known[tuple(own.T)], len(own))
+        known = keep(self, "_known", self.table)
+        return np.broadcast_to(known[tuple(codes[:, axis] for axis in self.axes)], len(codes))
 
     def _asked(self, codes: Codes) -> Array:
-        held = np.asarray(self._holds(*codes.T))
+        held = read_array(self._holds(*codes.T), self.name)
         if held.dtype != np.bool_ or held.shape != (len(codes),):
             raise InvalidParameter(
                 name=self.name,
@@ -236,6 +261,44 @@ class PredicateQuery(LinearQuery):
                 got="something of another type or length",
             )
         return held
+
+
+def read_axes(axes: Any, universe: Universe, name: str) -> Axes:
+    """Return places of attributes that must be ascending, each once."""
+    try:
+        found = tuple(int(operator.index(axis)) for axis in axes)
+    except TypeError:
+        found = (-1,)
+    if not all(-1 < low < high for low, high in itertools.pairwise((*found, len(universe.shape)))):
+        rule = f"over axes in 0..{len(universe.shape) - 1}, ascending, each once"
+        raise InvalidParameter(name=name, rule=rule, got="others")
+    return found
+
+
+def read_name(name: Any) -> str:
+    """Return what a query is called as plain text."""
+    return str.__str__(name) if isinstance(name, str) else "a query"
+
+
+def read_array(values: Any, name: str) -> Array:
+    """Return a plain array of one's own: a copy, and of no class that could do anything else."""
+    if is_fixed(values):
+        return cast("Array", values)
+    try:
+        return np.array(values)
+    except (TypeError, ValueError):
+        raise InvalidParameter(name=name, rule="an array of numbers", got="something else") from None
+
+
+def require_table(universe: Universe, axes: Axes, name: str) -> None:
+    """Raise unless a table over some axes fits in memory."""
+    cells = math.prod(universe.shape[axis] for axis in axes)
+    if cells > DENSE or len(axes) > MOST_AXES:
+        raise Refused(
+            what=name,
+            why=f"its weights are one for each of {cells} cells, and at most {DENSE} are listed",
+            way_out="Name fewer attributes, or ask by structure: Conjunctions, Rectangles or Halfspaces",
+        )
 
 
 def as_data(universe: Universe, data: Any) -> Histogram | Array:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InvalidParameter
-from discreet.queries.query import Array, ProductQuery
+from discreet.core.fixed import fix_array
+from discreet.queries.query import Array, ProductQuery, read_array, read_axes
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Codes, Universe
-from discreet.queries.workload import Tabled
+from discreet.queries.workload import Tabled, locate
 
 Int64s = NDArray[np.int64]
 _CELLS = 16_384  # cells whose pairs are compared by formula
@@ -45,6 +46,8 @@ class Rectangles(Tabled):
     ('18<=age<=64, 2003<=year<=2005',)
     """
 
+    __slots__ = ("_groups", "_length", "_where", "is_every")
+
     def __init__(self, universe: Universe, boxes: Iterable[Mapping[str, tuple[Any, Any]]]) -> None:
         groups: dict[Axes, list[tuple[int, list[tuple[int, int]]]]] = {}
         for row, box in enumerate(boxes):
@@ -69,21 +72,39 @@ class Rectangles(Tabled):
             repeat //= len(first)
             low[:, place] = np.resize(np.repeat(first, repeat), count)
             high[:, place] = np.resize(np.repeat(last, repeat), count)
+        return cls._of_groups(universe, [_Boxes(axes, np.arange(count), low, high)], every=True)
+
+    def restate(self, universe: Universe) -> Self:
+        """Return the same boxes over a universe, made anew from their first and last codes."""
+        groups = [_fix(_Boxes(*group), universe) for group in self._groups]
+        if self.is_every:
+            whole = self.every(universe, [universe.names[axis] for axis in groups[0].axes])
+            if whole.has(groups):  # it may not just claim to be all of them
+                return whole
+        return self._of_groups(universe, groups, every=False)
+
+    def has(self, groups: Sequence[_Boxes]) -> bool:
+        """Tell whether these are its boxes, in this order."""
+        return len(groups) == len(self._groups) and all(
+            mine.axes == theirs.axes and all(map(np.array_equal, mine[1:], theirs[1:]))
+            for mine, theirs in zip(self._groups, groups, strict=True)
+        )
+
+    @classmethod
+    def _of_groups(cls, universe: Universe, groups: list[_Boxes], *, every: bool) -> Self:
         self = cls.__new__(cls)
-        self._set_groups(universe, [_Boxes(axes, np.arange(count), low, high)], every=True)
+        self._set_groups(universe, groups, every=every)
         return self
 
     def _set_groups(self, universe: Universe, groups: list[_Boxes], *, every: bool) -> None:
         super().__init__(universe)
         if not groups:
             raise InvalidParameter(name="boxes", rule="a list of at least one box", value=groups)
-        self.sets = tuple(group.axes for group in groups)
-        self._groups, self.is_every = groups, every
-        self._length = sum(len(group.rows) for group in groups)
-        self._where = np.empty((self._length, 2), dtype=np.int64)
-        for place, group in enumerate(groups):
-            self._where[group.rows, 0] = place
-            self._where[group.rows, 1] = np.arange(len(group.rows))
+        self._groups = tuple(_fix(group, universe) for group in groups)
+        self.sets = tuple(group.axes for group in self._groups)
+        self.is_every = every
+        self._where = locate([group.rows for group in self._groups])
+        self._length = len(self._where)
 
     def __len__(self) -> int:
         return self._length
@@ -178,8 +199,21 @@ class Ranges(Rectangles):
     (300, ('9<=hour<=17',))
     """
 
+    __slots__ = ()
+
     def __init__(self, universe: Universe, attribute: str, bounds: Iterable[tuple[Any, Any]]) -> None:
         super().__init__(universe, [{attribute: ends} for ends in bounds])
+
+
+def _fix(group: _Boxes, universe: Universe) -> _Boxes:
+    """Return boxes whose ends must be codes, the first not after the last, in arrays that stay like that."""
+    axes = read_axes(group.axes, universe, "boxes")
+    rows, low, high = (read_array(each, "boxes") for each in group[1:])
+    most = np.array([universe.shape[axis] for axis in axes], dtype=np.int64)
+    shaped = low.shape == high.shape == (len(rows), len(axes)) and low.dtype == high.dtype == np.int64
+    if not shaped or not bool(((low >= 0) & (low <= high) & (high < most)).all()):
+        raise InvalidParameter(name="boxes", rule="first and last codes", got="something else")
+    return _Boxes(axes, fix_array(rows), fix_array(low), fix_array(high))
 
 
 def _ends(universe: Universe, axis: int, box: Mapping[str, tuple[Any, Any]]) -> tuple[int, int]:

@@ -22,9 +22,11 @@ from discreet.queries.workload import Workload
 class ScaledQuery(LinearQuery):
     """A query with all of its weights multiplied by one number."""
 
+    __slots__ = ("of", "scale")
+
     def __init__(self, query: LinearQuery, scale: float) -> None:
         super().__init__(query.universe, query.axes, f"{scale} * ({query.name})")
-        self._of, self._scale = query, scale
+        self.of, self.scale = query, scale
 
     @property
     def is_predicate(self) -> bool:
@@ -34,23 +36,23 @@ class ScaledQuery(LinearQuery):
     @property
     def is_integral(self) -> bool:
         """Whether every weight is a whole number, so that whole counts have whole answers."""
-        return isinstance(self._scale, int) and self._of.is_integral
+        return isinstance(self.scale, int) and self.of.is_integral
 
     def table(self) -> Array:
         """Return the weights as an array over the query's own axes."""
-        return np.asarray(self._scale * self._of.table())
+        return np.asarray(self.scale * self.of.table())
 
     def at(self, codes: Codes) -> Array:
         """Return the weights of some cells, given as rows of codes."""
-        return np.asarray(self._scale * self._of.at(codes))
+        return np.asarray(self.scale * self.of.at(codes))
 
     def extent(self) -> tuple[Any, Any]:
         """Return the smallest and the largest weight of any cell."""
-        low, high = self._of.extent()
-        return self._scale * low, self._scale * high
+        low, high = self.of.extent()
+        return self.scale * low, self.scale * high
 
     def _on_array(self, data: Array) -> int | float:
-        return as_number(self._scale * self._of.evaluate(data))
+        return as_number(self.scale * self.of.evaluate(data))
 
 
 class Union(Workload):
@@ -64,20 +66,23 @@ class Union(Workload):
         A positive number for each, by which its queries are multiplied; 1 where left out.
     """
 
+    __slots__ = ("_offsets", "_scales", "parts", "weights")
+
     def __init__(self, parts: Sequence[Workload], weights: Sequence[checks.Number] | None = None) -> None:
-        if not parts:
+        listed = tuple(parts)
+        if not listed:
             raise InvalidParameter(name="parts", rule="a list of at least one workload", value=parts)
-        for part in parts:
+        for part in listed:
             checks.instance(Workload, parts=part)
-            if part.universe != parts[0].universe:
+            if part.universe != listed[0].universe:
                 raise InvalidParameter(name="parts", rule="over one universe", value=part)
-        super().__init__(parts[0].universe)
-        self.parts = tuple(parts)
+        super().__init__(listed[0].universe)
+        self.parts = listed
         given = [1] * len(self.parts) if weights is None else list(weights)
         if len(given) != len(self.parts):
             raise InvalidParameter(name="weights", rule=f"{len(self.parts)} numbers", value=len(given))
         self.weights = tuple(checks.positive(weights=weight) for weight in given)
-        self._scales = [_plain(w, part) for w, part in zip(self.weights, self.parts, strict=True)]
+        self._scales = tuple(_plain(w, part) for w, part in zip(self.weights, self.parts, strict=True))
         self._offsets = (0, *accumulate(len(part) for part in self.parts))
 
     def __len__(self) -> int:

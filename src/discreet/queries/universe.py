@@ -21,7 +21,7 @@ from discreet.core.errors import InvalidParameter, Refused
 DENSE = 100_000_000
 """The most cells an array over a universe may have."""
 
-_AXES = 64  # the most axes an array can have
+MOST_AXES = 64  # the most axes an array can have
 
 Codes = NDArray[np.integer[Any]]
 
@@ -130,14 +130,14 @@ class Universe:
     @property
     def is_dense(self) -> bool:
         """Whether an array over all cells is allowed."""
-        return self.size <= DENSE and len(self.shape) <= _AXES
+        return self.size <= DENSE and len(self.shape) <= MOST_AXES
 
     def require_dense(self) -> None:
         """Raise unless an array over all cells is allowed."""
         if not self.is_dense:
             raise Refused(
                 what=f"a universe of {self.size} cells and {len(self.shape)} attributes",
-                why=f"an array may have at most {DENSE} cells and {_AXES} attributes",
+                why=f"an array may have at most {DENSE} cells and {MOST_AXES} attributes",
                 way_out="Use a sparse histogram, or project onto fewer attributes",
             )
 

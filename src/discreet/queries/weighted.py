@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
-from discreet.queries.query import Array, Axes, TableQuery
+from discreet.queries.query import Array, Axes, TableQuery, read_array
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries
 
@@ -27,13 +25,17 @@ class Weighted(Queries):
     [12]
     """
 
-    def __init__(self, universe: Universe, queries: Iterable[tuple[Sequence[str], Any]]) -> None:
+    __slots__ = ()
+
+    def __init__(self, universe: Universe, queries: Iterable[tuple[Iterable[str], Any]]) -> None:
         super().__init__(universe, [_made(universe, *query) for query in queries])
 
 
-def _made(universe: Universe, names: Sequence[str], weights: Any) -> TableQuery:
-    axes, table = arranged(universe, names, np.asarray(weights))
-    return TableQuery(universe, axes, f"sum of weights over {', '.join(names)}", table=table)
+def _made(universe: Universe, given: Iterable[str], weights: Any) -> TableQuery:
+    names = given if isinstance(given, str) else tuple(given)  # a text is refused by the universe
+    name = f"sum of weights over {', '.join(names)}"
+    axes, table = arranged(universe, names, read_array(weights, name))
+    return TableQuery(universe, axes, name, table=table)
 
 
 def arranged(universe: Universe, names: Sequence[str], table: Array) -> tuple[Axes, Array]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Fixed, fix_array, keep
 from discreet.core.neighbours import Neighbours
 from discreet.queries import sensitivity
 from discreet.queries.histogram import MOST, Histogram
@@ -20,15 +20,18 @@ from discreet.queries.tables import Axes, Tables
 from discreet.queries.universe import Codes, Universe
 
 
-class Workload(ABC):
+class Workload(Fixed, ABC):
     """Linear queries over one universe. Public and free of data.
 
     Whole counts and whole weights give whole answers, exactly; anything else gives floats. Rounding can
     move a float answer by more than the sensitivity says, so noise is added on a grid, never to floats.
     """
 
+    __slots__ = ("_largest_weight", "universe")
+    universe: Universe
+
     def __init__(self, universe: Universe) -> None:
-        self.universe: Universe = checks.instance(Universe, universe=universe)
+        self.universe = checks.instance(Universe, universe=universe)
 
     @abstractmethod
     def __len__(self) -> int:
@@ -96,10 +99,10 @@ class Workload(ABC):
             raise InvalidParameter(name="vector", rule="integers whose sums fit 62 bits", value="larger ones")
         return self._adjoint(as_numbers(numbers))
 
-    @cached_property
+    @property
     def largest_weight(self) -> Fraction:
         """The largest size of a weight."""
-        return sensitivity.largest_weight(self)
+        return keep(self, "_largest_weight", lambda: sensitivity.largest_weight(self))
 
     def _might_wrap(self, numbers: Array) -> bool:
         """Tell whether weighted sums of whole numbers might wrap; sums without weights are known to fit."""
@@ -181,13 +184,14 @@ class Workload(ABC):
 class Tabled(Workload):
     """Queries that are answered from marginal tables, which are made together."""
 
+    __slots__ = ("_tables", "sets")
     sets: tuple[Axes, ...]
     """The sets of axes whose tables are needed, each once."""
 
-    @cached_property
+    @property
     def tables(self) -> Tables:
         """How the tables are made."""
-        return Tables(self.universe.shape, self.sets)
+        return keep(self, "_tables", lambda: Tables(self.universe.shape, self.sets))
 
     def from_tables(self, table: Callable[[Axes], Array]) -> Array:
         """Answer from tables, true or estimated: one over each of `sets`."""
@@ -210,8 +214,22 @@ class Tabled(Workload):
         return self.tables.adjoint(self._to_tables(vector))
 
 
+def locate(groups: Sequence[Array]) -> Array:
+    """Return group and place in it of every query, given the numbers of the queries in each group."""
+    numbers = np.concatenate(groups)
+    if numbers.dtype.kind not in "iu" or not np.array_equal(np.sort(numbers), np.arange(len(numbers))):
+        raise InvalidParameter(name="queries", rule="numbered from 0, each once", got="others")
+    where = np.empty((len(numbers), 2), dtype=np.int64)
+    for place, group in enumerate(groups):
+        where[group, 0] = place
+        where[group, 1] = np.arange(len(group))
+    return fix_array(where)
+
+
 class Queries(Tabled):
     """A list of single queries, each over its own attributes."""
+
+    __slots__ = ("_is_integral", "_is_predicates", "_places", "_queries")
 
     def __init__(self, universe: Universe, queries: Sequence[LinearQuery]) -> None:
         super().__init__(universe)
@@ -224,7 +242,7 @@ class Queries(Tabled):
                 raise InvalidParameter(name="queries", rule="over one universe", value=query)
         self.sets = tuple(dict.fromkeys(query.axes for query in self._queries))
         places = {axes: place for place, axes in enumerate(self.sets)}
-        self._places = [places[query.axes] for query in self._queries]
+        self._places = tuple(places[query.axes] for query in self._queries)
 
     def __len__(self) -> int:
         return len(self._queries)
@@ -232,15 +250,15 @@ class Queries(Tabled):
     def _query(self, index: int) -> LinearQuery:
         return self._queries[index]
 
-    @cached_property
+    @property
     def is_predicates(self) -> bool:
         """Whether every weight of every query is 0 or 1."""
-        return all(query.is_predicate for query in self._queries)
+        return keep(self, "_is_predicates", lambda: all(query.is_predicate for query in self._queries))
 
-    @cached_property
+    @property
     def is_integral(self) -> bool:
         """Whether every weight is a whole number, so that whole counts have whole answers."""
-        return all(query.is_integral for query in self._queries)
+        return keep(self, "_is_integral", lambda: all(query.is_integral for query in self._queries))
 
     def _from_tables(self, vector: Array) -> Array:
         found = [

@@ -93,12 +93,8 @@ class Adaptive(WorkloadRelease):
         cells: int = 100_000,
     ) -> None:
         checks.probability(delta=delta)
-        self._set_public(
-            workload=checks.instance(Tabled, workload=workload),
-            epsilon=epsilon,
-            delta=delta,
-            neighbours=neighbours,
-        )
+        self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
+        checks.instance(Tabled, workload=self.workload)
         self._set(
             rounds=checks.integer(1, rounds=rounds),
             choices=checks.integer(1, choices=choices),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol, overload, runtime_checkable
 
-from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours
@@ -13,6 +12,7 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
+from discreet.queries.written import written_down
 
 
 @runtime_checkable
@@ -94,5 +94,5 @@ def asked(wanted: Workload | Asked | tuple[Any, Workload], data: Any) -> Asked:
         data, workload = wanted
     else:
         workload = wanted
-    checks.instance(Workload, workload=workload)
-    return Asked(data if isinstance(data, Histogram) else countable(data), workload)
+    fixed = written_down(workload)
+    return Asked(data if isinstance(data, Histogram) else countable(data), fixed)

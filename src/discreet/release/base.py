@@ -14,6 +14,7 @@ from discreet.mechanisms.planning import cheapest
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
+from discreet.queries.written import written_down
 from discreet.release.synopsis import Synopsis
 
 
@@ -24,7 +25,7 @@ class WorkloadRelease(LongRun[Histogram, Synopsis]):
     Attributes
     ----------
     workload
-        The queries that must be answered well. Public.
+        The queries that must be answered well. Public, and plain data: what was given is written down.
     epsilon, delta
         The budget of one release; delta may be 0 where the mechanism says so.
     neighbours
@@ -40,7 +41,7 @@ class WorkloadRelease(LongRun[Histogram, Synopsis]):
         self, *, workload: Workload, epsilon: checks.Number, delta: checks.Number, neighbours: Neighbours
     ) -> None:
         self._set(
-            workload=checks.instance(Workload, workload=workload),
+            workload=written_down(workload),
             epsilon=checks.positive(epsilon=epsilon),
             delta=checks.delta(delta=delta),
             neighbours=about_rows(neighbours),
@@ -49,6 +50,8 @@ class WorkloadRelease(LongRun[Histogram, Synopsis]):
     @classmethod
     def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
         """Return the mechanism with the smallest epsilon whose error(beta) is at most alpha."""
+        if "workload" in public:  # once, and not for every epsilon that is tried
+            public["workload"] = written_down(public["workload"])
         return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)  # type: ignore[call-arg]
 
     @property

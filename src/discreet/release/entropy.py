@@ -97,8 +97,8 @@ class MaxEntropy(WorkloadRelease):
         self, *, workload: Workload, epsilon: checks.Number, delta: checks.Number, neighbours: Neighbours
     ) -> None:
         self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        workload.universe.require_dense()
-        if not isinstance(workload, Tabled):
+        self.workload.universe.require_dense()
+        if not isinstance(self.workload, Tabled):
             raise Refused(
                 what=f"a workload of {type(workload).__name__}",
                 why="its queries are not about tables of a few attributes",

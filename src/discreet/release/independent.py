@@ -27,6 +27,7 @@ from discreet.queries.prefixes import Prefixes
 from discreet.queries.query import LARGEST, LinearQuery, TableQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
+from discreet.queries.written import written_down
 from discreet.release.base import WorkloadRelease
 from discreet.release.linear import Joint, smallest_noise, variance
 from discreet.release.raking import synthetic_rows
@@ -56,10 +57,9 @@ class Answers(Synopsis):
 
     def answers(self, workload: Workload) -> Array:
         """Return the released numbers of queries that were asked for."""
-        checks.instance(Workload, workload=workload)
-        if workload is self.workload:
+        if (fixed := written_down(workload)) is self.workload:
             return self.values
-        return np.array([self.answer(query) for query in workload])
+        return np.array([self.answer(query) for query in fixed])
 
     def answer(self, query: LinearQuery) -> float:
         """Return the released number of a query that was asked for."""
@@ -162,7 +162,7 @@ class Independent(WorkloadRelease):
     ) -> None:
         self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
         self._set(grid=None if grid is None else checks.positive(grid=grid))
-        if self.grid is None and not workload.is_integral:
+        if self.grid is None and not self.workload.is_integral:
             raise InvalidParameter(
                 name="grid",
                 rule="given where weights are not whole numbers",

@@ -80,8 +80,8 @@ class IntervalSearch(WorkloadRelease):
             raise InvalidParameter(name="delta", rule="0: the guarantee is pure", value=delta)
         if not isinstance(neighbours, Replace):
             raise NeighboursMismatch("interval search needs a public number of rows: pass Replace(...)")
-        if len(workload.universe.shape) != 1:
-            raise InvalidParameter(name="workload", rule="over one ordered attribute", value=workload)
+        if len(self.workload.universe.shape) != 1:
+            raise InvalidParameter(name="workload", rule="over one ordered attribute", value=self.workload)
         share = checks.probability(accuracy=accuracy)
         self._set(rows=checks.integer(1, rows=rows), accuracy=share)
         # Each found interval has accuracy / 4 - accuracy^2 / 8 of the rows, if no noise is too large.

@@ -94,7 +94,7 @@ class Residuals(WorkloadRelease):
         fineness: int = FINENESS,
     ) -> None:
         self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        checks.instance(Marginals, workload=workload)
+        marginals = checks.instance(Marginals, workload=self.workload)
         if self.delta == 0:
             raise InvalidParameter(
                 name="delta",
@@ -104,11 +104,11 @@ class Residuals(WorkloadRelease):
             )
         self._set(
             goal=checks.instance(Goal, goal=goal),
-            weights=_read_weights(weights, len(workload.sets)),
+            weights=_read_weights(weights, len(marginals.sets)),
             fineness=checks.integer(1, fineness=fineness),
         )
         replaced = isinstance(neighbours, Replace)
-        layout = plan(workload, self.weights, self.goal, fineness=self.fineness, counted=replaced)
+        layout = plan(marginals, self.weights, self.goal, fineness=self.fineness, counted=replaced)
         self._set(layout=layout)
         noise = gaussian_noise(
             square=max(1, layout.square(replaced=replaced)),

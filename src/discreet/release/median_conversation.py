@@ -31,6 +31,7 @@ from discreet.noise import AddNoise, Noise, NoisyComparison
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import LinearQuery, weighted
 from discreet.queries.universe import Universe
+from discreet.queries.written import written
 from discreet.release.answer import Answer
 from discreet.release.base import about_rows, read_histogram
 from discreet.release.median_candidates import Candidates, Integers
@@ -220,8 +221,8 @@ class MedianConversation(Conversation[Answer]):
 
     def last(self, query: LinearQuery) -> Answer:
         """Answer from the record, or from the candidates without a look at the data; also after closing."""
+        weights, key = self._read(query)
         with self._turn:
-            weights, key = self._read(query)
             if key in self._record:
                 return self._record[key]
             self._settle()
@@ -301,18 +302,16 @@ def units_of(grid: Fraction | None) -> int:
 
 
 def read_weights(query: Any, universe: Universe, units: int) -> Integers:
-    """Return a query's weights over all cells in units; it must have weights between 0 and 1."""
-    checks.instance(LinearQuery, query=query)
-    if query.universe != universe:
-        raise InvalidParameter(name="query", rule="over the universe of the mechanism", value=query.name)
-    vector = query.vector().reshape(-1)
-    if float(vector.min()) < 0 or float(vector.max()) > 1:
+    """Write a query down and return its weights over all cells in units; they must lie between 0 and 1."""
+    fixed = written(query, universe)
+    vector = fixed.vector().reshape(-1)
+    if not (float(vector.min()) >= 0 and float(vector.max()) <= 1):
         hint = "Scale it: an answer is then scaled back"
-        raise InvalidParameter(name="query", rule="of weights in [0, 1]", value=query.name, hint=hint)
-    if units == 1 and not query.is_integral:
+        raise InvalidParameter(name="query", rule="of weights in [0, 1]", value=fixed.name, hint=hint)
+    if units == 1 and not fixed.is_integral:
         hint = "Pass grid=0.001 or so to the mechanism"
         rule = "of weights 0 and 1 where no grid is declared"
-        raise InvalidParameter(name="query", rule=rule, value=query.name, hint=hint)
+        raise InvalidParameter(name="query", rule=rule, value=fixed.name, hint=hint)
     return np.asarray(np.rint(vector.astype(np.float64) * units), dtype=np.int64)
 
 

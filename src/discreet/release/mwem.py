@@ -126,7 +126,7 @@ class MWEM(WorkloadRelease):
             rounds=checks.integer(1, rounds=rounds),
             rows=None if rows is None else checks.integer(1, rows=rows),
         )
-        questions(workload, neighbours)  # refuses what cannot be asked
+        questions(self.workload, neighbours)  # refuses what cannot be asked
 
     @property
     def plan(self) -> Plan:

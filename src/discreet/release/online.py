@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core import checks
 from discreet.core.errors import ConversationClosed, InvalidParameter
 from discreet.core.mechanism import Conversation
 from discreet.core.rng import Rng
@@ -18,6 +17,7 @@ from discreet.noise import AddNoise
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import Axes, LinearQuery, weighted
 from discreet.queries.workload import Workload
+from discreet.queries.written import written_down
 from discreet.release.answer import FREE, MEASURED, STALE, Answer, Answers
 from discreet.release.gate import NONE, FirstAbove
 from discreet.release.online_batch import Batch
@@ -25,7 +25,7 @@ from discreet.release.online_boxes import Boxes, read_workload
 from discreet.release.online_history import Measured, Record, relearn
 from discreet.release.online_questions import Question, read_question
 from discreet.release.synopsis import Weights
-from discreet.release.warm_start import known_by, starting_weights
+from discreet.release.warm_start import add_errors, known_by, starting_weights
 from discreet.release.weights import Hypothesis, KeptTables
 from discreet.sparse.plan import Form
 
@@ -89,17 +89,21 @@ class WeightsConversation(Conversation[Any]):
 
     # What may be asked ---------------------------------------------------------------------------
 
+    def ask(self, query: Any, **public: Any) -> Any:
+        """Answer one question, or a workload as `ask_many` does; see `Conversation.ask`."""
+        return self.ask_many(query) if issubclass(type(query), Workload) else super().ask(query, **public)
+
     def ask_many(self, workload: Workload) -> Answers:
         """Answer a workload as if its questions were asked one by one, in order.
 
         Once the last measured answer is given, the rest of the workload is answered as `last` would. Other
         threads may ask in between.
         """
-        checks.instance(Workload, workload=workload)
-        if not workload.is_predicates:
-            return self._each(workload)
-        batch = self.read(workload)
-        settled = len(workload) - len(batch.rest)
+        fixed = written_down(workload, self._public.universe)
+        if not fixed.is_predicates:
+            return self._each(fixed)
+        batch = self.read(fixed)
+        settled = len(fixed) - len(batch.rest)
         self.ask(batch)
         with contextlib.suppress(ConversationClosed):
             while batch.is_open:
@@ -109,28 +113,23 @@ class WeightsConversation(Conversation[Any]):
         return self.answers(batch)
 
     def _each(self, workload: Workload) -> Answers:
-        """Answer weighted queries one by one."""
+        """Answer weighted queries one by one; all are read before the first is answered, or none is."""
         answers: list[Answer] = []
-        for query in workload:
+        for question in [self.settle(query) for query in workload]:
             try:
-                answers.append(self.ask(query))
+                answers.append(self.ask(question))
             except ConversationClosed:
                 if not answers:
                     raise
-                answers.append(self.last(query))
+                answers.append(self._last(question))
                 self.asked += 1
         values, errors, kinds = zip(*((one.value, one.error, one.kind) for one in answers), strict=True)
         return Answers(np.array(values), np.array(errors), np.array(kinds))
 
     def read(self, workload: Workload) -> Batch:
         """Read a workload of predicates and answer what needs no look at the data. Takes no turn."""
-        if workload.universe != self._public.universe:
-            raise InvalidParameter(
-                name="workload", rule="over the mechanism's universe", got="another universe"
-            )
-        batch = Batch(
-            read_workload(workload), self._known, scale=self._scale, most=self._most, bar=self._plan.bar
-        )
+        reading = read_workload(written_down(workload, self._public.universe))
+        batch = Batch(reading, self._known, scale=self._scale, most=self._most, bar=self._plan.bar)
         if batch.is_open:
             counts = batch.workload.answers(self._counts)[batch.places]
             batch.truth = np.minimum(counts, self._most // self._scale) * self._scale
@@ -155,7 +154,9 @@ class WeightsConversation(Conversation[Any]):
 
     def last(self, query: LinearQuery) -> Answer:
         """Answer from the record, or from the hypothesis without a look at the data; also after closing."""
-        given = self.settle(checks.instance(LinearQuery, query=query))
+        return self._last(self.settle(query))
+
+    def _last(self, given: Question | Answer) -> Answer:
         if isinstance(given, Answer):
             return given
         return self._record.get(given.key) or self._unchecked(given)
@@ -171,11 +172,12 @@ class WeightsConversation(Conversation[Any]):
     def _answer(self, query: Any, **public: Any) -> Any:
         if public:
             raise InvalidParameter(name="ask", rule="given a query only", value=sorted(public))
-        # Batches and questions were read before the turn. Types are compared: a class can be claimed.
+        # Types are compared, since a class can be claimed. Those of our own were read before the turn.
         if type(query) is Batch:
             return self._advance(query)
-        read = query if type(query) is Question else self.settle(checks.instance(LinearQuery, query=query))
-        return read if isinstance(read, Answer) else self._one(read)
+        if type(query) not in (Question, Answer):
+            query = self.settle(query)
+        return query if type(query) is Answer else self._one(query)
 
     # One question --------------------------------------------------------------------------------
 
@@ -202,8 +204,8 @@ class WeightsConversation(Conversation[Any]):
         said = round(float(np.vdot(weights.table(question.axes), question.units)))
         if self._known is None or noise == math.inf:
             return Answer(said / self._scale, math.inf, STALE)
-        error = abs(said - self._known.estimate(question)) / self._scale + noise
-        return Answer(said / self._scale, error, FREE)
+        off = abs(said - self._known.estimate(question))
+        return Answer(said / self._scale, float(add_errors(off, noise, self._scale)) / self._scale, FREE)
 
     def _true_table(self, axes: Axes) -> Int64s:
         others = tuple(axis for axis in range(self._counts.ndim) if axis not in axes)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from discreet.core.errors import InvalidParameter
 from discreet.queries.query import Array, Axes, LinearQuery, ProductQuery
 from discreet.queries.universe import Universe
+from discreet.queries.written import written
 
 Bools = NDArray[np.bool_]
 Key = bytes
@@ -51,22 +52,21 @@ class Question:
 
 
 def read_question(query: LinearQuery, universe: Universe, scale: int) -> Question:
-    """Return a query with weights from 0 to 1 as a question in units of 1 / scale."""
-    if query.universe != universe:
-        raise InvalidParameter(name="query", rule="over the mechanism's universe", got="another universe")
-    table = np.asarray(query.table())
-    if table.dtype.kind == "b":  # whatever the query says of itself
-        key, codes = read_predicate(query, table)
-        return Question(key, query.axes, table.astype(np.int64) * scale, codes)
-    if scale == 1 or table.min() < 0 or table.max() > 1:
+    """Write a query with weights from 0 to 1 down and return it as a question in units of 1 / scale."""
+    fixed = written(query, universe)
+    table = fixed.table()
+    if table.dtype.kind == "b":
+        key, codes = read_predicate(fixed, table)
+        return Question(key, fixed.axes, table.astype(np.int64) * scale, codes)
+    if scale == 1 or not (0 <= table.min() and table.max() <= 1):
         raise InvalidParameter(
             name="query",
             rule="a predicate, or with a grid a query whose weights lie between 0 and 1",
-            value=query,
+            value=fixed,
             hint="Divide the weights by the largest one, and pass grid= to the mechanism",
         )
     units = np.rint(np.asarray(table, dtype=np.float64) * scale).astype(np.int64)
-    return Question(_listed_key(query.axes, units), query.axes, units, None)
+    return Question(_listed_key(fixed.axes, units), fixed.axes, units, None)
 
 
 def read_predicate(query: LinearQuery, table: Bools) -> tuple[Key, Bools | None]:

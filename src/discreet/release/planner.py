@@ -18,6 +18,7 @@ from discreet.mechanisms.planning import LARGEST_EPSILON
 from discreet.queries.histogram import Histogram
 from discreet.queries.union import Union
 from discreet.queries.workload import Workload
+from discreet.queries.written import written_down
 from discreet.release.asked import Asked
 from discreet.release.base import WorkloadRelease, about_rows
 from discreet.release.plan_candidates import CANDIDATES, Candidate, Facts
@@ -225,7 +226,7 @@ def plan(
     >>> plan(ages, epsilon=1, delta=0, by="largest").best.name
     'range-tree'
     """
-    workload = checks.instance(Workload, workload=wanted[1] if isinstance(wanted, tuple) else wanted)
+    workload = written_down(wanted[1] if isinstance(wanted, tuple) else wanted)
     if public is None:
         count = GUESSED_ROWS if rows is None else checks.integer(1, rows=rows)
         people, source = population(workload.universe, count), "a made-up population"

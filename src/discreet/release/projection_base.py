@@ -90,9 +90,9 @@ class ProjectedRelease(WorkloadRelease):
         self._set(
             rows=checks.integer(1, rows=rows), grid=None if grid is None else checks.positive(grid=grid)
         )
-        workload.universe.require_dense()
+        self.workload.universe.require_dense()
         if sensitivity_of(self.whole, self.neighbours, 1) < 1:
-            raise InvalidParameter(name="workload", rule="one that some row changes", value=workload)
+            raise InvalidParameter(name="workload", rule="one that some row changes", value=self.workload)
 
     @abstractmethod
     def __init__(self, *, epsilon: checks.Number, **public: Any) -> None: ...

@@ -68,9 +68,9 @@ class RangeTree(WorkloadRelease):
         tree: Tree | None = None,
     ) -> None:
         self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        (axis,) = axes_of(workload, most=1)
-        size, known = workload.universe.shape[axis], isinstance(neighbours, Replace)
-        if tree is not None and checks.instance(Tree, tree=tree).size != size:
+        (axis,) = axes_of(self.workload, most=1)
+        size, known = self.workload.universe.shape[axis], isinstance(neighbours, Replace)
+        if tree is not None and checks.exactly(Tree, tree=tree).size != size:
             raise InvalidParameter(name="tree", rule=f"a Tree over {size} values", value=tree)
         given = None if tree is None else (tree,)
         (chosen,), noise = best_measured(self, trees=given, sizes=(size,), known=known)

@@ -73,8 +73,8 @@ class RectangleTree(WorkloadRelease):
         trees: Trees | None = None,
     ) -> None:
         self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        sizes = tuple(workload.universe.shape[axis] for axis in axes_of(workload, most=_MOST))
-        given = None if trees is None else tuple(checks.instance(Tree, trees=tree) for tree in trees)
+        sizes = tuple(self.workload.universe.shape[axis] for axis in axes_of(self.workload, most=_MOST))
+        given = None if trees is None else tuple(checks.exactly(Tree, trees=tree) for tree in trees)
         if given is not None and tuple(tree.size for tree in given) != sizes:
             raise InvalidParameter(name="trees", rule=f"trees over {sizes} values", value=given)
         chosen, noise = best_measured(self, trees=given, sizes=sizes, known=False)

@@ -31,7 +31,7 @@ from discreet.queries.weighted import Weighted
 from discreet.queries.workload import Workload
 from discreet.release.base import WorkloadRelease
 from discreet.release.projection_grid import on_grid, sensitivity_of
-from discreet.release.small_database_candidates import AllMultisets, Candidates
+from discreet.release.small_database_candidates import AllMultisets, Candidates, read_candidates
 from discreet.release.small_database_size import size_for, span
 from discreet.release.synopsis import Weights
 
@@ -90,21 +90,19 @@ class SmallDatabase(WorkloadRelease):
         self._set_public(workload=workload, epsilon=epsilon, delta=0, neighbours=neighbours)
         if (size is None) == (candidates is None):
             raise InvalidParameter(name="size", rule="given, or else candidates", value=size)
-        given = candidates if size is None else AllMultisets(workload.universe, size)
-        listed: Candidates = checks.instance(Candidates, candidates=given)
-        if listed.universe != workload.universe:
-            raise InvalidParameter(name="candidates", rule="over the workload's universe", got="another one")
+        given = candidates if size is None else AllMultisets(self.workload.universe, size)
+        listed = read_candidates(given, self.workload.universe)
         self._set(
             rows=checks.integer(1, rows=rows),
             grid=None if grid is None else checks.positive(grid=grid),
             candidates=listed,
             choice=checks.one_of(CHOICES, choice=choice),
         )
-        listed.require_few(len(workload))
+        listed.require_few(len(self.workload))
         if self.rows * listed.size * self.whole.largest_weight > _LARGEST:
             raise InvalidParameter(name="rows", rule="such that scores fit 62 bits", value=rows)
         if self.shift < 1:
-            raise InvalidParameter(name="workload", rule="one that some row changes", value=workload)
+            raise InvalidParameter(name="workload", rule="one that some row changes", value=self.workload)
 
     @classmethod
     def for_accuracy(cls, accuracy: checks.Number, *, workload: Workload, **public: Any) -> Self:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.fixed import fix_array
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
@@ -143,9 +144,13 @@ class Listed(Candidates):
         if not fits or not 0 <= int(listed.min()) <= int(listed.max()) < universe.size:
             rule = f"rows of as many whole numbers in 0..{universe.size - 1}"
             raise InvalidParameter(name="cells", rule=rule, value=listed.shape)
-        self._cells = np.sort(listed.astype(np.int64), axis=1)
+        self._cells = fix_array(np.sort(listed.astype(np.int64), axis=1))
         self._key = (self._cells.shape, self._cells.tobytes())
         self.universe, self.size = universe, int(listed.shape[1])
+
+    def restate(self, universe: Universe) -> Listed:
+        """Return the same candidates over a universe, made anew from their cells."""
+        return Listed(universe, self._cells)
 
     @classmethod
     def drawn(
@@ -199,6 +204,22 @@ class Listed(Candidates):
 
     def __repr__(self) -> str:
         return f"<Listed: {self.count} candidates of {self.size} rows>"
+
+
+def read_candidates(given: Any, universe: Universe) -> Candidates:
+    """Return candidates over a universe, made anew; of the kinds above, since others may do as they like."""
+    if type(given) not in (AllMultisets, Listed):
+        raise InvalidParameter(
+            name="candidates",
+            rule="AllMultisets or Listed",
+            got=f"a {type(given).__name__}",
+            hint=Candidates.way_out,
+        )
+    if given.universe != universe:
+        raise InvalidParameter(name="candidates", rule="over the workload's universe", got="another one")
+    if type(given) is AllMultisets:
+        return AllMultisets(universe, given.size)
+    return given.restate(universe)  # type: ignore[no-any-return]
 
 
 def _multisets(cells: int, size: int) -> int:

@@ -25,6 +25,7 @@ from discreet.queries.query import LinearQuery
 from discreet.queries.union import Union
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
+from discreet.queries.written import written_down
 from discreet.release.base import WorkloadRelease
 from discreet.release.independent import Independent, histogram_pairs
 from discreet.release.range_tree import RangeTree
@@ -56,18 +57,13 @@ class Parts(Synopsis):
 
     def answers(self, workload: Workload) -> NDArray[Any]:
         """Return estimated counts, one a query."""
-        checks.instance(Workload, workload=workload)
-        if workload is self.workload:
-            return np.concatenate(
-                [
-                    float(weight) * one.answers(part)
-                    for weight, one, part in zip(workload.weights, self.synopses, workload.parts, strict=True)
-                ]
-            )
+        if (fixed := written_down(workload)) is self.workload:
+            each = zip(self.workload.weights, self.synopses, self.workload.parts, strict=True)
+            return np.concatenate([float(weight) * one.answers(part) for weight, one, part in each])
         for one, part in zip(self.synopses, self.workload.parts, strict=True):
-            if workload is part:
+            if fixed is part:
                 return one.answers(part)
-        return self._first(lambda one: one.answers(workload))
+        return self._first(lambda one: one.answers(fixed))
 
     def answer(self, query: LinearQuery) -> float:
         """Return the estimated count of one query."""
@@ -127,12 +123,12 @@ class Split(WorkloadRelease):
         neighbours: Neighbours,
     ) -> None:
         self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        checks.instance(Union, workload=workload)
+        parts = checks.instance(Union, workload=self.workload).parts
         listed = tuple(checks.instance(WorkloadRelease, mechanisms=each) for each in mechanisms)
-        if len(listed) != len(workload.parts) or any(
-            each.workload is not part for each, part in zip(listed, workload.parts, strict=False)
+        if len(listed) != len(parts) or any(
+            each.workload is not part for each, part in zip(listed, parts, strict=False)
         ):
-            rule = f"{len(workload.parts)} mechanisms, each built for its part of the workload"
+            rule = f"{len(parts)} mechanisms, each built for its part of the workload"
             raise InvalidParameter(name="mechanisms", rule=rule, got=f"{len(listed)} mechanisms")
         if any(each.neighbours != neighbours for each in listed):
             raise NeighboursMismatch(f"all parts must be about {neighbours}")

@@ -88,6 +88,8 @@ class Hypothesis:
         shape = tuple(self.universe.shape[axis] for axis in kept)
         if powers.shape != shape or not np.isfinite(powers).all():
             raise InvalidParameter(name="exponents", rule=f"finite, of shape {shape}", got="others")
+        if not kept:
+            return  # one factor for all weights is rescaled away
         table = self.table(kept)
         # Only where there is weight, so that no power is lost to an empty cell's larger one.
         factors = np.exp(np.clip(powers - powers[table > 0].max(), _LOWEST, 0.0))

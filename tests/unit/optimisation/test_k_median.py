@@ -113,7 +113,19 @@ def test_metrics_are_equal_by_value_and_cannot_be_changed():
 def test_people_outside_every_place_count_nowhere():
     assert line(0, 1, 5).counts([0, 2, 2, 7, -1]).tolist() == [1, 0, 2]
     assert line(0, 1, 5).counts(()).tolist() == [0, 0, 0]
-    for odd in ([0.5], [[0]], "01", None, [True], object()):
+    for nobody in (2**63, 2**64, -(2**70), 0.5, math.nan, math.inf, None, True, "2", [0], object()):
+        assert line(0, 1, 5).counts([0, 2, 2, nobody]).tolist() == [1, 0, 2], (
+            "it decides nothing about others"
+        )
+        people = np.empty(4, dtype=object)
+        people[:3], people[3] = (0, 2, 2), nobody
+        assert line(0, 1, 5).counts(people).tolist() == [1, 0, 2]
+    for array in ([0, 2, 2, 2**63], [0.0, 2.0, 2.0, np.nan], [0.0, 2.0, 2.0, 1.5]):
+        assert line(0, 1, 5).counts(np.array(array)).tolist() == [1, 0, 2]
+    mechanism = KMedian(metric=line(0, 1, 5), k=1, epsilon=1, delta=0, neighbours=AddRemove("person"))
+    for person in (1, 2**63, None):
+        assert len(mechanism.release([0, person]).value.sites) == 1
+    for odd in ("01", None, object(), np.zeros((1, 1), dtype=int)):
         with pytest.raises(InvalidParameter):
             line(0, 1, 5).counts(odd)
 

@@ -39,7 +39,7 @@ def test_a_system_is_frozen_and_prints_no_element():
     system = SetSystem.of(TOWN)
     with pytest.raises(AttributeError):
         system.names = ()
-    assert repr(system) == "<3 sets, 4 elements>" and SetSystem.of(system) is system
+    assert repr(system) == "<3 sets, 4 elements>" and SetSystem.of(system) == system
     for bad in ("abc", 3, [], {}, [[]], ["abc"], [3]):
         with pytest.raises(InvalidParameter):
             SetSystem.of(bad)

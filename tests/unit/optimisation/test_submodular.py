@@ -141,23 +141,33 @@ def test_an_agent_gets_one_unit_in_all_whatever_its_function_says():
 
 
 def test_odd_data_are_refused():
-    for odd in (
-        object(),
-        None,
-        "text",
-        [1, 2],
-        [(0,), len],
-        np.ones(3),
-        np.ones((2, 5)),
-        [("a",)],
-        [(math.inf,)],
-    ):
+    for odd in (object(), None, "text", np.ones(3), np.ones((2, 5))):
         with pytest.raises(InvalidParameter):
             read_agents(odd, 6, ONE)
     with pytest.raises(InvalidParameter, match="grid"):
-        read_agents([(0,)], 6, Fraction(1, 2))
-    with pytest.raises(InvalidParameter, match="grid"):
         read_agents(np.ones((2, 6)), 6, Fraction(1, 2))
+
+
+def gains(agents, unit=ONE):
+    return read_agents(agents, 3, unit).begin().gains().tolist()
+
+
+def test_no_agent_decides_whether_there_is_an_answer():
+    """Whatever one agent is, the others count as they would without, and what he wants is wanted in vain."""
+    crowd = [(0,), (0, 2)]
+    for odd in (1, None, ("a",), (math.inf,), (7,), object(), 1.5, (x for x in [None])):
+        assert gains([*crowd, odd]) == gains(crowd) == [2, 0, 1]
+    half = Fraction(1, 2)
+    assert gains([], half) == [0, 0, 0]
+    assert gains(crowd, half) == [4, 0, 2]
+    assert gains([*crowd, lambda items: len(items & {1}) / 2], half) == [4, 1, 2]
+    mechanism = PublicProjects(
+        resources=3, k=1, epsilon=1, delta=0, neighbours=AddRemove("agent"), grid=Fraction(1, 4)
+    )
+    for agents in ([], [lambda items: 0.25 * len(items)], [(0,)], [None]):
+        assert len(mechanism.release(agents).value) == 1
+    mixed, other = read_agents([*crowd, len], 3, ONE), read_agents([(2, 0), len], 3, ONE)
+    assert mixed.distance(other) == 1
 
 
 def test_agents_are_counted_where_they_differ():

@@ -368,3 +368,32 @@ def test_the_card_example_answers():
     conversation = mechanism.open(histogram, rng=unsafe_seeded(1))
     answer = conversation.ask(TableQuery(mechanism.universe, (1,), "smokers", table=[0, 1]))
     assert abs(answer.value - 2400) <= answer.error
+
+
+class Weightless(TableQuery):
+    """Weights that are no numbers, in a query that says they are."""
+
+    is_integral = True
+
+    def table(self):
+        return np.array([np.nan, 0, 0, 1])
+
+
+@pytest.mark.parametrize("grid", [None, Fraction(1, 4)])
+def test_weights_that_are_no_numbers_do_not_pass(grid):
+    mechanism = MedianMechanism(
+        universe=FOUR,
+        rows=8,
+        epsilon=1,
+        delta=0,
+        updates=2,
+        threshold=2,
+        size=3,
+        grid=grid,
+        neighbours=AddRemove("row"),
+    )
+    conversation = mechanism.open(Histogram.dense(FOUR, [2, 2, 2, 2]))
+    for ask in (conversation.ask, conversation.last):
+        with pytest.raises(InvalidParameter, match="finite"):
+            ask(Weightless(FOUR, (0,), "weightless", table=[0, 0, 0, 1]))
+    assert conversation.asked == 0

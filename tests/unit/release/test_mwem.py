@@ -12,8 +12,10 @@ from discreet.queries.conjunctions import Conjunctions
 from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
 from discreet.queries.query import TableQuery
+from discreet.queries.union import Union
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries
+from discreet.release.front_door import release
 from discreet.release.mwem import MWEM, Round, learn
 from discreet.release.mwem_plan import SURE
 from discreet.release.weights import Hypothesis
@@ -129,6 +131,18 @@ def test_weighted_queries_move_scores_by_their_weights():
     assert make(workload=wide, neighbours=Replace("row")).asked.shift == 4
     assert (make(workload=wide).asked.reach, make(workload=wide).asked.width) == (3, 4)
     assert make(workload=wide).release(DATA, rng=unsafe_seeded(1)).value.total > 0
+
+
+def test_predicates_and_other_whole_weights_go_together():
+    counts = TableQuery(UNIVERSE, (2,), "count", table=[0, 1])
+    others = [TableQuery(UNIVERSE, (2,), "sum", table=[-1, 3]), TableQuery(UNIVERSE, (), "all", table=1)]
+    mixed = Queries(UNIVERSE, [counts, *others])
+    whole = Union([mixed, Marginals(UNIVERSE, [["a"]])])
+    for workload in (mixed, whole):
+        mechanism = make(workload=workload, rounds=2)
+        assert mechanism.asked.shift == 3 and mechanism.asked.width == 4
+        assert mechanism.release(DATA).value.answers(workload).shape == (len(workload),)
+        assert len(release((DATA, workload), epsilon=1, delta=1e-6).answers()) == len(workload)
 
 
 def test_tables_move_by_one_row_or_two():

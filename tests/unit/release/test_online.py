@@ -228,3 +228,52 @@ def test_threads_share_one_budget():
     for thread in threads:
         thread.join()
     assert kinds.count("measured") == conversation.measured == 4
+
+
+def test_the_number_of_rows_can_be_measured_too():
+    """A query without attributes moves nothing in the hypothesis, and costs its one update."""
+    everybody = ProductQuery(UNIVERSE, (), "everybody", masks=[])
+    rows = int(COUNTS.sum())
+    for grid, start in ((None, False), (Fraction(1, 4), False), (None, True)):
+        public = {"neighbours": AddRemove("row"), "epsilon": 1, "delta": 1e-6}
+        warm = Residuals(workload=Marginals.of_order(UNIVERSE, 1), **public | {"epsilon": 0.25})
+        made = MultiplicativeWeights(
+            universe=UNIVERSE, updates=5, rows=7, grid=grid, start=warm if start else None, **public
+        )
+        conversation = made.open(Histogram.dense(UNIVERSE, COUNTS), rng=unsafe_seeded(4))
+        answer = conversation.ask(everybody)
+        assert abs(answer.value - rows) <= answer.error
+        assert answer.kind == ("free" if start else "measured"), "a warm start knows it"
+        assert conversation.measured == (not start) and conversation.ask(everybody) == answer
+        both = conversation.ask_many(Marginals(UNIVERSE, [[], ["c"]]))
+        assert both[0] == answer and conversation.measured <= 3  # the tables of c are off as well
+        if grid is not None:
+            half = conversation.ask(TableQuery(UNIVERSE, (), "half of everybody", table=0.5))
+            assert abs(half.value - rows / 2) <= half.error
+        assert math.isfinite(conversation.synopsis.total)
+
+
+def test_a_question_that_is_refused_loses_no_answers_before_it():
+    mixed = Weighted(UNIVERSE, [(["a"], [1, 0.5, 0, 0]), (["a"], [2, 0, 0, 0])])
+    conversation = opened(grid=Fraction(1, 2))
+    with pytest.raises(InvalidParameter, match="between 0 and 1"):
+        conversation.ask_many(mixed)
+    assert conversation.measured == conversation.tested == conversation.asked == 0
+
+
+class Weightless(TableQuery):
+    """Weights that are no numbers, in a query that says they are."""
+
+    is_integral = True
+
+    def table(self):
+        return np.array([math.nan, 0, 0, 1])
+
+
+def test_weights_that_are_no_numbers_do_not_pass():
+    for grid in (None, Fraction(1, 2)):
+        conversation = opened(grid=grid)
+        for ask in (conversation.ask, conversation.last):
+            with pytest.raises(InvalidParameter, match="finite"):
+                ask(Weightless(UNIVERSE, (0,), "weightless", table=[0, 0, 0, 1]))
+        assert conversation.tested == 0

@@ -1,0 +1,73 @@
+"""Values that stay what they were when they were made.
+
+Whatever was checked once is read again when data are there, so nothing of it may be changed in between: not
+by assigning to an attribute, not by one that hides a method, and not by writing into an array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MemberDescriptorType
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+_EMPTY: Any = object()
+
+
+class Fixed:
+    """An object whose attributes are its slots, each filled once.
+
+    A subclass without slots of its own has a dictionary, and may do as it likes: it is believed nowhere.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        slot = getattr(type(self), name, None)
+        if not hasattr(self, "__dict__") and not (
+            isinstance(slot, MemberDescriptorType) and _is_empty(slot, self)
+        ):
+            raise AttributeError(f"{name} of a {type(self).__name__} cannot be changed")
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if not hasattr(self, "__dict__"):
+            raise AttributeError(f"{name} of a {type(self).__name__} cannot be changed")
+        object.__delattr__(self, name)
+
+
+def keep(owner: Fixed, slot: str, compute: Callable[[], T]) -> T:
+    """Return what a slot holds; fill it first where it is empty."""
+    value = getattr(owner, slot, _EMPTY)
+    if value is _EMPTY:
+        value = compute()
+        object.__setattr__(owner, slot, value)  # two threads that meet here find the same
+    return value  # type: ignore[no-any-return]
+
+
+def fix_array(values: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy of an array that nobody can make writable again: it has no memory of its own."""
+    if is_fixed(values):
+        return values
+    array = np.ascontiguousarray(values)
+    return np.frombuffer(array.tobytes(), dtype=array.dtype).reshape(np.shape(values))
+
+
+def is_fixed(values: object) -> bool:
+    """Tell whether an array is plain and lies in memory that cannot be written to."""
+    base = values
+    while type(base) is np.ndarray:
+        base = base.base
+    return type(values) is np.ndarray and type(base) is bytes
+
+
+def _is_empty(slot: MemberDescriptorType, owner: Fixed) -> bool:
+    try:
+        slot.__get__(owner)
+    except AttributeError:
+        return True
+    return False
