@@ -29,7 +29,7 @@ from discreet.release.online_boxes import Boxes, read_workload
 from discreet.release.online_questions import read_question
 from discreet.release.synopsis import Synopsis
 from discreet.release.tables import MarginalTables
-from discreet.release.warm_start import all_marginals, known_by
+from discreet.release.warm_start import add_errors, all_marginals, known_by
 
 BETA = 1 / 20
 """The probability that some stated error fails, over all counts together."""
@@ -66,7 +66,8 @@ class Published(Hypothesis):
         said, error = float(self.synopsis.answer(query)), math.inf
         if self._known is not None and question.codes is not None:
             off = abs(said - self._known.estimate(question))
-            error = off + float(self._known.noise(Boxes.of_codes(question.codes[None], self.universe))[0])
+            boxes = Boxes.of_codes(question.codes[None], self.universe)
+            error = float(add_errors(off, self._known.noise(boxes), 1)[0])
         return Answer(said, error, FREE if error < math.inf else STALE)
 
     def _predicates(self, workload: Workload) -> Answers:
@@ -75,7 +76,7 @@ class Published(Hypothesis):
         said, errors = self.synopsis.answers(reading.workload), np.full(len(workload), np.inf)
         if self._known is not None:
             off = np.abs(said - reading.workload.answers(self._known.array))
-            errors = off + self._known.noise(reading.boxes)
+            errors = add_errors(off, self._known.noise(reading.boxes), 1)
         said, errors = np.where(reading.empty, 0.0, said), np.where(reading.empty, 0.0, errors)
         return Answers(said, errors, np.where(np.isfinite(errors), FREE, STALE))
 

@@ -26,7 +26,7 @@ from discreet.release.online_boxes import Boxes, read_workload
 from discreet.release.online_history import Measured, Record, relearn
 from discreet.release.online_questions import Question, read_question
 from discreet.release.synopsis import Weights
-from discreet.release.warm_start import known_by, starting_weights
+from discreet.release.warm_start import add_errors, known_by, starting_weights
 from discreet.release.weights import Hypothesis, KeptTables
 from discreet.sparse.plan import Form
 
@@ -92,6 +92,10 @@ class WeightsConversation(Conversation[Any]):
 
     # What may be asked ---------------------------------------------------------------------------
 
+    def ask(self, query: Any, **public: Any) -> Any:
+        """Answer one question, or a workload as `ask_many` does; see `Conversation.ask`."""
+        return self.ask_many(query) if issubclass(type(query), Workload) else super().ask(query, **public)
+
     def ask_many(self, workload: Workload) -> Answers:
         """Answer a workload as if its questions were asked one by one, in order.
 
@@ -112,7 +116,7 @@ class WeightsConversation(Conversation[Any]):
         return self.answers(batch)
 
     def _each(self, workload: Workload) -> Answers:
-        """Answer weighted queries one by one."""
+        """Answer weighted queries one by one; all are read before the first is answered, or none is."""
         answers: list[Answer] = []
         # All of them are read first: one that is refused must not lose the answers before it.
         for question in [self._read_one(query) for query in workload]:
@@ -216,8 +220,8 @@ class WeightsConversation(Conversation[Any]):
         said = round(float(np.vdot(weights.table(question.axes), question.units)))
         if self._known is None or noise == math.inf:
             return Answer(said / self._scale, math.inf, STALE)
-        error = abs(said - self._known.estimate(question)) / self._scale + noise
-        return Answer(said / self._scale, error, FREE)
+        off = abs(said - self._known.estimate(question))
+        return Answer(said / self._scale, float(add_errors(off, noise, self._scale)) / self._scale, FREE)
 
     def _true_table(self, axes: Axes) -> Int64s:
         others = tuple(axis for axis in range(self._counts.ndim) if axis not in axes)

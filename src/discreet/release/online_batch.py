@@ -14,7 +14,7 @@ from discreet.release.answer import FREE, MEASURED, STALE, Answer, Answers
 from discreet.release.online_boxes import Reading
 from discreet.release.online_history import Record
 from discreet.release.online_questions import Key
-from discreet.release.warm_start import Known
+from discreet.release.warm_start import Known, add_errors
 from discreet.release.weights import Hypothesis
 
 Int64s = NDArray[np.int64]
@@ -55,7 +55,7 @@ class Batch:
         if known is not None:
             self._close = self.units(self.workload.answers(known.weights.array))
             off = np.abs(self._close - self.workload.answers(known.array) * scale)
-            errors = off + known.noise(reading.boxes) * scale
+            errors = add_errors(off, known.noise(reading.boxes), scale)
         self._close[reading.empty], errors[reading.empty] = 0, 0
         self._errors = errors
         self.places: Int64s = np.flatnonzero(~(errors <= bar))

@@ -139,6 +139,15 @@ class Known:
         return np.where(covered, np.sqrt(2 * odds * np.maximum(variance, 0.0)) * (1 + 1e-9), np.inf)
 
 
+def add_errors(off: Any, noise: Any, scale: int) -> Any:
+    """Return how far a hypothesis may be off, in units: from the estimate, and that from the truth.
+
+    Rounded up to 1 / 1024 of a unit, far beyond the last digits: these depend on where numbers lie in
+    memory, and the same question has the same answer.
+    """
+    return np.ceil((off + noise * scale) * 1024) / 1024
+
+
 def known_by(start: WorkloadRelease | None, synopsis: Any, *, beta: float) -> Known | None:
     """Return what a warm start knows about boxes, if it measured marginal tables."""
     if isinstance(start, Residuals) and isinstance(synopsis, MarginalTables):
