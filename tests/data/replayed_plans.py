@@ -68,7 +68,7 @@ def row(who: str | None, g: str, x: float | None, note: str) -> tuple[Any, ...]:
     return who, g, "v03", 1, x, 1.0, 20, True, MOMENTS[0], note
 
 
-CASES = ("ann", "Ann", "bob", "cay")
+USERS = ("ann", "Ann", "bob", "cay", "dan")
 BASE: Rows = (
     *heavy("ann", 1),
     *heavy("bob", -1),
@@ -88,7 +88,7 @@ def neighbours_of(rows: Rows, unit: Row | User, change: Any) -> Iterator[Rows]:
             other = (row("eve", "b", -3.0, f"only {place}"),) if replaced else ()
             yield rows[:place] + rows[place + 1 :] + other
         return
-    for who in (*CASES, "dan"):
+    for who in USERS:
         kept = tuple(one for one in rows if one[0] != who)
         yield (
             kept

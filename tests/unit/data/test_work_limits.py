@@ -171,6 +171,12 @@ def test_more_work_than_a_question_may_ask_for_is_refused_by_name(query: str, wh
     assert count < 2_000_000
 
 
+def test_patterns_add_up() -> None:
+    declared = schema(20_000)
+    assert steps(chain("AND", ["c LIKE '%1%'"] * 2), declared)[1] == "planned"
+    assert "comparisons of characters" in steps(chain("AND", ["c LIKE '%1%'"] * 4), declared)[1]
+
+
 @pytest.mark.parametrize(
     "opening", ["DATE(", "f(DATE(", "STRUCT(", "INT[", "UNION(", "TIMESTAMP((", "x + DEC("]
 )
