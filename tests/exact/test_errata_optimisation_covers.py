@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.optimisation.set_cover_exhaustive import ExhaustiveSetCover, sets_used
-from discreet.optimisation.set_cover_layered import _least, extensions
+from discreet.optimisation.set_cover_layered import _Costs, extensions
 from discreet.optimisation.vertex_cover import VertexCover
 from discreet.optimisation.vertex_cover_weighted import WeightedVertexCover, class_loss
 from discreet.testing import unsafe_seeded
@@ -70,8 +70,8 @@ def test_lemma_23_the_score_of_an_early_class_hardly_moves():
             for level in range(3):
                 layouts = [e for layout in layouts for e in extensions(layout, level, classes)]
                 moved = [
-                    _least(e, level + 1, classes, wanted(without | {element}))
-                    - _least(e, level + 1, classes, wanted(without))
+                    _Costs(classes, wanted(without | {element})).least(e, level + 1)
+                    - _Costs(classes, wanted(without)).least(e, level + 1)
                     for e in layouts
                 ]
                 spread = (max(moved) - min(moved)) / 4 * 2**level  # in the units of the class

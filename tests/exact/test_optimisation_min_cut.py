@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from discreet import audit
 from discreet.audit.enumeration import output_distribution, runner
 from discreet.core.neighbours import Edge
-from discreet.optimisation.min_cut import MinCut, _depth, _failure, _overshoot, _planned
+from discreet.optimisation.min_cut import MinCut, _depth, _log_failure, _overshoot, _planned
 from discreet.optimisation.min_cut_curve import Curve
 from discreet.optimisation.min_cut_exhaustive import MinCutExhaustive
 
@@ -134,7 +134,7 @@ def test_fail_is_paid_for_by_delta(size, epsilon, delta):
     exact = Exact(size, mechanism._plan)
     law = [np.exp(exact.cuts(g, mechanism._plan.floor)) for g in range(len(exact.costs))]
     fails = max(p[-1] for p in law)
-    allowed = _failure(mechanism.epsilon, mechanism.delta)
+    allowed = math.exp(_log_failure(mechanism.epsilon, mechanism.delta))
     assert allowed * 1e-3 < fails <= allowed
     factor = math.exp(epsilon)
     for a, b in neighbours(size):
@@ -147,7 +147,7 @@ def test_fail_is_paid_for_by_delta(size, epsilon, delta):
 def test_the_star_is_neither_too_light_nor_too_heavy(size, beta):
     plan = _planned(size, MinCut(vertices=size, epsilon=10, delta=0).epsilon, 0, "tight")
     exact = Exact(size, plan)
-    low, high = _depth(plan.raising, size, beta), _overshoot(plan.raising, size, beta)
+    low, high = _depth(plan.raising, size, math.log(beta)), _overshoot(plan.raising, size, beta)
     light = heavy = 0.0
     for graph in range(len(exact.costs)):
         values, p = exact.smallest(graph), np.exp(exact.weights(graph))

@@ -195,7 +195,9 @@ def test_only_a_class_that_says_so_is_safe():
     assert not Laplace(sensitivity=1, epsilon=1).release(5, rng=Hardware()).unsafe_seeded
 
 
-@pytest.mark.parametrize("stranger", [None, 7, "rng", object(), SystemRng], ids=repr)
+@pytest.mark.parametrize(
+    "stranger", [None, 7, "rng", object(), SystemRng], ids=lambda one: type(one).__name__
+)
 def test_what_is_no_generator_is_refused_before_any_data_are_read(stranger):
     class Screams:
         def __getattribute__(self, name):

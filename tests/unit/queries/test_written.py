@@ -223,7 +223,9 @@ _WIDE = np.longdouble("1e400")
 BAD = [math.nan, math.inf, -math.inf, 1e400, None, "1", 1j, _WIDE, object(), [1, 2], 2**64, 2**60]
 
 
-@pytest.mark.parametrize("weight", BAD, ids=repr)
+@pytest.mark.parametrize(
+    "weight", BAD, ids=lambda weight: f"{weight:.3}" if isinstance(weight, float) else str(type(weight))
+)
 def test_weights_that_are_no_numbers_are_refused(weight):
     if not isinstance(weight, list):
         with pytest.raises(InvalidParameter):
