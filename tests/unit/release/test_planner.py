@@ -58,7 +58,7 @@ def pairs():
 def test_no_private_data_are_read():
     wanted = marginals(Poisoned(), order=2)
     found = planned(wanted)
-    assert found.facts.workload is wanted.workload
+    assert found.facts.workload is written_down(wanted.workload)
     with pytest.raises(AssertionError, match="private"):
         wanted.data.histogram()
 
