@@ -18,7 +18,10 @@ from discreet.queries.universe import Universe
 from discreet.queries.weighted import Weighted
 from discreet.release.marginals import Residuals
 from discreet.release.multiplicative_weights import MultiplicativeWeights
+from discreet.release.online_batch import Batch
+from discreet.release.online_boxes import read_workload
 from discreet.release.online_history import Measured, relearn
+from discreet.release.online_questions import Question
 from discreet.release.weights import Hypothesis
 from discreet.testing import unsafe_seeded
 
@@ -277,3 +280,21 @@ def test_weights_that_are_no_numbers_do_not_pass():
             with pytest.raises(InvalidParameter, match="finite"):
                 ask(Weightless(UNIVERSE, (0,), "weightless", table=[0, 0, 0, 1]))
         assert conversation.tested == 0
+
+
+def test_questions_and_batches_made_by_hand_are_not_answered():
+    """Whoever could make one would choose its weights: a row would count a million times."""
+    conversation = opened()
+    million = Question(b"mine", (0, 1, 2), np.full(UNIVERSE.shape, 10**6), None)
+    batch = Batch(read_workload(CELLS), None, scale=1, most=1 << 60, bar=0)
+    other = opened().settle(HARD)
+    for made in (million, batch, other):
+        with pytest.raises(InvalidParameter, match="this conversation has read"):
+            conversation.ask(made)
+    assert conversation.asked == conversation.tested == 0
+    settled = conversation.settle(HARD)
+    with pytest.raises(ValueError, match="read-only"):
+        settled.units[...] = 10**6
+    assert conversation.ask(settled) == conversation.ask(HARD)
+    read = conversation.read(CELLS)
+    assert not any(np.array_equal(held, COUNTS.ravel()) for held in vars(read).values())
