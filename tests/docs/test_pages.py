@@ -47,6 +47,15 @@ def test_every_test_named_by_the_errata_exists():
         assert f"def {function}(" in (ROOT / path).read_text(), f"{path}::{function}"
 
 
+def test_every_test_named_by_the_known_vulnerabilities_exists():
+    page = (DOCS / "known-vulnerabilities.md").read_text()
+    files, tests = re.findall(r"`(tests/[\w/]+\.py)", page), set(re.findall(r"(?<=[`:])(test_\w+)`", page))
+    assert len(files) >= 40 and len(tests) >= 30
+    assert all((ROOT / file).exists() for file in files), files
+    written = "\n".join(file.read_text() for file in (ROOT / "tests").rglob("test_*.py"))
+    assert not {test for test in tests if f"def {test}(" not in written}
+
+
 @pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda p: p.name)
 def test_every_relative_link_leads_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", page.read_text()):
