@@ -7,10 +7,14 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
+
+# The tests of this folder share modules.
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 def absent(what: str) -> None:

@@ -89,7 +89,7 @@ def test_histograms_hold_the_kept_rows():
     """Counted in plain Python from the rows the engine keeps."""
     with Table(pa.table(ROWS), schema=SCHEMA) as table:
         kept = kept_rows(table._source, SCHEMA, max_rows=3, key="00ff")
-        rows = table._source.execute(exp.select("zone", "km", "fare").from_(kept))
+        rows = table._source.execute(exp.select("zone", "km", "fare").from_(kept.relation))
     values = [(zone, km, None if fare is None else fare * Fraction("0.5")) for zone, km, fare in rows]
     assert max(Counter(name for name in ROWS["who"] if name).values()) > 3, "nobody is bounded"
     whole, pair, zones, kms = counted(pa.table(ROWS))

@@ -33,10 +33,10 @@ from discreet.data import (
     Text,
     User,
 )
+from discreet.data.histogram import kept_rows
 from discreet.data.plan import Policy
-from discreet.data.plan_facts import rows_kept
+from discreet.data.plan_facts import facts
 from discreet.data.plan_tables import Tables
-from discreet.data.render import bounded as bounded_rows
 from discreet.data.render import render
 from discreet.data.sql import parse
 
@@ -361,12 +361,12 @@ def planned(table):
     """Run each plan as the compiler renders it, with the bounded rows kept by the engine."""
     tables, answers = Tables.of(table.schemas), []
     for text in PLANS:
-        plan = parse(text, schemas=tables, policy=Policy(epsilon=1, delta=0))
-        kept = {}
-        for name, most in rows_kept(plan, tables).items():
-            chosen = bounded_rows(tables.schema(name), max_rows=most, key=KEY)
-            kept[name] = table._source.materialise(chosen, key=f"{name} {most}")
-        queries = render(plan, tables, key=KEY, kept=kept)
+        known = facts(parse(text, schemas=tables, policy=Policy(epsilon=1, delta=0)), tables)
+        kept = {
+            name: kept_rows(table._source, tables.schema(name), max_rows=most, key=KEY)
+            for name, most in known.kept
+        }
+        queries = render(known, key=KEY, kept=kept)
         answers += [(text, digest(table._source.execute(query.tree))) for query in queries]
     return answers
 

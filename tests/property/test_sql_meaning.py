@@ -18,7 +18,7 @@ from discreet.core.errors import Refused
 from discreet.data import Boolean, Category, Date, Decimal, Dimension, Integer, Row, Schema, Table
 from discreet.data.linear import linear
 from discreet.data.plan import FALSE, And, Plan, Policy, Within
-from discreet.data.plan_facts import measures
+from discreet.data.plan_facts import facts, measures
 from discreet.data.plan_tables import Tables
 from discreet.data.render import Query, filled, histograms, render
 from discreet.data.sql import parse
@@ -120,7 +120,7 @@ def understood(text: str) -> Plan:
 def answered(table: Table, plan: Plan) -> dict[tuple[Any, ...], list[Any]]:
     """The aggregates of a plan from its exact measures, as the engine itself would print them."""
     totals: dict[Any, dict[Any, Any]] = {}
-    for query in render(plan, TABLES, key=table._key):
+    for query in render(facts(plan, TABLES), key=table._key):
         found = table._source.execute(query.tree)
         if query.measures[0].kind == "histogram":
             for group, counts in histograms(query, found, TABLES):
@@ -206,7 +206,7 @@ def test_compiled_counts_on_a_histogram_are_those_of_the_engine(
     _, table = engines
     text = f"SELECT COUNT(*) FROM sales WHERE {condition}" + (f" GROUP BY {group}" if group else "")
     plan = understood(text)
-    expected = [count for one in render(plan, TABLES, key="") for _, (count,) in counted(table, one)]
+    expected = [count for one in render(facts(plan, TABLES), key="") for _, (count,) in counted(table, one)]
     universe = table.universe()
     queries = linear(plan, SALES, universe)
     parts = plan.where.parts if isinstance(plan.where, And) else (plan.where,)

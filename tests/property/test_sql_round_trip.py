@@ -223,7 +223,7 @@ def test_no_text_breaks_the_front_end(tail: str, start: bool) -> None:
     text = f"SELECT COUNT(*) FROM sales {tail}" if start else f"SELECT {tail}"
     plan = parsed(text)
     if plan is not None:
-        render(plan, TABLES, key="00")
+        render(facts(plan, TABLES), key="00")
         facts(plan, TABLES)
 
 
@@ -241,7 +241,7 @@ def test_every_plan_runs(text: str) -> None:
     if plan is None:
         return
     facts(plan, TABLES)
-    for query in render(plan, TABLES, key="00"):
+    for query in render(facts(plan, TABLES), key="00"):
         rows = EMPTY.execute(query.tree.sql(dialect="duckdb", identify=True)).fetchall()
         assert not any(cell for row in rows for cell in row)
         for dialect in ("postgres", "spark"):

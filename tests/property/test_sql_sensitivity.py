@@ -135,7 +135,7 @@ class Case:
 
     @cached_property
     def queries(self) -> list[tuple[Query, str]]:
-        made = render(self.plan, self.schemas, key="00ff")
+        made = render(facts(self.plan, self.schemas), key="00ff")
         return [(query, query.tree.sql(dialect="duckdb", identify=True)) for query in made]
 
 

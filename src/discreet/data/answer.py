@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -59,9 +59,8 @@ class Noisy:
 
 
 class Chosen(NamedTuple):
-    """A quantile or an end of its interval: of which histogram, which one, and its value in every group."""
+    """A quantile or an end of its interval: which one, and its value in every group."""
 
-    measure: Measure
     point: Fraction
     side: Side
     values: tuple[int, ...]
@@ -72,13 +71,12 @@ class Block:
     """The groups of one grouping set with everything released about them."""
 
     keys: tuple[tuple[Value, ...], ...]
-    measured: tuple[tuple[Measure, Noisy], ...]
-    chosen: tuple[Chosen, ...]
+    measured: Mapping[Measure, Noisy]
+    chosen: Mapping[Measure, Sequence[Chosen]]
 
     def noisy(self, measures: Sequence[Measure]) -> list[Noisy]:
         """Return the vectors of some measures."""
-        found = dict(self.measured)
-        return [found[measure] for measure in measures]
+        return [self.measured[measure] for measure in measures]
 
     def quantiles(self, measure: Measure, points: Sequence[Fraction], place: int) -> list[Triple]:
         """Return lower end, value and upper end of the quantiles of a group, in steps.
@@ -86,17 +84,16 @@ class Block:
         The true quantiles ascend, so the values are put in order, no lower end is below that of a smaller
         quantile, and no upper end above that of a larger one. An interval holds its value too.
         """
-        known = sorted({one.point for one in self.chosen if one.measure == measure})
-        lows, values, highs = (self._side(measure, known, place, side) for side in (-1, 0, 1))
+        sides: dict[int, dict[Fraction, int]] = {-1: {}, 0: {}, 1: {}}
+        for one in self.chosen[measure]:
+            sides[one.side][one.point] = one.values[place]
+        known = sorted(sides[0])
+        lows, values, highs = ([found[point] for point in known] for found in sides.values())
         lows = list(itertools.accumulate(lows, max))
         highs = list(itertools.accumulate(reversed(highs), min))[::-1]
         triples = zip(lows, sorted(values), highs, strict=True)
         found = dict(zip(known, ((min(a, v), v, max(b, v)) for a, v, b in triples), strict=True))
         return [found[point] for point in points]
-
-    def _side(self, measure: Measure, known: list[Fraction], place: int, side: int) -> list[int]:
-        found = {o.point: o.values[place] for o in self.chosen if (o.measure, o.side) == (measure, side)}
-        return [found[point] for point in known]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from discreet.data.columns import Category, Code
 from discreet.data.explain import Explanation, explanation
 from discreet.data.histogram import kept_rows
 from discreet.data.plan import Aggregate, Field, Plan, Policy
-from discreet.data.plan_facts import Measure, SetFacts, measures, rows_kept
+from discreet.data.plan_facts import Facts, Measure, SetFacts
 from discreet.data.plan_tables import Tables
 from discreet.data.render import render
 from discreet.data.schema import Schema
@@ -59,14 +59,22 @@ def explain(text: str, *, schemas: Schema | Iterable[Schema] | Tables, policy: P
 class Prepared:
     """A question that is planned and priced, and not yet asked."""
 
-    plan: Plan
-    tables: Tables
     explanation: Explanation
 
     @property
     def budget(self) -> Budget:
         """The noise of every measure."""
         return self.explanation.budget
+
+    @property
+    def plan(self) -> Plan:
+        """What is asked."""
+        return self.budget.facts.plan
+
+    @property
+    def tables(self) -> Tables:
+        """The tables it is asked of."""
+        return self.budget.facts.tables
 
 
 def prepare(text: str, *, schemas: Schema | Iterable[Schema] | Tables, policy: Policy) -> Prepared:
@@ -77,7 +85,7 @@ def prepare(text: str, *, schemas: Schema | Iterable[Schema] | Tables, policy: P
 
 def price_plan(plan: Plan, tables: Tables, policy: Policy) -> Prepared:
     """Price a question that is planned already."""
-    return Prepared(plan, tables, explanation(plan, tables, budget(plan, tables, policy)))
+    return Prepared(explanation(budget(plan, tables, policy)))
 
 
 def ask(prepared: Prepared, *, source: Source, key: str, rng: Rng) -> Answer:
@@ -98,14 +106,14 @@ def ask(prepared: Prepared, *, source: Source, key: str, rng: Rng) -> Answer:
     rng
         Where the noise comes from.
     """
-    plan, tables = prepared.plan, prepared.tables
-    releaser = _Releaser(prepared, _read(plan, tables, source, key), rng)
-    facts = {one.keys: one for one in prepared.budget.facts.sets}
+    plan, known = prepared.plan, prepared.budget.facts
+    releaser = _Releaser(prepared, _read(known, source, key), rng)
+    facts = {one.keys: one for one in known.sets}
     blocks = tuple(releaser.block(facts[tuple(sorted(shown))], shown) for shown in plan.shown_sets)
     outputs = []
     for output in plan.outputs:
         if isinstance(output.what, Aggregate):
-            outputs.append(Output(output.name, output.what, measures(output.what, tables)))
+            outputs.append(Output(output.name, output.what, known.measured[output.what]))
         else:
             outputs.append(Output(output.name, plan.keys.index(output.what)))
     return Answer(prepared.explanation, tuple(outputs), blocks, rng.unsafe)
@@ -122,14 +130,15 @@ class _Found:
         return "exact aggregates (...)"
 
 
-def _read(plan: Plan, tables: Tables, source: Source, key: str) -> _Found:
+def _read(known: Facts, source: Source, key: str) -> _Found:
+    """Run the queries of a plan, written from the facts that it was priced by."""
     kept = {
-        name: kept_rows(source, tables.schema(name), max_rows=rows, key=key)
-        for name, rows in rows_kept(plan, tables).items()
+        name: kept_rows(source, known.tables.schema(name), max_rows=rows, key=key)
+        for name, rows in known.kept
     }
     totals: dict[tuple[tuple[Field, ...], Measure], Totals] = {}
     counts: dict[tuple[tuple[Field, ...], Measure], Counts] = {}
-    for query in render(plan, tables, key=key, kept=kept, sums_widen=source.sums_widen):
+    for query in render(known, key=key, kept=kept, sums_widen=source.sums_widen):
         rows = source.execute(query.tree)
         width = len(query.keys)
         if query.measures[0].kind == "histogram":
@@ -179,18 +188,18 @@ class _Releaser:
                 done[vector.measure] = _noisy(vector, groups, totals, self.rng)
         plan, tables = self.prepared.plan, self.prepared.tables
         keys = tuple(_shown(plan, tables, one.keys, group) for group in groups)
-        return Block(keys, tuple(done.items()), self._chosen(one, groups))
+        return Block(keys, done, self._chosen(one, groups))
 
-    def _chosen(self, one: SetFacts, groups: list[Key]) -> tuple[Chosen, ...]:
-        chosen = []
+    def _chosen(self, one: SetFacts, groups: list[Key]) -> dict[Measure, list[Chosen]]:
+        chosen: dict[Measure, list[Chosen]] = {}
         for choice in self.prepared.budget.choices:
             if choice.keys == one.keys:
                 histograms = self.found.counts[one.keys, choice.measure]
                 given = tuple(histograms.get(group, {}) for group in groups)
                 step = self.prepared.budget.aimed(choice, len(groups))
                 values = self.rng.perform(step, given)
-                chosen.append(Chosen(choice.measure, choice.step.point, choice.side, values))
-        return tuple(chosen)
+                chosen.setdefault(choice.measure, []).append(Chosen(choice.step.point, choice.side, values))
+        return chosen
 
 
 def _rank(tables: Tables, keys: tuple[Field, ...], order: tuple[Field, ...]) -> Callable[[Key], list[Code]]:

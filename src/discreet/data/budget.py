@@ -14,6 +14,7 @@ for either end of its interval.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -34,7 +35,7 @@ from discreet.core.loss import (
 from discreet.core.neighbours import Neighbours
 from discreet.core.rounding import shorten_up
 from discreet.data.plan import Field, Plan, Policy
-from discreet.data.plan_facts import Facts, Measure, Sensitivity, SetFacts, facts, finder, measures
+from discreet.data.plan_facts import Facts, Measure, Sensitivity, SetFacts, facts, finder
 from discreet.data.plan_tables import Tables
 from discreet.data.quantiles import QuantileChoices, spread_per_row, units_off
 from discreet.data.thresholds import KeysAbove, threshold
@@ -186,9 +187,7 @@ class Budget:
         """
         if choice.side == 0:
             return choice.step
-        ends = sum(
-            bool(o.side) and o.measure == choice.measure for o in self.choices if o.keys == choice.keys
-        )
+        ends = 2 * len(self.facts.points[choice.measure])
         each_set = each_of(len(self.facts.sets), 1 - CONFIDENCE)
         off = units_off(choice.step.span, choice.step.rate, each_of(max(1, groups * ends), each_set))
         return replace(choice.step, shift=choice.side * (off + 1))
@@ -226,11 +225,11 @@ def budget(plan: Plan, tables: Tables, policy: Policy) -> Budget:
 
 @lru_cache(maxsize=256)
 def _budget(plan: Plan, tables: Tables, epsilon: Fraction, delta: Fraction) -> Budget:
-    known, counted = facts(plan, tables), finder(plan, tables)
+    known = facts(plan, tables)
+    counted = finder(known)
     places = [(one, measure, moved) for one in known.sets for measure, moved in one.measures]
-    points = _points(plan, tables)
     measured = [place for place in places if place[1].kind != "histogram"]
-    chosen = [(place, point) for place in places for point in points.get(place[1], ())]
+    chosen = [(place, point) for place in places for point in known.points.get(place[1], ())]
     share = epsilon / (len(measured) + len(chosen))
     choices = tuple(
         _choice(*place, point, share * part, side) for place, point in chosen for side, part in _PARTS.items()
@@ -243,16 +242,6 @@ def _budget(plan: Plan, tables: Tables, epsilon: Fraction, delta: Fraction) -> B
     if not made.kept():
         raise InternalError(f"a planned answer costs more than epsilon {epsilon}, delta {delta}")
     return made
-
-
-def _points(plan: Plan, tables: Tables) -> dict[Measure, tuple[Fraction, ...]]:
-    """Return the quantiles that are asked of each histogram, each once."""
-    found: dict[Measure, tuple[Fraction, ...]] = {}
-    for aggregate in plan.aggregates:
-        if aggregate.kind == "quantile":
-            (measure,) = measures(aggregate, tables)
-            found[measure] = tuple(sorted({*found.get(measure, ()), *aggregate.points}))
-    return found
 
 
 def _choice(  # noqa: PLR0917  # a place is three of them
@@ -296,9 +285,9 @@ def _gaussian(
 ) -> tuple[Vector, ...]:
     """Give every vector the same part of mu^2; thresholds get half of delta where there are some."""
     listed = [(one, measure, *coarsened(moved)) for one, measure, moved in places]
-    squares = tuple(coarse.l2_squared for _, _, _, coarse in listed)
+    squares = Counter(coarse.l2_squared for _, _, _, coarse in listed)
     half = delta / 2 if any(one.cells is None for one, _, _ in places) else Fraction(0)
-    factor = _gaussian_factor(squares, share * len(listed), delta - half)
+    factor = _gaussian_factor(tuple(sorted(squares.items())), share * len(listed), delta - half)
     found = []
     for one, measure, dropped, coarse in listed:
         noise = DiscreteGaussian(_variance(coarse.l2_squared, factor))
@@ -307,14 +296,19 @@ def _gaussian(
 
 
 @lru_cache(maxsize=256)
-def _gaussian_factor(squares: tuple[int, ...], epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the smallest variance, in squared sensitivities, for which all vectors cost (epsilon, delta)."""
+def _gaussian_factor(squares: tuple[tuple[int, int], ...], epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the smallest variance, in squared sensitivities, for which all vectors cost (epsilon, delta).
+
+    `squares` holds each squared sensitivity with the number of vectors that have it.
+    """
 
     def keeps(factor: Fraction) -> bool:
-        if max(squares) * factor < NARROWEST:
+        if max(one for one, _ in squares) * factor < NARROWEST:
             return False
-        views = [discrete_loss(Fraction(one), _variance(one, factor)).gaussian() for one in squares]
-        square, spread = (sum((view[i] for view in views), Fraction(0)) for i in (0, 1))
+        square, spread = Fraction(0), Fraction(0)
+        for one, count in squares:
+            view = discrete_loss(Fraction(one), _variance(one, factor)).gaussian()
+            square, spread = square + count * view[0], spread + count * view[1]
         return gaussian_delta(square, spread, epsilon) <= delta
 
     return smallest(keeps, digits=_DIGITS)
@@ -328,18 +322,16 @@ def _with_thresholds(
     known: Facts, counted: Measure, vectors: list[Vector], delta: Fraction
 ) -> tuple[Vector, ...]:
     """Set the threshold of every vector that finds groups; each gets an equal part of delta."""
-    finding = [vector for vector in vectors if vector.cells is None and vector.measure == counted]
-    if not finding:
+    finding = [vector.cells is None and vector.measure == counted for vector in vectors]
+    if not any(finding):
         return tuple(vectors)
-    part, groups = delta / len(finding), min(known.groups_per_unit, known.rows_per_unit)
-    found = []
-    for vector in vectors:
-        if vector in finding:
-            level = threshold(vector.noise, groups=groups, delta=part)
-            found.append(replace(vector, threshold=level, failure=part))
-        else:
-            found.append(vector)
-    return tuple(found)
+    part, groups = delta / sum(finding), min(known.groups_per_unit, known.rows_per_unit)
+    return tuple(
+        replace(vector, threshold=threshold(vector.noise, groups=groups, delta=part), failure=part)
+        if finds
+        else vector
+        for vector, finds in zip(vectors, finding, strict=True)
+    )
 
 
 def _better(one: tuple[Vector, ...], other: tuple[Vector, ...]) -> bool:

@@ -59,12 +59,16 @@ def within(field: Field, spans: Iterable[Span], *, missing: bool, tables: Tables
 
 def outside(field: Field, spans: Iterable[Span], *, tables: Tables) -> Condition:
     """Return the condition that a column is present and its code lies in none of some spans."""
-    lower, upper = tables.span(field)
-    gaps, start = [], lower
+    return within(field, gaps(spans, tables.span(field)), missing=False, tables=tables)
+
+
+def gaps(spans: Iterable[Span], everything: Span) -> tuple[Span, ...]:
+    """Return what some spans leave of everything."""
+    found, start = [], everything[0]
     for a, b in _merged(spans):
-        gaps.append((start, a - 1))
+        found.append((start, a - 1))
         start = max(start, b + 1)
-    return within(field, [*gaps, (start, upper)], missing=False, tables=tables)
+    return _merged([*found, (start, everything[1])])
 
 
 def compare(number: Polynomial, sign: AnySign, tables: Tables) -> Condition:
@@ -91,42 +95,43 @@ def compare(number: Polynomial, sign: AnySign, tables: Tables) -> Condition:
 def conjunction(parts: Iterable[Condition], tables: Tables) -> Condition:
     """Return the condition that all parts hold."""
     flat = [inner for part in parts for inner in (part.parts if isinstance(part, And) else (part,))]
-    sets: dict[Field, Within] = {}
-    rest: set[Condition] = set()
-    for part in flat:
-        if part == FALSE:
-            return FALSE
-        if not isinstance(part, Within):
-            rest.add(part)
-            continue
-        other = sets.setdefault(part.field, part)
-        spans = [(max(a, c), min(b, d)) for a, b in part.spans for c, d in other.spans]
-        both = within(part.field, spans, missing=part.missing and other.missing, tables=tables)
-        if not isinstance(both, Within):
-            return FALSE
-        sets[part.field] = both
-    return _assembled(And, rest | set(sets.values()))
+    if FALSE in flat:
+        return FALSE
+    sets, rest = _by_column(flat)
+    found: list[Condition] = []
+    for field, listed in sets.items():
+        # What lies in all sets is what lies in no gap of any.
+        everything = tables.span(field)
+        left_out = [gap for one in listed for gap in gaps(one.spans, everything)]
+        missing = all(one.missing for one in listed)
+        found.append(within(field, gaps(left_out, everything), missing=missing, tables=tables))
+    return FALSE if FALSE in found else _assembled(And, rest | set(found))
 
 
 def disjunction(parts: Iterable[Condition], tables: Tables) -> Condition:
     """Return the condition that some part holds."""
     flat = [inner for part in parts for inner in (part.parts if isinstance(part, Or) else (part,))]
-    sets: dict[Field, Within] = {}
+    if TRUE in flat:
+        return TRUE
+    sets, rest = _by_column(flat)
+    found: list[Condition] = []
+    for field, listed in sets.items():
+        spans = [span for one in listed for span in one.spans]
+        missing = any(one.missing for one in listed)
+        found.append(within(field, spans, missing=missing, tables=tables))
+    return TRUE if TRUE in found else _assembled(Or, rest | set(found))
+
+
+def _by_column(parts: Iterable[Condition]) -> tuple[dict[Field, list[Within]], set[Condition]]:
+    """Part the sets of values, by their column, from everything else."""
+    sets: dict[Field, list[Within]] = {}
     rest: set[Condition] = set()
-    for part in flat:
-        if part == TRUE:
-            return TRUE
-        if not isinstance(part, Within):
+    for part in parts:
+        if isinstance(part, Within):
+            sets.setdefault(part.field, []).append(part)
+        else:
             rest.add(part)
-            continue
-        other = sets.setdefault(part.field, part)
-        some = within(
-            part.field, (*part.spans, *other.spans), missing=part.missing or other.missing, tables=tables
-        )
-        if not isinstance(some, Within):
-            return TRUE
-        sets[part.field] = some
-    return _assembled(Or, rest | set(sets.values()))
+    return sets, rest
 
 
 def _assembled(kind: type[And] | type[Or], parts: set[Condition]) -> Condition:

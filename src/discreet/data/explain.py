@@ -9,9 +9,8 @@ from typing import Any
 from discreet.core.guarantee import Guarantee
 from discreet.core.rounding import up
 from discreet.data.budget import Budget, Choice, Vector
-from discreet.data.plan import Aggregate, Plan
-from discreet.data.plan_facts import Measure, measures, rows_kept
-from discreet.data.plan_tables import Tables
+from discreet.data.plan import Aggregate
+from discreet.data.plan_facts import Measure
 from discreet.data.quantiles import rank_error
 from discreet.mechanisms.planning import each_of
 from discreet.noise import DiscreteLaplace
@@ -102,20 +101,24 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explanation(plan: Plan, tables: Tables, made: Budget) -> Explanation:
+def explanation(made: Budget) -> Explanation:
     """Describe a planned answer."""
-    columns = [
-        _column(output.name, output.what, measures(output.what, tables), made)
-        for output in plan.outputs
-        if isinstance(output.what, Aggregate)
-    ]
-    return Explanation(made, tuple(columns), _bounds(plan, tables, made))
+    listed: tuple[Vector | Choice, ...] = (*made.vectors, *made.choices)
+    parts: dict[Measure, list[Any]] = {}
+    for part in listed:
+        parts.setdefault(part.measure, []).append(part)
+    columns = []
+    for output in made.facts.plan.outputs:
+        if isinstance(output.what, Aggregate):
+            used = [parts[measure] for measure in made.facts.measured[output.what]]
+            columns.append(_column(output.name, output.what, used, made))
+    return Explanation(made, tuple(columns), _bounds(made))
 
 
-def _column(name: str, what: Aggregate, used: tuple[Measure, ...], made: Budget) -> ColumnError:
+def _column(name: str, what: Aggregate, used: list[list[Any]], made: Budget) -> ColumnError:
     if what.kind == "quantile":
         return _quantile(name, what, used[0], made)
-    errors = [_vector_error(made, measure, draws=len(used)) for measure in used]
+    errors = [_vector_error(vectors, draws=len(used)) for vectors in used]
     groups = ", in every group at once" if _declared(made) else ", in each group that is shown"
     if not any(one.keys for one in made.facts.sets):
         groups = ""
@@ -129,9 +132,9 @@ def _declared(made: Budget) -> bool:
     return all(one.cells is not None for one in made.facts.sets)
 
 
-def _vector_error(made: Budget, measure: Measure, *, draws: int) -> float:
-    """Return the largest error over all groups of all grouping sets."""
-    found = [vector for vector in made.vectors if vector.measure == measure]
+def _vector_error(found: list[Vector], *, draws: int) -> float:
+    """Return the largest error of one measure over all groups of all grouping sets."""
+    measure = found[0].measure
     groups = sum(vector.cells or 1 for vector in found)
     beta = each_of(groups * draws, _BETA)
     unit = measure.unit**2 if measure.kind == "squares" else measure.unit
@@ -141,10 +144,9 @@ def _vector_error(made: Budget, measure: Measure, *, draws: int) -> float:
     )
 
 
-def _quantile(name: str, what: Aggregate, measure: Measure, made: Budget) -> ColumnError:
-    found = [
-        choice for choice in made.choices if choice.measure == measure and choice.step.point in what.points
-    ]
+def _quantile(name: str, what: Aggregate, choices: list[Choice], made: Budget) -> ColumnError:
+    asked = set(what.points)
+    found = [choice for choice in choices if choice.step.point in asked]
     values = [choice for choice in found if choice.side == 0]
     total = sum(choice.cells or 1 for choice in values)
     error = max(
@@ -163,17 +165,19 @@ def _quantile(name: str, what: Aggregate, measure: Measure, made: Budget) -> Col
     return ColumnError(name, error, words)
 
 
-def _bounds(plan: Plan, tables: Tables, made: Budget) -> tuple[str, ...]:
+def _bounds(made: Budget) -> tuple[str, ...]:
     known = made.facts
     lines = [
-        f"at most {rows} rows of one {tables.schema(name).unit.name} in {name} count"
-        for name, rows in rows_kept(plan, tables).items()
+        f"at most {rows} rows of one {known.tables.schema(name).unit.name} in {name} count"
+        for name, rows in known.kept
     ]
     if not lines:
         lines.append("one row is protected")
     elif any(one.keys for one in known.sets):
         most = f"at most {known.groups_per_unit} group{'s' * (known.groups_per_unit > 1)}"
-        lines.append(f"one {tables.schema(plan.table).unit.name} counts in {most} of each grouping")
+        lines.append(
+            f"one {known.tables.schema(known.plan.table).unit.name} counts in {most} of each grouping"
+        )
     for measure in dict.fromkeys(measure for one in known.sets for measure, _ in one.measures):
         if measure.number is not None and measure.kind in ("sum", "histogram"):
             low, high = (float(end * measure.unit) for end in measure.row)

@@ -15,7 +15,7 @@ from discreet.core.errors import InvalidParameter, Refused
 from discreet.data.columns import Category, Column, Ranged
 from discreet.data.plan import Field
 from discreet.data.plan_tables import declared
-from discreet.data.render import bounded
+from discreet.data.render import Kept, bounded
 from discreet.data.render_expressions import alias, cast, column, literal, named, own, select, table, whole
 from discreet.data.schema import Schema, User
 from discreet.data.sources.base import Source
@@ -42,10 +42,10 @@ def chosen(schema: Schema, columns: Iterable[str] | None) -> tuple[Column, ...]:
     return listed
 
 
-def kept_rows(source: Source, schema: Schema, *, max_rows: int, key: str) -> exp.Table:
+def kept_rows(source: Source, schema: Schema, *, max_rows: int, key: str) -> Kept:
     """Return the relation with at most `max_rows` rows of each user, which the engine makes once."""
     query = bounded(schema, max_rows=max_rows, key=key)
-    return source.materialise(query, key=f"{schema.name}, {max_rows} rows, {key}")
+    return Kept(source.materialise(query, key=f"{schema.name}, {max_rows} rows, {key}"), max_rows)
 
 
 def count(
@@ -55,11 +55,11 @@ def count(
     universe = Universe.from_columns(columns)
     if sparse is False:
         universe.require_dense()
-    relation: exp.Expr = table(schema.name)
+    kept = Kept(table(schema.name), schema.unit.max_rows)
     if isinstance(schema.unit, User):
-        relation = kept_rows(source, schema, max_rows=schema.unit.max_rows, key=key)
-    *positions, counts = source.arrays(_grouped(schema, columns, relation))
-    made = Histogram(universe, counts, np.stack(positions, axis=1), rows_per_unit=schema.unit.max_rows)
+        kept = kept_rows(source, schema, max_rows=schema.unit.max_rows, key=key)
+    *positions, counts = source.arrays(_grouped(schema, columns, kept.relation))
+    made = Histogram(universe, counts, np.stack(positions, axis=1), rows_per_unit=kept.max_rows)
     return made if sparse or not universe.is_dense else made.to_dense()
 
 

@@ -4,13 +4,16 @@ A plan is computed from a few *measures*, each a vector of whole numbers with on
 contribution to a measure is bounded in three ways: how many entries it touches, how large each is, and how
 large they are together. `facts` states what follows for the neighbours the owner declared. Nothing is ever
 taken to be constant, however obvious, so no answer is free.
+
+The bounds that price are the bounds that are applied: `render` writes its queries from the same `Facts`, and
+reads every bound back from what it wrote.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -23,6 +26,12 @@ from discreet.data.plan_tables import Tables, declared
 from discreet.data.schema import Schema, User
 
 MeasureKind = Literal["rows", "units", "sum", "squares", "histogram"]
+MAX_PARTS = 1_000
+"""Numbers that a question measures, and quantiles that it chooses, in a group of every grouping set."""
+MAX_NUMBERS = 4_000_000
+"""Numbers that it measures in all declared groups together."""
+MAX_QUANTILES = 100_000
+"""Quantiles that it chooses in all declared groups together: each takes as long as many numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,16 @@ class Measure:
     row: Span = (1, 1)
     centre: int = 0
     group: Span | None = None
+
+    @property
+    def each_row(self) -> Span:
+        """Between which steps one row adds to its group."""
+        if self.kind in ("rows", "units", "histogram"):
+            return 0, 1
+        low, high = self.row[0] - self.centre, self.row[1] - self.centre
+        if self.kind == "squares":
+            return 0, max(low * low, high * high)
+        return low, high
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,28 +105,100 @@ class SetFacts:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is hidden, and how far one unit moves each measure of each grouping set."""
+    """A plan with all its bounds: what is hidden, and how far one unit moves each measure of each set.
 
-    neighbours: Neighbours
-    rows_per_unit: int
+    Parameters
+    ----------
+    plan, tables
+        The question and the tables it is about.
+    kept
+        The private tables whose unit is a user, each with the rows of one user that count.
+    groups_per_unit
+        How many groups of one grouping set one unit may touch.
+    measured
+        What each aggregate is computed from.
+    points
+        The quantiles that are asked of each histogram, each once.
+    sets
+        The grouping sets, in the plan's order.
+    """
+
+    plan: Plan
+    tables: Tables
+    kept: tuple[tuple[str, int], ...]
     groups_per_unit: int
-    sets: tuple[SetFacts, ...]
+    measured: Mapping[Aggregate, tuple[Measure, ...]]
+    points: Mapping[Measure, tuple[Fraction, ...]]
+    sets: tuple[SetFacts, ...] = ()
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Which change is hidden."""
+        return self.tables.schema(self.plan.table).neighbours
+
+    @property
+    def rows_per_unit(self) -> int:
+        """How many rows of the joined table one unit has at most.
+
+        Private tables are bounded one by one and joined on the unit, so every pair of rows can meet.
+        """
+        return math.prod(rows for _, rows in self.kept)
+
+    def caps_groups(self, one: SetFacts) -> bool:
+        """Say whether a unit's rows could touch more groups of a grouping set than the unit may."""
+        reach = self.rows_per_unit
+        return self.groups_per_unit < (reach if one.cells is None else min(reach, one.cells))
 
 
 def facts(plan: Plan, schemas: Schema | Iterable[Schema] | Tables) -> Facts:
-    """Derive the sensitivity of every measure of a plan."""
+    """Derive the sensitivity of every measure of a plan.
+
+    Raises
+    ------
+    Refused
+        When there is more to measure than one question may ask for.
+    """
     tables = Tables.of(schemas)
-    schema = tables.schema(plan.table)
-    rows, groups = rows_per_unit(plan, tables), groups_per_unit(plan, tables)
-    found = []
-    for keys in plan.sets:
-        cells = cells_of(keys, tables)
-        listed = tuple(
-            (measure, _sensitivity(measure, schema.neighbours, rows, groups, cells))
-            for measure in set_measures(plan, keys, tables)
-        )
-        found.append(SetFacts(keys, cells, listed))
-    return Facts(schema.neighbours, rows, groups, tuple(found))
+    measured = {one: measures(one, tables) for one in plan.aggregates}
+    points = _points(measured)
+    known = Facts(plan, tables, _rows_kept(plan, tables), _groups_per_unit(plan, tables), measured, points)
+    listed = dict.fromkeys(measure for one in measured.values() for measure in one)
+    _check_work(known, list(listed))
+    return replace(known, sets=tuple(_set_facts(known, keys, list(listed)) for keys in plan.sets))
+
+
+def _check_work(known: Facts, listed: list[Measure]) -> None:
+    """Refuse more than one question may ask for, before anything is computed for it."""
+    quantiles = sum(map(len, known.points.values()))
+    numbers = len(listed) - len(known.points)
+    groups = sum(cells_of(keys, known.tables) or 1 for keys in known.plan.sets)
+    for found, most, what in (
+        (
+            (numbers + quantiles) * len(known.plan.sets),
+            MAX_PARTS,
+            "numbers and quantiles in a group, all grouping sets together",
+        ),
+        (numbers * groups, MAX_NUMBERS, "numbers, all groups together"),
+        (quantiles * groups, MAX_QUANTILES, "quantiles, all groups together"),
+    ):
+        if found > most:
+            way_out = "Ask for fewer aggregates, quantiles, groups or grouping sets at once"
+            raise Refused(what="SELECT", why=f"it needs {found} {what}; {most} is the most", way_out=way_out)
+
+
+def _points(measured: Mapping[Aggregate, tuple[Measure, ...]]) -> dict[Measure, tuple[Fraction, ...]]:
+    found: dict[Measure, set[Fraction]] = {}
+    for aggregate, (measure, *_) in measured.items():
+        if aggregate.kind == "quantile":
+            found.setdefault(measure, set()).update(aggregate.points)
+    return {measure: tuple(sorted(points)) for measure, points in found.items()}
+
+
+def _set_facts(known: Facts, keys: tuple[Field, ...], listed: list[Measure]) -> SetFacts:
+    """State one grouping set: each measure once; units where a threshold needs them."""
+    cells = cells_of(keys, known.tables)
+    needed = dict.fromkeys([*listed, finder(known)] if cells is None else listed)
+    return SetFacts(keys, cells, tuple((one, _sensitivity(one, known, cells)) for one in needed))
 
 
 def stacked(parts: Iterable[Sensitivity]) -> Sensitivity:
@@ -121,41 +212,23 @@ def stacked(parts: Iterable[Sensitivity]) -> Sensitivity:
     )
 
 
-def rows_kept(plan: Plan, tables: Tables) -> dict[str, int]:
-    """Return the private tables of a plan whose unit is a user, with the rows of one user that count."""
-    kept = {}
+def _rows_kept(plan: Plan, tables: Tables) -> tuple[tuple[str, int], ...]:
+    kept = []
     for name in (plan.table, *(join.table for join in plan.joins)):
         relation = tables.relation(name)
         if isinstance(relation, Schema) and isinstance(relation.unit, User):
             asked = plan.options.max_rows if name == plan.table else None
-            kept[name] = asked or relation.unit.max_rows
-    return kept
+            kept.append((name, asked or relation.unit.max_rows))
+    return tuple(kept)
 
 
-def rows_per_unit(plan: Plan, tables: Tables) -> int:
-    """Return how many rows of the joined table one unit has at most.
-
-    Private tables are bounded one by one and joined on the unit, so every pair of rows can meet.
-    """
-    return math.prod(rows_kept(plan, tables).values())
-
-
-def groups_per_unit(plan: Plan, tables: Tables) -> int:
-    """Return how many groups of one grouping set one unit may touch."""
+def _groups_per_unit(plan: Plan, tables: Tables) -> int:
     return plan.options.max_groups or tables.schema(plan.table).unit.max_groups
 
 
-def set_measures(plan: Plan, keys: tuple[Field, ...], tables: Tables) -> tuple[Measure, ...]:
-    """Return what must be measured for one grouping set, each once; units where a threshold needs them."""
-    listed = [measure for aggregate in plan.aggregates for measure in measures(aggregate, tables)]
-    if cells_of(keys, tables) is None:
-        listed.append(finder(plan, tables))
-    return tuple(dict.fromkeys(listed))
-
-
-def finder(plan: Plan, tables: Tables) -> Measure:
+def finder(known: Facts) -> Measure:
     """Return the measure that finds undeclared groups: units, which are rows where the unit is a row."""
-    return Measure("units" if rows_kept(plan, tables) else "rows")
+    return Measure("units" if known.kept else "rows")
 
 
 def measures(aggregate: Aggregate, tables: Tables) -> tuple[Measure, ...]:
@@ -209,11 +282,11 @@ def cells_of(keys: tuple[Field, ...], tables: Tables) -> int | None:
     return math.prod(column.size or 1 for column in columns)
 
 
-def _sensitivity(
-    measure: Measure, neighbours: Neighbours, rows: int, groups: int, cells: int | None
-) -> Sensitivity:
+def _sensitivity(measure: Measure, known: Facts, cells: int | None) -> Sensitivity:
     """Bound one unit's vector: at most `entries` entries in [low, high], of absolute sum at most `total`."""
-    entries = min(groups, rows) if cells is None else min(groups, rows, cells)
+    rows = known.rows_per_unit
+    reach = min(known.groups_per_unit, rows)
+    entries = reach if cells is None else min(reach, cells)
     if measure.kind == "histogram":
         width = measure.row[1] - measure.row[0] + 1
         cells = None if cells is None else cells * width
@@ -222,7 +295,7 @@ def _sensitivity(
     elif measure.kind == "units":
         low, high, total = 0, 1, entries
     else:
-        least, most = _row_range(measure)
+        least, most = measure.each_row
         low, high = min(0, rows * least), max(0, rows * most)
         total = rows * max(-least, most)
         if measure.group is not None:
@@ -233,16 +306,7 @@ def _sensitivity(
                 # Clamping may then move a total away from 0, so only the size of each entry bounds the sum.
                 total = entries * max(-low, high)
     total = min(total, entries * max(-low, high))
-    return _between(neighbours, (low, high), total=total, entries=entries, cells=cells)
-
-
-def _row_range(measure: Measure) -> Span:
-    if measure.kind == "rows":
-        return 0, 1
-    low, high = measure.row[0] - measure.centre, measure.row[1] - measure.centre
-    if measure.kind == "squares":
-        return 0, max(low * low, high * high)
-    return low, high
+    return _between(known.neighbours, (low, high), total=total, entries=entries, cells=cells)
 
 
 def _between(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -20,7 +20,8 @@ MAX_TERMS = 32
 MAX_COEFFICIENT = 10**18
 MAX_UNITS = 1 << 62
 """No row's value may leave 64-bit integers, whatever the order of evaluation."""
-_MAX_CORNERS = 12
+_MAX_LINKED = 6
+"""Columns whose products meet in one another, of which every corner is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +93,42 @@ def scaled(number: Polynomial, tables: Tables) -> Scaled:
     return Scaled(unit, terms, _range(terms, spans))
 
 
-def _range(terms: tuple[tuple[Monomial, int], ...], spans: Mapping[Field, Span]) -> Span:
-    """Return the smallest and largest value: exact where no column is multiplied by itself."""
-    fields = list(spans)
-    multilinear = all(len(set(monomial)) == len(monomial) for monomial, _ in terms)
-    if multilinear and len(fields) <= _MAX_CORNERS:
-        # A function that is linear in each column on its own is extreme at a corner of the box.
-        corners = [
-            sum(c * math.prod(corner[fields.index(f)] for f in monomial) for monomial, c in terms)
-            for corner in itertools.product(*spans.values())
-        ]
-        return min(corners), max(corners)
-    ranges = [_term_range(monomial, c, spans) for monomial, c in terms]
+Terms = Sequence[tuple[Monomial, int]]
+
+
+def _range(terms: Terms, spans: Mapping[Field, Span]) -> Span:
+    """Return the smallest and largest value: exact where few columns meet and none is multiplied by itself.
+
+    Terms that have no column in common, directly or through others, are extreme each on its own.
+    """
+    ranges = [_linked_range(linked, spans) for linked in _linked(terms)]
     return sum(low for low, _ in ranges), sum(high for _, high in ranges)
+
+
+def _linked(terms: Terms) -> Iterable[Terms]:
+    """Part terms into those that have columns in common, directly or through others."""
+    parts: dict[Field, list[tuple[Monomial, int]]] = {}
+    for term in terms:
+        met = {id(parts[field]): parts[field] for field in term[0] if field in parts}
+        joined = [term, *(one for part in met.values() for one in part)]
+        parts.update((field, joined) for monomial, _ in joined for field in monomial)
+        if not term[0]:
+            yield joined
+    yield from {id(part): part for part in parts.values()}.values()
+
+
+def _linked_range(terms: Terms, spans: Mapping[Field, Span]) -> Span:
+    fields = list(dict.fromkeys(field for monomial, _ in terms for field in monomial))
+    multilinear = all(len(set(monomial)) == len(monomial) for monomial, _ in terms)
+    if len(terms) == 1 or not multilinear or len(fields) > _MAX_LINKED:
+        ranges = [_term_range(monomial, c, spans) for monomial, c in terms]
+        return sum(low for low, _ in ranges), sum(high for _, high in ranges)
+    # A function that is linear in each column on its own is extreme at a corner of the box.
+    corners = []
+    for ends in itertools.product(*(spans[field] for field in fields)):
+        corner = dict(zip(fields, ends, strict=True))
+        corners.append(sum(c * math.prod(corner[field] for field in monomial) for monomial, c in terms))
+    return min(corners), max(corners)
 
 
 def _term_range(monomial: Monomial, coefficient: int, spans: Mapping[Field, Span]) -> Span:

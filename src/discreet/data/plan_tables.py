@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Self
 
 from discreet.core import checks
 from discreet.core.errors import InternalError, InvalidParameter
@@ -19,28 +18,36 @@ class Tables:
     """Private tables with their public dimensions. Names are unique, whatever their case."""
 
     schemas: tuple[Schema, ...]
+    _relations: dict[str, Schema | Dimension] = field(init=False, repr=False, compare=False)
+    _fields: dict[tuple[str, str], Field] = field(init=False, repr=False, compare=False)
+    _columns: dict[Field, Column] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        listed = [relation for schema in self.schemas for relation in _relations(schema)]
+        pairs = [(Field(one.name, column.name), column) for one in listed for column in one.columns]
+        # A plan looks names up many times over: once for each place where a query writes them.
+        object.__setattr__(self, "_relations", {one.name.lower(): one for one in reversed(listed)})
+        object.__setattr__(self, "_fields", {(one.table, one.name.lower()): one for one, _ in pairs})
+        object.__setattr__(self, "_columns", dict(reversed(pairs)))
 
     @classmethod
-    def of(cls, schemas: Schema | Iterable[Schema] | Tables) -> Self:
+    def of(cls, schemas: Schema | Iterable[Schema] | Tables) -> Tables:
         """Gather one schema or several; refuse names that stand for two different tables."""
-        given = schemas.schemas if isinstance(schemas, Tables) else schemas
-        tables = cls((given,) if isinstance(given, Schema) else tuple(given))
+        if isinstance(schemas, Tables):
+            return schemas
+        given = (schemas,) if isinstance(schemas, Schema) else tuple(schemas)
         known: dict[str, Schema | Dimension] = {}
-        for schema in tables.schemas:
+        for schema in given:
             checks.instance(Schema, schemas=schema)
             for relation in _relations(schema):
                 if known.setdefault(relation.name.lower(), relation) != relation:
                     rule = "tables with different names"
                     raise InvalidParameter(name="schemas", rule=rule, value=relation.name)
-        return tables
+        return cls(given)
 
     def relation(self, name: str) -> Schema | Dimension | None:
         """Return the table with a name; None where there is none."""
-        for schema in self.schemas:
-            for relation in _relations(schema):
-                if relation.name.lower() == name.lower():
-                    return relation
-        return None
+        return self._relations.get(name.lower())
 
     def schema(self, name: str) -> Schema:
         """Return the private table with a name."""
@@ -49,8 +56,14 @@ class Tables:
             raise InvalidParameter(name="table", rule="a private table of the given schemas", value=name)
         return relation
 
+    def field(self, table: str, name: str) -> Field | None:
+        """Return the column of a table that has a name, whatever its case; None where there is none."""
+        return self._fields.get((table, name.lower()))
+
     def column(self, field: Field) -> Column:
         """Return what is declared of a column."""
+        if field in self._columns:
+            return self._columns[field]
         relation = self.relation(field.table)
         if relation is None:
             raise InvalidParameter(name="table", rule="a table of the given schemas", value=field.table)

@@ -5,6 +5,9 @@ chosen by a keyed hash of the user's own rows, so nobody else's presence matters
 the bound only and is worth keeping. Everything after it drops rows or keeps their number (a join with a
 public table is on a unique key, one with a private table multiplies the bounds). The last step before the
 sums keeps a few groups of each user and clamps the user's totals.
+
+Queries are written from the `Facts` that price the plan, and `require_bounds` reads the bounds back from what
+was written.
 """
 
 from __future__ import annotations
@@ -17,16 +20,10 @@ from sqlglot import exp
 
 from discreet.core.errors import InternalError
 from discreet.data.columns import Code
-from discreet.data.plan import TRUE, Field, Plan
-from discreet.data.plan_facts import (
-    Measure,
-    cells_of,
-    groups_per_unit,
-    rows_kept,
-    rows_per_unit,
-    set_measures,
-)
+from discreet.data.plan import TRUE, Field
+from discreet.data.plan_facts import Facts, Measure, SetFacts
 from discreet.data.plan_tables import Tables
+from discreet.data.render_bounds import BOUNDED, PLACE, RANKED, TOTALS, UNIT, Kept, require_bounds
 from discreet.data.render_expressions import (
     alias,
     cast,
@@ -44,13 +41,7 @@ from discreet.data.render_expressions import (
 )
 from discreet.data.schema import Schema, User
 
-UNIT, PLACE, BOUNDED, TOTALS, RANKED = (
-    "discreet_unit",
-    "discreet_place",
-    "discreet_bounded",
-    "discreet_totals",
-    "discreet_ranked",
-)
+__all__ = ["Kept", "Query", "bounded", "filled", "histograms", "render"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,37 +75,37 @@ def bounded(schema: Schema, *, max_rows: int, key: str) -> exp.Query:
 
 
 def render(
-    plan: Plan,
-    schemas: Schema | Iterable[Schema] | Tables,
-    *,
-    key: str,
-    kept: Mapping[str, exp.Table] | None = None,
-    sums_widen: bool = False,
+    known: Facts, *, key: str, kept: Mapping[str, Kept] | None = None, sums_widen: bool = False
 ) -> tuple[Query, ...]:
     """Return the queries of a plan: one per grouping set, and one more per quantile.
 
     Parameters
     ----------
-    plan, schemas
-        The question and the tables it is about.
+    known
+        The plan with the bounds that price it.
     key
         The secret of the keyed hash.
     kept
-        Where the engine keeps the `bounded` rows of a private table, by the table's name. The bound must be
-        the one that `rows_kept` states for the plan.
+        Where the engine keeps the `bounded` rows of a private table, by the table's name.
     sums_widen
         Whether the engine adds up 64-bit integers in a wider type on its own. Others are given 38 digits.
+
+    Raises
+    ------
+    InternalError
+        Where a query does not hold every unit to the bounds its sensitivity was computed from.
     """
-    tables = Tables.of(schemas)
+    renderer = _Renderer(known, key, kept or {}, sums_widen)
     queries = []
-    for keys in plan.sets:
-        listed = set_measures(plan, keys, tables)
+    for one in known.sets:
+        listed = [measure for measure, _ in one.measures]
         numbers = tuple(measure for measure in listed if measure.kind != "histogram")
         parts = [numbers] if numbers else []
         parts += [(measure,) for measure in listed if measure.kind == "histogram"]
         for part in parts:
-            renderer = _Renderer(plan, tables, key, kept or {}, sums_widen)
-            queries.append(Query(keys, part, renderer.query(keys, part)))
+            tree = renderer.query(one, part)
+            require_bounds(tree, known, one, part, kept or {})
+            queries.append(Query(one.keys, part, tree))
     return tuple(queries)
 
 
@@ -150,26 +141,24 @@ def _groups(query: Query, tables: Tables) -> Iterable[tuple[Code, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class _Renderer:
-    plan: Plan
-    tables: Tables
+    known: Facts
     key: str
-    kept: Mapping[str, exp.Table]
+    kept: Mapping[str, Kept]
     sums_widen: bool
 
-    def query(self, keys: tuple[Field, ...], measures: tuple[Measure, ...]) -> exp.Query:
+    def query(self, one: SetFacts, measures: tuple[Measure, ...]) -> exp.Select:
         """Return the query for some measures of one grouping set."""
-        groups = list(map(column, keys))
+        groups = list(map(column, one.keys))
         if measures[0].kind == "histogram":
-            groups.append(_steps(measures[0], self.tables))
+            groups.append(_steps(measures[0], self.known.tables))
         totals = [alias(self._total(measure), f"m{i}") for i, measure in enumerate(measures)]
-        unit = self.tables.schema(self.plan.table).unit
-        if isinstance(unit, User) and self._needs_totals(keys, measures):
-            user = column(Field(self.plan.table, unit.column))
-            inner = self._rows(
-                [user, *groups], [alias(user, UNIT), *_keys(groups), *totals], keys, measures, {}
-            )
-            return self._of_users(inner, keys, len(groups), measures)
-        return self._rows(groups, [*_keys(groups), *totals], keys, measures, self._bounded())
+        unit = self.known.tables.schema(self.known.plan.table).unit
+        if isinstance(unit, User) and self._needs_totals(one, measures):
+            user = column(Field(self.known.plan.table, unit.column))
+            listed = [alias(user, UNIT), *_keys(groups), *totals]
+            inner = self._rows([user, *groups], listed, one.keys, measures, {})
+            return self._of_users(inner, one, len(groups), measures)
+        return self._rows(groups, [*_keys(groups), *totals], one.keys, measures, self._bounded())
 
     def _rows(
         self,
@@ -178,43 +167,39 @@ class _Renderer:
         keys: tuple[Field, ...],
         measures: tuple[Measure, ...],
         before: Mapping[str, exp.Query],
-    ) -> exp.Query:
+    ) -> exp.Select:
         """Return totals over every row that counts, once."""
+        plan, tables = self.known.plan, self.known.tables
         joins = [
             exp.Join(
                 this=self._relation(join.table),
                 kind="INNER",
                 on=exp.EQ(this=column(join.left), expression=column(join.right)),
             )
-            for join in self.plan.joins
+            for join in plan.joins
         ]
-        tests = [] if self.plan.where == TRUE else [where(self.plan.where, self.tables)]
+        tests = [] if plan.where == TRUE else [where(plan.where, tables)]
         needed = [*keys]
         if measures[0].kind == "histogram" and measures[0].number is not None:
             needed += measures[0].number.fields
-        tests += [present(field) for field in dict.fromkeys(needed) if self.tables.column(field).nullable]
-        source = self._relation(self.plan.table)
+        tests += [present(field) for field in dict.fromkeys(needed) if tables.column(field).nullable]
+        source = self._relation(plan.table)
         copied = [group.copy() for group in groups]
         return select(listed, source, joins=joins, tests=tests, groups=copied, before=before)
 
-    def _needs_totals(self, keys: tuple[Field, ...], measures: tuple[Measure, ...]) -> bool:
+    def _needs_totals(self, one: SetFacts, measures: tuple[Measure, ...]) -> bool:
         """Say whether a user's rows must be added up before they are counted."""
         clamps = any(measure.kind == "units" or measure.group is not None for measure in measures)
-        return clamps or self._caps_groups(keys)
-
-    def _caps_groups(self, keys: tuple[Field, ...]) -> bool:
-        """Say whether a user could touch more groups than allowed."""
-        reach, cells = rows_per_unit(self.plan, self.tables), cells_of(keys, self.tables)
-        return groups_per_unit(self.plan, self.tables) < (reach if cells is None else min(reach, cells))
+        return clamps or self.known.caps_groups(one)
 
     def _of_users(
-        self, totals: exp.Query, keys: tuple[Field, ...], groups: int, measures: tuple[Measure, ...]
-    ) -> exp.Query:
+        self, totals: exp.Query, one: SetFacts, groups: int, measures: tuple[Measure, ...]
+    ) -> exp.Select:
         """Keep a few groups of each user, clamp the user's totals, then add up the users."""
         before, source, tests = {**self._bounded(), TOTALS: totals}, TOTALS, []
-        if self._caps_groups(keys):
-            before[RANKED], source = self._ranked(keys), RANKED
-            tests = [exp.LTE(this=own(PLACE), expression=whole(groups_per_unit(self.plan, self.tables)))]
+        if self.known.caps_groups(one):
+            before[RANKED], source = self._ranked(one.keys), RANKED
+            tests = [exp.LTE(this=own(PLACE), expression=whole(self.known.groups_per_unit))]
         names = [f"k{i}" for i in range(groups)]
         sums = [alias(self._clamped_total(measure, i), f"m{i}") for i, measure in enumerate(measures)]
         return select(
@@ -224,7 +209,7 @@ class _Renderer:
     def _ranked(self, keys: tuple[Field, ...]) -> exp.Query:
         """Put each user's groups in the order of a keyed hash; the keys themselves break ties."""
         names = [own(f"k{i}") for i in range(len(keys))]
-        kinds = [self.tables.column(field) for field in keys]
+        kinds = [self.known.tables.column(field) for field in keys]
         order = keyed_hash(self.key, own(UNIT), zip(names, kinds, strict=True))
         place = exp.Window(
             this=exp.DenseRank(),
@@ -235,27 +220,28 @@ class _Renderer:
 
     def _relation(self, name: str) -> exp.Expr:
         """Return a table, or the bounded rows of a table of users, under the table's name."""
-        users = list(rows_kept(self.plan, self.tables))
+        users = [user for user, _ in self.known.kept]
         if name not in users:
             return table(name)
         found = self.kept.get(name)
-        return named(table(f"{BOUNDED}_{users.index(name)}") if found is None else found.copy(), name)
+        bounds = table(f"{BOUNDED}_{users.index(name)}") if found is None else found.relation.copy()
+        return named(bounds, name)
 
     def _bounded(self) -> dict[str, exp.Query]:
         """Return the queries for bounded rows that the engine does not keep."""
         return {
-            f"{BOUNDED}_{i}": bounded(self.tables.schema(name), max_rows=rows, key=self.key)
-            for i, (name, rows) in enumerate(rows_kept(self.plan, self.tables).items())
+            f"{BOUNDED}_{i}": bounded(self.known.tables.schema(name), max_rows=rows, key=self.key)
+            for i, (name, rows) in enumerate(self.known.kept)
             if name not in self.kept
         }
 
     def _total(self, measure: Measure) -> exp.Expr:
         """Return a measure of the rows of a group."""
         if measure.kind == "rows" and measure.number is not None:
-            return exp.Count(this=number(measure.number, self.tables))
+            return exp.Count(this=number(measure.number, self.known.tables))
         if measure.kind in ("rows", "units", "histogram"):
             return exp.Count(this=exp.Star())
-        value = _steps(measure, self.tables)
+        value = _steps(measure, self.known.tables)
         if measure.kind == "squares":
             value = exp.Mul(this=exp.Paren(this=value), expression=exp.Paren(this=value.copy()))
         return self._sum(value)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from sqlglot import exp
 
+from discreet.data.canonical import gaps
 from discreet.data.columns import Category, Code, Column, Identifier, Text
 from discreet.data.plan import And, Compare, Condition, Field, Polynomial, Sign, Span, Within
 from discreet.data.plan_numbers import scaled
@@ -174,15 +175,22 @@ def _within(condition: Within, tables: Tables) -> exp.Expr:
     if spans == (tables.span(field),):
         choices.append(present(field))
     elif isinstance(declared, Category):
-        values = [declared.values[i] for a, b in spans for i in range(a, b + 1)]
-        choices += (
-            [exp.In(this=column(field), expressions=[literal(value) for value in values])] if values else []
-        )
+        choices += [_listed(field, declared, spans)] if spans else []
     else:
         single = [whole(a) for a, b in spans if a == b]
         choices += [exp.In(this=column(field), expressions=single)] if single else []
         choices += [_range(field, span, tables) for span in spans if span[0] < span[1]]
     return choices[0] if len(choices) == 1 else exp.Paren(this=exp.or_(*choices, copy=False))
+
+
+def _listed(field: Field, declared: Category, spans: tuple[Span, ...]) -> exp.Expr:
+    """List the values of a category that lie in some spans, or the others where they are fewer."""
+    inside = sum(b - a + 1 for a, b in spans)
+    listed = spans if 2 * inside <= declared.size else gaps(spans, (0, declared.size - 1))
+    values = [literal(declared.values[i]) for a, b in listed for i in range(a, b + 1)]
+    found = exp.In(this=column(field), expressions=values)
+    # A missing value is neither in a list nor out of it.
+    return found if listed is spans else exp.Not(this=found)
 
 
 def _range(field: Field, span: Span, tables: Tables) -> exp.Expr:

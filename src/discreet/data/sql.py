@@ -204,13 +204,11 @@ def _grouping(node: exp.Expression, scope: Scope) -> Sets:
             sets = _crossed(sets, [(), *part])
         return sets
     if isinstance(node, exp.Rollup):
-        parts = [_grouping(part, scope) for part in take(node, "expressions")[0]]
+        prefix: Sets = [()]
         sets = [()]
-        for count in range(1, len(parts) + 1):
-            prefix: Sets = [()]
-            for part in parts[:count]:
-                prefix = _crossed(prefix, part)
-            sets += prefix
+        for part in take(node, "expressions")[0]:
+            prefix = _crossed(prefix, _grouping(part, scope))
+            sets = _limited(sets + prefix)
         return sets
     if isinstance(node, exp.GroupingSets):
         return _limited([keys for part in take(node, "expressions")[0] for keys in _grouping(part, scope)])

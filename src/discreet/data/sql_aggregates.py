@@ -142,11 +142,12 @@ def _of_numbers(
     number = numeric(places[0], scope)
     kind = _KINDS.get(name, "quantile")
     row, group = bounds.get(ROW), bounds.get(GROUP)
-    if kind == "average":
-        # Our average is over rows: bounds on each row also bound each unit's own average.
-        row, group = row or group, None
-    if group is not None and kind != "sum":
+    if group is not None and kind not in ("sum", "average"):
         raise refused(f"{name}(... {GROUP} ...)", "it is for SUM, COUNT and AVG", f"Use {ROW}")
+    if kind == "average" or not isinstance(scope.main.unit, User):
+        # Our average is over rows: bounds on each row also bound each unit's own average. And where a row is
+        # a unit, what it adds is all that the unit adds.
+        row, group = row or group, None
     exact = scaled(number, scope.tables)
     row = _row_bounds(row, exact)
     group = _group_bounds(group, _natural(row, exact, _rows(scope)), exact.unit)

@@ -153,16 +153,25 @@ def _like(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     text = operand(pattern, scope)
     if not isinstance(column, Category) or not isinstance(text, str) or not isinstance(column.values[0], str):
         raise refused("LIKE", "it works on categories of text and a pattern in quotes", "Use = or IN")
-    work = len(text) * sum(len(str(value)) for value in column.values)
-    if len(text) > MAX_PATTERN or work > MAX_MATCHING or "\\" in text:
-        why = f"patterns have at most {MAX_PATTERN} characters (fewer for long lists) and no backslash"
+    if len(text) > MAX_PATTERN or "\\" in text:
+        why = f"patterns have at most {MAX_PATTERN} characters and no backslash"
         raise refused("LIKE", why, "List the values with IN")
+    _charge(text, column, scope)
     spans = [(i, i) for i, value in enumerate(column.values) if like(str(value), text)]
     if not spans and negated == bool(flipped):
         raise undeclared(field.name, text, column, sign="LIKE")
     if negated != bool(flipped):
         return outside(field, spans, tables=scope.tables)
     return within(field, spans, missing=False, tables=scope.tables)
+
+
+def _charge(pattern: str, column: Category, scope: Scope) -> None:
+    """Count the comparisons of a pattern before they are made: all patterns of a question have one limit."""
+    characters = sum(len(str(value)) + 1 for value in column.values)
+    scope.work.matching += (len(pattern) + 1) * characters
+    if scope.work.matching > MAX_MATCHING:
+        why = f"patterns and declared values make more than {MAX_MATCHING} comparisons of characters"
+        raise refused("LIKE", why, "List the values with IN, or use fewer patterns at once")
 
 
 _CONDITIONS: dict[type[exp.Expression], Callable[[exp.Expression, Scope, bool], Condition]] = {
@@ -293,7 +302,7 @@ def _numbers(difference: Polynomial, sign: AnySign, scope: Scope) -> Condition:
 
 
 def _choice(field: Field, scope: Scope) -> Choice:
-    return Choice(field, {value: i for i, value in enumerate(scope.column(field).domain())})
+    return Choice(field, scope.positions(field))
 
 
 def _chosen(left: Choice, sign: AnySign, right: Operand, scope: Scope) -> Condition:

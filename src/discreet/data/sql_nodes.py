@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Any
 
 from sqlglot import exp
@@ -86,16 +87,30 @@ def word(node: object) -> str:
     return text
 
 
+@dataclass(slots=True)
+class Work:
+    """What reading a question took so far.
+
+    `places` holds where the declared values of a column stand, once they were asked for; `matching` counts
+    comparisons of characters.
+    """
+
+    places: dict[Field, dict[object, int]] = dataclass_field(default_factory=dict)
+    matching: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The tables of one FROM clause under the names the request gave them.
 
-    `same` maps the key of a joined table to the column it equals, so that one column has one name.
+    `same` maps the key of a joined table to the column it equals, so that one column has one name. `work` is
+    shared by all parts of one question.
     """
 
     tables: Tables
     names: dict[str, Schema | Dimension]
     same: dict[Field, Field]
+    work: Work = dataclass_field(default_factory=Work)
 
     @property
     def main(self) -> Schema:
@@ -115,7 +130,7 @@ class Scope:
         relation = self.names.get(word(table).lower())
         if relation is None:
             raise refused(word(table), "no table of FROM has this name", "Use a table of FROM, or its alias")
-        field = _column(relation, word(name))
+        field = self.tables.field(relation.name, word(name))
         if field is None:
             raise _unknown_column(word(name), relation)
         return self.same.get(field, field)
@@ -124,21 +139,21 @@ class Scope:
         """Return what is declared of a column."""
         return self.tables.column(field)
 
+    def positions(self, field: Field) -> dict[object, int]:
+        """Return where each declared value of a category or a boolean stands."""
+        places = self.work.places
+        if field not in places:
+            places[field] = {value: i for i, value in enumerate(self.column(field).domain())}
+        return places[field]
+
     def _unqualified(self, name: str) -> Field:
-        listed = [_column(relation, name) for relation in self.names.values()]
+        listed = [self.tables.field(relation.name, name) for relation in self.names.values()]
         found = {self.same.get(field, field) for field in listed if field is not None}
         if not found:
             raise _unknown_column(name, *self.names.values())
         if len(found) > 1:
             raise refused(name, "several tables have a column of this name", "Put the table's name before it")
         return found.pop()
-
-
-def _column(relation: Schema | Dimension, name: str) -> Field | None:
-    for column in relation.columns:
-        if column.name.lower() == name.lower():
-            return Field(relation.name, column.name)
-    return None
 
 
 def _unknown_column(name: str, *relations: Schema | Dimension) -> Refused:

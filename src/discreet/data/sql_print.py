@@ -6,6 +6,7 @@ import datetime
 import math
 from fractions import Fraction
 
+from discreet.data.canonical import gaps
 from discreet.data.columns import Boolean, Category, Column
 from discreet.data.plan import Aggregate, And, Compare, Condition, Field, Plan, Polynomial, Span, Within
 from discreet.data.plan_tables import Tables
@@ -59,12 +60,19 @@ def _within(condition: Within, tables: Tables) -> str:
     if condition.spans == (tables.span(condition.field),):
         choices.append(f"{name} IS NOT NULL")
     elif isinstance(column, Boolean | Category):
-        domain = column.domain()
-        values = (_literal(domain[i]) for a, b in condition.spans for i in range(a, b + 1))
-        choices += [f"{name} IN ({', '.join(values)})"] if condition.spans else []
+        choices += [f"{name} {_listed(column, condition.spans)}"] if condition.spans else []
     else:
         choices += [_range(name, span, column) for span in condition.spans]
     return choices[0] if len(choices) == 1 else "(" + " OR ".join(choices) + ")"
+
+
+def _listed(column: Boolean | Category, spans: tuple[Span, ...]) -> str:
+    """List the values that lie in some spans, or the others where they are fewer."""
+    inside = sum(b - a + 1 for a, b in spans)
+    listed = spans if 2 * inside <= column.size else gaps(spans, (0, column.size - 1))
+    values = column.values if isinstance(column, Category) else column.domain()
+    shown = ", ".join(_literal(values[i]) for a, b in listed for i in range(a, b + 1))
+    return f"{'IN' if listed is spans else 'NOT IN'} ({shown})"
 
 
 def _range(name: str, span: Span, column: Column) -> str:

@@ -6,8 +6,11 @@ library takes for known can slip past the translation.
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 
 from sqlglot import exp, parser, tokens
@@ -21,6 +24,8 @@ MAX_CHARACTERS = 20_000
 MAX_TOKENS = 4_096
 MAX_DEPTH = 32
 _SHOWN = 40
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 _LACKING = {
     "CASE": "Ask once for each case, with its condition in WHERE",
     "EXTRACT": "Compare the date, for instance BETWEEN '2024-01-01' AND '2024-01-31'",
@@ -46,6 +51,31 @@ class DiscreetSql(Dialect):
         NO_PAREN_FUNCTION_PARSERS = {}  # noqa: RUF012
 
 
+_said: ContextVar[list[str] | None] = ContextVar("said", default=None)
+
+
+def _kept_back(record: logging.LogRecord) -> bool:
+    """Let a record of the parser library pass, unless it is about a request: nobody else is to read that."""
+    said = _said.get()
+    if said is not None:
+        said.append(record.levelname)
+    return said is None
+
+
+logging.getLogger("sqlglot").addFilter(_kept_back)
+
+
+@contextmanager
+def _listening() -> Iterator[list[str]]:
+    """Keep back what the parser library says meanwhile, and give a list of it."""
+    said: list[str] = []
+    token = _said.set(said)
+    try:
+        yield said
+    finally:
+        _said.reset(token)
+
+
 def refused(what: str, why: str, way_out: str) -> Refused:
     """Return the error, with the part of the request cut to a readable length."""
     return Refused(what=shown(what), why=why, way_out=way_out)
@@ -62,9 +92,13 @@ def parsed(text: str) -> tuple[exp.Select, tuple[tuple[str, Token], ...]]:
     found = _tokens(text)
     rest, options = _cut_clause(found)
     try:
-        trees = DiscreetSql().parser().parse(rest, text)
+        with _listening() as said:
+            trees = DiscreetSql().parser().parse(rest, text)
     except (SqlglotError, RecursionError) as error:
         raise _not_understood(rest, error) from None
+    if said:
+        # What the parser library only warns of, it has not understood either.
+        raise _not_understood(rest, SqlglotError())
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, exp.Select):
         raise refused("SQL", "it must be exactly one SELECT", "Send one query at a time")
@@ -121,15 +155,20 @@ def _tokens(text: str) -> list[Token]:
 def _check_size(found: Sequence[Token]) -> None:
     if len(found) > MAX_TOKENS:
         raise refused("SQL", f"it has more than {MAX_TOKENS} words", "Ask a shorter question")
-    opening = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
-    closing = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
     prefix = (TokenType.NOT, TokenType.DASH, TokenType.PLUS)
-    depth = run = 0
-    for token in found:
-        depth += (token.token_type in opening) - (token.token_type in closing)
+    opened: list[bool] = []  # for each bracket that is open, whether it follows the name of a type
+    run = 0
+    for before, token in zip([None, *found], found, strict=False):
+        if token.token_type in _OPENING:
+            opened.append(before is not None and before.token_type in parser.Parser.TYPE_TOKENS)
+        elif token.token_type in _CLOSING and opened:
+            opened.pop()
         run = run + 1 if token.token_type in prefix else 0
-        if depth + run > MAX_DEPTH:
+        if len(opened) + run > MAX_DEPTH:
             raise refused("SQL", f"it is nested more than {MAX_DEPTH} deep", "Ask a simpler question")
+        if sum(opened) > 1:
+            # The parser library reads such a bracket twice, as a type and as a call, and so all within it.
+            raise refused("a type in a type", "it is not part of the language", "Compare columns as they are")
 
 
 def _cut_clause(found: list[Token]) -> tuple[list[Token], tuple[tuple[str, Token], ...]]:

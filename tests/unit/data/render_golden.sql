@@ -121,7 +121,7 @@ WITH "discreet_bounded_0" AS (
   FROM "discreet_bounded_0" AS "trips"
   WHERE
     (
-      "trips"."night" IN (1) OR "trips"."zone" IN ('it''s', 'b\c')
+      "trips"."night" IN (1) OR NOT "trips"."zone" IN ('a"b')
     )
     AND NOT "trips"."zone" IS NULL
   GROUP BY
@@ -197,7 +197,7 @@ WITH "discreet_bounded_0" AS (
   FROM "discreet_bounded_0" AS "trips"
   WHERE
     (
-      "trips"."night" IN (1) OR "trips"."zone" IN ('it''s', 'b\c')
+      "trips"."night" IN (1) OR NOT "trips"."zone" IN ('a"b')
     )
     AND NOT "trips"."zone" IS NULL
   GROUP BY
@@ -273,7 +273,7 @@ WITH `discreet_bounded_0` AS (
   FROM `discreet_bounded_0` AS `trips`
   WHERE
     (
-      `trips`.`night` IN (1) OR `trips`.`zone` IN ('it\'s', 'b\\c')
+      `trips`.`night` IN (1) OR NOT `trips`.`zone` IN ('a"b')
     )
     AND NOT `trips`.`zone` IS NULL
   GROUP BY

@@ -87,6 +87,18 @@ def test_found_groups_pay_for_their_threshold() -> None:
     assert not made.guarantee.implies(epsilon=1, delta=finder.failure * Fraction(99, 100))
 
 
+@pytest.mark.parametrize("delta", ["1e-6", "1e-2"])
+def test_a_threshold_pays_for_all_groups_of_one_unit(delta: str) -> None:
+    """Ten groups that only one user has: some of them is shown with the probability that is paid for."""
+    text = "SELECT note, COUNT(*) FROM t GROUP BY GROUPING SETS ((note), (note, g))"
+    made = planned(text, unit=USER, epsilon="0.25", delta=delta)
+    finders = [vector for vector in made.vectors if vector.threshold is not None]
+    assert len(finders) == 2
+    for finder in finders:
+        shown = 1 - (1 - finder.noise.tail(finder.threshold - 1)) ** USER.max_groups
+        assert finder.failure * Fraction(9, 10) < shown <= finder.failure
+
+
 def test_few_groups_take_laplace_and_many_take_gaussian() -> None:
     one = planned("SELECT COUNT(*) FROM t", unit=Row(), delta="1e-6")
     assert one.route == "discrete Laplace noise"

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sql_schemas import CLAUSE, TABLES, plan
 
 from discreet import AddRemove, Replace
 from discreet.core.errors import Refused
 from discreet.data import Category, Identifier, Integer, Row, Schema, Text, User
-from discreet.data.plan import Aggregate, Policy
-from discreet.data.plan_facts import Facts, Sensitivity, facts, measures, rows_per_unit, stacked
+from discreet.data.plan import Aggregate, Field, Policy
+from discreet.data.plan_facts import Facts, Sensitivity, facts, measures, stacked
+from discreet.data.plan_numbers import _range
 from discreet.data.sql import parse
 
 POLICY = Policy(epsilon=Fraction(1), delta=Fraction("1e-6"))
@@ -64,6 +69,8 @@ CASES = [
         AddRemove,
         Sensitivity(2, 30, 60, 1800),
     ),
+    # Around 5 the values reach from -3 to 4.
+    ("VAR_POP(pos, contribution_bounds_per_row => (2, 9))", "", ROW, AddRemove, Sensitivity(1, 16, 16, 256)),
     ("MEDIAN(pos)", "g", USER, AddRemove, Sensitivity(5, 5, 5, 25)),
     ("MEDIAN(pos)", "", ROW, Replace, Sensitivity(2, 1, 2, 2)),
     ("COUNT(*)", "note", USER, AddRemove, Sensitivity(2, 5, 5, 25)),
@@ -112,9 +119,10 @@ def test_options_tighten() -> None:
 
 def test_private_joins_multiply_rows() -> None:
     joined = plan("SELECT COUNT(*), SUM(price) FROM visits JOIN orders USING (user_id)")
-    assert rows_per_unit(joined, TABLES) == 5 * 2
+    assert facts(joined, TABLES).rows_per_unit == 5 * 2
     assert facts(joined, TABLES).sets[0].measures[1][1].l1 == 10 * 50
-    assert rows_per_unit(plan("SELECT COUNT(*) FROM visits JOIN stores USING (store)"), TABLES) == 5
+    public = plan("SELECT COUNT(*) FROM visits JOIN stores USING (store)")
+    assert facts(public, TABLES).rows_per_unit == 5
 
 
 def test_grouping_sets_add_up() -> None:
@@ -147,3 +155,42 @@ def test_variances_too_wide_for_exact_squares_are_refused() -> None:
 def test_an_aggregate_of_nothing_is_refused() -> None:
     with pytest.raises(Refused):
         measures(Aggregate("sum"), TABLES)
+
+
+FIELDS = tuple(Field("events", f"x{k}") for k in range(8))
+
+
+@given(
+    st.dictionaries(
+        st.lists(st.sampled_from(FIELDS[:5]), max_size=3, unique=True).map(
+            lambda names: tuple(sorted(names))
+        ),
+        st.integers(-4, 4),
+        min_size=1,
+        max_size=4,
+    ),
+    st.lists(st.tuples(st.integers(-2, 0), st.integers(0, 2)), min_size=5, max_size=5),
+)
+def test_ranges_are_exact_where_few_columns_meet(terms: dict[Any, int], ends: list[tuple[int, int]]) -> None:
+    spans = {field: ends[FIELDS.index(field)] for field in sorted({f for names in terms for f in names})}
+    assert _range(tuple(terms.items()), spans) == brute_force(terms, spans)
+
+
+def test_ranges_hold_where_many_columns_meet_or_one_is_squared() -> None:
+    a, b, c, d, e, f, g, h = FIELDS
+    spans: dict[Field, tuple[int, int]] = dict.fromkeys(FIELDS, (-1, 2))
+    for terms in ({(a, b, c): 2, (c, d, e): -1, (e, f, g, h): 1, (): 5}, {(a, a): 1, (a, b): -2, (c,): 3}):
+        low, high = _range(tuple(terms.items()), spans)
+        least, most = brute_force(terms, spans)
+        assert low <= least and most <= high
+    apart = tuple(((field,), 1 - 2 * k) for k, field in enumerate(FIELDS))
+    assert _range(apart, spans) == brute_force(dict(apart), spans)
+
+
+def brute_force(terms: dict[Any, int], spans: dict[Field, tuple[int, int]]) -> tuple[int, int]:
+    points = itertools.product(*(range(low, high + 1) for low, high in spans.values()))
+    found = [
+        sum(c * math.prod(point[list(spans).index(f)] for f in names) for names, c in terms.items())
+        for point in points
+    ]
+    return min(found), max(found)

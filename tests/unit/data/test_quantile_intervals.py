@@ -67,19 +67,19 @@ def test_an_end_aimed_closer_would_miss_too_often() -> None:
 def test_ends_of_several_quantiles_are_put_in_order() -> None:
     measure, half, most = Measure("histogram"), Fraction(1, 2), Fraction(9, 10)
     chosen = [
-        Chosen(measure, half, 0, (5,)),
-        Chosen(measure, half, -1, (3,)),
-        Chosen(measure, half, 1, (9,)),
-        Chosen(measure, most, 0, (4,)),
-        Chosen(measure, most, -1, (2,)),
-        Chosen(measure, most, 1, (7,)),
+        Chosen(half, 0, (5,)),
+        Chosen(half, -1, (3,)),
+        Chosen(half, 1, (9,)),
+        Chosen(most, 0, (4,)),
+        Chosen(most, -1, (2,)),
+        Chosen(most, 1, (7,)),
     ]
-    block = Block(((),), (), tuple(chosen))
+    block = Block(((),), {}, {measure: chosen})
     # The median is at most 7 because the nine tenths are, which are at least 3 because the median is.
     assert block.quantiles(measure, (half, most), 0) == [(3, 4, 7), (3, 5, 7)]
     assert block.quantiles(measure, (most,), 0) == [(3, 5, 7)]
-    crossed = [Chosen(measure, half, side, (value,)) for side, value in ((0, 5), (-1, 8), (1, 6))]
-    assert Block(((),), (), tuple(crossed)).quantiles(measure, (half,), 0) == [(5, 5, 6)]
+    crossed = [Chosen(half, side, (value,)) for side, value in ((0, 5), (-1, 8), (1, 6))]
+    assert Block(((),), {}, {measure: crossed}).quantiles(measure, (half,), 0) == [(5, 5, 6)]
 
 
 SCHEMA = Schema(

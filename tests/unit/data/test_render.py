@@ -13,8 +13,9 @@ from sql_schemas import PEOPLE, POLICY, TABLES, plan
 from discreet import AddRemove
 from discreet.core.errors import InternalError, InvalidParameter
 from discreet.data import Boolean, Category, Identifier, Integer, Schema, Table, Text, User
+from discreet.data.histogram import kept_rows
 from discreet.data.plan import Plan
-from discreet.data.plan_facts import rows_kept
+from discreet.data.plan_facts import facts
 from discreet.data.plan_tables import Tables
 from discreet.data.render import bounded, filled, histograms, render
 from discreet.data.sql import parse
@@ -52,7 +53,7 @@ def golden() -> str:
     for name, text in QUERIES.items():
         for dialect in DIALECTS:
             wide = dialect == "duckdb"
-            for query in render(made(text), (TRIPS, PEOPLE), key="5ec7e7", sums_widen=wide):
+            for query in render(facts(made(text), (TRIPS, PEOPLE)), key="5ec7e7", sums_widen=wide):
                 shown = query.tree.sql(dialect=dialect, identify=True, pretty=True)
                 parts.append(f"-- {name}, {dialect}\n{shown};\n")
     return "\n".join(parts)
@@ -68,7 +69,7 @@ def test_no_text_of_the_request_reaches_the_engine() -> None:
         "WHERE t.zone IN ('it''s') OR t.zone NOT LIKE 'canary3%' AND t.km > 1234567"
     )
     for dialect in DIALECTS:
-        for query in render(made(text), TRIPS, key="00"):
+        for query in render(facts(made(text), TRIPS), key="00"):
             shown = query.tree.sql(dialect=dialect, identify=True)
             assert "canary" not in shown
             assert "1234567" not in shown
@@ -97,9 +98,8 @@ def table() -> Iterator[Table]:
 
 
 def test_declared_keys_come_out_in_declared_order_and_zeros_are_filled_in(table: Table) -> None:
-    (query,) = render(
-        made("SELECT zone, COUNT(*) FROM trips WHERE night GROUP BY zone"), TRIPS, key=table._key
-    )
+    text = "SELECT zone, COUNT(*) FROM trips WHERE night GROUP BY zone"
+    (query,) = render(facts(made(text), TRIPS), key=table._key)
     found = filled(query, table._source.execute(query.tree), Tables.of(TRIPS))
     assert [group for group, _ in found] == [("it's",), ('a"b',), ("b\\c",)]
     assert dict(found)["b\\c",] == (1,)
@@ -107,22 +107,20 @@ def test_declared_keys_come_out_in_declared_order_and_zeros_are_filled_in(table:
 
 
 def test_a_user_counts_with_few_rows_in_few_groups(table: Table) -> None:
-    (query,) = render(made("SELECT COUNT(*), COUNT(DISTINCT who) FROM trips"), TRIPS, key=table._key)
+    text = "SELECT COUNT(*), COUNT(DISTINCT who) FROM trips"
+    (query,) = render(facts(made(text), TRIPS), key=table._key)
     assert table._source.execute(query.tree) == [(3 + 1 + 1, 3)]
     text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=1) COUNT(*) FROM trips"
-    (query,) = render(made(text), TRIPS, key=table._key)
+    (query,) = render(facts(made(text), TRIPS), key=table._key)
     assert table._source.execute(query.tree) == [(3,)]
 
 
 def test_bounded_rows_can_be_kept(table: Table) -> None:
     asked = made("SELECT zone, SUM(km), COUNT(*) FROM trips GROUP BY zone")
-    tables = Tables.of(TRIPS)
-    kept = {
-        name: table._source.materialise(bounded(TRIPS, max_rows=rows, key=table._key), key=f"{name} {rows}")
-        for name, rows in rows_kept(asked, tables).items()
-    }
-    (inline,) = render(asked, TRIPS, key=table._key)
-    (short,) = render(asked, TRIPS, key=table._key, kept=kept)
+    known = facts(asked, TRIPS)
+    kept = {name: kept_rows(table._source, TRIPS, max_rows=rows, key=table._key) for name, rows in known.kept}
+    (inline,) = render(known, key=table._key)
+    (short,) = render(known, key=table._key, kept=kept)
     assert sorted(table._source.execute(short.tree)) == sorted(table._source.execute(inline.tree))
     assert "ROW_NUMBER" in inline.tree.sql()
     assert "ROW_NUMBER" not in short.tree.sql()
@@ -131,7 +129,8 @@ def test_bounded_rows_can_be_kept(table: Table) -> None:
 def test_the_key_decides_which_rows_stay(table: Table) -> None:
     """Otherwise the order would not depend on the secret at all."""
     asked = made("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=1) SUM(km) FROM trips")
-    sums = {table._source.execute(render(asked, TRIPS, key=f"{k:02x}")[0].tree)[0][0] for k in range(24)}
+    known = facts(asked, TRIPS)
+    sums = {table._source.execute(render(known, key=f"{k:02x}")[0].tree)[0][0] for k in range(24)}
     assert len(sums) > 1
     assert all(sum_ in {bob + ann for bob in (55,) for ann in (10, 20, 30, 40)} for sum_ in sums)
 
@@ -148,7 +147,7 @@ def test_sums_do_not_wrap(table: Table) -> None:
     asked = parse("SELECT SUM(x), SUM(512 * x) FROM wide", schemas=wide, policy=POLICY)
     with Table((raw, "wide"), schema=wide) as opened:
         for widen in (False, opened._source.sums_widen):
-            (query,) = render(asked, wide, key="00", sums_widen=widen)
+            (query,) = render(facts(asked, wide), key="00", sums_widen=widen)
             assert opened._source.execute(query.tree) == [(5000 * 2**53, 5000 * 2**53)]
     raw.close()
     assert asked.aggregates[1].number != asked.aggregates[0].number
@@ -175,7 +174,7 @@ def test_every_table_gives_an_answer_of_one_shape(rows: list[tuple[object, ...]]
         "SELECT zone, COUNT(*), SUM(km * km * km), AVG(km), STDDEV(km) FROM trips WHERE km < 60 GROUP BY zone"
     )
     with Table((raw, "trips"), schema=TRIPS) as opened:
-        (query,) = render(asked, TRIPS, key=opened._key)
+        (query,) = render(facts(asked, TRIPS), key=opened._key)
         found = filled(query, opened._source.execute(query.tree), Tables.of(TRIPS))
     raw.close()
     assert [group for group, _ in found] == [(code,) for code in TRIPS.column("zone").codes()]
@@ -183,7 +182,7 @@ def test_every_table_gives_an_answer_of_one_shape(rows: list[tuple[object, ...]]
 
 
 def test_histograms_count_rows_by_value(table: Table) -> None:
-    (query,) = render(made("SELECT MEDIAN(km) FROM trips WHERE night"), TRIPS, key=table._key)
+    (query,) = render(facts(made("SELECT MEDIAN(km) FROM trips WHERE night"), TRIPS), key=table._key)
     ((group, counts),) = histograms(query, table._source.execute(query.tree), Tables.of(TRIPS))
     assert group == ()
     assert counts.items() >= {50: 1, 5: 1}.items()
@@ -192,7 +191,7 @@ def test_histograms_count_rows_by_value(table: Table) -> None:
 
 
 def test_groups_that_are_not_declared_come_as_they_are(table: Table) -> None:
-    (query,) = render(made("SELECT note, SUM(km) FROM trips GROUP BY note"), TRIPS, key=table._key)
+    (query,) = render(facts(made("SELECT note, SUM(km) FROM trips GROUP BY note"), TRIPS), key=table._key)
     assert [measure.kind for measure in query.measures] == ["sum", "units"]
     found = table._source.execute(query.tree)
     assert {row[0] for row in found} <= {"p", "q"}
@@ -207,6 +206,6 @@ def test_only_users_are_bounded() -> None:
 
 def test_grouping_sets_are_separate_queries() -> None:
     asked = plan("SELECT COUNT(*), MEDIAN(age) FROM people GROUP BY CUBE(region)")
-    made_queries = render(asked, TABLES, key="00")
+    made_queries = render(facts(asked, TABLES), key="00")
     kinds = [(query.keys, query.measures[0].kind) for query in made_queries]
     assert [kind for _, kind in kinds] == ["rows", "histogram"] * 2

@@ -1,0 +1,157 @@
+"""Every plan the language has, on every kind of data: no noise input moves by more than its sensitivity.
+
+Plans come from the plan's own node types (`plan_grammar`): each kind of unit and change, with each aggregate,
+with each option and clause. Tables hold heavy users, missing and odd values, moments near midnight in another
+zone and names that differ by case only, under collations that do not see it; one of them changes once it was
+opened. Units come and go, or are exchanged.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, get_args, get_type_hints
+
+import pytest
+from plan_grammar import CASES, CHANGES, DELTA, PURE, UNITS, Case, prepared_plans, schemas
+from plan_variants import exercised, node_types, variants
+from replayed_plans import BASE, DUCKDB, Tables, found, holds, neighbours_of
+
+from discreet import Replace, data
+from discreet.data import Column, Row, Schema, User, budget, histogram, plan_facts, render, sql_aggregates
+from discreet.data.ask import Prepared
+from discreet.data.plan import Plan, Policy
+from discreet.data.plan_facts import Facts
+
+Plans = list[tuple[Case, Prepared]]
+
+
+@pytest.fixture(scope="module")
+def plans() -> Plans:
+    return list(prepared_plans(0))
+
+
+@pytest.mark.parametrize("name", DUCKDB)
+def test_no_input_moves_by_more_than_its_sensitivity(name: str, plans: Plans) -> None:
+    """2,000 pairs, all ways to open a table together."""
+    place = list(DUCKDB).index(name)
+    assert holds(Tables(DUCKDB[name]), plans[place :: len(DUCKDB)]) >= 2_000 // len(DUCKDB)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(1, 13))
+@pytest.mark.parametrize("name", DUCKDB)
+def test_no_input_of_many_plans_moves_by_more_than_its_sensitivity(name: str, seed: int) -> None:
+    """100,000 pairs, all seeds and ways to open a table together."""
+    assert holds(Tables(DUCKDB[name]), list(prepared_plans(seed))) >= 100_000 // (12 * len(DUCKDB))
+
+
+NEVER = {
+    ("Plan", "outputs", "nothing"): "a query asks for something",
+    ("Plan", "sets", "nothing"): "a query without GROUP BY has the empty grouping set",
+    ("Polynomial", "terms", "nothing"): "a number is a constant at least",
+}
+
+
+def test_every_node_field_and_kind_is_exercised(plans: Plans) -> None:
+    kinds = node_types()
+    assert {Plan, Policy} <= kinds and len(kinds) >= 12
+    seen = {one for _, prepared in plans for one in exercised(prepared.plan)}
+    seen |= {one for policy in (DELTA, PURE) for one in exercised(policy)}
+    assert variants(kinds) - seen == NEVER.keys()
+    assert seen <= variants(kinds)
+
+
+def test_every_kind_of_unit_change_and_column_is_exercised() -> None:
+    hints = get_type_hints(Schema)
+    assert {type(unit) for unit in UNITS} == set(get_args(hints["unit"]))
+    assert {type(schemas(unit, change)[0].neighbours) for unit in UNITS for change in CHANGES} == set(CHANGES)
+    kinds = {one for _, one in inspect.getmembers(data, inspect.isclass) if issubclass(one, Column)}
+    for unit in UNITS:
+        declared = {type(column) for column in schemas(unit, Replace)[0].columns}
+        assert declared == {
+            one for one in kinds if not inspect.isabstract(one) and one.__subclasses__() == []
+        }
+
+
+def test_the_types_that_are_walked_have_teeth(plans: Plans) -> None:
+    """A plan without one of its parts no longer exercises everything."""
+    kinds, seen = node_types(), set()
+    for _, prepared in plans:
+        if not prepared.plan.joins and all(one.kind != "quantile" for one in prepared.plan.aggregates):
+            seen |= set(exercised(prepared.plan))
+    missing = variants(kinds) - seen
+    assert ("Plan", "joins", "something") in missing
+    assert ("Aggregate", "kind", "'quantile'") in missing
+    assert ("Join", "left", "Field") in missing
+
+
+@pytest.mark.parametrize("name", ["frames", "collated"])
+def test_histograms_move_by_the_rows_of_one_unit(name: str) -> None:
+    """What the shared hypothesis and every release of tables are made from."""
+    tables = Tables(DUCKDB[name])
+    for unit, change in ((unit, change) for unit in UNITS for change in CHANGES):
+        listed = (BASE, *neighbours_of(BASE, unit, change))
+        base, *others = (counted(tables, rows, unit, change) for rows in listed)
+        most = unit.max_rows * (2 if change is Replace else 1)
+        assert 0 < max(distance(base, other) for other in others) <= most, (unit, change)
+    tables.close()
+
+
+def counted(tables: Tables, rows: Any, unit: Any, change: Any) -> list[dict[int, int]]:
+    table = tables.of(rows, unit, change)
+    table._key = "5ec7e7"
+    made = [table.histogram(["g", "c"], sparse=True), *table.marginals([["x", "flag"], ["day"], ["s", "y"]])]
+    entries = [(one.universe.ravel(codes), counts) for one in made for codes, counts in [one.entries()]]
+    return [dict(zip(cells.tolist(), counts.tolist(), strict=True)) for cells, counts in entries]
+
+
+def distance(one: list[dict[int, int]], other: list[dict[int, int]]) -> int:
+    pairs = zip(one, other, strict=True)
+    return max(sum(abs(a.get(k, 0) - b.get(k, 0)) for k in {*a, *b}) for a, b in pairs)
+
+
+def _rows_of_the_first(plan: Any, tables: Any) -> Any:
+    return ROWS_KEPT(plan, tables)[:1]
+
+
+SUMMED = ("count_units", "count", "sum")
+BOUNDED, ROWS_KEPT = render.bounded, plan_facts._rows_kept
+BROKEN: dict[str, tuple[str, list[tuple[Any, str, Any]]]] = {
+    # Bounds on a unit's total shrink the noise, and where a row is the unit no query applies them.
+    "a row's bounds": ("group bounds", [(sql_aggregates, "User", Row | User)]),
+    "a user's bounds": (
+        "group bounds",
+        [(render._Renderer, "_clamped_total", lambda self, _, place: self._sum(render.own(f"m{place}")))],
+    ),
+    "the clamp of rows": ("row bounds", [(render, "clamped", lambda value, _: value)]),
+    "the rows of a user": (
+        "plain",
+        [
+            (
+                histogram,
+                "bounded",
+                lambda schema, *, max_rows, key: BOUNDED(schema, max_rows=max_rows + 1, key=key),
+            ),
+        ],
+    ),
+    "the groups of a user": ("group", [(Facts, "caps_groups", lambda *_: False)]),
+    "the rows of a join": ("private join", [(plan_facts, "_rows_kept", _rows_of_the_first)]),
+    "who finds groups": (
+        "text group",
+        [(module, "finder", lambda _: plan_facts.Measure("rows")) for module in (plan_facts, budget)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_bound_that_is_not_applied_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gate has teeth: each part of the bounds is left out in turn, and so is the check of queries."""
+    clause, patches = BROKEN[name]
+    monkeypatch.setattr(render, "require_bounds", lambda *_: None)
+    monkeypatch.setattr(budget, "_budget", budget._budget.__wrapped__)  # no plan that was priced before
+    for owner, attribute, broken in patches:
+        monkeypatch.setattr(owner, attribute, broken)
+    tables = Tables(DUCKDB["frames"])
+    plans = prepared_plans(0, [case for case in CASES if case[3] == clause and case[2] in SUMMED])
+    assert any(seen.problems for _, seen in found(tables, plans)), name
+    tables.close()

@@ -1,0 +1,228 @@
+"""The worst queries of a given size: planning them takes steps in proportion to their size, or none at all.
+
+Steps are lines of Python, counted by the interpreter: the same on every machine. A family doubles its query,
+and the schema with it. What the second doubling adds is twice what the first one added where the cost is
+linear, 2.3 times where it is n log n, and four times where it is quadratic.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import redirect_stderr
+from fractions import Fraction
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from discreet import AddRemove
+from discreet.core.errors import Refused
+from discreet.data import Category, Identifier, Integer, Row, Schema, Text, User
+from discreet.data import budget as pricing
+from discreet.data.ask import prepare
+from discreet.data.canonical import canonical
+from discreet.data.plan import Policy
+from discreet.data.render import render
+from discreet.data.sql_nodes import Scope
+from discreet.data.sql_print import to_sql
+from discreet.data.sql_text import _listening, parsed
+
+POLICY = Policy(epsilon=Fraction(1), delta=Fraction("1e-6"))
+XS = tuple(f"x{k}" for k in range(40))
+GROWTH = 2.6
+"""How much more the second doubling may add than the first."""
+
+
+def schema(values: int, unit: Row | User | None = None) -> Schema:
+    unit = unit or User(column="who", max_rows=3, max_groups=2)
+    columns = (
+        Identifier("who"),
+        Category("c", values=tuple(f"v{k}" for k in range(values))),
+        *(Category(f"g{k}", values=("a", "b")) for k in range(6)),
+        *(Integer(name, lower=-5, upper=9) for name in XS),
+        Text("note"),
+    )
+    return Schema("t", columns=columns, unit=unit, neighbours=AddRemove(unit.name))
+
+
+SMALL, LARGEST = schema(3), schema(100_000)
+
+
+def chain(word: str, parts: Any) -> str:
+    return f"SELECT COUNT(*) FROM t WHERE {f' {word} '.join(parts)}"
+
+
+def listed(parts: Any, after: str = "") -> str:
+    return f"SELECT {', '.join(parts)} FROM t {after}"
+
+
+FAMILIES: dict[str, Callable[[int], str]] = {
+    "equalities": lambda n: chain("OR", (f"c = 'v{7 * k}'" for k in range(n))),
+    "inequalities": lambda n: chain("AND", (f"c <> 'v{7 * k}'" for k in range(n))),
+    "everything but one": lambda n: chain("OR", (f"(c <> 'v{k}' AND x1 = {k % 9})" for k in range(n))),
+    "lists": lambda n: chain("OR", (f"c IN ('v{k}', 'v{k + 3}')" for k in range(n))),
+    "one list": lambda n: chain("AND", ["c IN (" + ", ".join(f"'v{3 * k}'" for k in range(4 * n)) + ")"]),
+    "patterns": lambda n: chain("AND", (f"g{k % 6} LIKE '{'%' * 20}a'" for k in range(n))),
+    "ranges": lambda n: chain("OR", (f"x{k % 40} BETWEEN {k % 7} AND 8" for k in range(n))),
+    "sums of twelve": lambda n: chain("OR", (f"{' + '.join(XS[:12])} > {k}" for k in range(n // 4))),
+    "products that meet": lambda n: chain(
+        "OR", (f"x0*x1*x2*x3 + x3*x4*x5*x6 + x6*x7*x8*x9 + x9*x10*x11 > {k}" for k in range(n // 4))
+    ),
+    "brackets": lambda n: chain(
+        "OR", (f"(x0 = 1 AND (x1 = 2 OR (x2 = 3 AND c <> 'v{k}')))" for k in range(n))
+    ),
+    "aggregates": lambda n: listed(f"SUM({' + '.join(XS[:12])} + {k})" for k in range(n // 2)),
+    "deviations by cube": lambda n: listed(
+        (f"STDDEV(x0 + {k})" for k in range(n // 8)), "GROUP BY CUBE(g0, g1)"
+    ),
+    "found groups": lambda n: listed(
+        (f"SUM(x0 + {k})" for k in range(n // 8)), "GROUP BY CUBE(g0, g1, note)"
+    ),
+    "quantiles": lambda n: listed(f"APPROX_QUANTILES(x0 + {k}, 10)" for k in range(n // 8)),
+    "grouping sets": lambda n: listed(["COUNT(*)"], f"GROUP BY GROUPING SETS ({', '.join(XS[: n // 4])})"),
+}
+
+
+def steps(query: str, declared: Schema) -> tuple[int, str]:
+    """Count the lines that planning, rendering and printing run; and what came of it."""
+    pricing._budget.cache_clear()
+    pricing._gaussian_factor.cache_clear()
+    count = 0
+
+    def line(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal count
+        count += event == "line"
+        return line
+
+    outcome = "planned"
+    before = sys.gettrace()
+    sys.settrace(line)
+    try:
+        prepared = prepare(query, schemas=declared, policy=POLICY)
+        render(prepared.budget.facts, key="00")
+        to_sql(canonical(prepared.plan), prepared.tables)
+    except Refused as refusal:
+        outcome = refusal.why
+    finally:
+        sys.settrace(before)
+    return count, outcome
+
+
+def growth(name: str) -> float:
+    """How much more the second doubling adds than the first."""
+    found = [steps(FAMILIES[name](n), schema(n * 16)) for n in (24, 48, 96)]
+    assert [outcome for _, outcome in found] == ["planned"] * 3
+    first, second, third = (count for count, _ in found)
+    return (third - second) / (second - first)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_planning_grows_like_the_query_and_the_schema(name: str) -> None:
+    assert growth(name) <= GROWTH
+
+
+@pytest.mark.parametrize("name", ["equalities", "inequalities", "lists"])
+def test_a_cost_that_multiplies_query_and_schema_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check has teeth: values that are looked up anew for each comparison are noticed."""
+    monkeypatch.setattr(
+        Scope, "positions", lambda self, field: {v: i for i, v in enumerate(self.column(field).domain())}
+    )
+    assert growth(name) > 3 > GROWTH
+
+
+@pytest.mark.parametrize(
+    ("query", "most"),
+    [
+        (FAMILIES["equalities"](499), 1_500_000),
+        (FAMILIES["inequalities"](499), 1_500_000),
+        (FAMILIES["everything but one"](249), 2_500_000),
+        (FAMILIES["sums of twelve"](600), 6_000_000),
+    ],
+)
+def test_the_largest_queries_of_the_largest_schema_take_few_steps(query: str, most: int) -> None:
+    count, outcome = steps(query, LARGEST)
+    assert (outcome, count <= most) == ("planned", True), count
+
+
+CUBE = "GROUP BY CUBE(g0, g1, g2, g3, g4, g5)"
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        (
+            listed(f"APPROX_QUANTILES(x0 + {k}, 100)" for k in range(90)),
+            "9090 numbers and quantiles in a group",
+        ),
+        (listed((f"STDDEV(x0 + {k})" for k in range(100)), CUBE), "19200 numbers and quantiles in a group"),
+        (listed((f"SUM(x0 + {k})" for k in range(60)), "GROUP BY c"), "6000000 numbers, all groups together"),
+        (listed(["MEDIAN(x0)", "MEDIAN(x1)"], "GROUP BY c"), "200000 quantiles, all groups together"),
+        (chain("AND", ["c LIKE '%1%'", "c LIKE '%2%'"]), "more than 2000000 comparisons of characters"),
+        (listed(["COUNT(*)"], f"GROUP BY ROLLUP({', '.join(['x0'] * 1000)})"), "more than 64 grouping sets"),
+    ],
+)
+def test_more_work_than_a_question_may_ask_for_is_refused_by_name(query: str, why: str) -> None:
+    count, outcome = steps(query, LARGEST)
+    assert why in outcome
+    assert count < 2_000_000
+
+
+def test_patterns_add_up() -> None:
+    declared = schema(20_000)
+    assert steps(chain("AND", ["c LIKE '%1%'"] * 2), declared)[1] == "planned"
+    assert "comparisons of characters" in steps(chain("AND", ["c LIKE '%1%'"] * 4), declared)[1]
+
+
+@pytest.mark.parametrize(
+    "opening", ["DATE(", "f(DATE(", "STRUCT(", "INT[", "UNION(", "TIMESTAMP((", "x + DEC("]
+)
+def test_brackets_that_the_parser_reads_twice_are_refused(opening: str) -> None:
+    """Each level of them would double the time: thirty levels would never end."""
+    closing = "".join({"(": ")", "[": "]"}[c] for c in reversed(opening) if c in "([")
+    times = 30 // len(closing)
+    for query in (
+        f"SELECT {opening * times}x{closing * times} FROM t",
+        f"SELECT COUNT(*) FROM t WHERE {opening * times}x{closing * times} = 1",
+    ):
+        count, outcome = steps(query, SMALL)
+        assert outcome == "it is not part of the language" and count < 20_000
+
+
+def test_one_type_in_brackets_may_be_read() -> None:
+    """It is refused where it stands, like every other type."""
+    with pytest.raises(Refused) as caught:
+        prepare("SELECT SUM(x0::DECIMAL(9, 2)) FROM t", schemas=SMALL, policy=POLICY)
+    assert caught.value.what == "DataType.expressions"
+
+
+WARNED = (
+    "SELECT COUNT(*) FROM t WHERE x0 -> '$[CANARY' = 1",
+    "SELECT COUNT(*) FROM t WHERE x0 ->> 'CANARY..b[' = 1",
+    "SELECT COUNT(*) FROM t WHERE x0 IN (WITH a AS (SHOW CANARY z) SELECT 1)",
+    "SELECT COUNT(*) FROM (WITH a AS (COMMENT CANARY z) SELECT 1)",
+)
+
+
+@pytest.mark.parametrize("query", WARNED)
+def test_the_parser_says_nothing_to_anybody_else(query: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Not on standard error, where words without a handler go, and not in the log; it is a refusal."""
+    shown = io.StringIO()
+    with redirect_stderr(shown), pytest.raises(Refused):
+        parsed(query)
+    assert shown.getvalue() == "" and caplog.text == ""
+
+
+def test_other_words_of_the_library_are_not_kept_back(caplog: pytest.LogCaptureFixture) -> None:
+    """Only what is said of a request is: other users of the library, in other threads too, hear theirs."""
+    logging.getLogger("sqlglot").warning("before")
+    with _listening() as said:
+        other = threading.Thread(target=logging.getLogger("sqlglot").warning, args=["meanwhile"])
+        other.start()
+        other.join()
+        logging.getLogger("sqlglot").warning("kept back")
+    assert said == ["WARNING"]
+    assert [record.getMessage() for record in caplog.records] == ["before", "meanwhile"]
