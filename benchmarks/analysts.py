@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.analysts_rows import DELTA, EPSILON, FEW, MANY, MORE, Cells, Row, rows
+from benchmarks.analysts_rows import DELTA, EPSILON, FEW, MANY, MORE, Row, rows
 from discreet.analysts.planner import Mode, Outlook, Setting, candidates, outlook, talks
 from discreet.analysts.promises import Asked, OneAnalystToMany, OneQueryToMany
 from discreet.analysts.query_book import Caps, QueryBook, book_of
@@ -132,14 +132,8 @@ def talk_found(talk: Mode[MultiplicativeWeights], bench: Bench) -> Found:
 
     def answer() -> dict[str, Floats]:
         conversation: Any = mechanism.open(bench.row.histogram)
-        if bench.row.order is None:
-            return {name: asked(conversation, page) for name, page in pages.items()}
-        # A question that comes again has the same answer, so each cell is asked for once.
-        tables = bench.row.setting.tables
-        cells = np.unique(np.concatenate([page.chosen for page in pages.values()]))
-        answers = np.zeros(len(tables))
-        answers[cells] = conversation.ask_many(Cells(tables, cells)).values
-        return {name: answers[page.chosen] for name, page in pages.items()}
+        # A question that comes again has the same answer, at no cost.
+        return {name: asked(conversation, page) for name, page in pages.items()}
 
     return bench.found(answer, note)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from benchmarks import adult
 from discreet.analysts.planner import Setting
 from discreet.analysts.query_book import Caps, QueryBook, book_of
+from discreet.queries.conjunctions import Conjunctions
 from discreet.queries.histogram import Histogram
 from discreet.queries.marginals import Marginals
-from discreet.queries.query import LinearQuery, TableQuery
+from discreet.queries.predicates import Predicates
+from discreet.queries.union import Union
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 
@@ -22,68 +24,17 @@ EPSILON, DELTA = 1, 1e-6
 
 Array = NDArray[Any]
 
-_BLOCK = 1 << 23  # weights turned into numbers at once
 
-
-class Cells(Workload):
-    """Some cells of marginal tables, by number; one may come often."""
-
-    def __init__(self, tables: Marginals, chosen: Array) -> None:
-        super().__init__(tables.universe)
-        self.tables, self.chosen = tables, chosen
-
-    def __len__(self) -> int:
-        return len(self.chosen)
-
-    def _query(self, index: int) -> LinearQuery:
-        return self.tables.query(int(self.chosen[index]))
-
-    def _answers(self, data: Histogram | Array) -> Array:
-        return self.tables.answers(data)[self.chosen]
-
-    def _adjoint(self, vector: Array) -> Array:
-        return self.tables.adjoint(np.bincount(self.chosen, vector, minlength=len(self.tables)))
-
-    def extents(self) -> Iterable[tuple[Any, Any]]:
-        """Return none and all."""
-        return [(0, 1)]
-
-
-class Halves(Workload):
-    """Random halves of all cells, eight weights a byte."""
-
-    def __init__(self, universe: Universe, packed: Array) -> None:
-        super().__init__(universe)
-        self._packed = packed
-
-    def __len__(self) -> int:
-        return len(self._packed)
-
-    def _bits(self, start: int, stop: int) -> Array:
-        return np.unpackbits(self._packed[start:stop], axis=1, count=self.universe.size)
-
-    def _query(self, index: int) -> LinearQuery:
-        axes = tuple(range(len(self.universe.shape)))
-        return TableQuery(self.universe, axes, "half", table=self._bits(index, index + 1)[0])
-
-    def _answers(self, data: Histogram | Array) -> Array:
-        # Sums of whole numbers are exact in floats below 2^53.
-        counts = data.counts() if isinstance(data, Histogram) else data
-        found = [bits @ counts.reshape(-1).astype(np.float64) for bits in self._blocks()]
-        answers = np.concatenate(found)
-        return answers if counts.dtype.kind == "f" else answers.astype(np.int64)
-
-    def _blocks(self) -> Iterator[Array]:
-        step = max(1, _BLOCK // self.universe.size)
-        for start in range(0, len(self), step):
-            yield self._bits(start, start + step).astype(np.float64)
-
-    def _adjoint(self, vector: Array) -> Array:
-        return (vector @ self._bits(0, len(self))).reshape(self.universe.shape)
-
-    def extents(self) -> Iterable[tuple[Any, Any]]:
-        """Return none and all."""
-        return [(0, 1)]
+def cells(tables: Marginals, chosen: Array) -> Workload:
+    """Return some cells of marginal tables, by number; one may come often."""
+    ends = np.array(tables.tables.offsets)
+    parts = []
+    for place, axes in enumerate(tables.sets):
+        own = chosen[(ends[place] <= chosen) & (chosen < ends[place + 1])] - ends[place]
+        if len(own):
+            codes = np.stack(np.unravel_index(own, [tables.universe.shape[axis] for axis in axes]), axis=1)
+            parts.append(Conjunctions.from_codes(tables.universe, axes, codes))
+    return Union(parts)
 
 
 @dataclass(frozen=True)
@@ -116,10 +67,10 @@ class Row:
             # A table first and then a cell of it, or nearly all questions would be about the largest ones.
             ends = np.array(tables.tables.offsets)
             chosen = generator.integers(len(ends) - 1, size=self.caps.queries)
-            return Cells(tables, generator.integers(ends[chosen], ends[chosen + 1]))
+            return cells(tables, generator.integers(ends[chosen], ends[chosen + 1]))
         universe = self.histogram.universe
-        size = (self.caps.queries, -(-universe.size // 8))
-        return Halves(universe, generator.integers(256, size=size, dtype=np.uint8))
+        halves = generator.integers(2, size=(self.caps.queries, *universe.shape), dtype=np.uint8) > 0
+        return Predicates(universe, [(universe.names, half) for half in halves])
 
     def book(self, generator: Any) -> QueryBook:
         """Return the book in which every analyst has asked all he may."""

@@ -390,6 +390,10 @@ def books(card: str) -> Any:
         for false in (screaming(QueryBook)(LINE, CAPS, ["acme"]), Disguised(QueryBook)):
             with pytest.raises(InvalidParameter):
                 Asked(DATA, false)
+        mechanism, both = find(card).example()
+        for false in (screaming(Asked)(both.histogram, both.book), Disguised(Asked)):
+            with pytest.raises(InvalidParameter, match="an Asked"):
+                mechanism.release(false)
         full = book_of(LINE, CAPS, {"acme": cells()})
         for changed in (full, full.page("acme").queries, full.asked_by("acme")[0]):
             with pytest.raises(AttributeError):
@@ -434,6 +438,9 @@ def check_statistics() -> None:
     assert Alarm.calls == []
     with pytest.raises(InvalidParameter):
         AskedStatistics(DATA, Disguised(type(many)))
+    for false in (screaming(AskedStatistics)(DATA, many), Disguised(AskedStatistics)):
+        with pytest.raises(InvalidParameter, match="an AskedStatistics"):
+            mode.release(false)
 
 
 # Optimisation -------------------------------------------------------------------------------------------

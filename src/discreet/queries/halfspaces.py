@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,13 @@ class Halfspaces(Queries):
         self, universe: Universe, halfspaces: Iterable[tuple[Mapping[str, checks.Number], checks.Number]]
     ) -> None:
         super().__init__(universe, [_made(universe, *halfspace) for halfspace in halfspaces])
+
+    @classmethod
+    def of(cls, universe: Universe, queries: Sequence[LinearQuery]) -> Self:
+        """Return halfspaces that are given as queries."""
+        self = cls.__new__(cls)
+        Queries.__init__(self, universe, queries)
+        return self
 
 
 def _made(

@@ -131,7 +131,9 @@ def _write_all(workload: Workload, universe: Universe) -> Workload:
                 why=f"its weights are listed one by one, and there are more than {_LISTED}",
                 way_out="Use the kinds of discreet.queries: Marginals, Conjunctions, Matrix and others",
             )
-    return Queries(universe, queries)
+    # Of what is a list all the same only halfspaces say more than the list does.
+    halfspaces = kind is Halfspaces and all(type(query) is HalfspaceQuery for query in queries)
+    return Halfspaces.of(universe, queries) if halfspaces else Queries(universe, queries)
 
 
 def _shared(own: Universe, wanted: Universe | None, name: str) -> Universe:

@@ -28,6 +28,7 @@ from discreet.queries import (
     Universe,
     Weighted,
     Workload,
+    vc_dimension,
 )
 from discreet.queries.halfspaces import HalfspaceQuery
 from discreet.queries.matrix import SparseQuery
@@ -73,6 +74,8 @@ def test_what_is_written_down_asks_the_same(kind):
     assert fixed.answers(counts).dtype == workload.answers(counts).dtype
     assert fixed.adjoint(np.arange(len(fixed))).tolist() == workload.adjoint(np.arange(len(fixed))).tolist()
     assert fixed.names == workload.names
+    if fixed.is_predicates:
+        assert vc_dimension(fixed) == vc_dimension(workload)
     for norm in (1, 2, math.inf):
         for neighbours in (ROW, SWAP):
             assert fixed.sensitivity(neighbours, norm=norm) == workload.sensitivity(neighbours, norm=norm)
