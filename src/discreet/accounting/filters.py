@@ -259,8 +259,7 @@ class AdvancedFilter(ConcentratedFilter):
         failure: checks.Number,
         neighbours: Neighbours | None = None,
     ) -> None:
-        self._target, f = _pair(epsilon, delta, failure)
-        rho = zcdp_rho(epsilon=self._target.value, delta=self._target.mass - f)
+        self._target, rho, f = _converted(epsilon, delta, failure)
         super().__init__(rho=rho, failure=f, neighbours=neighbours)
 
     @property
@@ -291,8 +290,7 @@ class EitherFilter(Filter):
         failure: checks.Number,
         neighbours: Neighbours | None = None,
     ) -> None:
-        self._target, f = _pair(epsilon, delta, failure)
-        rho = zcdp_rho(epsilon=self._target.value, delta=self._target.mass - f)
+        self._target, rho, f = _converted(epsilon, delta, failure)
         super().__init__({"epsilon": self._target.value, "rho": rho, "delta": f}, neighbours)
 
     @property
@@ -333,12 +331,12 @@ class RenyiFilter(Filter):
         return None if math.isinf(divergence) else Fraction(divergence), loss.exact_failure()
 
 
-def _pair(
+def _converted(
     epsilon: checks.Number, delta: checks.Number, failure: checks.Number
-) -> tuple[ApproxLoss, Fraction]:
-    """Read a target and the part of its delta that pays for failure masses."""
+) -> tuple[ApproxLoss, Fraction, Fraction]:
+    """Return a target, the rho that converts to it, and the part of its delta that pays for failures."""
     target = ApproxLoss(checks.positive(epsilon=epsilon), checks.probability(delta=delta))
     f = checks.delta(failure=failure)
     if not f < target.mass:
         raise InvalidParameter(name="failure", rule=f"below delta, {float(target.mass)}", value=failure)
-    return target, f
+    return target, zcdp_rho(epsilon=target.value, delta=target.mass - f), f

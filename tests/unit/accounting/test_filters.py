@@ -255,6 +255,16 @@ def test_charges_are_taken_back_exactly():
         _ = sure + PureFilter(epsilon=1).nothing
 
 
+@pytest.mark.parametrize("kind", [AdvancedFilter, EitherFilter])
+@pytest.mark.parametrize("failure", [0, 2e-7, 9e-7])
+def test_rho_and_failures_share_one_delta(kind, failure):
+    budget = kind(epsilon=1, delta=1e-6, failure=failure).budget
+    whole = FailingLoss(ZCDPLoss(budget["rho"]), budget["delta"])
+    assert whole.implies(epsilon=1, delta=1e-6)
+    more = FailingLoss(ZCDPLoss(budget["rho"] * Fraction(1001, 1000)), budget["delta"])
+    assert not more.implies(epsilon=1, delta=1e-6)
+
+
 def test_guarantees_of_filters_convert():
     assert ApproxFilter(epsilon=1, delta=TENTH).guarantee == ApproxLoss(Fraction(1), TENTH)
     zcdp = ConcentratedFilter(rho=Fraction(1, 50), failure=1e-9)
