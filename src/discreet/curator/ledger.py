@@ -55,7 +55,7 @@ class Entry:
     what
         The question in its canonical form. It holds no data.
     charge
-        What it costs, coordinate by coordinate.
+        What the data set's budget, or a share that is apart, was charged, coordinate by coordinate.
     state
         How far it is.
     """
@@ -83,6 +83,10 @@ class _Line:
     def keeps_pairs(self, charge: Charge) -> bool:
         """Tell whether epsilons and deltas still add up to no more than the budget with a charge on top."""
         return "epsilon" in self.filter.left_of(self.spent + charge, share=self.share)
+
+    def ends_pairs(self, charge: Charge) -> bool:
+        """Tell whether it is this charge that makes epsilons and deltas add up to more than the budget."""
+        return "epsilon" in self.left and not self.keeps_pairs(charge)
 
     @property
     def left(self) -> dict[str, Fraction]:
@@ -116,7 +120,7 @@ class Ledger:
         self._whole = _Line("the data set's budget", self._filter, Fraction(1), self._filter.nothing)
         self._given = Fraction(0)
         self._entries: list[Entry] = []
-        self._charges: list[Charge] = []
+        self._charges: list[list[Charge]] = []  # of each entry, one for each line it counts on
         # Kept up to date, so that no answer takes the longer the more others have asked.
         self._lines: dict[str, _Line] = {}
         self._bought: Counter[str] = Counter()
@@ -165,14 +169,16 @@ class Ledger:
             When it has no finite charge here, such as Gaussian noise against a budget without delta.
         """
         with self._lock:
-            return self._charge(self._concerned(analyst), item, bought).amounts
+            return self._charge(self._concerned(analyst), item, bought)[-1].amounts
 
-    def fits(self, analyst: str, item: Item, *, bought: ApproxLoss | None = None) -> bool:
-        """Tell whether an item could be reserved now."""
+    def fit(self, analyst: str, item: Item, *, bought: ApproxLoss | None = None) -> Literal[0, 1, 2]:
+        """Tell whether an item could be reserved now: 0 for no, 1 if that ends adding up pairs, 2 if not."""
         with self._lock:
             lines = self._concerned(analyst)
-            charge = self._find_charge(lines, item, bought)
-            return charge is not None and all(line.fits(charge) for line in lines)
+            charges = self._find_charges(lines, item, bought)
+            if not charges or not all(map(_Line.fits, lines, charges)):
+                return 0
+            return 1 if any(map(_Line.ends_pairs, lines, charges)) else 2
 
     def reserve(self, analyst: str, what: str, item: Item, *, bought: ApproxLoss | None = None) -> int:
         """Take an item's charge out of the budget before any data are touched, and return its number.
@@ -194,23 +200,24 @@ class Ledger:
         with self._lock:
             self._require_process()
             lines = self._concerned(analyst)
-            charge = self._charge(lines, item, bought)
+            charges = self._charge(lines, item, bought)
             if self._bought[analyst] >= ENTRIES:
                 raise Refused(
                     what="question",
                     why=f"an analyst may buy at most {ENTRIES} answers",
                     way_out="Ask what the shared hypothesis answers, or the owner for another budget",
                 )
-            for line in lines:
+            for line, charge in zip(lines, charges, strict=True):
                 if not line.fits(charge):
                     raise BudgetExceeded(
                         asked=str(charge), left=words(line.left), budget=line.name, way_out=_CHEAPER
                     )
             number = len(self._entries)
-            self._entries.append(Entry(number, analyst, what, tuple(charge.amounts.items()), "reserved"))
-            self._charges.append(charge)
+            charged = tuple(charges[-1].amounts.items())
+            self._entries.append(Entry(number, analyst, what, charged, "reserved"))
+            self._charges.append(charges)
             self._bought[analyst] += 1
-            for line in lines:
+            for line, charge in zip(lines, charges, strict=True):
                 line.spent += charge
             return number
 
@@ -277,26 +284,31 @@ class Ledger:
             own = self._lines[analyst] = replace(self._whole, spent=self._filter.nothing)
         return [own, self._whole]
 
-    def _charge(self, lines: list[_Line], item: Item, bought: ApproxLoss | None) -> Charge:
-        charge = self._find_charge(lines, item, bought)
-        if charge is None:
+    def _charge(self, lines: list[_Line], item: Item, bought: ApproxLoss | None) -> list[Charge]:
+        charges = self._find_charges(lines, item, bought)
+        if not charges:
             raise InvalidParameter(
                 name="question", rule="one with a finite charge in this budget", got="none", hint=_WAY_OUT
             )
-        return charge
+        return charges
 
-    def _find_charge(self, lines: list[_Line], item: Item, bought: ApproxLoss | None) -> Charge | None:
-        """Return the charge of an item: by both statements as long as that keeps both ways open."""
+    def _find_charges(self, lines: list[_Line], item: Item, bought: ApproxLoss | None) -> list[Charge]:
+        """Return the charge of an item on each line: by both statements as long as that keeps both ways open.
+
+        Empty where it has no finite charge. All lines have one filter's coordinates.
+        """
         plain = lines[0].filter.cost(item)
-        if bought is None or (plain is not None and "epsilon" in plain.amounts):
-            return plain
-        pair = lines[0].filter.cost(Guarantee(bought, self._neighbours))
+        pair = None
+        if bought is not None and (plain is None or "epsilon" not in plain.amounts):
+            pair = lines[0].filter.cost(Guarantee(bought, self._neighbours))
         if plain is None or pair is None:
-            return plain or pair
-        larger = {name: max(amount, plain.amounts.get(name, amount)) for name, amount in pair.amounts.items()}
-        both = plain.amounts | larger
+            found = plain or pair
+            return [] if found is None else [found] * len(lines)
+        # The pair for the way of pairs, the rho for the other; the delta of the pair is enough for both.
+        delta = max(pair.amounts["delta"], plain.amounts["delta"])
+        both = pair.amounts | plain.amounts | {"delta": delta}
         joined = Charge.of(plain.names, (both.get(name) for name in plain.names))
-        return joined if all(line.keeps_pairs(joined) for line in lines) else plain
+        return [joined if line.keeps_pairs(joined) else plain for line in lines]
 
     def _move(self, number: int, state: State) -> None:
         with self._lock:
@@ -309,8 +321,8 @@ class Ledger:
             raise InternalError(f"entry {number} is {entry.state} and cannot become {state}")
         self._entries[number] = replace(entry, state=state)
         if state == "voided":
-            for line in self._concerned(entry.analyst):
-                line.spent -= self._charges[number]
+            for line, charge in zip(self._concerned(entry.analyst), self._charges[number], strict=True):
+                line.spent -= charge
 
     def _require_process(self) -> None:
         if os.getpid() != self._process:

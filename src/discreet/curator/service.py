@@ -165,15 +165,21 @@ class Service:
         return _Question(plan, self._tables, key)
 
     def _price(self, desk: Desk, question: _Question) -> Prepared:
-        """Price a question with the noise that is best for it; where that does not fit, with pure noise."""
+        """Price a question with the noise that is best for it, or where that does not fit with pure noise.
+
+        Nor does it fit where it would be the end of adding up pairs, and pure noise would not: the next
+        question may need them.
+        """
         best = price_plan(question.plan, question.tables, self._policy)
-        found = best.explanation
-        if not found.delta or any(vector.threshold is not None for vector in best.budget.vectors):
-            return best
-        if self._ledger.fits(desk.name, found.guarantee, bought=_bought(found)):
+        if not best.explanation.delta or any(vector.threshold is not None for vector in best.budget.vectors):
             return best
         pure = price_plan(question.plan, question.tables, replace(self._policy, delta=Fraction(0)))
-        return pure if self._ledger.fits(desk.name, pure.explanation.guarantee) else best
+        offers = [self._fit(desk, one) for one in (best, pure)]
+        return best if offers[0] >= offers[1] else pure
+
+    def _fit(self, desk: Desk, prepared: Prepared) -> int:
+        found = prepared.explanation
+        return self._ledger.fit(desk.name, found.guarantee, bought=_bought(found))
 
     def _counts(self, question: _Question, fresh: bool) -> Counts | None:
         """Return the question as counts that the hypothesis answers; None where it must be bought."""

@@ -233,6 +233,19 @@ def test_shares_within_the_whole_keep_analysts_apart(data, shares, pure):
     assert among.left() == {} or sum(map(Fraction, shares)) < 1
 
 
+@pytest.mark.parametrize("share", [Fraction(1, 3), Fraction(9, 10)])
+@pytest.mark.parametrize("delta", [0, Fraction(1, 10**6)])
+def test_a_share_apart_is_a_ledger_of_its_own(share, delta):
+    """It promises its part of epsilon and delta, so that all shares together promise the whole."""
+    steps = [(0, ZCDPLoss(Fraction(1, 3000))), (0, PureLoss(Fraction(1, 40)))] * 60
+    steps = [step for step in steps if delta or isinstance(step[1], PureLoss)]
+    part = Ledger(epsilon=1, delta=delta, neighbours=ROWS, apart=True)
+    own = Ledger(epsilon=share, delta=share * delta, neighbours=ROWS, apart=True)
+    told = outcomes(part, steps, (share,), 0)
+    assert told == outcomes(own, steps, (1,), 0)
+    assert {one[0] == "fits" for one in told} == {True, False}
+
+
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_shares_of_one_budget_do_not(delta):
     """The same comparison sees what leaks where one budget has two ways to go on, or is too small."""

@@ -11,14 +11,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from discreet.accounting.calibrate import zcdp_rho
 from discreet.accounting.composition import Composed
-from discreet.core.errors import BudgetExceeded, DiscreetError, InternalError, InvalidParameter
+from discreet.accounting.failing import FailingLoss
+from discreet.core.errors import BudgetExceeded, DiscreetError, InternalError, InvalidParameter, Refused
 from discreet.core.guarantee import Guarantee
-from discreet.core.loss import DiscreteLaplaceLoss, GaussianLoss, PureLoss
+from discreet.core.loss import ApproxLoss, DiscreteLaplaceLoss, GaussianLoss, PureLoss, ZCDPLoss
 from discreet.core.neighbours import AddRemove, Replace
+from discreet.curator import ledger as ledgers
 from discreet.curator.ledger import Ledger
 
 ROWS = AddRemove("row")
+HALF = Fraction(1, 2)
 
 
 def item(epsilon):
@@ -116,6 +120,70 @@ def test_everything_that_fits_keeps_the_guarantee():
     assert count > 25  # more than epsilons would add up to
     assert ledger.guarantee.loss.epsilon(1e-6) == 1
     assert Composed(((loss, count),)).epsilon(1e-6) <= 1
+
+
+def test_two_ways_leave_room_for_each_other():
+    """What ends within the pairs is off by f, all else by delta - f, of which f is for failures."""
+    epsilon, delta = Fraction(2), Fraction(1, 10**6)
+    budget = Ledger(epsilon=epsilon, delta=delta, neighbours=ROWS).budget
+    failure = delta / 10
+    assert budget == {
+        "epsilon": epsilon,
+        "rho": zcdp_rho(epsilon=epsilon, delta=delta - 2 * failure),
+        "delta": failure,
+    }
+
+
+def test_what_was_bought_for_a_pair_is_charged_as_the_pair_and_by_its_rho():
+    """As long as the pairs have room; then by its rho alone, which needs no delta."""
+    ledger = Ledger(epsilon=1, delta=Fraction(1, 10**6), neighbours=ROWS)
+    pair, loss = ApproxLoss(Fraction(1, 3), Fraction(3, 10**8)), Guarantee(ZCDPLoss(Fraction(1, 1000)), ROWS)
+    charges = []
+    for _ in range(5):
+        quote = ledger.quote("acme", loss, bought=pair)
+        charges.append(dict(ledger.entry(ledger.reserve("acme", "q", loss, bought=pair)).charge))
+        assert quote == charges[-1]
+    both = {"epsilon": Fraction(1, 3), "rho": Fraction(1, 1000), "delta": Fraction(3, 10**8)}
+    alone = {"rho": Fraction(1, 1000), "delta": Fraction(0)}
+    assert charges == [both, both, both, alone, alone]
+    assert ledger.spent() == {"rho": Fraction(5, 1000), "delta": Fraction(9, 10**8)}
+    assert ledger.left() == {name: ledger.budget[name] - ledger.spent()[name] for name in ("rho", "delta")}
+
+
+def test_a_small_share_does_not_close_a_way_for_the_others():
+    """Her own line goes on by rhos alone; that of all still adds up pairs."""
+    ledger = Ledger(epsilon=1, delta=Fraction(1, 10**6), neighbours=ROWS)
+    ledger.cap("small", Fraction(1, 4))
+    pair, loss = ApproxLoss(Fraction(1, 5), Fraction(1, 10**9)), Guarantee(ZCDPLoss(Fraction(1, 2000)), ROWS)
+    for _ in range(2):
+        ledger.reserve("small", "q", loss, bought=pair)
+    assert "epsilon" not in ledger.spent("small")
+    assert ledger.spent()["epsilon"] == Fraction(2, 5)
+    before = ledger.spent("small"), ledger.spent()
+    ledger.void(ledger.reserve("small", "q", loss, bought=pair))
+    assert (ledger.spent("small"), ledger.spent()) == before
+    for _ in range(3):
+        ledger.reserve("blue", "q", item("1/5"))
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve("blue", "q", item("1/5"))
+
+
+def test_a_pair_with_a_threshold_is_charged_its_whole_delta():
+    """A threshold's failures are part of the pair, and are not charged twice."""
+    ledger = Ledger(epsilon=1, delta=Fraction(1, 10**6), neighbours=ROWS)
+    failing = FailingLoss(ZCDPLoss(Fraction(1, 1000)), Fraction(1, 10**8))
+    charge = ledger.quote("acme", Guarantee(failing, ROWS), bought=ApproxLoss(HALF, Fraction(4, 10**8)))
+    assert charge == {"epsilon": HALF, "rho": Fraction(1, 1000), "delta": Fraction(4, 10**8)}
+
+
+def test_an_analyst_may_buy_so_many_answers(monkeypatch):
+    monkeypatch.setattr(ledgers, "ENTRIES", 3)
+    ledger = pure()
+    for _ in range(3):
+        ledger.reserve("acme", "q", item("1/100"))
+    with pytest.raises(Refused, match="at most 3 answers"):
+        ledger.reserve("acme", "q", item("1/100"))
+    ledger.reserve("blue", "q", item("1/100"))
 
 
 def test_copies_are_refused():

@@ -116,3 +116,13 @@ def test_gaussian_noise_is_bought_where_it_is_better_and_pure_noise_where_only_t
         charges = [dict(entry.charge) for entry in one.ledger.entries("acme")]
     assert [charge["delta"] > 0 for charge in charges] == [True, False, False]
     assert sum(charge["epsilon"] for charge in charges) <= 1
+
+
+def test_no_question_takes_the_pairs_from_those_after_it():
+    """A cheap rho is not spent at the price of all epsilons that are left: others need them."""
+    heavy = dataclasses.replace(BY_USER, unit=User(column="who", max_rows=30, max_groups=30))
+    wide = "SELECT region, age, COUNT(DISTINCT who) AS x FROM people GROUP BY region, age"
+    for delta in (0, 1e-9):
+        priced = (Fraction(1, 10), min(delta, 2e-10))  # two of them have no room for their deltas
+        with curator(heavy, epsilon=1, delta=delta, shared=0, question=priced) as one:
+            assert len(bought(one, [QUESTIONS["one count"], wide])) >= 10

@@ -1,5 +1,6 @@
 """The published hypothesis: a workload is answered together as its questions would be one by one."""
 
+import copy
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +17,8 @@ from discreet.queries.query import TableQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries
 from discreet.release.mwem import MWEM
+from discreet.release.online_boxes import read_workload
+from discreet.release.synopsis import Weights
 from discreet.testing import unsafe_seeded
 
 UNIVERSE = Universe([("a", range(5)), ("b", range(4)), ("c", range(3)), ("d", (0, 1))])
@@ -78,6 +81,22 @@ def test_stated_errors_hold(measured):
     errors = np.array([answer.error for answer in answers])
     assert (off <= errors).all()
     assert not (off <= errors / 10).all()
+
+
+def test_an_error_is_how_far_the_hypothesis_is_from_the_estimate_and_that_from_the_truth(measured):
+    """The hypothesis is made worse, and says so: nobody is told the noise alone."""
+    workload = ASKED["known boxes"]
+    worse = copy.copy(measured)
+    worse.synopsis = Weights(UNIVERSE, np.ones(UNIVERSE.shape), transcript=())
+    reading = read_workload(workload)
+    far = np.abs(workload.answers(np.ones(UNIVERSE.shape)) - workload.answers(measured._known.array))
+    least = far + measured._known.noise(reading.boxes)
+    assert far.max() > 100
+    together = worse.ask_many(workload).errors
+    alone = np.array([worse.ask(query).error for query in workload])
+    for errors in (together, alone):
+        assert (errors >= least * (1 - 1e-12)).all()
+        assert (errors <= least + 0.01).all()
 
 
 def test_what_cannot_be_asked_is_refused_together_too(measured):

@@ -144,6 +144,22 @@ def test_a_batch_is_answered_like_its_questions(warm):
     assert len(many) == len(batch) and [a.kind for a in many] == many.kinds.tolist()
 
 
+def test_what_is_known_too_badly_goes_through_the_gate_in_a_batch_too():
+    """The error that needs no gate is one row here, and no table is known so well."""
+    start = Residuals(
+        workload=Marginals.of_order(UNIVERSE, 2),
+        epsilon=Fraction(1, 2),
+        delta=1e-9,
+        neighbours=Replace("person"),
+    )
+    batch = Marginals.of_order(UNIVERSE, 1)
+    together, apart = (opened(start=start, updates=40, threshold=1) for _ in range(2))
+    together.ask_many(batch)
+    for query in batch:
+        apart.ask(query)
+    assert together.tested == apart.tested == len(batch)
+
+
 def test_a_batch_answers_repeats_once():
     twice = Predicates(
         UNIVERSE, [(["a", "b", "c"], COUNTS > np.median(COUNTS))] * 3 + [(["a"], lambda a: a == 1)]

@@ -42,6 +42,8 @@ def test_other_predicates_are_known_by_their_weights():
     odd = TableQuery(UNIVERSE, (0, 1), "odd", table=np.eye(4, 2) > 0)
     assert ask(odd).codes is None
     assert ask(odd).key == ask(TableQuery(UNIVERSE, (0, 1), "again", table=np.eye(4, 2))).key
+    other = TableQuery(UNIVERSE, (0, 1), "other", table=np.eye(4, 2)[:, ::-1] > 0)
+    assert ask(odd).key != ask(other).key, "the same codes of either attribute, other combinations"
     nothing = ProductQuery(UNIVERSE, (1,), "nothing", masks=[np.array([False, False])])
     assert ask(nothing).codes is None
 
