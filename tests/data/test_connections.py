@@ -235,12 +235,12 @@ def test_a_lost_session_fails_constantly_until_it_is_opened_again(server, postgr
             frame.reopen()
 
 
-def expires(table, caplog):
+def expires(table, caplog, slow=SLOW):
     for run in (table._source.execute, table._source.arrays, lambda q: table._source.materialise(q, key="x")):
         caplog.clear()
         began = time.monotonic()
         with pytest.raises(EngineFailed) as caught:
-            run(query(SLOW))
+            run(query(slow))
         assert time.monotonic() - began < 30
         assert str(caught.value) == str(EngineFailed()) and type(caught.value) is EngineFailed
         assert caught.value.__cause__ is None and caught.value.__context__ is None
@@ -261,8 +261,10 @@ def test_postgres_gives_up_in_time(server, postgres_dsn, caplog):
 def test_spark_gives_up_in_time(spark_session, caplog):
     frame = spark_session.sql("SELECT CAST(1 AS INT) AS a FROM range(300)")
     spark_session.sparkContext.setLocalProperty("spark.jobGroup.id", "mine")
-    with Table(frame, schema=NUMBERS, timeout=3) as table:
-        expires(table, caplog)
+    # Tasks that sleep can be woken; those of a long loop would keep the test's two cores to its end.
+    asleep = "REFLECT('java.lang.Thread', 'sleep', CAST(300 + a AS BIGINT)) IS NOT NULL"
+    with Table(frame, schema=NUMBERS, timeout=4) as table:
+        expires(table, caplog, f"SELECT COUNT(*) AS n FROM t WHERE {asleep}")
     assert spark_session.sparkContext.getLocalProperty("spark.jobGroup.id") == "mine"
     spark_session.sparkContext.setLocalProperty("spark.jobGroup.id", None)
 

@@ -120,8 +120,8 @@ def _flip(file):
     before, content = file.stat(), bytearray(file.read_bytes())
     group = pq.read_metadata(file).row_group(0)
     city = next(group.column(k) for k in range(group.num_columns) if group.column(k).path_in_schema == "city")
-    assert city.has_dictionary_page, "whose last byte is the last letter of a city"
-    content[city.data_page_offset - 1] ^= 1
+    assert not city.has_dictionary_page, "so that the last byte is the last letter of a city"
+    content[city.data_page_offset + city.total_compressed_size - 1] ^= 1
     file.with_name(f".{file.name}.crc").unlink()
     file.write_bytes(content)
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))

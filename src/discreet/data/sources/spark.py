@@ -136,10 +136,10 @@ class Spark(Source):
                 context.setLocalProperty(name, cast("str", value))  # None unsets it
 
     def _sql(self, query: exp.Expr) -> str:
-        """Spell text with a backslash in digits: whether it escapes is a setting of the session."""
+        """Spell text with a backslash or a quote in digits: whether a backslash escapes is a setting."""
 
         def spell(node: exp.Expr) -> exp.Expr:
-            if isinstance(node, exp.Literal) and node.is_string and "\\" in node.this:
+            if isinstance(node, exp.Literal) and node.is_string and {"\\", "'"} & set(node.this):
                 return bytes_text(spelled_bytes(spelled(node.this), self.dialect), self.dialect)
             return node
 
