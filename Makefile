@@ -7,7 +7,7 @@ export UV_LINK_MODE ?= copy
 # Tests run side by side, and times are CPU times: threads inside matrix products would only get in the way.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test check bench peers docs soak lock clean
+.PHONY: demo test check bench peers docs soak mutants lock clean
 
 demo: $(VENV)/.run           ## the main job, from a bare clone
 	$(BIN)/discreet demo
@@ -23,6 +23,9 @@ check: $(VENV)/.dev          ## lint, format, types, import direction
 
 soak: $(VENV)/.dev           ## the long checks
 	$(BIN)/python -m pytest -m soak
+
+mutants: $(VENV)/.dev        ## break the source on purpose; some test must notice every time
+	$(BIN)/python tests/mutants/run.py
 
 bench: $(VENV)/.bench        ## speed and accuracy against the peers, as ratios of one run
 	$(BIN)/python -m benchmarks
