@@ -26,8 +26,8 @@ class Cluster:
     """A PostgreSQL cluster in a folder of its own, on the loopback address."""
 
     def __init__(self):
-        found = shutil.which("initdb")
-        folders = [Path(found).resolve().parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+        found, usual = shutil.which("initdb"), Path("/usr/lib/postgresql")
+        folders = [Path(found).resolve().parent] if found else sorted(usual.glob("*/bin"))
         if not folders:
             absent("PostgreSQL (initdb)")
         self.programs = folders[-1]

@@ -112,7 +112,7 @@ def test_the_options_of_a_connection_string_hold(server, postgres_dsn, monkeypat
         server.execute("DROP OWNED BY powerless; DROP ROLE powerless")
 
 
-def test_a_service_and_a_password_file_are_read_by_libpq(server, postgres_dsn, tmp_path, monkeypatch):
+def test_a_service_is_read_by_libpq(server, postgres_dsn, tmp_path, monkeypatch):
     parts = conninfo_to_dict(postgres_dsn)
     lines = ["[private]", *(f"{name}={value}" for name, value in parts.items())]
     (tmp_path / "services").write_text("\n".join(lines) + "\n")
