@@ -112,7 +112,7 @@ def test_the_options_of_a_connection_string_hold(server, postgres_dsn, monkeypat
         server.execute("DROP OWNED BY powerless; DROP ROLE powerless")
 
 
-def test_a_service_and_a_password_file_are_read_by_libpq(server, postgres_dsn, tmp_path, monkeypatch):
+def test_a_service_is_read_by_libpq(server, postgres_dsn, tmp_path, monkeypatch):
     parts = conninfo_to_dict(postgres_dsn)
     lines = ["[private]", *(f"{name}={value}" for name, value in parts.items())]
     (tmp_path / "services").write_text("\n".join(lines) + "\n")
@@ -187,15 +187,21 @@ def test_what_is_missing_to_read_is_told_by_a_code(roles, postgres_dsn):
         Table((postgres_dsn, "missing"), schema=NUMBERS)
 
 
-def test_a_hot_standby_is_refused_by_name(server, postgres_dsn, monkeypatch):
-    """The sentence is for a server in recovery, which this one plays."""
-    from discreet.data.sources import postgres
+def test_a_hot_standby_is_refused_by_name(server, standby_dsn):
+    assert template((standby_dsn, "t"), name="t"), "a template needs no temporary table"
+    assert reason((standby_dsn, "t")) == "hot standby"
 
-    monkeypatch.setattr(postgres, "_SERVER", "SELECT true, true, 'UTF8'")
-    assert reason((postgres_dsn, "t")) == "hot standby"
-    monkeypatch.setattr(postgres, "_SERVER", "SELECT false, true, 'SQL_ASCII'")
-    with pytest.raises(InvalidParameter, match="a database in UTF8"):
-        Table((postgres_dsn, "t"), schema=NUMBERS)
+
+def test_a_database_in_another_encoding_is_refused(server, postgres_dsn):
+    server.execute("CREATE DATABASE old ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
+    dsn = postgres_dsn.replace("/postgres", "/old")
+    with psycopg.connect(dsn) as connection:
+        connection.execute("CREATE TABLE t (a int)")
+    try:
+        with pytest.raises(InvalidParameter, match="a database in UTF8"):
+            Table((dsn, "t"), schema=NUMBERS)
+    finally:
+        server.execute("DROP DATABASE old WITH (FORCE)")
 
 
 def test_a_lock_that_somebody_keeps_is_not_waited_for(server, postgres_dsn):
