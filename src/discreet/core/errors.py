@@ -4,6 +4,7 @@
 
     DiscreetError
     ├── InvalidParameter       a parameter breaks a rule (also a ValueError); nothing was read or drawn
+    │   └── BudgetTooSmall     a part of the mechanism alone costs as much as all of it may
     ├── Refused                a request outside the language or the policy (also a ValueError)
     │   └── NoBound            an error was asked for, and nothing better than what is always true is proved
     ├── NeighboursMismatch     guarantees or calibrations over different neighbouring relations
@@ -38,6 +39,10 @@ class InvalidParameter(DiscreetError, ValueError):
         self.name, self.rule, self.value, self.hint = name, rule, value, hint
         ending = f". {hint}" if hint else ""
         super().__init__(f"{name} must be {rule}, got {got or f'{name}={plain(value)}'}{ending}")
+
+
+class BudgetTooSmall(InvalidParameter):
+    """A part of a mechanism costs as much as the whole may: a larger epsilon could do."""
 
 
 class Refused(DiscreetError, ValueError):

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core import checks
 from discreet.core.errors import InternalError
 from discreet.core.rng import Rng
 from discreet.data.answer import Answer, Block, Chosen, Noisy, Output, Value
@@ -106,6 +107,7 @@ def ask(prepared: Prepared, *, source: Source, key: str, rng: Rng) -> Answer:
     rng
         Where the noise comes from.
     """
+    checks.instance(Rng, rng=rng)  # before any data are read
     plan, known = prepared.plan, prepared.budget.facts
     releaser = _Releaser(prepared, _read(known, source, key), rng)
     facts = {one.keys: one for one in known.sets}

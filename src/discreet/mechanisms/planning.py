@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from discreet.core import checks
 from discreet.core.bounds import known_error
-from discreet.core.errors import InvalidParameter
+from discreet.core.errors import BudgetTooSmall, InvalidParameter
 from discreet.core.mechanism import Promise
 from discreet.core.rounding import below, down, shorten_up
 
@@ -44,7 +44,10 @@ def cheapest(
     wanted, missed = checks.positive(alpha=alpha), checks.probability(beta=beta)
 
     def fits(epsilon: Fraction) -> bool:
-        mechanism = make(epsilon)
+        try:
+            mechanism = make(epsilon)
+        except BudgetTooSmall:
+            return False
         return (known_error if error is None else error)(mechanism, missed) <= wanted
 
     high = Fraction(1)

@@ -35,7 +35,7 @@ class Vertices:
         """Read a parameter: how many vertices, or what they are called."""
         if type(given) is Vertices:  # read again, as whoever made it may have filled it himself
             return cls.of(given.size if given.names is None else given.names)
-        if isinstance(given, str) or not isinstance(given, Iterable):
+        if isinstance(given, str | bytes | bytearray) or not isinstance(given, Iterable):
             return cls(checks.integer(1, vertices=given))
         names = read_labels(given, "vertices")
         if not names or len(set(names)) != len(names):

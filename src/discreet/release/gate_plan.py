@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.core.errors import BudgetTooSmall
 from discreet.core.rounding import above, shorten_up
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, Geometric, Noise
 from discreet.release.gate import TwoSidedLoss
@@ -31,6 +32,8 @@ WASTED = Fraction(1, 4)
 """The part of the updates that may be lost to false alarms, in the mean."""
 NEAR = Fraction(1, 4)
 """Alarms are false for questions that the hypothesis misses by less than this part of the threshold."""
+
+_LEAST = Fraction(1, 1 << 100)  # of the budget: below it there is no gate worth the name
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,8 @@ def _scaled(setting: GateSetting, form: Form, ratio: Fraction, spread: Fraction)
     start = setting.epsilon / (8 * setting.updates + 8)
     while not fits(start):
         start /= 4
+        if start < setting.epsilon * _LEAST:  # what was spent before has left next to nothing
+            raise BudgetTooSmall(name="start", rule="cheaper than the whole budget", got="nearly all of it")
     return _made(setting, form, ratio, spread, setting.shift / largest(fits, start))
 
 

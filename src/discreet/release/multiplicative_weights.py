@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter
+from discreet.core.errors import BudgetTooSmall, InvalidParameter
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
@@ -198,7 +198,7 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
             epsilon, delta = epsilon - self.start.epsilon, delta - self.start.delta
             square = spread = Fraction(0)
         if epsilon <= 0 or delta < 0 or not self._affords(square, spread):
-            raise InvalidParameter(name="start", rule="cheaper than the whole budget", value=self.start)
+            raise BudgetTooSmall(name="start", rule="cheaper than the whole budget", value=self.start)
         threshold = None if self.threshold is None else math.ceil(self.threshold * self.scale)
         return plan_gate(
             GateSetting(

@@ -153,3 +153,22 @@ def test_errors_stay_within_the_stated_one():
         halved += worst > bound / 2
     assert proportion_bounds(missed, 100, alpha=1e-9)[0] <= beta
     assert proportion_bounds(halved, 100, alpha=1e-9)[0] > beta
+
+
+def test_a_warm_start_that_has_spent_nearly_everything_is_refused_by_name():
+    """Just above what the start costs there is a budget, but no gate: nothing may overflow on the way."""
+    start = Residuals(
+        workload=Marginals.of_order(UNIVERSE, 1), epsilon=1, delta=1e-6, neighbours=AddRemove("row")
+    )
+    spent = Fraction(start.loss.epsilon(1e-6))
+    public = {
+        "universe": UNIVERSE,
+        "delta": 1e-6,
+        "updates": 5,
+        "neighbours": AddRemove("row"),
+        "start": start,
+    }
+    with pytest.raises(InvalidParameter, match="cheaper than the whole budget"):
+        MultiplicativeWeights(epsilon=spent + Fraction(1, 10**14), **public).error(0.05)
+    bought = MultiplicativeWeights.for_error(alpha=400, beta=0.05, **public)
+    assert bought.epsilon > spent and bought.error(0.05) <= 400
