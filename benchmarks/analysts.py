@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.analysts_rows import DELTA, EPSILON, FEW, MANY, MORE, Row, rows
-from discreet.analysts.planner import Mode, Outlook, Setting, candidates, outlook, talks
-from discreet.analysts.promises import Asked, OneAnalystToMany, OneQueryToMany
+from discreet.analysts.planner import Mode, Outlook, ServiceSetting, candidates, outlook, talks
+from discreet.analysts.promises import OneAnalystToMany, OneQueryToMany, QueriesAndData
 from discreet.analysts.query_book import Caps, QueryBook, book_of
 from discreet.core.neighbours import Replace
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
-from discreet.release.multiplicative_weights import MultiplicativeWeights
+from discreet.query_release.online.multiplicative_weights import MultiplicativeWeights
 
 CHOICE_BAR, PRICE_BAR, TIME_BAR = 1.2, 2.0, 120
 WORK, BITS = 1e9, 1.1e9  # rounds times (cells + places), and cells times places, of games that are played
@@ -109,7 +109,7 @@ def mode_found(mode: Mode[Any], bench: Bench) -> Found | str:
         book, note = some(bench, LEARNERS)
 
     def answer() -> dict[str, Floats]:
-        delivery = made.release(Asked(bench.row.histogram, book)).value
+        delivery = made.release(QueriesAndData(bench.row.histogram, book)).value
         return {name: np.array([*delivery.answers(name, book).values()]) for name in book.names}
 
     return bench.found(answer, note)
@@ -146,7 +146,7 @@ def guessed(bench: Bench) -> dict[str, Floats]:
     return {name: page.queries.answers(flat) for name, page in pages.items() if page}
 
 
-def conversations(setting: Setting) -> tuple[Mode[MultiplicativeWeights], ...]:
+def conversations(setting: ServiceSetting) -> tuple[Mode[MultiplicativeWeights], ...]:
     """Return the planner's conversations, the one from nothing with no more updates than it has time for."""
 
     def cold() -> MultiplicativeWeights:
@@ -227,7 +227,7 @@ def map_of_modes() -> None:
 
 def winner(bits: int, count: int, caps: Caps) -> str:
     universe = Universe((f"b{place}", (0, 1)) for place in range(bits))
-    setting = Setting(
+    setting = ServiceSetting(
         universe=universe,
         rows=count,
         caps=caps,

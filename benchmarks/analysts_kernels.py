@@ -19,16 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from discreet.analysts import game_arrays
-from discreet.analysts.bregman_choice import CappedChoice, Sides
-from discreet.analysts.game_arrays import NUMPY, Arrays
-from discreet.analysts.game_cells import CellChoice, Hits
-from discreet.analysts.game_table import BitRows, GameTable
-from discreet.analysts.promises import Asked
+from discreet.analysts.games.bits import BitRows, GameTable
+from discreet.analysts.games.bregman_choice import CappedChoice, Sides
+from discreet.analysts.games.cells import CellChoice, Hits
+from discreet.analysts.games.query_game import QueryGame
+from discreet.analysts.promises import QueriesAndData
 from discreet.analysts.query_book import Caps, QueryBook
-from discreet.analysts.query_game import QueryGame
 from discreet.core.errors import Refused
 from discreet.core.rng import SYSTEM
+from discreet.equilibrium import arrays as game_arrays
+from discreet.equilibrium.arrays import NUMPY, Arrays
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import ProductQuery
 from discreet.queries.universe import Universe
@@ -129,7 +129,7 @@ def whole_game(rows: int, device: str | None) -> None:
     game = balanced(universe, caps, rows)
     begun = time.perf_counter(), time.process_time()
     with nullcontext() if device is None else game_arrays.on_torch(device):
-        made = game.release(Asked(histogram, book), progress=True).value.shared
+        made = game.release(QueriesAndData(histogram, book), progress=True).value.shared
     wall, cpu = time.perf_counter() - begun[0], time.process_time() - begun[1]
     table = GameTable(book)
     true = table.answers(histogram) / rows

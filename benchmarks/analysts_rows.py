@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import adult
-from discreet.analysts.planner import Setting
+from discreet.analysts.planner import ServiceSetting
 from discreet.analysts.query_book import Caps, QueryBook, book_of
-from discreet.queries.conjunctions import Conjunctions
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
-from discreet.queries.predicates import Predicates
-from discreet.queries.union import Union
+from discreet.queries.kinds.conjunctions import Conjunctions
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.kinds.predicates import Predicates
+from discreet.queries.kinds.union import Union
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 
@@ -47,9 +47,9 @@ class Row:
     order: int | None
 
     @property
-    def setting(self) -> Setting:
+    def setting(self) -> ServiceSetting:
         """What is public of it."""
-        return Setting(
+        return ServiceSetting(
             universe=self.histogram.universe,
             rows=self.histogram.total,
             caps=self.caps,

@@ -16,14 +16,14 @@ from benchmarks import adult
 from discreet.core.neighbours import AddRemove
 from discreet.datasets import people
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
+from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
-from discreet.release.adaptive import Adaptive
-from discreet.release.base import WorkloadRelease
-from discreet.release.bootstrap import standard_errors
-from discreet.release.entropy import MaxEntropy
-from discreet.release.mwem import MWEM
-from discreet.release.projection import Projection
+from discreet.query_release.base import WorkloadRelease
+from discreet.query_release.explicit.mwem import MWEM
+from discreet.query_release.explicit.projection import Projection
+from discreet.query_release.models.adaptive import Adaptive
+from discreet.query_release.models.max_entropy import MaxEntropy
+from discreet.query_release.planning.bootstrap import standard_errors
 from discreet.testing import unsafe_seeded
 
 EPSILONS = (0.3, 1.0, 3.0)

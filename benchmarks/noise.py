@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.core.rng import SYSTEM
 from discreet.mechanisms.laplace import Laplace
-from discreet.noise import DiscreteGaussian, DiscreteLaplace, Geometric, Noise
+from discreet.noise import DiscreteGaussian, DiscreteLaplace, Noise, OneSidedGeometric
 
 SIZE = 1_000_000
 PEER_SIZE = 50_000
@@ -102,7 +102,7 @@ def array_rows(peers: dict[tuple[str, int], float], floor: dict[str, float]) -> 
     laws: list[tuple[str, str, Callable[[int], Noise]]] = [
         ("laplace", "numpy laplace, insecure", lambda s: DiscreteLaplace(Fraction(s))),
         ("gaussian", "numpy normal, insecure", lambda s: DiscreteGaussian(Fraction(s) ** 2)),
-        ("geometric", "numpy geometric, insecure", lambda s: Geometric(Fraction(s))),
+        ("geometric", "numpy geometric, insecure", lambda s: OneSidedGeometric(Fraction(s))),
     ]
     rows = []
     for name, numpy_name, law in laws:

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from benchmarks import adult
 from discreet.accounting.calibrate import gaussian_sigma
 from discreet.core.neighbours import AddRemove, Replace
+from discreet.queries.kinds.rectangles import Rectangles
 from discreet.queries.query import TableQuery
-from discreet.queries.rectangles import Rectangles
 from discreet.queries.universe import Universe
-from discreet.release.multiplicative_weights import MultiplicativeWeights
-from discreet.release.online_history import Measured
-from discreet.release.weights import Hypothesis
+from discreet.query_release.fitting.weights import Hypothesis
+from discreet.query_release.online.history import MeasuredBand
+from discreet.query_release.online.multiplicative_weights import MultiplicativeWeights
 
 EPSILON, DELTA, SEEDS = 1, 1e-9, 3
 QUESTIONS, BATCH, BURST = 100_000, 9_950, 50
@@ -224,7 +224,7 @@ def passes(bits: int = 22) -> None:
         step = next(targets)
         wanted = 1e5 * (1 + step // 2 % 2)
         axes = (3, 9, 20) if step % 2 else (4, 10, 19)  # other ones each time: no table is kept from before
-        Measured(axes, mask, wanted - 1, wanted + 1).teach(hypothesis)
+        MeasuredBand(axes, mask, wanted - 1, wanted + 1).teach(hypothesis)
 
     array = hypothesis.array
     taken = cpu(update)
@@ -235,16 +235,16 @@ def passes(bits: int = 22) -> None:
 
 def median(data: adult.Census) -> None:
     """Print the median mechanism beside ours on a universe where it runs: 24 cells, random predicates."""
-    if importlib.util.find_spec("discreet.release.median_polytope") is None:
+    if importlib.util.find_spec("discreet.query_release.median.median_polytope") is None:
         print("median mechanism: not in this version")
         return
-    module = importlib.import_module("discreet.release.median_polytope")
+    module = importlib.import_module("discreet.query_release.median.median_polytope")
     small = data.histogram.marginal(data.universe.names[3:])
     counts, people = small.counts(), Replace("person")
     public: dict[str, Any] = {"universe": small.universe, "epsilon": EPSILON, "delta": DELTA, "updates": 40}
     public |= {"rows": data.rows, "neighbours": people, "threshold": 600}
     for name, mechanism in (
-        ("median mechanism", module.PolytopeMedian(queries=200, **public)),
+        ("median mechanism", module.MedianPolytope(queries=200, **public)),
         ("multiplicative weights", MultiplicativeWeights(questions=200, **public)),
     ):
         generator = np.random.default_rng(4)  # noqa: TID251

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.optimisation.graphs import Edges
-from discreet.optimisation.orientation import Orientation
-from discreet.optimisation.set_cover import SetCover
-from discreet.optimisation.set_cover_sampled import SampledSetCover
-from discreet.optimisation.set_cover_weighted import WeightedSetCover
-from discreet.optimisation.systems import Assignment
-from discreet.optimisation.vertex_cover import VertexCover
-from discreet.optimisation.vertex_cover_sampled import SampledVertexCover
-from discreet.optimisation.vertex_cover_size import VertexCoverSize
-from discreet.optimisation.vertex_cover_weighted import WeightedVertexCover
+from discreet.optimisation.common.graphs import Edges
+from discreet.optimisation.set_cover.set_cover import SetCover
+from discreet.optimisation.set_cover.set_cover_sampled import SetCoverSampled
+from discreet.optimisation.set_cover.set_cover_weighted import SetCoverWeighted
+from discreet.optimisation.set_cover.systems import Assignment
+from discreet.optimisation.vertex_cover.orientation import Orientation
+from discreet.optimisation.vertex_cover.vertex_cover import VertexCover
+from discreet.optimisation.vertex_cover.vertex_cover_sampled import VertexCoverSampled
+from discreet.optimisation.vertex_cover.vertex_cover_size import VertexCoverSize
+from discreet.optimisation.vertex_cover.vertex_cover_weighted import VertexCoverWeighted
 
 VERTEX_BAR = 5.0
 """Seconds for a vertex cover on 1e6 edges."""
@@ -49,15 +49,15 @@ def vertex_rows() -> None:
         ("vertex cover, 1e6 edges, epsilon 0.1", lambda: VertexCover(vertices=size, epsilon=0.1), VERTEX_BAR),
         ("vertex cover, 1e6 edges, epsilon 1", lambda: VertexCover(vertices=size, epsilon=1), VERTEX_BAR),
         ("  Algorithm 3", lambda: VertexCover.thesis(vertices=size, epsilon=1), VERTEX_BAR),
-        ("  on a sample", lambda: SampledVertexCover(vertices=size, epsilon=1), VERTEX_BAR),
+        ("  on a sample", lambda: VertexCoverSampled(vertices=size, epsilon=1), VERTEX_BAR),
         (
             "  weighted, on a sample",
-            lambda: SampledVertexCover(vertices=size, epsilon=1, weights=weights),
+            lambda: VertexCoverSampled(vertices=size, epsilon=1, weights=weights),
             None,
         ),
         (
             "  weighted, by classes",
-            lambda: WeightedVertexCover(vertices=size, epsilon=1, weights=weights),
+            lambda: VertexCoverWeighted(vertices=size, epsilon=1, weights=weights),
             None,
         ),
     ):
@@ -79,10 +79,10 @@ def set_rows() -> None:
             lambda: SetCover(family=family, epsilon=1, delta=1e-6),
             SET_BAR,
         ),
-        ("  on a sample", lambda: SampledSetCover(family=family, epsilon=1), SET_BAR),
+        ("  on a sample", lambda: SetCoverSampled(family=family, epsilon=1), SET_BAR),
         (
             "  weighted",
-            lambda: WeightedSetCover(family=family, costs=costs, epsilon=1, delta=1e-6),
+            lambda: SetCoverWeighted(family=family, costs=costs, epsilon=1, delta=1e-6),
             SET_BAR,
         ),
     ):
@@ -138,13 +138,13 @@ def vertex_quality() -> None:
         (4, 5.8),
     ):
         ours = VertexCover(vertices=100_000, epsilon=epsilon).ratio
-        sampled = SampledVertexCover(vertices=100_000, epsilon=epsilon).ratio
+        sampled = VertexCoverSampled(vertices=100_000, epsilon=epsilon).ratio
         print(f"{epsilon:>10}{2 + 16 / epsilon:>18.1f}{theory:>10}{ours:>10.1f}{sampled:>14.1f}")
     print("\nmeasured: 20 hubs of 250 leaves, mean of 10 runs (best 20; proved bound in brackets)")
     size, edges = hubs(20, 250)
     for epsilon in (0.1, 1):
         cells = []
-        for make in (VertexCover.thesis, VertexCover, SampledVertexCover):
+        for make in (VertexCover.thesis, VertexCover, VertexCoverSampled):
             mechanism: Any = make(vertices=size, epsilon=epsilon)
             runs = [vertices_used(mechanism.release(edges).value, edges) for _ in range(10)]
             cells.append(f"{np.mean(runs):8.0f} ({20 * mechanism.ratio:.0f})")
@@ -160,7 +160,7 @@ def set_quality() -> None:
     for epsilon in (0.1, 1):
         thesis = SetCover.thesis(family=family, epsilon=epsilon, delta=1e-6)
         ours = SetCover(family=family, epsilon=epsilon, delta=1e-6)
-        pure = SampledSetCover(family=family, epsilon=epsilon)
+        pure = SetCoverSampled(family=family, epsilon=epsilon)
         cells = [sets_used(m.release(present).value, present) for m in (thesis, ours, pure)]
         print(
             f"  epsilon {epsilon:<5} thesis {cells[0]} (rate {float(thesis.rate):.4f})   exact {cells[1]} "

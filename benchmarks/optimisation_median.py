@@ -13,13 +13,13 @@ from scipy import sparse
 from scipy.spatial import KDTree
 
 from discreet.core.neighbours import AddRemove
-from discreet.optimisation.k_median import KMedian
-from discreet.optimisation.k_median_histogram import KMedianHistogram
-from discreet.optimisation.k_median_metric import Metric
-from discreet.optimisation.k_median_search import local_optimum, spread_out
-from discreet.optimisation.submodular import PublicProjects
-from discreet.optimisation.submodular_agents import read_agents
-from discreet.optimisation.submodular_sampled import SampledPublicProjects
+from discreet.optimisation.k_median.k_median import KMedian
+from discreet.optimisation.k_median.k_median_histogram import KMedianHistogram
+from discreet.optimisation.k_median.metric import Metric
+from discreet.optimisation.k_median.swaps import local_optimum, spread_out
+from discreet.optimisation.public_projects.agents import read_agents
+from discreet.optimisation.public_projects.public_projects import PublicProjects
+from discreet.optimisation.public_projects.public_projects_sampled import PublicProjectsSampled
 
 MEDIAN_BAR = 30.0
 """Seconds for 1e5 people, 2,000 sites and k = 20."""
@@ -102,7 +102,7 @@ def projects(agents: int, items: int, k: int) -> None:
     for epsilon in (0.1, 1):
         approximate = {"epsilon": epsilon, "delta": 1e-6, **public}
         rows: list[tuple[str, Any]] = [
-            ("secret sample, pure", SampledPublicProjects(epsilon=epsilon, **public)),
+            ("secret sample, pure", PublicProjectsSampled(epsilon=epsilon, **public)),
             ("delta 1e-6", PublicProjects(**approximate)),
             ("delta 0", PublicProjects(epsilon=epsilon, delta=0, **public)),
             ("printed, delta 1e-6", PublicProjects(calibration="thesis", **approximate)),

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.optimisation.graphs import Vertices, read_edges
-from discreet.optimisation.min_cut import MinCut, adjacency_of
-from discreet.optimisation.min_cut_curve import smallest_cuts
+from discreet.optimisation.common.graphs import Vertices, read_edges
+from discreet.optimisation.min_cut.curve import smallest_cuts
+from discreet.optimisation.min_cut.min_cut import MinCut, adjacency_of
 from discreet.testing import unsafe_seeded
 
 BAR = 60.0

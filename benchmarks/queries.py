@@ -13,11 +13,11 @@ from functools import partial
 
 import numpy as np
 
-from discreet.queries.conjunctions import Conjunctions
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
-from discreet.queries.parities import Parities
-from discreet.queries.rectangles import Ranges
+from discreet.queries.kinds.conjunctions import Conjunctions
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.kinds.parities import Parities
+from discreet.queries.kinds.rectangles import Ranges
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 

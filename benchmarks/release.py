@@ -16,13 +16,13 @@ import numpy as np
 from benchmarks import release_ranges
 from benchmarks.adult import ADULT64, DELTA, EPSILONS, SMALL6, Census, census, errors
 from benchmarks.release_explicit import QUERIES
-from discreet.queries.conjunctions import Conjunctions
 from discreet.queries.histogram import Histogram
-from discreet.queries.prefixes import Prefixes
-from discreet.queries.union import Union
+from discreet.queries.kinds.conjunctions import Conjunctions
+from discreet.queries.kinds.prefixes import Prefixes
+from discreet.queries.kinds.union import Union
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
-from discreet.release.planner import Plan, plan
+from discreet.query_release.planning.planner import ReleasePlan, plan
 from discreet.testing import unsafe_seeded
 
 BAR, SEEDS = 1.15, 2
@@ -84,7 +84,7 @@ def ranges() -> Iterator[Row]:
         yield Row("ranges 2^16", workload, 1.0, delta, data, "largest", largest, "largest, rows")
 
 
-def measured(row: Row, planned: Plan) -> dict[str, float]:
+def measured(row: Row, planned: ReleasePlan) -> dict[str, float]:
     """Return the error of every mechanism that applies, as a mean over seeds."""
     found = {}
     for each in planned.applicable:

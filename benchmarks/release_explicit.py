@@ -18,13 +18,13 @@ from scipy.special import ndtri
 from benchmarks.adult import DELTA, EPSILONS, SMALL6, Census, Errors, census, errors
 from discreet.accounting.calibrate import gaussian_sigma
 from discreet.core.neighbours import AddRemove
-from discreet.queries.conjunctions import Conjunctions
+from discreet.queries.kinds.conjunctions import Conjunctions
 from discreet.queries.universe import Universe
-from discreet.release.consistency import onto_simplex
-from discreet.release.entropy import MaxEntropy
-from discreet.release.independent import Independent
-from discreet.release.mwem import MWEM
-from discreet.release.weights_later import WeightsLater
+from discreet.query_release.explicit.mwem import MWEM
+from discreet.query_release.fitting.consistency import onto_simplex
+from discreet.query_release.linear.independent import Independent
+from discreet.query_release.models.max_entropy import MaxEntropy
+from discreet.query_release.synopses.weights_later import WeightsLater
 from discreet.testing import unsafe_seeded
 
 BARS = {0.1: 0.20, 1.0: 0.045, 10.0: 0.0100}

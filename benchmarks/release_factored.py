@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from benchmarks import adult
 from discreet.accounting.calibrate import zcdp_rho
 from discreet.core.neighbours import AddRemove
-from discreet.release.adaptive import Adaptive
-from discreet.release.consistency import onto_simplex
-from discreet.release.factored_synopsis import Factored
-from discreet.release.independent import Independent
+from discreet.query_release.fitting.consistency import onto_simplex
+from discreet.query_release.linear.independent import Independent
+from discreet.query_release.models.adaptive import Adaptive
+from discreet.query_release.models.factored_synopsis import Factored
 from discreet.testing import unsafe_seeded
 
 SEEDS = 5

@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.queries.query import TableQuery
 from discreet.queries.universe import Universe
-from discreet.release.weights import Hypothesis
+from discreet.query_release.fitting.weights import Hypothesis
 
 BITS, GPU_BITS = 26, 33
 TIME_BAR, MEMORY_BAR = 3.0, 4.0

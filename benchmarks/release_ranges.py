@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.queries.histogram import Histogram
-from discreet.queries.prefixes import Prefixes
+from discreet.queries.kinds.prefixes import Prefixes
 from discreet.queries.universe import Universe
-from discreet.release.base import WorkloadRelease
-from discreet.release.independent import Independent
-from discreet.release.intervals import IntervalSearch
-from discreet.release.range_tree import RangeTree
+from discreet.query_release.base import WorkloadRelease
+from discreet.query_release.linear.independent import Independent
+from discreet.query_release.linear.interval_search import IntervalSearch
+from discreet.query_release.linear.range_tree import RangeTree
 
 DOMAIN, ROWS, RUNS = 1 << 16, 1_000_000, 20
 BARS = {0.0: 300.0, 1e-6: 270.0}

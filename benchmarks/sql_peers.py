@@ -69,7 +69,7 @@ def ours(path: Path, repeats: int) -> dict[str, Any]:
                 start = common.cpu()
                 answer = table.sql(text, epsilon=EPSILON, delta=0)
                 spent.append(common.cpu() - start)
-                pairs = dict(zip(answer.column("region"), answer.column("v"), strict=True))
+                pairs: dict[Any, Any] = dict(zip(answer.column("region"), answer.column("v"), strict=True))
                 answers.append([float(pairs[region]) for region in common.REGIONS])
             report[name] = {"cpu": float(np.median(spent)), "answers": answers}
     return report

@@ -19,7 +19,7 @@ import pytest
 import discreet as dp
 from discreet import optimisation
 from discreet.analysts.any_queries import AnyQueries, AskedStatistics
-from discreet.analysts.promises import Asked
+from discreet.analysts.promises import QueriesAndData
 from discreet.analysts.query_book import Caps, QueryBook, book_of
 from discreet.analysts.statistics import Combined, HowMany, Ranked
 from discreet.catalogue import catalogue, find
@@ -27,16 +27,16 @@ from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.mechanism import Interactive
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.curator.curator import Analyst
-from discreet.optimisation.graphs import Vertices
-from discreet.optimisation.k_median_metric import Metric
-from discreet.optimisation.systems import SetSystem
+from discreet.optimisation.common.graphs import Vertices
+from discreet.optimisation.k_median.metric import Metric
+from discreet.optimisation.set_cover.systems import SetSystem
 from discreet.queries import Histogram, Marginals, Predicates, Queries, Union, Universe
+from discreet.queries.kinds.union import ScaledQuery
 from discreet.queries.query import LinearQuery, PredicateQuery, ProductQuery, TableQuery
-from discreet.queries.union import ScaledQuery
 from discreet.queries.workload import Workload
-from discreet.release.multiplicative_weights import MultiplicativeWeights
-from discreet.release.small_database_candidates import AllMultisets, Candidates
-from discreet.release.trees import Tree
+from discreet.query_release.explicit.small_database_candidates import AllMultisets, SmallDatabases
+from discreet.query_release.linear.trees import CountTree
+from discreet.query_release.online.multiplicative_weights import MultiplicativeWeights
 from discreet.testing import unsafe_seeded
 
 ROW, SWAP = AddRemove("row"), Replace("row")
@@ -327,10 +327,10 @@ def tree(name: str, workload: Any, **given: Any) -> Any:
 def conversation(card: str) -> Any:
     """Open the conversation of a card over the line."""
     public: dict[str, Any] = {"universe": LINE, "epsilon": 1, "neighbours": ROW, "rows": 9, "updates": 4}
-    kinds = {each.name: type(each.example()[0]) for each in catalogue() if "median" in each.name}
+    kinds = {each.name: type(each.example()[0]) for each in catalogue() if each.name.startswith("median")}
     if card == "multiplicative-weights":
         return MultiplicativeWeights(**public, delta=1e-6).open(DATA, rng=unsafe_seeded(5))
-    more = {"size": 3} if card == "median" else {}
+    more = {"size": 3} if card == "median-mechanism" else {}
     return kinds[card](**public, delta=1e-6, threshold=2, **more).open(DATA, rng=unsafe_seeded(5))
 
 
@@ -379,7 +379,7 @@ def book(card: str, given: Any) -> Any:
     queries_ = given if isinstance(given, Workload) else [given]
     full = book_of(LINE, CAPS, {"acme": queries_, "blue": list(cells())})
     Alarm.armed = True
-    delivery = kind(**public).release(Asked(DATA, full), rng=unsafe_seeded(5)).value
+    delivery = kind(**public).release(QueriesAndData(DATA, full), rng=unsafe_seeded(5)).value
     return repr([delivery.answers(name, full) for name in full.names])
 
 
@@ -389,9 +389,9 @@ def books(card: str) -> Any:
         compare(honest_workloads(), workloads(), lambda workload: book(card, workload))
         for false in (screaming(QueryBook)(LINE, CAPS, ["acme"]), Disguised(QueryBook)):
             with pytest.raises(InvalidParameter):
-                Asked(DATA, false)
+                QueriesAndData(DATA, false)
         mechanism, both = find(card).example()
-        for false in (screaming(Asked)(both.histogram, both.book), Disguised(Asked)):
+        for false in (screaming(QueriesAndData)(both.histogram, both.book), Disguised(QueriesAndData)):
             with pytest.raises(InvalidParameter, match="an Asked"):
                 mechanism.release(false)
         full = book_of(LINE, CAPS, {"acme": cells()})
@@ -542,24 +542,24 @@ def check_vertex_cover() -> None:
             return super().adj
 
     def run(graph: Any) -> Any:
-        return repr(optimisation.vertex_cover(graph, epsilon=1, rng=unsafe_seeded(5)))
+        return repr(optimisation.cover_edges(graph, epsilon=1, rng=unsafe_seeded(5)))
 
     compare([nx.Graph([(0, 1), (1, 2)])], [Graph([(0, 1), (1, 2)]), nx.MultiGraph([(0, 1), (1, 2)])], run)
 
 
 def check_set_cover() -> None:
     def run(family: Any) -> Any:
-        return optimisation.set_cover(family, [1, 3], epsilon=1, rng=unsafe_seeded(5)).permutation
+        return optimisation.cover_elements(family, [1, 3], epsilon=1, rng=unsafe_seeded(5)).permutation
 
     compare([SETS], families(), run)
 
 
 def trees() -> list[Any]:
-    return [screaming(Tree)(4, (4,), (1, 1)), Tree(4, (4,), (1, 1)), Disguised(Tree)]
+    return [screaming(CountTree)(4, (4,), (1, 1)), CountTree(4, (4,), (1, 1)), Disguised(CountTree)]
 
 
 def candidates() -> list[Any]:
-    return [screaming(AllMultisets)(LINE, 2), AllMultisets(LINE, 2), Disguised(Candidates)]
+    return [screaming(AllMultisets)(LINE, 2), AllMultisets(LINE, 2), Disguised(SmallDatabases)]
 
 
 # The table ----------------------------------------------------------------------------------------------
@@ -621,12 +621,12 @@ CASES: dict[str, Any] = {
     "k-median metric": median("k-median"),
     "k-median-exhaustive metric": median("k-median-exhaustive"),
     "k-median-histogram metric": median("k-median-histogram"),
-    "marginals workload": released("marginals"),
+    "residual-marginals workload": released("residual-marginals"),
     "max-entropy workload": released("max-entropy"),
-    "median ask": asked("median", "ask"),
-    "median last": asked("median", "last"),
-    "median-efficient ask": asked("median-efficient", "ask"),
-    "median-efficient last": asked("median-efficient", "last"),
+    "median-mechanism ask": asked("median-mechanism", "ask"),
+    "median-mechanism last": asked("median-mechanism", "last"),
+    "median-polytope ask": asked("median-polytope", "ask"),
+    "median-polytope last": asked("median-polytope", "last"),
     "min-cut vertices": cut("min-cut"),
     "min-cut-exhaustive vertices": cut("min-cut-exhaustive"),
     "multiplicative-weights ask": asked("multiplicative-weights", "ask"),
@@ -648,17 +648,17 @@ CASES: dict[str, Any] = {
             lambda: kind_of("public-synopsis")(
                 workload=workload, caps=CAPS, epsilon=1, delta=1e-6, neighbours=SWAP
             ),
-            Asked(DATA, book_of(LINE, CAPS, {"acme": []})),
+            QueriesAndData(DATA, book_of(LINE, CAPS, {"acme": []})),
             lambda delivery: [delivery.shared.answer(query) for query in cells()],
         ),
     ),
     "query-game book": books("query-game"),
     "range-tree tree": lambda: compare(
-        [Tree(4, (4,), (1, 1))], trees(), lambda given: tree("range-tree", cells(), tree=given)
+        [CountTree(4, (4,), (1, 1))], trees(), lambda given: tree("range-tree", cells(), tree=given)
     ),
     "range-tree workload": released("range-tree"),
     "rectangle-tree trees": lambda: compare(
-        [Tree(4, (4,), (1, 1))], trees(), lambda given: tree("rectangle-tree", cells(), trees=(given,))
+        [CountTree(4, (4,), (1, 1))], trees(), lambda given: tree("rectangle-tree", cells(), trees=(given,))
     ),
     "rectangle-tree workload": released("rectangle-tree"),
     "separate-budgets book": books("separate-budgets"),
@@ -682,13 +682,13 @@ CASES: dict[str, Any] = {
     "vertex-cover-weighted vertices": cut("vertex-cover-weighted"),
     "discreet plan": check_plan,
     "discreet release": check_release,
-    "discreet.optimisation set_cover": check_set_cover,
-    "discreet.optimisation vertex_cover": check_vertex_cover,
+    "discreet.optimisation cover_elements": check_set_cover,
+    "discreet.optimisation cover_edges": check_vertex_cover,
     "analyst ask": check_curator,
 }
 
 TAKEN = re.compile(
-    "Workload|LinearQuery|Callable|Metric|SetSystem|Statistic|Marginals|Union|Tabled|Candidates|Tree|Trusted"
+    "Workload|LinearQuery|Callable|Metric|SetSystem|Statistic|Marginals|Union|Tabled|SmallDatabases|Tree|Trusted"
     "|Vertices"
 )
 NAMED = {"family", "graph", "wanted"}
@@ -708,7 +708,7 @@ def entries() -> set[str]:
         if isinstance(mechanism, Interactive):
             talk = type(mechanism.open(data))
             found |= {f"{card.name} {name}" for name in ("ask", "ask_many", "last") if hasattr(talk, name)}
-        if isinstance(data, Asked | AskedStatistics):
+        if isinstance(data, QueriesAndData | AskedStatistics):
             found.add(f"{card.name} book")
     for home in (dp, optimisation):
         for name in dir(home):

@@ -10,7 +10,7 @@ from discreet.core.errors import InvalidParameter, NoBound
 from discreet.testing import _constructor_arguments
 
 BETA = Fraction(1, 20)
-AIMED = {"median", "median-efficient"}
+AIMED = {"median-mechanism", "median-polytope"}
 """Cards whose threshold is a part of the wanted error."""
 SLOW = AIMED | {"numeric-sparse"}
 """Cards whose plans take seconds."""

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from discreet.analysts.promises import Asked
+from discreet.analysts.promises import QueriesAndData
 from discreet.catalogue import catalogue
 from discreet.core.errors import NeighboursMismatch
 from discreet.core.mechanism import Interactive
@@ -12,13 +12,13 @@ from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries.histogram import Histogram
 
 # Statistics have a book that is bound to its mechanism, and a test of their own.
-COUNTED = [card for card in catalogue() if isinstance(card.example()[1], Histogram | Asked)]
+COUNTED = [card for card in catalogue() if isinstance(card.example()[1], Histogram | QueriesAndData)]
 
 
 def several(data):
     """Return the same data, declared to hold up to two rows a unit."""
-    if isinstance(data, Asked):
-        return Asked(several(data.histogram), data.book)
+    if isinstance(data, QueriesAndData):
+        return QueriesAndData(several(data.histogram), data.book)
     return Histogram(data.universe, data.to_dense().counts(), rows_per_unit=2)
 
 

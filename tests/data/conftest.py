@@ -95,7 +95,7 @@ def spark_session():
         absent("Java")
     # Tiny data: a quick start is worth more than fast machine code.
     os.environ["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    from discreet.data.sources.spark import local_session
+    from discreet.data.engines.spark import local_session
 
     session = local_session()
     session.sparkContext.setLogLevel("OFF")

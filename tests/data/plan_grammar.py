@@ -31,7 +31,7 @@ from discreet.data import (
     User,
 )
 from discreet.data.ask import Prepared, prepare
-from discreet.data.plan import (
+from discreet.data.plan.nodes import (
     FALSE,
     TRUE,
     Aggregate,
@@ -50,9 +50,9 @@ from discreet.data.plan import (
     Sign,
     Within,
 )
-from discreet.data.plan_numbers import add, constant, multiply, scaled, variable
-from discreet.data.plan_tables import Tables, declared
-from discreet.data.sql_print import to_sql
+from discreet.data.plan.numbers import add, constant, multiply, scaled, variable
+from discreet.data.plan.tables import PlanTables, declared
+from discreet.data.sql.printing import to_sql
 from discreet.testing import unsafe_seeded
 
 T = TypeVar("T")
@@ -160,7 +160,7 @@ class Maker:
     """Makes one plan. `forced` is the clause it must have."""
 
     draw: Draw
-    tables: Tables
+    tables: PlanTables
     forced: str
 
     def wants(self, clause: str) -> bool:
@@ -329,7 +329,7 @@ def prepared_plans(seed: int, cases: Iterable[Case] = CASES) -> Iterator[tuple[C
 
 def _prepared(seed: int, unit: Row | User, change: Any, kind: Kind, clause: str) -> Prepared:
     """Make plans until the language takes one, with its clause."""
-    tables = Tables.of(schemas(unit, change))
+    tables = PlanTables.of(schemas(unit, change))
     for attempt in range(200):
         draw = Draw(seed * 1_000 + attempt)
         policy = DELTA if clause in ("text group", "delta") or draw.once_in(3) else PURE
@@ -363,6 +363,6 @@ def _has(plan: Plan, clause: str) -> bool:
     }[clause]
 
 
-def _cells(plan: Plan, tables: Tables) -> int:
+def _cells(plan: Plan, tables: PlanTables) -> int:
     """How many declared groups a plan has, all sets together."""
     return sum(math.prod(tables.column(field).size or 1 for field in keys) for keys in plan.sets)

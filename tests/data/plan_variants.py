@@ -1,4 +1,4 @@
-"""What the types of `discreet.data.plan` allow, and what a plan holds of it, in the same words.
+"""What the types of `discreet.data.plan.nodes` allow, and what a plan holds of it, in the same words.
 
 A kind, a node or a field that is added to the plan is in the first list at once, and in the second only when
 the generator makes it.
@@ -13,11 +13,11 @@ import typing
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from discreet.data import plan as nodes
+from discreet.data.plan import nodes
 
 
 def node_types() -> set[type]:
-    """Every dataclass that `discreet.data.plan` declares."""
+    """Every dataclass that `discreet.data.plan.nodes` declares."""
     found = (one for _, one in inspect.getmembers(nodes, inspect.isclass))
     return {one for one in found if dataclasses.is_dataclass(one) and one.__module__ == nodes.__name__}
 

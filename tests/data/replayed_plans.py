@@ -19,12 +19,12 @@ import pandas as pd
 from plan_grammar import ZONES, Case, schemas
 
 from discreet import Replace
-from discreet.audit.replay import _Recorder, _Replayer
+from discreet.audit.replay_report import _Recorder, _Replayer
 from discreet.core.rng import Rng
 from discreet.data import Row, Schema, Table, User
 from discreet.data.ask import Prepared, ask
-from discreet.data.sql_print import to_sql
-from discreet.data.thresholds import KeysAbove
+from discreet.data.pricing.thresholds import KeysAbove
+from discreet.data.sql.printing import to_sql
 from discreet.testing import unsafe_seeded
 
 NAMES = ("who", "g", "c", "s", "x", "y", "z", "flag", "day", "note")

@@ -14,8 +14,8 @@ from sqlglot import exp
 from discreet import AddRemove
 from discreet.data import Category, Decimal, Identifier, Integer, Schema, Table, Text, User
 from discreet.data.ask import ask, prepare
-from discreet.data.histogram import kept_rows
-from discreet.data.plan import Policy
+from discreet.data.engines.histogram import kept_rows
+from discreet.data.plan.nodes import Policy
 from discreet.testing import unsafe_seeded
 
 SCHEMA = Schema(

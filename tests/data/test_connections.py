@@ -18,7 +18,7 @@ from psycopg.conninfo import conninfo_to_dict
 from discreet import AddRemove
 from discreet.core.errors import EngineFailed, InvalidParameter, OpenFailed
 from discreet.data import Category, Date, Identifier, Integer, Row, Schema, Table, Text, User
-from discreet.data.sources import open_source
+from discreet.data.engines import open_source
 from discreet.data.template import template
 
 SECRET = "CANARY7f3a"

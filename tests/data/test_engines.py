@@ -34,12 +34,12 @@ from discreet.data import (
     Text,
     User,
 )
-from discreet.data.histogram import kept_rows
-from discreet.data.plan import Policy
-from discreet.data.plan_facts import facts
-from discreet.data.plan_tables import Tables
-from discreet.data.render import render
-from discreet.data.sql import parse
+from discreet.data.engines.histogram import kept_rows
+from discreet.data.engines.render import render
+from discreet.data.plan.facts import facts
+from discreet.data.plan.nodes import Policy
+from discreet.data.plan.tables import PlanTables
+from discreet.data.sql.parse import parse
 
 ENGINES = ("duckdb", "csv", "parquet", "pandas", "polars", "arrow", "postgres", "spark")
 DAY = datetime.date
@@ -368,7 +368,7 @@ PLANS = (
 
 def planned(table):
     """Run each plan as the compiler renders it, with the bounded rows kept by the engine."""
-    tables, answers = Tables.of(table.schemas), []
+    tables, answers = PlanTables.of(table.schemas), []
     for text in PLANS:
         known = facts(parse(text, schemas=tables, policy=Policy(epsilon=1, delta=0)), tables)
         kept = {

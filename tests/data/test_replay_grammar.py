@@ -17,10 +17,14 @@ from plan_variants import exercised, node_types, variants
 from replayed_plans import BASE, DUCKDB, Tables, found, holds, neighbours_of
 
 from discreet import Replace, data
-from discreet.data import Column, Row, Schema, User, budget, histogram, plan_facts, render, sql_aggregates
+from discreet.data import Column, Row, Schema, User
 from discreet.data.ask import Prepared
-from discreet.data.plan import Plan, Policy
-from discreet.data.plan_facts import Facts
+from discreet.data.engines import histogram, render
+from discreet.data.plan import facts as plan_facts
+from discreet.data.plan.facts import Facts
+from discreet.data.plan.nodes import Plan, Policy
+from discreet.data.pricing import budget
+from discreet.data.sql import aggregates as sql_aggregates
 
 Plans = list[tuple[Case, Prepared]]
 

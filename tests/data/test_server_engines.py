@@ -128,8 +128,8 @@ def test_postgres_refuses_what_it_cannot_read(server, postgres_dsn):
 
 
 def test_postgres_gives_up_after_a_while(server, postgres_dsn):
-    from discreet.data.sources.encode import encoded
-    from discreet.data.sources.postgres import Postgres
+    from discreet.data.engines.encode import encoded
+    from discreet.data.engines.postgres import Postgres
 
     server.execute("CREATE TABLE texts (a int, note text)")
     server.execute("INSERT INTO texts SELECT k, 'x' FROM generate_series(1, 3000) AS k")

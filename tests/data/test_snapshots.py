@@ -16,7 +16,7 @@ import sqlglot
 from discreet import AddRemove
 from discreet.core.errors import EngineFailed, InvalidParameter
 from discreet.data import Category, Dimension, Identifier, Schema, Table, User
-from discreet.data.sources.encode import encoded
+from discreet.data.engines.encode import encoded
 
 STORES = Dimension(
     "stores",
@@ -156,7 +156,7 @@ def test_spark_keeps_its_snapshot_where_the_owner_says(lake, tmp_path):
 
 
 def test_a_cluster_needs_a_folder_that_its_executors_share():
-    from discreet.data.sources.spark_files import Checkpoint
+    from discreet.data.engines.spark_files import Checkpoint
 
     session = SimpleNamespace(
         conf=SimpleNamespace(get=lambda name, default: default),
@@ -207,7 +207,7 @@ def test_postgres_tables_opened_together_are_of_one_moment(server, postgres_dsn)
     """Somebody moves a row from one table to the other between the two readings."""
     fill(server.execute)
     server.execute("CREATE TABLE moved AS SELECT * FROM visits_raw WHERE false")
-    from discreet.data.sources.postgres import Postgres
+    from discreet.data.engines.postgres import Postgres
 
     source = Postgres(postgres_dsn, {"one": "visits_raw", "two": "moved"}, timeout=600)
     read = {name: encoded(source, name, users(name).columns, unit="who") for name in ("one", "two")}
@@ -231,7 +231,7 @@ def test_duckdb_tables_opened_together_are_of_one_moment(tmp_path):
     owner = duckdb.connect(tmp_path / "t.duckdb")
     fill(owner.execute)
     owner.execute("CREATE TABLE moved AS SELECT * FROM visits_raw WHERE false")
-    from discreet.data.sources.duckdb import DuckDB
+    from discreet.data.engines.duckdb import DuckDB
 
     source = DuckDB({"one": (owner, "visits_raw"), "two": (owner, "moved")}, timeout=600)
     read = {name: encoded(source, name, users(name).columns, unit="who") for name in ("one", "two")}

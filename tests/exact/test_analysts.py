@@ -7,20 +7,20 @@ from fractions import Fraction
 import pytest
 
 from discreet import audit
-from discreet.analysts.analyst_game import AnalystGame
-from discreet.analysts.game_calibration import Rates
-from discreet.analysts.game_loss import GameLoss
+from discreet.analysts.games.analyst_game import AnalystGame
+from discreet.analysts.games.calibration import Rates
+from discreet.analysts.games.loss import GameLoss
+from discreet.analysts.games.query_game import BOTH, COIN, HEADS, TAILS, QueryGame, tiny_data
 from discreet.analysts.promises import (
-    Asked,
     ManyToOne,
     OneAnalystToMany,
     OneQueryToMany,
+    QueriesAndData,
     SeenByOthers,
     is_perfect,
     perfect,
 )
 from discreet.analysts.query_book import Caps, QueryBook, book_of
-from discreet.analysts.query_game import BOTH, COIN, HEADS, TAILS, QueryGame, tiny_data
 from discreet.core.loss import ZCDPLoss
 from discreet.queries.histogram import Histogram
 
@@ -57,7 +57,7 @@ def audited(mechanism, promise, domain, size, table=TABLE):
     known = {}
 
     def asked(book):
-        return known.setdefault(tuple((p, q.name) for p, q in book.items()), Asked(table, book))
+        return known.setdefault(tuple((p, q.name) for p, q in book.items()), QueriesAndData(table, book))
 
     watched = groups(promise.pairs(domain, size), promise.observers)
     for observers, pairs in watched.items():
@@ -89,7 +89,10 @@ def test_two_queries_each_with_a_cap_that_binds():
     mechanism = game(QueryGame, density=3, caps=caps)
     pairs = [pair for pair in OneQueryToMany().pairs((HEADS,), 2) if pair[0].changed(pair[1]) == ("first",)]
     known = {}
-    asked = [[known.setdefault(str(list(b.items())), Asked(TABLE, b)) for b in pair] for pair in pairs[::2]]
+    asked = [
+        [known.setdefault(str(list(b.items())), QueriesAndData(TABLE, b)) for b in pair]
+        for pair in pairs[::2]
+    ]
     assert audit.exact(SeenByOthers(mechanism, ("second",)), asked).holds
 
 
@@ -99,7 +102,7 @@ def test_everything_an_analyst_asks_in_two_queries():
     mechanism, asked = game(AnalystGame, caps=caps), (None, HEADS, TAILS)
     for second in (None, HEADS):
         books = [
-            Asked(TABLE, QueryBook(COIN, caps, ("first", "second"), {0: one, 1: two, 2: second}))
+            QueriesAndData(TABLE, QueryBook(COIN, caps, ("first", "second"), {0: one, 1: two, 2: second}))
             for one, two in itertools.combinations_with_replacement(asked, 2)
         ]
         pairs = list(itertools.combinations(books, 2))
@@ -183,7 +186,7 @@ def test_the_mixture_bound_holds_at_any_rate_and_not_with_a_twentieth_of_the_tou
 ):
     mechanism = game(kind, density=density, caps=caps)
     books = [book_of(COIN, caps, {"first": first, "second": []}) for first in ([], [HEADS], [TAILS], [BOTH])]
-    pairs = list(itertools.combinations([Asked(TABLE, book) for book in books], 2))
+    pairs = list(itertools.combinations([QueriesAndData(TABLE, book) for book in books], 2))
     assert audit.exact(SeenByOthers(mechanism, ("second",)), pairs).holds
     assert not audit.exact(Untouched(mechanism, ("second",)), pairs).holds
 
@@ -200,7 +203,9 @@ def test_leftovers_keep_both_promises():
         book_of(COIN, caps, {"first": [HEADS], "second": []}),
         book_of(COIN, caps, {"first": [], "second": []}),
     )
-    report = audit.exact(SeenByOthers(mechanism, ("second",)), [(Asked(TABLE, one), Asked(TABLE, other))])
+    report = audit.exact(
+        SeenByOthers(mechanism, ("second",)), [(QueriesAndData(TABLE, one), QueriesAndData(TABLE, other))]
+    )
     assert report.holds
 
 
@@ -210,7 +215,7 @@ def test_the_owner_of_a_leftover_sees_more_than_he_is_hidden_from():
     one = book_of(COIN, CAPS, {"first": [HEADS], "second": []})
     other = book_of(COIN, CAPS, {"first": [], "second": []})
     everybody = SeenByOthers(mechanism, ("first", "second"))
-    assert not audit.exact(everybody, [(Asked(TABLE, one), Asked(TABLE, other))]).holds
+    assert not audit.exact(everybody, [(QueriesAndData(TABLE, one), QueriesAndData(TABLE, other))]).holds
 
 
 # The relations themselves ----------------------------------------

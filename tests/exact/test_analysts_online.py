@@ -14,18 +14,18 @@ import numpy as np
 import pytest
 
 from discreet import audit
-from discreet.analysts.online import OnlineQueries
-from discreet.analysts.online_plan import OnlineSizes
-from discreet.analysts.promises import Asked, OneQueryToMany, SeenByOthers
+from discreet.analysts.games.query_game import BOTH, COIN, HEADS, TAILS, tiny_data
+from discreet.analysts.online_queries import OnlineQueries
+from discreet.analysts.online_queries_plan import OnlineSizes
+from discreet.analysts.promises import OneQueryToMany, QueriesAndData, SeenByOthers
 from discreet.analysts.query_book import Caps, QueryBook, book_of
-from discreet.analysts.query_game import BOTH, COIN, HEADS, TAILS, tiny_data
 from discreet.audit.museum.analysts import BAD, GOOD, HIDDEN, Closing
 from discreet.core.loss import PureLoss, ZCDPLoss
 from discreet.core.mechanism import Mechanism
-from discreet.core.neighbours import Query
+from discreet.core.neighbours import OneQuery
 from discreet.mechanisms.scores import Monotone
 from discreet.queries.histogram import Histogram
-from discreet.queries.predicates import Predicates
+from discreet.queries.kinds.predicates import Predicates
 from discreet.queries.universe import Universe
 from discreet.sparse.above_threshold import AboveThreshold, each_value
 
@@ -111,7 +111,7 @@ class Closings(Mechanism):
 
     epsilon: Fraction
     part: Fraction = Fraction(1)
-    neighbours = Query()
+    neighbours = OneQuery()
 
     @property
     def loss(self):
@@ -122,7 +122,7 @@ class Closings(Mechanism):
 
     def _draw(self, data, rng):
         closing = AboveThreshold(
-            sensitivity=Monotone(1), epsilon=self.epsilon, delta=0, threshold=1, neighbours=Query()
+            sensitivity=Monotone(1), epsilon=self.epsilon, delta=0, threshold=1, neighbours=OneQuery()
         )
         batch, seen = [], []
         talk = closing.open(batch, rng=rng)
@@ -187,7 +187,8 @@ def books(caps, *firsts, second=()):
 def watched(mechanism, pairs, table, view=SeenByOthers):
     table = Histogram.dense(COIN, table)
     return audit.exact(
-        view(mechanism, ("second",)), [(Asked(table, left), Asked(table, right)) for left, right in pairs]
+        view(mechanism, ("second",)),
+        [(QueriesAndData(table, left), QueriesAndData(table, right)) for left, right in pairs],
     )
 
 
@@ -291,7 +292,9 @@ def test_a_replaced_query_moves_samples_by_a_range_of_two_rates():
         sizes=OnlineSizes(1, 2, 1, Fraction(2), 1, 1),
     )  # fmt: skip
     table = Histogram.dense(LINE, [2, 2, 0])
-    pair = [tuple(Asked(table, QueryBook(LINE, caps, ("first", "second"), {0: q})) for q in (ZERO, ONE))]
+    pair = [
+        tuple(QueriesAndData(table, QueryBook(LINE, caps, ("first", "second"), {0: q})) for q in (ZERO, ONE))
+    ]
     assert audit.exact(SamplesOnly(mechanism, ("second",)), pair).holds
     assert not audit.exact(SamplesOnly(mechanism, ("second",), Fraction(1, 4)), pair).holds
 
@@ -302,4 +305,4 @@ def test_the_owner_sees_more_than_the_others_are_promised():
     left, right = books(caps, (None,), (HEADS,))
     table = Histogram.dense(COIN, [0, 2])
     everybody = SeenByOthers(mechanism, ("first", "second"))
-    assert not audit.exact(everybody, [(Asked(table, left), Asked(table, right))]).holds
+    assert not audit.exact(everybody, [(QueriesAndData(table, left), QueriesAndData(table, right))]).holds

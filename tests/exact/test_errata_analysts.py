@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.analysts.bregman import cap_project
-from discreet.analysts.game_loss import GameLoss
-from discreet.analysts.printed import PrintedConstants, inverted_eta, per_cell_losses
+from discreet.analysts.games.loss import GameLoss
+from discreet.analysts.games.printed import PrintedConstants, inverted_eta, per_cell_losses
+from discreet.equilibrium.bregman import cap_project
 
 
 def moved(one, other):

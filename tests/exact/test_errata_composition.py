@@ -22,11 +22,11 @@ def optimum(epsilon, count):
 
 def test_example_3_7_gives_813_by_its_own_theorem():
     """Theorem 3.20 at 1/801 exceeds 1, so it justifies 1/813 only."""
-    at_801, total = advanced.advanced(epsilon=Fraction(1, 801), count=10_000, slack=DELTA)
+    at_801, total = advanced.advanced_composition(epsilon=Fraction(1, 801), count=10_000, slack=DELTA)
     assert at_801 == pytest.approx(1.0143, abs=1e-4)
     assert total == pytest.approx(DELTA)
-    assert advanced.advanced(epsilon=Fraction(1, 813), count=10_000, slack=DELTA)[0] <= 1
-    assert advanced.advanced(epsilon=Fraction(1, 812), count=10_000, slack=DELTA)[0] > 1
+    assert advanced.advanced_composition(epsilon=Fraction(1, 813), count=10_000, slack=DELTA)[0] <= 1
+    assert advanced.advanced_composition(epsilon=Fraction(1, 812), count=10_000, slack=DELTA)[0] > 1
 
 
 def test_example_3_7_is_private_at_801_and_not_the_limit():
@@ -54,7 +54,7 @@ def test_the_optimum_by_sixty_digits():
 def test_every_route_lies_between_the_optimum_and_theorem_3_20():
     composition = compose(PureLoss(Fraction(1, 801)), counts=[10_000])
     exact = optimum(Fraction(1, 801), 10_000).epsilon(DELTA)
-    upper = advanced.advanced(epsilon=Fraction(1, 801), count=10_000, slack=DELTA)[0]
+    upper = advanced.advanced_composition(epsilon=Fraction(1, 801), count=10_000, slack=DELTA)[0]
     assert exact <= composition.epsilon(DELTA) * (1 + 1e-12)
     assert composition.epsilon(DELTA) <= upper
 

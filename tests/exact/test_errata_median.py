@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.release.median_thesis import Constants, Steps
+from discreet.query_release.median.median_thesis import Constants, Steps
 
 HALF = Fraction(1, 2)
 

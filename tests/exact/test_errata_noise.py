@@ -7,7 +7,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from discreet.audit.exact import exact
+from discreet.audit.exact_report import exact
 from discreet.core.loss import DiscreteLaplaceLoss, LaplaceLoss
 from discreet.mechanisms.gaussian import ClassicalGaussian, Gaussian
 from discreet.mechanisms.histogram import theorem_3_8

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.optimisation.set_cover_exhaustive import ExhaustiveSetCover, sets_used
-from discreet.optimisation.set_cover_layered import _Costs, extensions
-from discreet.optimisation.vertex_cover import VertexCover
-from discreet.optimisation.vertex_cover_weighted import WeightedVertexCover, class_loss
+from discreet.optimisation.set_cover.set_cover_exhaustive import SetCoverExhaustive, sets_used
+from discreet.optimisation.set_cover.set_cover_layered import _Costs, extensions
+from discreet.optimisation.vertex_cover.vertex_cover import VertexCover
+from discreet.optimisation.vertex_cover.vertex_cover_weighted import VertexCoverWeighted, class_loss
 from discreet.testing import unsafe_seeded
 
 
@@ -23,7 +23,7 @@ def test_theorem_52_the_sum_of_inverses_is_not_below_the_logarithm():
 
 def test_theorem_52_the_constant_is_above_one():
     """Four vertices of one weight: an edge that is removed loses 1.16 epsilon, attained, not epsilon."""
-    made = WeightedVertexCover.thesis(vertices=4, weights=(1, 1, 1, 1), epsilon=0.01)
+    made = VertexCoverWeighted.thesis(vertices=4, weights=(1, 1, 1, 1), epsilon=0.01)
     ghosts = 100.0
     attained = math.log1p(2 / (4 * ghosts)) + math.log1p(2 / (3 * ghosts))
     assert made.loss.epsilon(0) >= attained > 1.16 * 0.01
@@ -34,7 +34,7 @@ def test_table_7_1_the_weighted_ratio_is_not_supported_by_the_proof():
     """Lemmas 17 and 18 give 4 (1 + h)(1 + 12); even our 2 (2 + h)(1 + 12) is above 16 (1 + 1 / epsilon)."""
     weights = [2**j for j in range(8) for _ in range(50)]
     for epsilon in (0.1, 1):
-        made = WeightedVertexCover(vertices=len(weights), weights=weights, epsilon=epsilon)
+        made = VertexCoverWeighted(vertices=len(weights), weights=weights, epsilon=epsilon)
         assert made.ratio > 16 * (1 + 1 / epsilon)
 
 
@@ -47,7 +47,7 @@ def test_theorem_58_a_pointwise_delta_is_no_delta():
 
 def test_section_7_7_5_the_printed_sign_prefers_dear_covers():
     """exp(+epsilon cost) favours the order that uses most sets; with minus it is the one that uses fewest."""
-    made = ExhaustiveSetCover(family=([0, 1, 2], [0], [1], [2]), epsilon=20)
+    made = SetCoverExhaustive(family=([0, 1, 2], [0], [1], [2]), epsilon=20)
     used = sets_used(made.family, np.array([True, True, True]))
     printed = np.exp(20.0 * (used - used.max()))
     assert used[np.argmax(printed)] == 3

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from discreet.optimisation.min_cut_lower_bound import HardCuts
-from discreet.optimisation.min_cut_trees import all_cut_costs
+from discreet.optimisation.min_cut.lower_bound import HardCuts
+from discreet.optimisation.min_cut.trees import all_cut_costs
 
 WITNESS = "02 03 12 13 15 25 34 35"
 CHAIN = "05 01 23 45 24 12 02 03 13 34 35 15 14 25 04"

@@ -10,10 +10,10 @@ import pytest
 from discreet.audit.enumeration import output_distribution
 from discreet.noise import AddNoise, DiscreteLaplace
 from discreet.queries.dimension import fat_by_search
+from discreet.queries.kinds.weighted import Weighted
 from discreet.queries.universe import Universe
-from discreet.queries.weighted import Weighted
-from discreet.release.distributional import mirrored_mod
-from discreet.release.halfspaces_projection import printed_sizes
+from discreet.query_release.halfspaces.projected_halfspaces import printed_sizes
+from discreet.query_release.population_count import mirrored_mod
 
 # [DR14] section 12.4 ---------------------------------------------------------------------------------
 

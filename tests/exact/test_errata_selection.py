@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from discreet.audit.exact import exact
+from discreet.audit.exact_report import exact
 from discreet.core.loss import BoundedRangeLoss, PureLoss
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.noisy_max import MaxNoise, NoisyMax

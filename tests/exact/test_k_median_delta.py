@@ -13,7 +13,7 @@ from scipy import stats
 
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.rng import Rng
-from discreet.optimisation.k_median import KMedian, line
+from discreet.optimisation.k_median.k_median import KMedian, line
 
 FAR = 40
 

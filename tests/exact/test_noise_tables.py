@@ -14,10 +14,10 @@ import pytest
 
 from discreet.core.rng import Rng
 from discreet.core.rounding import exp_bounds
-from discreet.noise import DiscreteGaussian, DiscreteLaplace, Geometric
+from discreet.noise import DiscreteGaussian, DiscreteLaplace, OneSidedGeometric
 from discreet.noise.inversion import GUIDE, WORD, Guide, Inversion, resolve, thresholds
 from discreet.noise.ladders import Bell, Digits, FoldedBell, Ladder, OneSided, TwoSided
-from discreet.noise.samplers import Step, below_exp, split
+from discreet.noise.samplers import RejectionStep, below_exp, split
 
 F = Fraction
 PRECISION = 400
@@ -223,7 +223,7 @@ def test_leading_part_and_digits_multiply_to_the_law(scale: Fraction, head: int)
         low = F(1)
         for group, mass in zip(groups, digits, strict=True):
             low *= mass[(g >> group.shift) & ((1 << group.width) - 1)]
-        assert abs(one[g >> shift] * low - Geometric(scale).pmf(g)) < F(1, 2**100)
+        assert abs(one[g >> shift] * low - OneSidedGeometric(scale).pmf(g)) < F(1, 2**100)
         assert abs(two[g >> shift] * low - DiscreteLaplace(scale).pmf(g)) < F(1, 2**100)
         assert abs(two[-1 - (g >> shift)] * low - DiscreteLaplace(scale).pmf(-1 - g)) < F(1, 2**100)
 
@@ -231,7 +231,7 @@ def test_leading_part_and_digits_multiply_to_the_law(scale: Fraction, head: int)
 @pytest.mark.parametrize("variance", [F(100), F(777, 2), F(10**6)])
 def test_wide_gaussian_proposal_times_acceptance_is_the_law(variance: Fraction) -> None:
     law, shift = DiscreteGaussian(variance), 3
-    step = Step(variance, shift)
+    step = RejectionStep(variance, shift)
     proposal = masses(step.head, 1100)
     with mpmath.workprec(300):
         ratios = []
@@ -246,7 +246,7 @@ def test_wide_gaussian_proposal_times_acceptance_is_the_law(variance: Fraction) 
     ("variance", "shift"), [(F(128**2), 1), (F(10**6), 3), (F(10**12 + 1, 3), 13), (F(10**20), 27)]
 )
 def test_array_acceptance_is_never_too_early_and_seldom_too_late(variance: Fraction, shift: int) -> None:
-    step = Step(variance, shift)
+    step = RejectionStep(variance, shift)
     heads = np.repeat(np.array([0, -1, 1, -2, 5, 63, 128, -129, 400, -401, 900]), 40)
     lows = np.tile(np.linspace(0, (1 << shift) - 1, 40).astype(np.int64), 11)
     with mpmath.workprec(200):
@@ -329,5 +329,5 @@ def test_a_ladder_that_ends_early_is_asked_again_with_more_bits() -> None:
 def test_reach_tells_a_beta_just_above_a_tail_from_one_just_below(t: int) -> None:
     """The two betas differ by 2**-396: the first precision cannot tell, a later one must."""
     lower, upper = exp_bounds(F(t + 1, 10), 400)
-    assert Geometric(F(10)).reach(F(upper + 1, 2**400)) == t
-    assert Geometric(F(10)).reach(F(lower - 1, 2**400)) == t + 1
+    assert OneSidedGeometric(F(10)).reach(F(upper + 1, 2**400)) == t
+    assert OneSidedGeometric(F(10)).reach(F(lower - 1, 2**400)) == t + 1

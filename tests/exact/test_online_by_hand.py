@@ -12,17 +12,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.analysts.analyst_game import AnalystGame
-from discreet.analysts.online import OnlineQueries
-from discreet.analysts.online_plan import OnlineSizes
-from discreet.analysts.promises import Asked
+from discreet.analysts.games.analyst_game import AnalystGame
+from discreet.analysts.games.query_game import QueryGame
+from discreet.analysts.online_queries import OnlineQueries
+from discreet.analysts.online_queries_plan import OnlineSizes
+from discreet.analysts.promises import QueriesAndData
 from discreet.analysts.query_book import Caps, book_of
-from discreet.analysts.query_game import QueryGame
 from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import TableQuery
 from discreet.queries.universe import Universe
-from discreet.release.synopsis import Weights
+from discreet.query_release.synopses.synopsis import Weights
 
 COIN = Universe([("x", (0, 1))])
 HEADS, TAILS, BOTH = (TableQuery(COIN, (0,), "q", table=table) for table in ([0, 1], [1, 0], [1, 1]))
@@ -72,7 +72,7 @@ def worst(laws):
 
 
 def tables(book, rows):
-    return [Asked(Histogram.dense(COIN, [k, rows - k]), book) for k in range(rows + 1)]
+    return [QueriesAndData(Histogram.dense(COIN, [k, rows - k]), book) for k in range(rows + 1)]
 
 
 ONE = {"updates": 1, "samples": 1, "batch": 1, "rate": Fraction(2), "positives": 1, "threshold": 0}

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 from discreet import audit
-from discreet.optimisation.graphs import EdgeSet
-from discreet.optimisation.orders import DegreeOrder, SampledOrder
-from discreet.optimisation.scored_orders import ScoredOrder
-from discreet.optimisation.set_cover import SetCover
-from discreet.optimisation.set_cover_sampled import SampledSetCover
-from discreet.optimisation.submodular_loss import SequentialLoss
-from discreet.optimisation.vertex_cover import VertexCover, order_loss
-from discreet.optimisation.vertex_cover_sampled import SampledVertexCover
-from discreet.optimisation.vertex_cover_weighted import WeightedVertexCover
+from discreet.optimisation.common.graphs import EdgeSet
+from discreet.optimisation.common.orders import DegreeOrder, SampledOrder
+from discreet.optimisation.common.repeated_choices import SequentialLoss
+from discreet.optimisation.set_cover.set_cover import SetCover
+from discreet.optimisation.set_cover.set_cover_sampled import SetCoverSampled
+from discreet.optimisation.vertex_cover.scored_orders import ScoredOrder
+from discreet.optimisation.vertex_cover.vertex_cover import VertexCover, order_loss
+from discreet.optimisation.vertex_cover.vertex_cover_sampled import VertexCoverSampled
+from discreet.optimisation.vertex_cover.vertex_cover_weighted import VertexCoverWeighted
 
 
 def identity_chances(order):
@@ -83,7 +83,7 @@ def test_algorithm_3_loses_just_this(size, removed, added):
 @pytest.mark.parametrize("size", [3, 4, 5])
 @pytest.mark.parametrize("epsilon", [0.1, 1, 2])
 def test_the_sampled_cover_loses_at_most_epsilon_on_all_graphs(size, epsilon):
-    made = SampledVertexCover(vertices=size, epsilon=epsilon)
+    made = VertexCoverSampled(vertices=size, epsilon=epsilon)
     chances, edges = identity_chances(DegreeOrder(size, size, made.ghosts))
     drop = math.exp(-epsilon)
     for k in range(edges):  # mix over all samples, one edge after the other
@@ -106,7 +106,7 @@ def test_the_enumeration_agrees_with_the_shipped_laws():
 
 
 @pytest.mark.parametrize("weights", [(1, 1, 2, 2), (1, 2, 2, 4), (1, 1, 1, 1), (1, 1, 1, 4)])
-@pytest.mark.parametrize("preset", [WeightedVertexCover, WeightedVertexCover.thesis])
+@pytest.mark.parametrize("preset", [VertexCoverWeighted, VertexCoverWeighted.thesis])
 def test_weighted_covers_lose_at_most_epsilon_on_all_graphs_of_four(weights, preset):
     made = preset(vertices=4, weights=weights, epsilon=1)
     caught = []
@@ -222,7 +222,7 @@ def audit_run(mechanism):
 
 @pytest.mark.parametrize("epsilon", [0.2, 1, 2])
 def test_sampled_set_covers_are_pure_on_all_systems_of_four_sets(epsilon):
-    rate = float(SampledSetCover(family=np.eye(4), epsilon=epsilon).rate)
+    rate = float(SetCoverSampled(family=np.eye(4), epsilon=epsilon).rate)
     known = greedy_chances(rate, 3)
     drop = math.exp(-epsilon)
     mixed = {}

@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 
 from discreet import audit
-from discreet.audit.exact import divergences
+from discreet.audit.exact_report import divergences
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss, PureLoss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.rounding import exp_fraction
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.scores import Monotone
-from discreet.optimisation import facility
-from discreet.optimisation.best_of_runs import BestOfRuns, HowMany, Run
-from discreet.optimisation.k_median import KMedian, line
-from discreet.optimisation.k_median_exhaustive import KMedianExhaustive
-from discreet.optimisation.k_median_metric import Metric
-from discreet.optimisation.submodular import PublicProjects
-from discreet.optimisation.submodular_loss import SequentialLoss
-from discreet.optimisation.submodular_sampled import SampledPublicProjects
+from discreet.optimisation.common.best_of_runs import BestOfRuns, Run, RunCount
+from discreet.optimisation.common.repeated_choices import SequentialLoss
+from discreet.optimisation.k_median import lower_bound as facility
+from discreet.optimisation.k_median.k_median import KMedian, line
+from discreet.optimisation.k_median.k_median_exhaustive import KMedianExhaustive
+from discreet.optimisation.k_median.metric import Metric
+from discreet.optimisation.public_projects.public_projects import PublicProjects
+from discreet.optimisation.public_projects.public_projects_sampled import PublicProjectsSampled
 from discreet.testing import unsafe_seeded
 
 PERSON, AGENT = AddRemove("person"), AddRemove("agent")
@@ -181,19 +181,19 @@ def test_no_adaptive_adversary_beats_the_loss(seed):
 
 def test_the_secret_sample_on_all_small_wishes():
     for epsilon in (0.1, 1, 3):
-        mechanism = SampledPublicProjects(resources=3, k=2, epsilon=epsilon, neighbours=AGENT)
+        mechanism = PublicProjectsSampled(resources=3, k=2, epsilon=epsilon, neighbours=AGENT)
         report = audit.exact(mechanism, all_wishes(AGENT, 2))
         assert report.holds, report
 
 
-class SampledTooOften(SampledPublicProjects):
+class SampledTooOften(PublicProjectsSampled):
     """Twice the exponent for the same sample: must be caught."""
 
     __slots__ = ()
 
     @property
     def range_(self):
-        return 2 * SampledPublicProjects.range_.fget(self)
+        return 2 * PublicProjectsSampled.range_.fget(self)
 
 
 def test_a_doubled_exponent_on_the_sample_is_caught():
@@ -201,7 +201,7 @@ def test_a_doubled_exponent_on_the_sample_is_caught():
     assert not audit.exact(mechanism, all_wishes(AGENT, 2)).holds
 
 
-@pytest.mark.parametrize("kind", [PublicProjects, SampledPublicProjects])
+@pytest.mark.parametrize("kind", [PublicProjects, PublicProjectsSampled])
 def test_no_lie_gains_more_than_the_stated_truthfulness(kind):
     more = {"delta": 0} if kind is PublicProjects else {}
     mechanism = kind(resources=3, k=2, epsilon=2, neighbours=AGENT, **more)
@@ -254,7 +254,7 @@ def test_the_best_of_runs_of_bounded_range_costs_only_two():
 
 
 def test_the_number_of_runs_is_geometric_and_meets_no_data():
-    step = HowMany(Fraction(1, 4))
+    step = RunCount(Fraction(1, 4))
     found = dict(step.law(None))
     assert found[1] == Fraction(1, 4) and found[3] == Fraction(9, 64)
     assert step.distance(None, None) == 0 == step.sensitivity
@@ -307,7 +307,7 @@ def test_the_lower_bound_of_theorem_47_holds_and_is_not_idle(epsilon):
 
 def test_the_lower_bound_of_theorem_66_holds_for_public_projects():
     instance = facility.theorem_47(size=6, k=2, epsilon=1, rng=unsafe_seeded(2))
-    for kind, more in ((PublicProjects, {"delta": 0}), (SampledPublicProjects, {})):
+    for kind, more in ((PublicProjects, {"delta": 0}), (PublicProjectsSampled, {})):
         mechanism = kind(resources=6, k=2, epsilon=1, neighbours=AGENT, **more)
         found = law(mechanism, instance.wishes)
         gained = sum(

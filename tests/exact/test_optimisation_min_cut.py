@@ -10,9 +10,9 @@ from scipy.special import logsumexp
 from discreet import audit
 from discreet.audit.enumeration import output_distribution, runner
 from discreet.core.neighbours import Edge
-from discreet.optimisation.min_cut import MinCut, _depth, _log_failure, _overshoot, _planned
-from discreet.optimisation.min_cut_curve import Curve
-from discreet.optimisation.min_cut_exhaustive import MinCutExhaustive
+from discreet.optimisation.min_cut.curve import CutCurve
+from discreet.optimisation.min_cut.min_cut import MinCut, _depth, _log_failure, _overshoot, _planned
+from discreet.optimisation.min_cut.min_cut_exhaustive import MinCutExhaustive
 
 
 def cuts_of(size):
@@ -97,7 +97,7 @@ def star_law(lines, plan, factor=1):
     scores = (
         -factor
         * float(plan.raising)
-        * np.abs(Curve(lines).values(unit=plan.unit, last=plan.last) - plan.target)
+        * np.abs(CutCurve(lines).values(unit=plan.unit, last=plan.last) - plan.target)
     )
     return scores - logsumexp(scores)
 

@@ -12,10 +12,10 @@ from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.rng import Rng
 from discreet.noise import AddNoise
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
+from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
-from discreet.release import adaptive
-from discreet.release.adaptive import Adaptive
+from discreet.query_release.models import adaptive
+from discreet.query_release.models.adaptive import Adaptive
 from discreet.testing import unsafe_seeded
 
 SMALL = Universe([("a", (0, 1)), ("b", (0, 1))])

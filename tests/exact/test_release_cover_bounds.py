@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.queries import Prefixes, Ranges, Universe, Weighted, fat_by_search
-from discreet.release.small_database_size import covers, log_balls
+from discreet.query_release.explicit.small_database_size import covers, log_balls
 
 
 def mean_error(workload, shares, size):

@@ -7,16 +7,16 @@ import pytest
 from discreet import audit
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.mechanisms.laplace import Laplace
-from discreet.queries.marginals import Marginals
-from discreet.queries.prefixes import Prefixes
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.kinds.prefixes import Prefixes
 from discreet.queries.universe import Universe
-from discreet.release import range_tree as ranges
-from discreet.release import rectangle_tree as rectangles
-from discreet.release.independent import Independent, histogram_pairs
-from discreet.release.linear import gaussian_noise
-from discreet.release.marginals import Residuals
-from discreet.release.range_tree import RangeTree
-from discreet.release.trees import Tree
+from discreet.query_release.linear import range_tree as ranges
+from discreet.query_release.linear import rectangle_tree as rectangles
+from discreet.query_release.linear.independent import Independent, histogram_pairs
+from discreet.query_release.linear.joint_noise import gaussian_noise
+from discreet.query_release.linear.range_tree import RangeTree
+from discreet.query_release.linear.residual_marginals import ResidualMarginals
+from discreet.query_release.linear.trees import CountTree
 
 THREE = Universe([("a", (0, 1, 2))])
 SQUARE = Universe([("a", (0, 1)), ("b", (0, 1))])
@@ -25,7 +25,7 @@ HUNDREDTH = Fraction(1, 100)
 
 
 def residuals(workload, neighbours, epsilon, fineness=1):
-    return Residuals(
+    return ResidualMarginals(
         workload=workload, epsilon=epsilon, delta=HUNDREDTH, neighbours=neighbours, fineness=fineness
     )
 
@@ -81,7 +81,7 @@ def test_the_prices_of_replacement_are_those_of_add_and_remove_twice_only_at_the
 
 @pytest.mark.parametrize(
     ("tree", "neighbours"),
-    [(Tree(2, (2,), (1, 1)), AddRemove("row")), (Tree(1, (1,), (1, 2)), AddRemove("row"))],
+    [(CountTree(2, (2,), (1, 1)), AddRemove("row")), (CountTree(1, (1,), (1, 2)), AddRemove("row"))],
     ids=["root", "multipliers"],
 )
 def test_levels_of_a_tree_share_the_budget(tree, neighbours):

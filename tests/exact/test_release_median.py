@@ -4,10 +4,10 @@ import pytest
 
 from discreet import audit
 from discreet.core.neighbours import AddRemove
-from discreet.release.median import TINY, MedianMechanism, each_query, histogram_pairs
-from discreet.release.median_candidates import Polytope
-from discreet.release.median_conversation import GatedConversation
-from discreet.release.median_polytope import PolytopeMedian
+from discreet.query_release.median.candidates import Polytope
+from discreet.query_release.median.conversation import GatedConversation
+from discreet.query_release.median.median_mechanism import TINY, MedianMechanism, each_query, histogram_pairs
+from discreet.query_release.median.median_polytope import MedianPolytope
 
 PUBLIC = {
     "universe": TINY,
@@ -45,7 +45,7 @@ def test_two_updates_over_small_databases_keep_the_claim():
 
 @pytest.mark.usefixtures("remembered")
 def test_two_updates_over_histograms_keep_the_claim():
-    report = audit.exact(PolytopeMedian(epsilon=40, **PUBLIC), PAIR, THREE)
+    report = audit.exact(MedianPolytope(epsilon=40, **PUBLIC), PAIR, THREE)
     assert report.holds, report
 
 

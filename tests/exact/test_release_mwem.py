@@ -10,11 +10,11 @@ from discreet.core.loss import PureLoss
 from discreet.core.neighbours import Replace
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.laplace import Laplace
-from discreet.queries.conjunctions import Conjunctions
 from discreet.queries.histogram import Histogram
+from discreet.queries.kinds.conjunctions import Conjunctions
 from discreet.queries.universe import Universe
-from discreet.release import mwem, mwem_questions
-from discreet.release.mwem import MWEM
+from discreet.query_release.explicit import mwem, mwem_questions
+from discreet.query_release.explicit.mwem import MWEM
 
 BITS = Universe([("a", (0, 1)), ("b", (0, 1))])
 TWO = Conjunctions(BITS, [{"a": [1]}, {"b": [1]}])

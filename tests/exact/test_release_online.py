@@ -9,13 +9,13 @@ import pytest
 
 from discreet import audit
 from discreet.core.neighbours import AddRemove, Replace
-from discreet.noise import Geometric
+from discreet.noise import OneSidedGeometric
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
+from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import ProductQuery
 from discreet.queries.universe import Universe
-from discreet.release.gate import TwoSidedLoss
-from discreet.release.multiplicative_weights import MultiplicativeWeights
+from discreet.query_release.online.gate import TwoSidedLoss
+from discreet.query_release.online.multiplicative_weights import MultiplicativeWeights
 from discreet.sparse.loss import SparseLoss
 
 BAR = 1
@@ -78,7 +78,7 @@ def pairs(length):
 
 
 def test_transcripts_cover_everything():
-    thresholds, tests = Geometric(Fraction(2)), Geometric(Fraction(3))
+    thresholds, tests = OneSidedGeometric(Fraction(2)), OneSidedGeometric(Fraction(3))
     for redrawn in (False, True):
         assert sum(law((-1, 2, 0), thresholds, tests, 2, redrawn).values()) == pytest.approx(1, abs=1e-12)
 
@@ -93,7 +93,7 @@ def worst_ratio(thresholds, tests, most, length):
 
 @pytest.mark.parametrize("most", [1, 2])
 def test_thresholds_drawn_once_cost_one_threshold_and_one_shift_an_alarm(most):
-    thresholds, tests = Geometric(Fraction(2)), Geometric(Fraction(3))
+    thresholds, tests = OneSidedGeometric(Fraction(2)), OneSidedGeometric(Fraction(3))
     claim = 1 / 2 + most / 3
     worst = worst_ratio(thresholds, tests, most, length=most + 1)
     assert 0.95 * claim < worst <= claim + 1e-9
@@ -107,7 +107,7 @@ def delta(p, q, epsilon):
 
 
 def test_redrawn_thresholds_stay_below_the_worst_mixture():
-    thresholds, tests, most = Geometric(Fraction(1)), Geometric(Fraction(2)), 2
+    thresholds, tests, most = OneSidedGeometric(Fraction(1)), OneSidedGeometric(Fraction(2)), 2
     claim = TwoSidedLoss(low=Fraction(1, 2), high=Fraction(3, 2), count=most + 1)
     cheaper = TwoSidedLoss(low=Fraction(1, 2), high=Fraction(1, 2), count=most + 1)
     shares, broken = [], False

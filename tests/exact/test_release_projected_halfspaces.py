@@ -10,7 +10,7 @@ from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
-from discreet.release.halfspaces_projection import ProjectedHalfspaces
+from discreet.query_release.halfspaces.projected_halfspaces import ProjectedHalfspaces
 
 UNIVERSES = [
     Universe([("x", (-1, 0, 1)), ("y", (-2, Fraction(1, 3), 5))]),

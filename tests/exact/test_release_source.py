@@ -12,12 +12,12 @@ from discreet.core.neighbours import AddRemove, Replace
 from discreet.noise import DiscreteLaplace
 from discreet.noise.selection import FlippedChoice
 from discreet.queries.histogram import Histogram
-from discreet.queries.predicates import Predicates
+from discreet.queries.kinds.predicates import Predicates
+from discreet.queries.kinds.weighted import Weighted
 from discreet.queries.universe import Universe
-from discreet.queries.weighted import Weighted
-from discreet.release.distributional import PopulationCount
-from discreet.release.small_database import SmallDatabase
-from discreet.release.small_database_candidates import Listed
+from discreet.query_release.explicit.small_database import SmallDatabase
+from discreet.query_release.explicit.small_database_candidates import Listed
+from discreet.query_release.population_count import PopulationCount
 
 CELLS = Universe([("cell", range(3))])
 FOUR = Universe([("cell", range(4))])

@@ -9,19 +9,19 @@ import pytest
 
 from discreet import audit
 from discreet.analysts.any_queries import AnyQueries, AskedStatistics
-from discreet.analysts.bregman import DOUBT, cap_project
-from discreet.analysts.bregman_choice import CappedChoice, Sides
-from discreet.analysts.game_calibration import Field
-from discreet.analysts.game_table import BitRows
+from discreet.analysts.games.bits import BitRows
+from discreet.analysts.games.bregman_choice import CappedChoice, Sides
+from discreet.analysts.games.calibration import GameSizes
 from discreet.analysts.query_book import Caps
 from discreet.analysts.statistics import Distance, HowMany, Ranked, Trusted, largest_move
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import AddRemove, Replace
+from discreet.equilibrium.bregman import DOUBT, cap_project
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
-from discreet.queries.predicates import Predicates
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.kinds.predicates import Predicates
+from discreet.queries.kinds.union import Union
 from discreet.queries.query import TableQuery
-from discreet.queries.union import Union
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries
 
@@ -85,7 +85,9 @@ def test_one_query_for_another_moves_the_strategy_by_no_more_than_sigma():
             laws.append((law[:, :-1], law[:, -1].sum()))
         (left, old), (right, _) = laws
         moved = float(np.maximum(left - right, 0).sum() + old)
-        sigma = float(Field(rows=1, cells=2, groups=2 * places, members=1, changed=2, draws=1).sigma(density))
+        sigma = float(
+            GameSizes(rows=1, cells=2, groups=2 * places, members=1, changed=2, draws=1).sigma(density)
+        )
         assert moved <= sigma + 1e-9
         closest = max(closest, moved / sigma)
     assert closest > 0.999

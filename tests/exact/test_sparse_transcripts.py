@@ -15,7 +15,7 @@ import pytest
 
 from discreet import audit
 from discreet.mechanisms.scores import Monotone, Sensitivity
-from discreet.noise import DiscreteGaussian, DiscreteLaplace, Geometric
+from discreet.noise import DiscreteGaussian, DiscreteLaplace, OneSidedGeometric
 from discreet.sparse.above_threshold import AboveThreshold, each_value
 from discreet.sparse.loss import SparseLoss
 from discreet.sparse.plan import Form, NoiseKind
@@ -28,7 +28,7 @@ def pmf(noise, x):
         wide = np.arange(-2000, 2001)
         return weights / np.exp(-(wide**2) / (2 * float(noise.variance))).sum()
     q = math.exp(-1 / noise.scale)
-    if isinstance(noise, Geometric):
+    if isinstance(noise, OneSidedGeometric):
         return np.where(x >= 0, (1 - q) * q ** np.maximum(x, 0), 0.0)
     return (1 - q) / (1 + q) * q ** np.abs(x)
 
@@ -42,14 +42,14 @@ def tail(noise, x):
     if isinstance(noise, DiscreteGaussian):
         return gaussian_tails(noise)[np.clip(x, -2000, 2000) + 2000]
     q = math.exp(-1 / noise.scale)
-    if isinstance(noise, Geometric):
+    if isinstance(noise, OneSidedGeometric):
         return q ** np.maximum(x, 0.0)
     return np.where(x >= 1, q ** np.maximum(x, 1.0) / (1 + q), 1 - q ** np.maximum(1.0 - x, 1.0) / (1 + q))
 
 
 def support(noise):
     reach = int(45 * (float(noise.scale) if hasattr(noise, "scale") else math.sqrt(noise.variance))) + 2
-    return np.arange(0 if isinstance(noise, Geometric) else -reach, reach + 1)
+    return np.arange(0 if isinstance(noise, OneSidedGeometric) else -reach, reach + 1)
 
 
 def probability(values, answers, *, threshold_noise, query_noise, bar=0, redrawn=False):
@@ -189,7 +189,8 @@ def test_the_claim_is_approached_with_laplace_noise():
 
 
 @pytest.mark.parametrize(
-    ("noise", "left", "right"), [(DiscreteLaplace, 0.012297, 0.000644), (Geometric, 0.006396, 0.000319)]
+    ("noise", "left", "right"),
+    [(DiscreteLaplace, 0.012297, 0.000644), (OneSidedGeometric, 0.006396, 0.000319)],
 )
 def test_the_fine_grid_limit_meets_the_known_probabilities(noise, left, right):
     """Ten questions at epsilon 3, the scales of the book: ln ratio 2.950 (Laplace), 2.997 (exponential)."""

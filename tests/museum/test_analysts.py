@@ -10,16 +10,16 @@ import pytest
 from scipy import integrate, stats
 
 from discreet import audit
-from discreet.analysts.analyst_game import AnalystGame
-from discreet.analysts.game_calibration import Rates
-from discreet.analysts.game_table import GameTable
-from discreet.analysts.printed import InvertedRate, PrintedConstants, WrongSign, per_cell_losses
-from discreet.analysts.promises import Asked
+from discreet.analysts.games.analyst_game import AnalystGame
+from discreet.analysts.games.bits import GameTable
+from discreet.analysts.games.calibration import Rates
+from discreet.analysts.games.printed import InvertedRate, PrintedConstants, WrongSign, per_cell_losses
+from discreet.analysts.games.query_game import COIN, HEADS, TAILS, QueryGame, tiny_data
+from discreet.analysts.promises import QueriesAndData
 from discreet.analysts.query_book import Caps, QueryBook, book_of
-from discreet.analysts.query_game import COIN, HEADS, TAILS, QueryGame, tiny_data
-from discreet.analysts.weights import MultiplicativeWeights
+from discreet.equilibrium.players import WeightsPlayer
 from discreet.queries.histogram import Histogram
-from discreet.queries.predicates import Predicates
+from discreet.queries.kinds.predicates import Predicates
 from discreet.queries.universe import Universe
 from discreet.sparse.plan import Form
 from discreet.sparse.sparse import Sparse
@@ -56,7 +56,9 @@ def worst_errors(kind, *, seed):
     game = at_rate(kind, 0.1)(
         universe=universe, caps=book.caps, rows=1000, rounds=1500, density=20, **BUDGETS
     )
-    found = game.release(Asked(Histogram.dense(universe, counts), book), rng=unsafe_seeded(seed)).value.shared
+    found = game.release(
+        QueriesAndData(Histogram.dense(universe, counts), book), rng=unsafe_seeded(seed)
+    ).value.shared
     table = GameTable(book)
     true, uniform = (table.answers(Histogram.dense(universe, c)) for c in (counts, np.full(32, 1)))
     made = table.answers(Histogram.dense(universe, np.array(found.transcript))) / 1500
@@ -91,7 +93,7 @@ def test_our_parameters_depend_on_the_caps_alone():
     game = QueryGame(universe=COIN, caps=caps, rows=2, rounds=4, density=2, **BUDGETS)
     books = [book_of(COIN, caps, {"a": asked, "b": []}) for asked in ([], [HEADS], [HEADS, TAILS])]
     sizes = {
-        sum(game.release(Asked(Histogram.dense(COIN, [1, 1]), book)).value.shared.transcript)
+        sum(game.release(QueriesAndData(Histogram.dense(COIN, [1, 1]), book)).value.shared.transcript)
         for book in books
     }
     assert sizes == {4}
@@ -142,11 +144,14 @@ def test_our_stage_is_byte_identical_for_the_others():
     game = QueryGame(universe=COIN, caps=caps, rows=50, rounds=4, density=2, leftovers=1, **BUDGETS)
     table = Histogram.dense(COIN, [10, 40])
     shared = game.release(
-        Asked(table, book_of(COIN, caps, {"a": [], "b": []})), rng=unsafe_seeded(1)
+        QueriesAndData(table, book_of(COIN, caps, {"a": [], "b": []})), rng=unsafe_seeded(1)
     ).value.shared
     seen = {
         game._leftovers(
-            "b", Asked(table, book_of(COIN, caps, {"a": asked, "b": [HEADS]})), shared, unsafe_seeded(7)
+            "b",
+            QueriesAndData(table, book_of(COIN, caps, {"a": asked, "b": [HEADS]})),
+            shared,
+            unsafe_seeded(7),
         )
         for asked in ([], [TAILS], [HEADS, TAILS])
     }
@@ -158,7 +163,7 @@ def test_our_stage_is_byte_identical_for_the_others():
 
 def test_the_per_cell_game_converges_to_the_most_common_cell():
     losses = per_cell_losses(np.array([0.6]), np.array([[0.0, 1.0]]))  # heads make up 0.6
-    player = MultiplicativeWeights(actions=2, rate=0.1)
+    player = WeightsPlayer(actions=2, rate=0.1)
     picked = np.zeros(2)
     for _ in range(4000):
         picked += player.strategy()
@@ -172,7 +177,9 @@ def test_the_hierarchical_game_converges_to_the_data():
     caps = Caps(analysts=2, queries=1)
     game = at_rate(AnalystGame, 0.1)(universe=COIN, caps=caps, rows=100, rounds=3000, density=1, **BUDGETS)
     book = book_of(COIN, caps, {"a": [HEADS], "b": []})
-    made = game.release(Asked(Histogram.dense(COIN, [40, 60]), book), rng=unsafe_seeded(2)).value.shared
+    made = game.release(
+        QueriesAndData(Histogram.dense(COIN, [40, 60]), book), rng=unsafe_seeded(2)
+    ).value.shared
     assert made.transcript[1] / 3000 == pytest.approx(0.6, abs=0.04)
 
 

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.analysts.printed import PrintedConstants
+from discreet.analysts.games.printed import PrintedConstants
+from discreet.analysts.games.query_game import COIN, QueryGame
 from discreet.analysts.query_book import Caps
-from discreet.analysts.query_game import COIN, QueryGame
 
 ACTIONS = {100: 30_000, 1_000: 400_000, 10_000: 5_000_000}
 THIRD = 1 / 3  # of the printed budget: what the game may cost, at a third of delta

@@ -13,9 +13,9 @@ from discreet.core.neighbours import Replace
 from discreet.core.rng import Rng
 from discreet.noise import DiscreteLaplace, NoisyComparison
 from discreet.queries.histogram import Histogram
-from discreet.queries.prefixes import Prefixes
+from discreet.queries.kinds.prefixes import Prefixes
 from discreet.queries.universe import Universe
-from discreet.release.intervals import IntervalSearch
+from discreet.query_release.linear.interval_search import IntervalSearch
 
 
 class Yes(Rng):

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.data.budget import coarsened
-from discreet.data.estimates import enclosure, estimate
-from discreet.data.plan_facts import Measure, Sensitivity
-from discreet.data.quantiles import runs, spread_per_row
+from discreet.data.plan.facts import Measure, VectorSensitivity
+from discreet.data.pricing.budget import coarsened
+from discreet.data.pricing.estimates import enclosure, estimate
+from discreet.data.pricing.quantiles import runs, spread_per_row
 
 VALUES = st.lists(st.integers(-4, 10), max_size=8)
 
@@ -57,7 +57,7 @@ def test_intervals_hold_the_truth_wherever_it_is_in_the_box(
 )
 def test_dropping_digits_moves_no_further_than_stated(left: list[int], moves: list[int]) -> None:
     gaps = [abs(m) for m in moves if m]
-    stated = Sensitivity(len(gaps), max(gaps, default=0), sum(gaps), sum(g * g for g in gaps))
+    stated = VectorSensitivity(len(gaps), max(gaps, default=0), sum(gaps), sum(g * g for g in gaps))
     dropped, coarse = coarsened(stated)
     after = [abs((a + m >> dropped) - (a >> dropped)) for a, m in zip(left, moves, strict=True)]
     assert max(after) <= coarse.linf

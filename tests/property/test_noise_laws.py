@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.rng import TAIL
-from discreet.noise import AddNoise, DiscreteGaussian, DiscreteLaplace, Geometric, Noise, NoisyComparison
+from discreet.noise import (
+    AddNoise,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Noise,
+    NoisyComparison,
+    OneSidedGeometric,
+)
 from discreet.noise.samplers import shift_for, split
 from discreet.testing import unsafe_seeded
 
@@ -30,7 +37,7 @@ betas = st.one_of(
 
 
 def laws(parameter: Fraction) -> list[Noise]:
-    return [DiscreteLaplace(parameter), Geometric(parameter), DiscreteGaussian(parameter)]
+    return [DiscreteLaplace(parameter), OneSidedGeometric(parameter), DiscreteGaussian(parameter)]
 
 
 @settings(max_examples=15, deadline=None)
@@ -54,7 +61,7 @@ def test_reach_is_the_smallest(scale: Fraction, beta: Fraction) -> None:
             mpmath.mpf(beta.numerator) / beta.denominator,
         )
         q = mpmath.exp(-inverse)
-        for law, factor in ((DiscreteLaplace(scale), 2 / (1 + q)), (Geometric(scale), mpmath.mpf(1))):
+        for law, factor in ((DiscreteLaplace(scale), 2 / (1 + q)), (OneSidedGeometric(scale), mpmath.mpf(1))):
             t = law.reach(beta)
             assert factor * mpmath.exp(-(t + 1) * inverse) <= level
             assert t == 0 or factor * mpmath.exp(-t * inverse) > level
@@ -128,7 +135,7 @@ def test_samples_of_random_laws_stay_in_reach(scale: Fraction, size: int) -> Non
         assert drawn.dtype == np.int64
         assert drawn.shape == (size,)
         assert all(abs(x) <= reach for x in [*drawn.tolist(), law.draw(rng)])
-        assert not isinstance(law, Geometric) or (drawn >= 0).all()
+        assert not isinstance(law, OneSidedGeometric) or (drawn >= 0).all()
 
 
 @settings(max_examples=20, deadline=None)

@@ -32,8 +32,8 @@ from discreet.data import (
     Text,
     User,
 )
-from discreet.data.answer import Answer
-from discreet.data.plan import Aggregate
+from discreet.data.plan.nodes import Aggregate
+from discreet.data.pricing.answer import Answer
 from discreet.testing import unsafe_seeded
 
 ROWS = 60

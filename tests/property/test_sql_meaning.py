@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from discreet import AddRemove
 from discreet.core.errors import Refused
 from discreet.data import Boolean, Category, Date, Decimal, Dimension, Integer, Row, Schema, Table
+from discreet.data.engines.render import EngineQuery, filled, histograms, render
 from discreet.data.linear import linear
-from discreet.data.plan import FALSE, And, Plan, Policy, Within
-from discreet.data.plan_facts import facts, measures
-from discreet.data.plan_tables import Tables
-from discreet.data.render import Query, filled, histograms, render
-from discreet.data.sql import parse
+from discreet.data.plan.facts import facts, measures
+from discreet.data.plan.nodes import FALSE, And, Plan, Policy, Within
+from discreet.data.plan.tables import PlanTables
+from discreet.data.sql.parse import parse
 from discreet.queries import Queries
 from discreet.queries.query import PredicateQuery, ProductQuery
 
@@ -44,7 +44,7 @@ SALES = Schema(
     neighbours=AddRemove("row"),
     dimensions=(SHOPS,),
 )
-TABLES = Tables.of(SALES)
+TABLES = PlanTables.of(SALES)
 POLICY = Policy(epsilon=Fraction(1), delta=Fraction(0))
 
 
@@ -218,7 +218,7 @@ def test_compiled_counts_on_a_histogram_are_those_of_the_engine(
     assert Queries(universe, queries).answers(histogram).tolist() == expected
 
 
-def counted(table: Table, query: Query) -> list[tuple[tuple[Any, ...], tuple[int, ...]]]:
+def counted(table: Table, query: EngineQuery) -> list[tuple[tuple[Any, ...], tuple[int, ...]]]:
     return filled(query, table._source.execute(query.tree), TABLES)
 
 

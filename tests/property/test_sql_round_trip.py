@@ -24,13 +24,13 @@ from discreet.data import (
     Text,
     User,
 )
-from discreet.data.canonical import canonical
-from discreet.data.plan import Plan, Policy
-from discreet.data.plan_facts import facts
-from discreet.data.plan_tables import Tables
-from discreet.data.render import render
-from discreet.data.sql import parse
-from discreet.data.sql_print import to_sql
+from discreet.data.engines.render import render
+from discreet.data.plan.canonical import canonical
+from discreet.data.plan.facts import facts
+from discreet.data.plan.nodes import Plan, Policy
+from discreet.data.plan.tables import PlanTables
+from discreet.data.sql.parse import parse
+from discreet.data.sql.printing import to_sql
 
 SHOPS = Dimension(
     "shops",
@@ -54,7 +54,7 @@ SALES = Schema(
     neighbours=AddRemove("who"),
     dimensions=(SHOPS,),
 )
-TABLES = Tables.of(SALES)
+TABLES = PlanTables.of(SALES)
 POLICY = Policy(epsilon=Fraction(2), delta=Fraction("1e-5"))
 
 EMPTY = duckdb.connect(config={"threads": 1})

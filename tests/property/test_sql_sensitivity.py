@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from discreet import AddRemove, Replace
 from discreet.core.errors import Refused
 from discreet.data import Boolean, Category, Dimension, Identifier, Integer, Row, Schema, Text, User
-from discreet.data.plan import Plan, Policy
-from discreet.data.plan_facts import Measure, Sensitivity, facts
-from discreet.data.render import Query, render
-from discreet.data.sql import parse
+from discreet.data.engines.render import EngineQuery, render
+from discreet.data.plan.facts import Measure, VectorSensitivity, facts
+from discreet.data.plan.nodes import Plan, Policy
+from discreet.data.sql.parse import parse
 
 USERS = ("ann", "bob", "cay", "dan")
 COLUMNS = ("who", "region", "x", "y", "flag", "note")
@@ -134,7 +134,7 @@ class Case:
     text: str
 
     @cached_property
-    def queries(self) -> list[tuple[Query, str]]:
+    def queries(self) -> list[tuple[EngineQuery, str]]:
         made = render(facts(self.plan, self.schemas), key="00ff")
         return [(query, query.tree.sql(dialect="duckdb", identify=True)) for query in made]
 
@@ -209,14 +209,14 @@ def engine() -> Iterator[Engine]:
     made.connection.close()
 
 
-def difference(left: dict[Any, int], right: dict[Any, int]) -> Sensitivity:
+def difference(left: dict[Any, int], right: dict[Any, int]) -> VectorSensitivity:
     """The distances between two vectors, where a group that was not found counts as zeros."""
     gaps = [abs(left.get(key, 0) - right.get(key, 0)) for key in {*left, *right}]
     gaps = [gap for gap in gaps if gap]
-    return Sensitivity(len(gaps), max(gaps, default=0), sum(gaps), sum(gap * gap for gap in gaps))
+    return VectorSensitivity(len(gaps), max(gaps, default=0), sum(gaps), sum(gap * gap for gap in gaps))
 
 
-def fits(moved: Sensitivity, claimed: Sensitivity) -> bool:
+def fits(moved: VectorSensitivity, claimed: VectorSensitivity) -> bool:
     return all(getattr(moved, norm) <= getattr(claimed, norm) for norm in ("l0", "linf", "l1", "l2_squared"))
 
 
@@ -241,7 +241,7 @@ def neighbours_of(case: Case, table: Table, other: list[tuple[Any, ...]]) -> Ite
 
 def worst(
     engine: Engine, case: Case, table: Table, other: list[tuple[Any, ...]]
-) -> dict[Any, list[Sensitivity]]:
+) -> dict[Any, list[VectorSensitivity]]:
     before = engine.vectors(case, table)
     moved = defaultdict(list)
     for neighbour in neighbours_of(case, table, other):
@@ -325,7 +325,7 @@ def test_the_statement_is_reached_and_less_would_be_wrong(  # noqa: PLR0917
     for norm in norms:
         reached = max(getattr(one, norm) for one in listed)
         assert reached == getattr(claimed, norm), (norm, key)
-    smaller = Sensitivity(claimed.l0, claimed.linf - 1, claimed.l1 - 1, claimed.l2_squared - 1)
+    smaller = VectorSensitivity(claimed.l0, claimed.linf - 1, claimed.l1 - 1, claimed.l2_squared - 1)
     assert not all(fits(one, smaller) for one in listed)
 
 
@@ -357,5 +357,5 @@ def test_joined_private_tables_reach_the_product_of_their_bounds(engine: Engine)
     table: Table = {"events": HEAVY["events"], "orders": [("ann", 1), ("ann", 2), ("ann", 3)]}
     ((_, listed),) = worst(engine, case, table, []).items()
     ((_, claimed),) = facts(case.plan, declared).sets[0].measures
-    assert claimed == Sensitivity(1, 4, 4, 16)
+    assert claimed == VectorSensitivity(1, 4, 4, 16)
     assert claimed in listed

@@ -14,12 +14,12 @@ import pytest
 
 import discreet as dp
 from discreet.analysts.promises import OneAnalystToMany
-from discreet.audit.replay import replay_run
+from discreet.audit.replay_report import replay_run
 from discreet.core.errors import BudgetExceeded
 from discreet.core.mechanism import Interactive, Mechanism
 from discreet.curator.curator import Curator
 from discreet.data import Category, Identifier, Integer, Row, Schema, Table, User
-from discreet.queries.marginals import Marginals
+from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import TableQuery
 from discreet.testing import unsafe_seeded
 

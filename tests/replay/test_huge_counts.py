@@ -5,26 +5,26 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.analysts.games.query_game import QueryGame
 from discreet.analysts.query_book import Caps
-from discreet.analysts.query_game import QueryGame
-from discreet.audit.replay import replay
+from discreet.audit.replay_report import replay
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import AddRemove
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.kinds.rectangles import Rectangles
+from discreet.queries.kinds.weighted import Weighted
 from discreet.queries.query import ProductQuery
-from discreet.queries.rectangles import Rectangles
 from discreet.queries.universe import Universe
-from discreet.queries.weighted import Weighted
 from discreet.queries.workload import Queries
-from discreet.release.adaptive import Adaptive
-from discreet.release.independent import Independent
-from discreet.release.multiplicative_weights import MultiplicativeWeights
-from discreet.release.mwem import MWEM
-from discreet.release.projection import Projection
-from discreet.release.rectangle_tree import RectangleTree
-from discreet.release.small_database import SmallDatabase
-from discreet.release.trees import Tree
+from discreet.query_release.explicit.mwem import MWEM
+from discreet.query_release.explicit.projection import Projection
+from discreet.query_release.explicit.small_database import SmallDatabase
+from discreet.query_release.linear.independent import Independent
+from discreet.query_release.linear.rectangle_tree import RectangleTree
+from discreet.query_release.linear.trees import CountTree
+from discreet.query_release.models.adaptive import Adaptive
+from discreet.query_release.online.multiplicative_weights import MultiplicativeWeights
 from discreet.testing import unsafe_seeded
 
 ROWS = AddRemove("row")
@@ -111,7 +111,7 @@ def test_rectangles_with_large_multipliers(rows):
         epsilon=1,
         delta=0,
         neighbours=ROWS,
-        trees=(Tree(2, (2,), (0, BIG)), Tree(3, (3,), (1, 1))),
+        trees=(CountTree(2, (2,), (0, BIG)), CountTree(3, (3,), (1, 1))),
     )
     part = rows // 3
     left = Histogram.dense(universe, (part, part, rows - 2 * part, 0, 0, 0))

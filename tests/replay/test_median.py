@@ -10,10 +10,10 @@ from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import TableQuery
 from discreet.queries.universe import Universe
-from discreet.release.median import MedianMechanism
-from discreet.release.median_candidates import Polytope
-from discreet.release.median_conversation import GatedConversation
-from discreet.release.median_polytope import PolytopeMedian
+from discreet.query_release.median.candidates import Polytope
+from discreet.query_release.median.conversation import GatedConversation
+from discreet.query_release.median.median_mechanism import MedianMechanism
+from discreet.query_release.median.median_polytope import MedianPolytope
 from discreet.testing import unsafe_seeded
 
 UNIVERSE = Universe([("cell", range(16))])
@@ -50,7 +50,7 @@ PUBLIC = {
 }
 
 
-@pytest.mark.parametrize("kind", [MedianMechanism, PolytopeMedian])
+@pytest.mark.parametrize("kind", [MedianMechanism, MedianPolytope])
 @pytest.mark.parametrize(("neighbours", "pair"), [(AddRemove("row"), ADDED), (Replace("row"), REPLACED)])
 def test_no_statistic_moves_by_more_than_a_row(kind, neighbours, pair):
     small = {"size": 3, "width": 1200} if kind is MedianMechanism else {}
@@ -76,6 +76,6 @@ def test_a_chain_started_from_the_data_is_found(monkeypatch):
     def begin(self, data, rng):
         return Peeking(self, data, rng)
 
-    monkeypatch.setattr(PolytopeMedian, "_begin", begin)
-    mechanism = PolytopeMedian(**PUBLIC, neighbours=AddRemove("row"))
+    monkeypatch.setattr(MedianPolytope, "_begin", begin)
+    mechanism = MedianPolytope(**PUBLIC, neighbours=AddRemove("row"))
     assert not audit.replay(mechanism, ADDED, script, rng=unsafe_seeded(1)).holds

@@ -6,11 +6,11 @@ import pytest
 from discreet import audit
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
-from discreet.queries.predicates import Predicates
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.kinds.predicates import Predicates
 from discreet.queries.universe import Universe
-from discreet.release.marginals import Residuals
-from discreet.release.multiplicative_weights import MultiplicativeWeights
+from discreet.query_release.linear.residual_marginals import ResidualMarginals
+from discreet.query_release.online.multiplicative_weights import MultiplicativeWeights
 from discreet.testing import unsafe_seeded
 
 UNIVERSE = Universe([("a", range(3)), ("b", range(4)), ("c", (0, 1))])
@@ -34,7 +34,7 @@ def neighbours_of(neighbours):
 def mechanism(neighbours, *, warm, delta):
     start = None
     if warm:
-        start = Residuals(workload=PAIRS, epsilon=2, delta=delta, neighbours=neighbours)
+        start = ResidualMarginals(workload=PAIRS, epsilon=2, delta=delta, neighbours=neighbours)
     return MultiplicativeWeights(
         universe=UNIVERSE,
         epsilon=6,

@@ -17,7 +17,7 @@ import pytest
 
 import discreet as dp
 from discreet.audit.enumeration import output_distribution
-from discreet.audit.replay import ReplayReport, replay_run
+from discreet.audit.replay_report import ReplayReport, replay_run
 from discreet.core.rng import Rng
 from discreet.data import (
     Boolean,
@@ -33,7 +33,7 @@ from discreet.data import (
     User,
 )
 from discreet.data.ask import Prepared, ask, prepare
-from discreet.data.plan import Kind, Policy
+from discreet.data.plan.nodes import Kind, Policy
 from discreet.testing import unsafe_seeded
 
 POLICY = Policy(epsilon=Fraction(1), delta=Fraction("1e-3"))

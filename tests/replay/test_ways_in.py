@@ -24,7 +24,7 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.grid import LIMIT, Grid
-from discreet.mechanisms.histogram import Histogram
+from discreet.mechanisms.histogram import NoisyHistogram
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.noisy_max import MaxNoise, NoisyMax
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
@@ -186,7 +186,7 @@ def test_measurement(name, data, integers):
 @given(data=st.data())
 def test_counts(data):
     pair = data.draw(pairs("L1", integers=True))
-    histogram = Histogram(epsilon=1, cells=NAMES, neighbours=AddRemove("row"))
+    histogram = NoisyHistogram(epsilon=1, cells=NAMES, neighbours=AddRemove("row"))
     hold(histogram, written(data, pair, INTEGERS, LABELLED_INTEGERS))
     hold(Geometric(sensitivity=1, epsilon=1, size=SIZE), written(data, pair, INTEGERS))
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet import audit
-from discreet.audit.empirical import Event
+from discreet.audit.empirical import OutputEvent
 from discreet.core.errors import InvalidParameter
 
 
@@ -66,7 +66,7 @@ def test_outputs_of_every_kind_are_told_apart(function):
 
 
 def test_events_of_ones_own():
-    large = Event("above 3", lambda outcome: outcome > 3)
+    large = OutputEvent("above 3", lambda outcome: outcome > 3)
     report = audit.black_box(
         laplace_sum(0.5, 4), [1, 0], [1, 1], epsilon=1, delta=0, samples=8_000, events=[large]
     )

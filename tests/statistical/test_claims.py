@@ -22,10 +22,10 @@ from tests.statistical.claims.harness import ALPHA, BETA, DRAWS, SOAK, Case
 from discreet.catalogue import catalogue
 from discreet.core.errors import NoBound
 from discreet.queries.histogram import Histogram
-from discreet.queries.predicates import Predicates
+from discreet.queries.kinds.predicates import Predicates
 from discreet.queries.universe import Universe
-from discreet.release import trees_error
-from discreet.release.range_tree import RangeTree
+from discreet.query_release.linear import trees_error
+from discreet.query_release.linear.range_tree import RangeTree
 
 FAMILIES = (mechanisms, sparse, optimisation, release, conversations, analysts)
 CLAIMS: dict[str, list[Case]] = {}
@@ -35,7 +35,7 @@ CASES = [pytest.param(case, id=f"{name}: {case.label}") for name, cases in CLAIM
 
 NO_THEOREM = {
     "adaptive": "a model misses every dependence that it is not told of",
-    "halfspaces-projection": "what projections lose depends on the data",
+    "projected-halfspaces": "what projections lose depends on the data",
     "max-entropy": "the fit is as far from the measurements as the data make it",
     "mwem": "the last hypothesis is not the one that the theorem is about",
     "separate-budgets": "what analysts receive is that last hypothesis",
@@ -91,7 +91,7 @@ def test_the_promised_power_and_false_alarms() -> None:
     assert Case("", lambda _: 0.0, lambda _: 0.0).power > 0.99
 
 
-@pytest.mark.parametrize("name", ["laplace", "counting", "independent", "marginals", "private-answers"])
+@pytest.mark.parametrize("name", ["laplace", "count", "independent", "residual-marginals", "private-answers"])
 def test_a_bound_of_half_the_size_is_refuted(name: str) -> None:
     """These bounds are tight, or nearly: on some of their data half of them is missed most of the time."""
     assert any(case.is_refuted(scale=0.5) for case in CLAIMS[name])

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from discreet import Laplace, audit
-from discreet.audit.empirical import Event, proportion_bounds, ratio_bound
+from discreet.audit.empirical import OutputEvent, proportion_bounds, ratio_bound
 from discreet.audit.museum.exhibit import Exhibited
 from discreet.audit.museum.protocol import Coin, Complaining, Meter, TwoCounts, fail_after_looking
 from discreet.core.errors import InvalidParameter, MissingExtra
@@ -54,8 +54,8 @@ def test_too_little_noise_is_refuted(seed):
 
 
 def test_given_events_share_the_confidence():
-    below = Event("at most 0", lambda outcome: outcome <= 0)
-    above = Event("at least 1", lambda outcome: outcome >= 1)
+    below = OutputEvent("at most 0", lambda outcome: outcome <= 0)
+    above = OutputEvent("at least 1", lambda outcome: outcome >= 1)
     mechanism = Laplace(sensitivity=1, epsilon=1)
     one, both = (
         audit.epsilon_lower_bound(

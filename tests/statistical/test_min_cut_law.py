@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.optimisation.min_cut_choice import SMALL, CutChoice, ManyCuts
-from discreet.optimisation.min_cut_trees import certified_minimum
+from discreet.optimisation.min_cut.choice import SMALL, CutChoice, ManyCuts
+from discreet.optimisation.min_cut.trees import certified_minimum
 from discreet.testing import unsafe_seeded
 
 ALPHA, MISS, SHIFT = 1e-6, 1e-3, Fraction(1, 5)

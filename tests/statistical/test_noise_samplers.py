@@ -18,7 +18,15 @@ import pytest
 from scipy import stats
 
 from discreet.core.rng import Rng
-from discreet.noise import DiscreteGaussian, DiscreteLaplace, Geometric, Noise, coins, oracle, samplers
+from discreet.noise import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Noise,
+    OneSidedGeometric,
+    coins,
+    oracle,
+    samplers,
+)
 from discreet.testing import unsafe_seeded
 
 ALPHA = 1e-7
@@ -75,7 +83,7 @@ def gaussian(sigma: Fraction) -> DiscreteGaussian:
 
 CASES = [
     *((DiscreteLaplace, s) for s in (F(1, 2), F(1), F(10), F(100, 3), F(64), F(1000), F(10**6), F(10**12))),
-    *((Geometric, s) for s in (F(1), F(10), F(500, 3), F(10**6))),
+    *((OneSidedGeometric, s) for s in (F(1), F(10), F(500, 3), F(10**6))),
     *((gaussian, s) for s in (F(1, 2), F(1), F(10), F(100), F(128), F(1000, 3), F(10**6), F(10**12))),
 ]
 
@@ -98,7 +106,7 @@ def test_single_draws(law: Callable[[Fraction], Noise], scale: Fraction) -> None
     ("law", "sampler", "parameter", "scale"),
     [
         (DiscreteLaplace, oracle.discrete_laplace, F(10), F(10)),
-        (Geometric, oracle.geometric, F(7, 2), F(7, 2)),
+        (OneSidedGeometric, oracle.geometric, F(7, 2), F(7, 2)),
         (gaussian, oracle.discrete_gaussian, F(9), F(3)),
     ],
 )
@@ -125,7 +133,7 @@ def test_fast_samplers_agree_with_the_oracle(law: Callable, scale: Fraction) -> 
 
 
 @pytest.mark.parametrize(
-    ("law", "scale"), [(DiscreteLaplace, F(100)), (Geometric, F(100)), (gaussian, F(130))]
+    ("law", "scale"), [(DiscreteLaplace, F(100)), (OneSidedGeometric, F(100)), (gaussian, F(130))]
 )
 @pytest.mark.parametrize("many", [True, False])
 def test_every_integer_near_zero_has_its_own_probability(law: Callable, scale: Fraction, many: bool) -> None:
@@ -133,7 +141,7 @@ def test_every_integer_near_zero_has_its_own_probability(law: Callable, scale: F
     noise, rng = law(scale), Pool(5)
     size = 400_000 if many else 100_000
     drawn = noise.sample(size, rng) if many else np.array([noise.draw(rng) for _ in range(size)])
-    lowest = 0 if law is Geometric else -96
+    lowest = 0 if law is OneSidedGeometric else -96
     near = drawn[(drawn >= lowest) & (drawn < 96)]
     expected = np.array([float(noise.pmf(z)) for z in range(lowest, 96)]) * size
 

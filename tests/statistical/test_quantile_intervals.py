@@ -13,9 +13,9 @@ import discreet as dp
 from discreet.audit.empirical import proportion_bounds
 from discreet.data import Category, Integer, Row, Schema, Table
 from discreet.data.ask import ask, prepare
-from discreet.data.budget import Budget, Choice
-from discreet.data.plan import Policy
-from discreet.data.quantiles import QuantileChoices
+from discreet.data.plan.nodes import Policy
+from discreet.data.pricing.budget import Budget, QuantileChoice
+from discreet.data.pricing.quantiles import QuantileChoices
 from discreet.testing import unsafe_seeded
 
 ALPHA = 1e-6
@@ -84,7 +84,7 @@ def test_ends_aimed_a_fifth_closer_are_found_out(monkeypatch: pytest.MonkeyPatch
     """On the worst data; by the same check, with power above 0.999."""
     aimed = Budget.aimed
 
-    def closer(budget: Budget, choice: Choice, groups: int) -> QuantileChoices:
+    def closer(budget: Budget, choice: QuantileChoice, groups: int) -> QuantileChoices:
         step = aimed(budget, choice, groups)
         return replace(step, shift=int(step.shift * 0.8))
 

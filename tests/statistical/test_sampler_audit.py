@@ -24,16 +24,16 @@ from discreet.audit.runs import frozen
 from discreet.catalogue import catalogue, find
 from discreet.core.errors import InvalidParameter
 from discreet.core.rng import Primitive
-from discreet.data.quantiles import QuantileChoices
-from discreet.data.thresholds import KeysAbove
+from discreet.data.pricing.quantiles import QuantileChoices
+from discreet.data.pricing.thresholds import KeysAbove
 from discreet.mechanisms.randomized_response import Respond
 from discreet.mechanisms.subsample_aggregate import Partition
 from discreet.noise import (
     AddNoise,
     DiscreteGaussian,
     DiscreteLaplace,
-    Geometric,
     NoisyComparison,
+    OneSidedGeometric,
     oracle,
     samplers,
 )
@@ -44,11 +44,11 @@ from discreet.noise.selection import (
     NoisyArgmaxGap,
     PeeledChoices,
 )
-from discreet.optimisation.best_of_runs import HowMany
-from discreet.optimisation.min_cut_choice import CutChoice
-from discreet.optimisation.orders import UniformOrder
-from discreet.release.gate import FirstAbove
-from discreet.release.median_thesis import Steps
+from discreet.optimisation.common.best_of_runs import RunCount
+from discreet.optimisation.common.orders import UniformOrder
+from discreet.optimisation.min_cut.choice import CutChoice
+from discreet.query_release.median.median_thesis import Steps
+from discreet.query_release.online.gate import FirstAbove
 from discreet.testing import unsafe_seeded
 
 MISS = 2e-3
@@ -134,8 +134,8 @@ CASES = {
     "laplace, huge value": Case(AddNoise(DiscreteLaplace(F(2)), ONE), 10**30, 16_000),
     "laplace, few": Case(AddNoise(DiscreteLaplace(F(7)), ONE), np.array([5, -9]), 9_000),
     "laplace, many": Case(AddNoise(DiscreteLaplace(F(70)), ONE), np.arange(4_000), 6),
-    "geometric": Case(AddNoise(Geometric(F(5, 2)), ONE), 0, 20_000),
-    "geometric, many": Case(AddNoise(Geometric(F(90)), ONE), np.arange(4_000), 5),
+    "geometric": Case(AddNoise(OneSidedGeometric(F(5, 2)), ONE), 0, 20_000),
+    "geometric, many": Case(AddNoise(OneSidedGeometric(F(90)), ONE), np.arange(4_000), 5),
     "gaussian": Case(AddNoise(DiscreteGaussian(F(9)), ONE, 2), -4, 12_000),
     "gaussian, rejection": Case(AddNoise(DiscreteGaussian(F(150)), ONE, 2), 0, 12_000),
     "gaussian, many": Case(AddNoise(DiscreteGaussian(F(9)), ONE, 2), np.zeros((50, 40), dtype=int), 8),
@@ -143,7 +143,7 @@ CASES = {
         AddNoise(DiscreteGaussian(F(150**2)), ONE, 2), np.zeros(4_000, dtype=int), 4
     ),
     "comparison": Case(NoisyComparison(DiscreteLaplace(F(2)), ONE), (0, 5), 40_000),
-    "comparison, one-sided": Case(NoisyComparison(Geometric(F(2)), ONE), (0, 3), 25_000),
+    "comparison, one-sided": Case(NoisyComparison(OneSidedGeometric(F(2)), ONE), (0, 3), 25_000),
     "exponential": Case(ExponentialChoice(F(1, 2), F(2)), SCORES, 30_000),
     "exponential, base": Case(ExponentialChoice(F(1, 20), F(2), (F(8), F(3), F(1), F(1, 2))), FAR, 20_000),
     "peeled": Case(PeeledChoices(F(1, 20), F(2), 2), FAR, 16_000, has_scale=False),
@@ -153,8 +153,10 @@ CASES = {
     "respond": Case(Respond(F(3), 5), 2, 9_000),
     "respond, many": Case(Respond(F(2), 3), np.array([0, 2, 1]), 9_000),
     "partition": Case(Partition(3), 3, 15_000, has_scale=False),
-    "first above": Case(FirstAbove(Geometric(F(2)), ONE), np.array([[0, 1, 0, 2], [3, 5, 4, 6]]), 8_000),
-    "how many": Case(HowMany(F(1, 5)), None, 16_000),
+    "first above": Case(
+        FirstAbove(OneSidedGeometric(F(2)), ONE), np.array([[0, 1, 0, 2], [3, 5, 4, 6]]), 8_000
+    ),
+    "how many": Case(RunCount(F(1, 5)), None, 16_000),
     "steps": Case(Steps(6), None, 20_000, has_scale=False),
     "uniform order": Case(UniformOrder(), 4, 15_000, has_scale=False),
     "keys above": Case(KeysAbove(DiscreteLaplace(ONE), 2, ONE), KEYS, 20_000),
@@ -284,7 +286,7 @@ def test_the_audit_of_a_card_finds_a_sampler_that_is_wrong(method, many, monkeyp
     """Its law stays right, so that enumeration finds nothing."""
     right = getattr(samplers, method)
     monkeypatch.setattr(samplers, method, lambda scale: right(scale / 2))
-    rows = audit.audit_card(find("counting"), draws=6_400, rng=unsafe_seeded(47))
+    rows = audit.audit_card(find("count"), draws=6_400, rng=unsafe_seeded(47))
     assert all(row.holds for row in rows if row.method == "exact")
     broken = [row for row in rows if not row.holds]
     assert broken
@@ -326,7 +328,7 @@ def oracle_laws():
     yield "coin", Draw(lambda rng: oracle.bernoulli(F(3, 8), rng), [(True, F(3, 8)), (False, F(5, 8))])
     yield "below 5", Draw(lambda rng: oracle.uniform_below(5, rng), [(k, F(1, 5)) for k in range(5)])
     for noise, sampler in (
-        (Geometric(ONE), oracle.geometric),
+        (OneSidedGeometric(ONE), oracle.geometric),
         (DiscreteLaplace(ONE), oracle.discrete_laplace),
         (DiscreteGaussian(ONE), oracle.discrete_gaussian),
     ):
@@ -342,7 +344,7 @@ def test_every_string_of_bits_agrees_with_the_law(name, primitive):
     assert audit.agrees(primitive, None)
 
 
-@pytest.mark.parametrize(("primitive", "value"), [(Coin(), 0), (Steps(5), None), (HowMany(F(1, 4)), None)])
+@pytest.mark.parametrize(("primitive", "value"), [(Coin(), 0), (Steps(5), None), (RunCount(F(1, 4)), None)])
 def test_every_string_of_bits_agrees_with_the_law_of_primitives(primitive, value):
     assert audit.agrees(primitive, value)
 

@@ -11,8 +11,8 @@ import discreet as dp
 from discreet.audit.empirical import proportion_bounds
 from discreet.data import Category, Identifier, Integer, Row, Schema, Table, Text, User
 from discreet.data.ask import ask, prepare
-from discreet.data.plan import Policy
-from discreet.data.thresholds import KeysAbove
+from discreet.data.plan.nodes import Policy
+from discreet.data.pricing.thresholds import KeysAbove
 from discreet.testing import unsafe_seeded
 
 ALPHA = 1e-9

@@ -14,12 +14,12 @@ import pytest
 from discreet.core.neighbours import AddRemove
 from discreet.datasets import people
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
+from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
-from discreet.release import bootstrap
-from discreet.release.adaptive import Adaptive
-from discreet.release.bootstrap import standard_errors
-from discreet.release.entropy import MaxEntropy
+from discreet.query_release.models.adaptive import Adaptive
+from discreet.query_release.models.max_entropy import MaxEntropy
+from discreet.query_release.planning.bootstrap import standard_errors
+from discreet.query_release.synopses import bootstrap
 from discreet.testing import unsafe_seeded
 
 SURE = 1.96
@@ -97,6 +97,7 @@ def test_bars_that_are_two_thirds_as_wide_are_found_out(monkeypatch: pytest.Monk
 def test_without_what_a_model_was_not_told_of_bars_are_too_short(monkeypatch: pytest.MonkeyPatch) -> None:
     _, kind, data, epsilon = CASES[3]
     monkeypatch.setattr(
-        "discreet.release.factored_synopsis.Factored.model_gaps", lambda _, asked: 0.0 * len(asked)
+        "discreet.query_release.models.factored_synopsis.Factored.model_gaps",
+        lambda _, asked: 0.0 * len(asked),
     )
     assert tried(kind, data, epsilon)[0] < LEAST

@@ -14,14 +14,14 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.rounding import above, down, up
 
 
-def basic(mechanisms: Sequence[tuple[checks.Number, checks.Number]]) -> tuple[Fraction, Fraction]:
+def basic_composition(mechanisms: Sequence[tuple[checks.Number, checks.Number]]) -> tuple[Fraction, Fraction]:
     """Return the sums of the epsilons and of the deltas [DR14] Theorems 3.14 to 3.16, B.1."""
     epsilons = [checks.non_negative(epsilon=e) for e, _ in mechanisms]
     deltas = [checks.delta(delta=d) for _, d in mechanisms]
     return sum(epsilons, Fraction(0)), sum(deltas, Fraction(0))
 
 
-def advanced(
+def advanced_composition(
     *, epsilon: checks.Number, count: int, slack: checks.Number, delta: checks.Number = 0
 ) -> tuple[float, float]:
     """Return (epsilon', count * delta + slack) for `count` mechanisms [DR14] Theorem 3.20.

@@ -39,12 +39,12 @@ from discreet.core.sensitive import Sensitive
 from discreet.mechanisms.grid import Grid, total
 from discreet.mechanisms.planning import cheapest
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
+from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import read_name
 from discreet.queries.universe import Universe
-from discreet.release.base import read_histogram
-from discreet.release.independent import histogram_pairs
-from discreet.release.linear import Joint, smallest_noise
+from discreet.query_release.base import read_histogram
+from discreet.query_release.linear.independent import histogram_pairs
+from discreet.query_release.linear.joint_noise import Joint, smallest_noise
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,14 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.analysts.promises import NOTHING, Asked, Leftover, ManyAnalysts, OneAnalystToMany, read_asked
+from discreet.analysts.promises import (
+    NOTHING,
+    Leftover,
+    ManyAnalysts,
+    OneAnalystToMany,
+    QueriesAndData,
+    read_asked,
+)
 from discreet.analysts.query_book import Caps
 from discreet.core import checks
 from discreet.core.errors import Refused
@@ -18,14 +25,14 @@ from discreet.core.neighbours import Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
-from discreet.release.base import about_rows
-from discreet.release.consistency import onto_simplex
-from discreet.release.independent import Answers
-from discreet.release.synopsis import Synopsis
-from discreet.release.tables import MarginalTables
-from discreet.release.warm_start import starting_weights
-from discreet.release.warm_start_fit import CLOSE, fit_weights
-from discreet.release.weights_later import WeightsLater
+from discreet.query_release.base import about_rows
+from discreet.query_release.fitting.consistency import onto_simplex
+from discreet.query_release.linear.independent import NoisyAnswers
+from discreet.query_release.online.warm_start import starting_weights
+from discreet.query_release.online.warm_start_fit import CLOSE, fit_weights
+from discreet.query_release.synopses.marginal_tables import MarginalTables
+from discreet.query_release.synopses.synopsis import Synopsis
+from discreet.query_release.synopses.weights_later import WeightsLater
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -68,7 +75,7 @@ class Apart(ManyAnalysts):
         pair = f"epsilon {float(self.epsilon):.6g} at delta {float(self.delta):.6g}"
         return f"{pair} for {self.neighbours}"
 
-    def _check(self, data: Any) -> Asked:
+    def _check(self, data: Any) -> QueriesAndData:
         return read_asked(data, self.universe, self.caps, neighbours=self.neighbours)
 
 
@@ -107,7 +114,7 @@ def leftovers(places: NDArray[Any], counts: NDArray[Any]) -> tuple[Leftover, ...
     return tuple(map(Leftover, places.tolist(), counts.astype(np.float64).tolist()))
 
 
-class Fitted(WeightsLater):
+class FittedWeights(WeightsLater):
     """Weights that fit measured tables, so that queries about anything else have an answer too.
 
     Parameters
@@ -127,7 +134,7 @@ class Fitted(WeightsLater):
 
     def _compute(self) -> Any:
         tables, names = self._tables, self.universe.names
-        if isinstance(tables, Answers):  # nothing to fit: it is one table
+        if isinstance(tables, NoisyAnswers):  # nothing to fit: it is one table
             total = tables.total if self._rows is None else self._rows
             return onto_simplex(tables.marginal(names), max(total, 0.0))
         if isinstance(tables, MarginalTables) and any(len(axes) == len(names) for axes in tables.sets):

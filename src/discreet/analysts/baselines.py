@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from discreet.accounting.calibrate import zcdp_rho
-from discreet.analysts.apart import Apart, Fitted, Nothing, leftovers
-from discreet.analysts.promises import Asked, Delivery, Leftover
+from discreet.analysts.apart import Apart, FittedWeights, Nothing, leftovers
+from discreet.analysts.games.query_game import CARD as QUERY_GAME
+from discreet.analysts.games.query_game import COIN, HEADS, TAILS, tiny_data
+from discreet.analysts.promises import Delivery, Leftover, QueriesAndData
 from discreet.analysts.query_book import Caps, book_of
-from discreet.analysts.query_game import CARD as QUERY_GAME
-from discreet.analysts.query_game import COIN, HEADS, TAILS, tiny_data
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InternalError, NoBound
@@ -30,15 +30,15 @@ from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.core.rounding import down, shorten_down
-from discreet.queries.marginals import Marginals
+from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.queries.written import written_down
-from discreet.release.independent import Independent
-from discreet.release.linear import Joint, smallest_noise, variance
-from discreet.release.marginals import FINENESS, Residuals
-from discreet.release.mwem import MWEM
-from discreet.release.warm_start import all_marginals
+from discreet.query_release.explicit.mwem import MWEM
+from discreet.query_release.linear.independent import Independent
+from discreet.query_release.linear.joint_noise import Joint, smallest_noise, variance
+from discreet.query_release.linear.residual_marginals import FINENESS, ResidualMarginals
+from discreet.query_release.online.warm_start import all_marginals
 
 ROUNDS = 20
 """How many questions of each analyst are measured where their owner does not say."""
@@ -48,12 +48,12 @@ ROUNDS = 20
 class PublicSynopsis(Apart):
     """Publish a synopsis of a public workload once; everybody answers whatever he likes from it.
 
-    The table over all attributes is measured cell by cell; other tables by `Residuals`.
+    The table over all attributes is measured cell by cell; other tables by `ResidualMarginals`.
 
     Privacy: (epsilon, delta) for one row; nothing at all between analysts, whose questions are not read.
     Accuracy: measured_error(beta) for the noise of all cells of the public tables at once. Answers are those
     of weights fitted to them: error(beta) is known for one table and a public number of rows only.
-    Time: that of `Residuals`, and once the fit of a weight for every cell; O(cells) for the one table.
+    Time: that of `ResidualMarginals`, and one fit of a weight per cell; O(cells) for the one table.
 
     Parameters
     ----------
@@ -66,10 +66,10 @@ class PublicSynopsis(Apart):
     neighbours
         The change of the data that is hidden.
     fineness
-        As in `Residuals`; only audits want it coarse.
+        As in `ResidualMarginals`; only audits want it coarse.
     """
 
-    tables: Residuals | Independent
+    tables: ResidualMarginals | Independent
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class PublicSynopsis(Apart):
             self._set(tables=Independent(workload=fixed, **public))
             return
         weights = [Fraction(1, math.prod(universe.shape[a] for a in axes)) for axes in fixed.sets]
-        self._set(tables=Residuals(workload=fixed, weights=weights, fineness=fineness, **public))
+        self._set(tables=ResidualMarginals(workload=fixed, weights=weights, fineness=fineness, **public))
 
     @property
     def deviation(self) -> float:
@@ -131,11 +131,11 @@ class PublicSynopsis(Apart):
         """Bound the largest noise of all cells of the public tables, but for a probability beta."""
         return self.tables.error(beta)
 
-    def _draw(self, data: Asked, rng: Rng) -> Delivery:
+    def _draw(self, data: QueriesAndData, rng: Rng) -> Delivery:
         asked = self._check(data)
         tables = self.tables.release(asked.histogram, rng=rng).value
         rows = asked.histogram.total if isinstance(self.neighbours, Replace) else None
-        shared = Fitted(tables, rows=rows, close=True)
+        shared = FittedWeights(tables, rows=rows, close=True)
         return Delivery(shared, tuple((name, ()) for name in asked.book.names))
 
 
@@ -187,7 +187,7 @@ class PrivateAnswers(Apart):
         """Return the exact quantile of the largest error among all places."""
         return self.noise.error(beta)
 
-    def _draw(self, data: Asked, rng: Rng) -> Delivery:
+    def _draw(self, data: QueriesAndData, rng: Rng) -> Delivery:
         asked = self._check(data)
         counts = np.zeros(self.caps.places, dtype=np.int64)
         for page in asked.book.pages():
@@ -273,7 +273,7 @@ class SeparateBudgets(Apart):
             way_out="Use PrivateAnswers, whose bound is exact",
         )
 
-    def _draw(self, data: Asked, rng: Rng) -> Delivery:
+    def _draw(self, data: QueriesAndData, rng: Rng) -> Delivery:
         asked, names = self._check(data), data.book.names
         private = tuple(
             (name, self._learnt(asked, name, rng))
@@ -281,7 +281,7 @@ class SeparateBudgets(Apart):
         )
         return Delivery(Nothing(self.universe), private)
 
-    def _learnt(self, asked: Asked, name: str, rng: Rng) -> tuple[Leftover, ...]:
+    def _learnt(self, asked: QueriesAndData, name: str, rng: Rng) -> tuple[Leftover, ...]:
         page = asked.book.page(name)
         if page is None:
             return ()
@@ -313,20 +313,20 @@ def _pairs(universe: Universe) -> Marginals:
     return Marginals(universe, all_marginals(universe, 2)[0])
 
 
-def _example(kind: Any, **given: Any) -> tuple[Apart, Asked]:
-    asked: Asked = QUERY_GAME.example()[1]
+def _example(kind: Any, **given: Any) -> tuple[Apart, QueriesAndData]:
+    asked: QueriesAndData = QUERY_GAME.example()[1]
     return kind(caps=asked.book.caps, **_BUDGET, **given), asked
 
 
-def _synopsis_example() -> tuple[Apart, Asked]:
+def _synopsis_example() -> tuple[Apart, QueriesAndData]:
     return _example(PublicSynopsis, workload=_pairs(QUERY_GAME.example()[1].book.universe))
 
 
-def _answers_example() -> tuple[Apart, Asked]:
+def _answers_example() -> tuple[Apart, QueriesAndData]:
     return _example(PrivateAnswers, universe=QUERY_GAME.example()[1].book.universe)
 
 
-def _budgets_example() -> tuple[Apart, Asked]:
+def _budgets_example() -> tuple[Apart, QueriesAndData]:
     universe = QUERY_GAME.example()[1].book.universe
     return _example(SeparateBudgets, universe=universe, rows=2000, rounds=3)
 

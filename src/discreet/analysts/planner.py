@@ -15,21 +15,21 @@ from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from discreet import plots
-from discreet.analysts.analyst_game import AnalystGame
 from discreet.analysts.baselines import ROUNDS, PrivateAnswers, PublicSynopsis, SeparateBudgets
-from discreet.analysts.online import OnlineQueries
+from discreet.analysts.games.analyst_game import AnalystGame
+from discreet.analysts.games.query_game import QueryGame
+from discreet.analysts.online_queries import OnlineQueries
 from discreet.analysts.promises import AnalystPromise, ManyAnalysts, OneAnalystToMany, OneQueryToMany
 from discreet.analysts.query_book import Caps
-from discreet.analysts.query_game import QueryGame
 from discreet.core import checks
 from discreet.core.bounds import known_error
 from discreet.core.errors import InvalidParameter, NoBound, Refused
 from discreet.core.neighbours import Replace
-from discreet.queries.marginals import Marginals
+from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
-from discreet.release.base import WorkloadRelease
-from discreet.release.multiplicative_weights import MultiplicativeWeights
-from discreet.release.warm_start import all_marginals
+from discreet.query_release.base import WorkloadRelease
+from discreet.query_release.online.multiplicative_weights import MultiplicativeWeights
+from discreet.query_release.online.warm_start import all_marginals
 
 BETA = Fraction(1, 20)
 """Predicted errors are missed with this probability."""
@@ -42,7 +42,7 @@ _LATER = 10  # measured answers after a warm start, which leaves little to learn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class ServiceSetting:
     """Everything public that a plan depends on.
 
     Attributes
@@ -127,7 +127,7 @@ class Outlook:
         The predicted error of one conversation that all analysts share, with no promise between them.
     """
 
-    setting: Setting
+    setting: ServiceSetting
     promise: AnalystPromise
     modes: tuple[Mode[ManyAnalysts], ...]
     data_only: float
@@ -163,7 +163,7 @@ class Outlook:
         return "\n".join([f"{self.promise}:", *lines, f"recommended: {verdict}"])
 
 
-def outlook(setting: Setting, promise: AnalystPromise) -> Outlook:
+def outlook(setting: ServiceSetting, promise: AnalystPromise) -> Outlook:
     """Predict every mode that keeps a promise, and compare them.
 
     Time: seconds; no data are read.
@@ -173,7 +173,7 @@ def outlook(setting: Setting, promise: AnalystPromise) -> Outlook:
     InvalidParameter
         For a promise that no mode is made for.
     """
-    checks.instance(Setting, setting=setting)
+    checks.instance(ServiceSetting, setting=setting)
     if not isinstance(promise, OneQueryToMany | OneAnalystToMany):
         rule = "OneQueryToMany() or OneAnalystToMany()"
         raise InvalidParameter(name="promise", rule=rule, value=promise)
@@ -181,7 +181,7 @@ def outlook(setting: Setting, promise: AnalystPromise) -> Outlook:
     return Outlook(setting, promise, tuple(found), min(talk.error for talk in talks(setting)))
 
 
-def candidates(setting: Setting, promise: AnalystPromise) -> Iterator[Mode[ManyAnalysts]]:
+def candidates(setting: ServiceSetting, promise: AnalystPromise) -> Iterator[Mode[ManyAnalysts]]:
     """List every mode that keeps a promise, in no order."""
     public: dict[str, Any] = {
         "caps": setting.caps,
@@ -201,7 +201,7 @@ def candidates(setting: Setting, promise: AnalystPromise) -> Iterator[Mode[ManyA
 
 
 def _learning(
-    setting: Setting, promise: AnalystPromise, public: dict[str, Any]
+    setting: ServiceSetting, promise: AnalystPromise, public: dict[str, Any]
 ) -> Iterator[Mode[ManyAnalysts]]:
     """List the modes that spend the budget between analysts."""
     given: dict[str, Any] = {
@@ -224,7 +224,7 @@ def _learning(
     yield Mode("online queries", known_error(online, BETA), lambda: online)
 
 
-def synopsis_error(setting: Setting, synopsis: PublicSynopsis) -> float:
+def synopsis_error(setting: ServiceSetting, synopsis: PublicSynopsis) -> float:
     """Predict the largest error of the questions, asked of a synopsis of the setting's tables.
 
     A question about one cell has the noise of that cell. Any other question, over the whole table, adds up
@@ -247,7 +247,7 @@ def _useful(error: float, rows: int) -> float:
     return error if error < rows else math.inf
 
 
-def talks(setting: Setting) -> tuple[Mode[MultiplicativeWeights], ...]:
+def talks(setting: ServiceSetting) -> tuple[Mode[MultiplicativeWeights], ...]:
     """Predict the conversations of multiplicative weights that all analysts could share.
 
     One starts from nothing: with c measured answers of error e, every later answer is off by at most the
@@ -283,7 +283,7 @@ def talks(setting: Setting) -> tuple[Mode[MultiplicativeWeights], ...]:
     return *map(warm, WARM), min(map(cold, _LENGTHS), key=lambda talk: talk.error)
 
 
-def price_plot(setting: Setting, epsilons: Iterable[checks.Number]) -> str:
+def price_plot(setting: ServiceSetting, epsilons: Iterable[checks.Number]) -> str:
     """Draw the predicted error against epsilon: nothing hidden, one query hidden, one analyst hidden.
 
     Parameters

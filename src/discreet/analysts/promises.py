@@ -28,8 +28,8 @@ from discreet.core.sensitive import Sensitive
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
-from discreet.release.base import read_histogram
-from discreet.release.synopsis import Synopsis
+from discreet.query_release.base import read_histogram
+from discreet.query_release.synopses.synopsis import Synopsis
 
 NOTHING = PureLoss(Fraction(0))
 """The loss of perfect privacy: the others' view does not depend on what is hidden."""
@@ -146,7 +146,7 @@ def is_perfect(guarantee: Guarantee) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Asked:
+class QueriesAndData:
     """What the curator holds: the data, and who asked what. Both are private, each towards someone else."""
 
     histogram: Histogram
@@ -164,9 +164,9 @@ class Asked:
 
 def read_asked(
     data: Any, universe: Universe, caps: Caps, *, neighbours: Neighbours, rows: int | None = None
-) -> Asked:
+) -> QueriesAndData:
     """Return data that must be a histogram and a book with these caps, of a given size if one is public."""
-    if type(data) is not Asked:
+    if type(data) is not QueriesAndData:
         rule, hint = "an Asked", "Make one with Asked(histogram, book)"
         raise InvalidParameter(name="data", rule=rule, got=f"a {type(data).__name__}", hint=hint)
     if data.book.universe != universe or data.book.caps != caps:
@@ -234,7 +234,7 @@ class AnalystRelease(Release[Delivery]):
         )
 
 
-class ManyAnalysts(LongRun[Asked, Delivery]):
+class ManyAnalysts(LongRun[QueriesAndData, Delivery]):
     """A mechanism that serves many analysts at once, with one guarantee for people and one for analysts."""
 
     __slots__ = ()
@@ -252,7 +252,7 @@ class ManyAnalysts(LongRun[Asked, Delivery]):
         return Guarantee(self.analyst_loss, self.promise)
 
     def release(
-        self, data: Asked | Sensitive[Asked], *, rng: Rng = SYSTEM, progress: bool = False
+        self, data: QueriesAndData | Sensitive[QueriesAndData], *, rng: Rng = SYSTEM, progress: bool = False
     ) -> AnalystRelease:
         """Draw one release, with a progress bar on request. It costs both guarantees, whatever comes out."""
         made = LongRun.release(self, data, rng=rng, progress=progress)
@@ -260,7 +260,7 @@ class ManyAnalysts(LongRun[Asked, Delivery]):
 
 
 @dataclass(frozen=True, slots=True)
-class SeenByOthers(Mechanism[Asked, Delivery]):
+class SeenByOthers(Mechanism[QueriesAndData, Delivery]):
     """What some analysts together see of a release, with the analyst promise as its guarantee.
 
     An audit of this mechanism, on books that are neighbours and one histogram, checks the promise.
@@ -283,5 +283,5 @@ class SeenByOthers(Mechanism[Asked, Delivery]):
         """Return the error of the whole."""
         return self.whole.error(beta)
 
-    def _draw(self, data: Asked, rng: Rng) -> Delivery:
+    def _draw(self, data: QueriesAndData, rng: Rng) -> Delivery:
         return self.whole.release(data, rng=rng).value.seen_by(self.observers)

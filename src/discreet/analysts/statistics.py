@@ -24,8 +24,8 @@ from discreet.queries.query import LinearQuery, TableQuery, require_table
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
 from discreet.queries.written import written_down
-from discreet.release.base import about_rows
-from discreet.release.independent import histogram_pairs
+from discreet.query_release.base import about_rows
+from discreet.query_release.linear.independent import histogram_pairs
 
 
 class Statistic(ABC):

@@ -32,7 +32,7 @@ _CANDIDATES = 48
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class OutputEvent:
     """A set of outcomes, in words and as a test."""
 
     name: str
@@ -43,10 +43,10 @@ class Event:
         return sum(times for outcome, times in seen.items() if self.contains(outcome))
 
 
-Directed = tuple[Event, bool]
+Directed = tuple[OutputEvent, bool]
 """An event, and whether it is likelier on the second data set than on the first."""
 
-NOTHING = Event("no event", lambda _: False)
+NOTHING = OutputEvent("no event", lambda _: False)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -113,7 +113,7 @@ def epsilon_lower_bound(
     samples: int,
     delta: checks.Number,
     confidence: checks.Number = 0.999999,
-    events: Sequence[Event] | None = None,
+    events: Sequence[OutputEvent] | None = None,
     script: Callable[[Conversation[Any]], Hashable] | None = None,
     rng: Rng = SYSTEM,
     progress: bool = False,
@@ -152,7 +152,7 @@ def black_box(
     delta: checks.Number,
     samples: int = 20_000,
     confidence: checks.Number = 0.999999,
-    events: Sequence[Event] | None = None,
+    events: Sequence[OutputEvent] | None = None,
     progress: bool = False,
 ) -> EmpiricalReport:
     """Bound epsilon from below by calling any function at all on two neighbours.
@@ -193,7 +193,7 @@ def _report(
     claimed: float,
     delta: checks.Number,
     confidence: checks.Number,
-    events: Sequence[Event] | None,
+    events: Sequence[OutputEvent] | None,
 ) -> EmpiricalReport:
     left, right = drawn
     mass, alpha = float(checks.delta(delta=delta)), float(1 - checks.probability(confidence=confidence))
@@ -208,7 +208,7 @@ def _report(
     return EmpiricalReport(claimed, bound, mass, 1 - alpha, best[0].name, first, second, trials)
 
 
-def directed(events: Iterable[Event]) -> list[Directed]:
+def directed(events: Iterable[OutputEvent]) -> list[Directed]:
     """Return every event in both directions."""
     return [(event, swapped) for event in events for swapped in (False, True)]
 
@@ -262,7 +262,7 @@ def _search(left: Sequence[Hashable], right: Sequence[Hashable], *, alpha: float
     return strongest(directed(events), (p, q), len(left), alpha=alpha, delta=delta)[1]
 
 
-def _likeliest(p: Counter[Hashable], q: Counter[Hashable]) -> Iterable[Event]:
+def _likeliest(p: Counter[Hashable], q: Counter[Hashable]) -> Iterable[OutputEvent]:
     """Yield sets of outcomes by likelihood ratio, from both ends: the best tests there are."""
     # Rare outcomes say nothing about their ratio; they are dealt with by thresholds.
     common = [outcome for outcome in {**p, **q} if p[outcome] + q[outcome] >= 10]
@@ -271,14 +271,14 @@ def _likeliest(p: Counter[Hashable], q: Counter[Hashable]) -> Iterable[Event]:
         for size in range(1, min(len(order), _CANDIDATES) + 1):
             chosen = frozenset(order[:size])
             named = f"outcome {order[0]!r}" if size == 1 else f"one of {size} outcomes, {order[0]!r} first"
-            yield Event(named, chosen.__contains__)
+            yield OutputEvent(named, chosen.__contains__)
 
 
-def _thresholds(outcomes: Sequence[Hashable]) -> Iterable[Event]:
+def _thresholds(outcomes: Sequence[Hashable]) -> Iterable[OutputEvent]:
     """Yield half-lines at quantiles, where all outcomes are numbers."""
     if not all(isinstance(outcome, Real) for outcome in outcomes):
         return
     ordered: list[Any] = sorted(outcomes)
     for cut in {ordered[len(ordered) * k // _CANDIDATES] for k in range(1, _CANDIDATES)}:
-        yield Event(f"output <= {cut}", partial(operator.ge, cut))
-        yield Event(f"output >= {cut}", partial(operator.le, cut))
+        yield OutputEvent(f"output <= {cut}", partial(operator.ge, cut))
+        yield OutputEvent(f"output >= {cut}", partial(operator.le, cut))

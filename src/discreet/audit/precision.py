@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.audit.empirical import Event, directed, draw_both, strongest
+from discreet.audit.empirical import OutputEvent, directed, draw_both, strongest
 from discreet.audit.runs import runner, single
 from discreet.core import checks
 from discreet.core.mechanism import Mechanism
@@ -113,16 +113,16 @@ class Bits:
         return cls((mantissa & -mantissa).bit_length() - 1, bottom.bit_length() - 1)
 
 
-def low_bit_events() -> Iterator[Event]:
+def low_bit_events() -> Iterator[OutputEvent]:
     """Yield the events of the attack, as sets of `Bits`."""
 
-    def few_zeros(most: int) -> Event:
-        return Event(f"mantissa ends in at most {most} zeros", lambda bits: bits.zeros <= most)
+    def few_zeros(most: int) -> OutputEvent:
+        return OutputEvent(f"mantissa ends in at most {most} zeros", lambda bits: bits.zeros <= most)
 
-    def many_places(fewest: int) -> Event:
-        return Event(f"not a multiple of 2**-{fewest}", lambda bits: bits.places > fewest)
+    def many_places(fewest: int) -> OutputEvent:
+        return OutputEvent(f"not a multiple of 2**-{fewest}", lambda bits: bits.places > fewest)
 
     yield from (few_zeros(most) for most in range(_MANTISSA))
     yield from (many_places(fewest) for fewest in range(_FINEST + 1))
-    yield Event("negative zero", lambda bits: bits.special == "negative zero")
-    yield Event("not a finite number", lambda bits: bits.special == "not a finite number")
+    yield OutputEvent("negative zero", lambda bits: bits.special == "negative zero")
+    yield OutputEvent("not a finite number", lambda bits: bits.special == "not a finite number")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from discreet.audit.exact import ExactReport
+    from discreet.audit.exact_report import ExactReport
 
 MARK = "audit"
 
@@ -47,7 +47,7 @@ def assert_private(
     Parameters
     ----------
     mechanism, pairs, script
-        As in `discreet.audit.exact`.
+        As in `discreet.audit.exact_report`.
     tight
         Whether some pair must also reach 0.8 of the claim.
     """

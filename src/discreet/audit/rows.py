@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.empirical import epsilon_lower_bound
-from discreet.audit.exact import exact
+from discreet.audit.exact_report import exact
 from discreet.audit.runs import observe
 from discreet.audit.samplers import DRAWS, sampler
 from discreet.core.card import Card, Tiny
@@ -28,7 +28,7 @@ _PAIRS, _RUNS, _TRIED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AuditRow:
     """The result of one audit of one instance.
 
     Attributes
@@ -56,7 +56,9 @@ class Row:
     holds: bool
 
 
-def audit_card(card: Card, *, samples: int = 0, draws: int = DRAWS, rng: Rng = SYSTEM) -> tuple[Row, ...]:
+def audit_card(
+    card: Card, *, samples: int = 0, draws: int = DRAWS, rng: Rng = SYSTEM
+) -> tuple[AuditRow, ...]:
     """Audit a card.
 
     Every tiny instance is enumerated, and sampled as a black box too where `samples` are given. The random
@@ -118,19 +120,19 @@ class _Collector(Rng):
         return self._rng.perform(primitive, value)
 
 
-def _sampled(step: Primitive[Any, Any], value: Any, draws: int, rng: Rng) -> Row:
+def _sampled(step: Primitive[Any, Any], value: Any, draws: int, rng: Rng) -> AuditRow:
     report = sampler(step, value, draws=math.ceil(draws / np.size(value)), rng=rng)
     ratio = report.seen / report.expected if report.expected else math.inf
     name = report.primitive if np.size(value) == 1 else f"{report.primitive} on {np.size(value)} numbers"
-    return Row(name, "sampler", report.event, report.expected, report.seen, ratio, report.holds)
+    return AuditRow(name, "sampler", report.event, report.expected, report.seen, ratio, report.holds)
 
 
-def _rows(tiny: Tiny, samples: int, rng: Rng) -> Iterator[Row]:
+def _rows(tiny: Tiny, samples: int, rng: Rng) -> Iterator[AuditRow]:
     report = exact(tiny.mechanism, tiny.pairs, tiny.script)
     worst, name = report.worst, repr(tiny.mechanism)
     at = {"epsilon": "delta", "delta": "epsilon", "renyi": "order"}[worst.view]
     view = f"{worst.view} at {at} {worst.at:g}"
-    yield Row(name, "exact", view, worst.claimed, worst.measured, worst.ratio, report.holds)
+    yield AuditRow(name, "exact", view, worst.claimed, worst.measured, worst.ratio, report.holds)
     if not samples:
         return
     loss = tiny.mechanism.loss
@@ -144,4 +146,4 @@ def _rows(tiny: Tiny, samples: int, rng: Rng) -> Iterator[Row]:
         rng=rng,
     )
     view = f"epsilon at delta {delta:g}"
-    yield Row(name, "samples", view, sampled.claimed, sampled.epsilon, sampled.ratio, sampled.holds)
+    yield AuditRow(name, "samples", view, sampled.claimed, sampled.epsilon, sampled.ratio, sampled.holds)

@@ -59,7 +59,7 @@ class SamplerReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SamplerReading:
     """Something to be read off a draw, once or several times, and its law."""
 
     name: str
@@ -71,13 +71,13 @@ class Reading:
 class Tally:
     """Events about one reading: as rows of a table over its outcomes, in the order of `places`."""
 
-    reading: Reading
+    reading: SamplerReading
     places: Mapping[Hashable, int]
     names: tuple[str, ...]
     table: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, reading: Reading, draws: int) -> Tally:
+    def of(cls, reading: SamplerReading, draws: int) -> Tally:
         """Choose the events from the law alone, before anything is drawn."""
         outcomes = list(reading.law)
         named = dict(_events(outcomes, np.array([reading.law[o] for o in outcomes]), draws))
@@ -151,7 +151,7 @@ def missed(
     return min(passed)
 
 
-def _readings(primitive: Primitive[Any, Any], value: Any) -> Iterator[Reading]:
+def _readings(primitive: Primitive[Any, Any], value: Any) -> Iterator[SamplerReading]:
     if isinstance(primitive, AddNoise):
         yield from _coordinates(primitive, value)
         return
@@ -160,22 +160,22 @@ def _readings(primitive: Primitive[Any, Any], value: Any) -> Iterator[Reading]:
         law[frozen(outcome)] = law.get(frozen(outcome), 0.0) + float(p)
     if len(law) > LARGEST_LAW:
         raise _too_large(primitive)
-    yield Reading("outcome", law, lambda outcome: (frozen(outcome),))
+    yield SamplerReading("outcome", law, lambda outcome: (frozen(outcome),))
     lengths = {len(outcome) if isinstance(outcome, tuple) else 0 for outcome in law}
     if len(lengths) == 1 and min(lengths) > 1:
         for place in range(min(_COORDINATES, *lengths)):
             yield _coordinate(law, place)
 
 
-def _coordinate(law: Mapping[Hashable, float], place: int) -> Reading:
+def _coordinate(law: Mapping[Hashable, float], place: int) -> SamplerReading:
     alone: dict[Hashable, float] = {}
     for outcome, p in law.items():
         at = outcome[place]  # type: ignore[index]
         alone[at] = alone.get(at, 0.0) + p
-    return Reading(f"coordinate {place}", alone, lambda outcome: (frozen(outcome)[place],))  # type: ignore[index]
+    return SamplerReading(f"coordinate {place}", alone, lambda outcome: (frozen(outcome)[place],))  # type: ignore[index]
 
 
-def _coordinates(primitive: AddNoise, value: int | NDArray[Any]) -> Iterator[Reading]:
+def _coordinates(primitive: AddNoise, value: int | NDArray[Any]) -> Iterator[SamplerReading]:
     window = primitive.noise.window()
     if len(window) > LARGEST_LAW:
         raise _too_large(primitive)
@@ -187,14 +187,14 @@ def _coordinates(primitive: AddNoise, value: int | NDArray[Any]) -> Iterator[Rea
         return drawn
 
     alone: dict[Hashable, float] = dict(zip(window, masses.tolist(), strict=True))
-    yield Reading("noise", alone, lambda outcome: noise(outcome).tolist())
+    yield SamplerReading("noise", alone, lambda outcome: noise(outcome).tolist())
     if truth.size > 1:
         spread = range(-len(window) + 1, len(window))
         apart: dict[Hashable, float] = dict(
             zip(spread, np.convolve(masses, masses[::-1]).tolist(), strict=True)
         )
         pairs = truth.size // 2
-        yield Reading(
+        yield SamplerReading(
             "difference of neighbours",
             apart,
             lambda outcome: (noise(outcome)[: 2 * pairs : 2] - noise(outcome)[1 : 2 * pairs : 2]).tolist(),

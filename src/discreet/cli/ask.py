@@ -68,8 +68,8 @@ def ask(
 def plan(sql: str, *, schema: str, epsilon: str, delta: str, as_json: bool) -> None:
     """Say what a question would cost and how accurate it would be. Reads no data; costs nothing."""
     from discreet.data.ask import explain  # noqa: PLC0415  the engine is an extra
-    from discreet.data.plan import Policy  # noqa: PLC0415
-    from discreet.data.schema_toml import read_schema  # noqa: PLC0415
+    from discreet.data.plan.nodes import Policy  # noqa: PLC0415
+    from discreet.data.schema.toml_file import read_schema  # noqa: PLC0415
 
     try:
         policy = Policy(epsilon=_number("epsilon", epsilon), delta=_number("delta", delta))

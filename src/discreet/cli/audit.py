@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from discreet.audit.rows import Row, audit_card
+from discreet.audit.rows import AuditRow, audit_card
 from discreet.audit.samplers import DRAWS
 from discreet.catalogue import catalogue, find
 from discreet.core.card import Card
@@ -65,7 +65,7 @@ def _card(name: str) -> Card:
         raise click.UsageError(f"there is no mechanism {name!r}.{hint}") from None
 
 
-def _table(rows: list[tuple[str, Row]]) -> Table:
+def _table(rows: list[tuple[str, AuditRow]]) -> Table:
     """Give every instance a line of its own above its numbers: both fit a narrow terminal."""
     table = Table(title="claimed against measured", show_lines=False)
     table.add_column("instance and what was compared", overflow="fold", ratio=1)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from discreet.data.credentials import shown
+from discreet.data.engines.credentials import shown
 
 F = TypeVar("F", bound=Callable[..., Any])
 

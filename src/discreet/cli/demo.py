@@ -18,19 +18,19 @@ from rich.progress import Progress
 from rich.table import Table as Grid
 
 from discreet.accounting.calibrate import gaussian_sigma
-from discreet.cli.demo_report import Line, report
+from discreet.cli.demo_report import ReportLine, report
 from discreet.core.neighbours import AddRemove
 from discreet.core.rng import SYSTEM
 from discreet.curator.curator import Curator
 from discreet.curator.doors import Analyst
 from discreet.curator.reply import Reply
-from discreet.data.columns import Category, Integer
-from discreet.data.schema import Row, Schema
+from discreet.data.schema.columns import Category, Integer
+from discreet.data.schema.schema import Row, Schema
 from discreet.data.table import Table
 from discreet.datasets import people
-from discreet.queries.conjunctions import Conjunctions
+from discreet.queries.kinds.conjunctions import Conjunctions
 from discreet.queries.universe import Universe
-from discreet.release.answer import Answer
+from discreet.query_release.synopses.online_answer import OnlineAnswer
 
 EPSILON, DELTA = 1, Fraction(1, 10**9)
 SHARED = ("age", "gender", "region", "education", "pay")
@@ -62,7 +62,7 @@ BATCH, BATCHES = 5000, 20  # questions the university asks from Python
 
 
 @dataclass
-class Learned:
+class DemoResult:
     """What one analyst asked and how far the answers were off, which only a demo can know."""
 
     who: str
@@ -116,7 +116,7 @@ def demo(out: Path) -> None:
         f"be off by about {alone:,.0f} at the same epsilon: [b]{alone / off:,.0f} times[/] as much."
     )
     console.print(f"left for priced questions: {_left(curator)}")
-    lines = [Line(one.who, one.asked, one.measured, float(np.mean(one.misses))) for one in learned]
+    lines = [ReportLine(one.who, one.asked, one.measured, float(np.mean(one.misses))) for one in learned]
     replies = [pair for one in learned for pair in one.shown]
     page = report(lines, replies, budget=str(curator.guarantee), left=_left(curator), alone=alone)
     (out / "index.html").write_text(page, encoding="utf-8")
@@ -145,8 +145,8 @@ def _truth(records: dict[str, list[Any]], universe: Universe) -> Any:
     return np.bincount(universe.ravel(codes), minlength=universe.size).reshape(universe.shape)
 
 
-def _ask(curator: Curator, truth: Any, console: Console) -> list[Learned]:
-    ministry, union, university = (Learned(name) for name in ("ministry", "union", "university"))
+def _ask(curator: Curator, truth: Any, console: Console) -> list[DemoResult]:
+    ministry, union, university = (DemoResult(name) for name in ("ministry", "union", "university"))
     doors = {one.who: curator.analyst(one.who) for one in (ministry, union, university)}
     for one, texts in ((ministry, MINISTRY), (union, UNION)):
         for text in texts:
@@ -175,9 +175,9 @@ def _ask(curator: Curator, truth: Any, console: Console) -> list[Learned]:
     return [ministry, union, university]
 
 
-def _note(learned: Learned, door: Analyst, workload: Conjunctions, truth: Any) -> None:
+def _note(learned: DemoResult, door: Analyst, workload: Conjunctions, truth: Any) -> None:
     answers = door.ask(workload)
-    if isinstance(answers, Answer):
+    if isinstance(answers, OnlineAnswer):
         answers = (answers,)
     exact = workload.answers(truth)
     learned.add((a.kind, a.value, float(t)) for a, t in zip(answers, exact, strict=True))
@@ -225,7 +225,7 @@ def _opened(records: dict[str, list[Any]]) -> Table:
         return Table(path, schema=SCHEMA)
 
 
-def _summary(learned: list[Learned], rows: int) -> Grid:
+def _summary(learned: list[DemoResult], rows: int) -> Grid:
     grid = Grid(title="what each analyst learned")
     for heading in ("analyst", "counts asked", "measured", "off by on average", "off by at most"):
         grid.add_column(heading, justify="left" if heading == "analyst" else "right")

@@ -11,7 +11,7 @@ from discreet.curator.reply import Reply
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ReportLine:
     """One analyst's questions: how many, how many of them were measured, and how far off they were."""
 
     who: str
@@ -21,7 +21,7 @@ class Line:
 
 
 def report(
-    lines: Sequence[Line], replies: Sequence[tuple[str, Reply]], *, budget: str, left: str, alone: float
+    lines: Sequence[ReportLine], replies: Sequence[tuple[str, Reply]], *, budget: str, left: str, alone: float
 ) -> str:
     """Return the page as HTML."""
     questions = sum(line.asked for line in lines)

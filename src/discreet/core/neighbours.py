@@ -197,7 +197,7 @@ class Bidder(Neighbours):
 
 
 @dataclass(frozen=True, slots=True)
-class Query(Neighbours):
+class OneQuery(Neighbours):
     """Hides one query from all analysts but its owner: query sets that differ in one query."""
 
     def __str__(self) -> str:
@@ -213,7 +213,7 @@ class Query(Neighbours):
 
 
 @dataclass(frozen=True, slots=True)
-class Analyst(Neighbours):
+class OneAnalyst(Neighbours):
     """Hides everything one analyst asks from all the others: one analyst's queries are replaced."""
 
     def __str__(self) -> str:

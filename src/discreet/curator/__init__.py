@@ -1,1 +1,7 @@
 """The curator: one table, one budget, many analysts."""
+
+from __future__ import annotations
+
+from discreet.core.lazy import offer
+
+__getattr__, __dir__, __all__ = offer(__name__)

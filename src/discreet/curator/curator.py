@@ -26,9 +26,9 @@ from discreet.curator.doors import Analyst, Desk, make_door
 from discreet.curator.ledger import HELD_BACK, Ledger
 from discreet.curator.published import Published
 from discreet.curator.service import Service
-from discreet.curator.shared import Hypothesis, Shared
+from discreet.curator.shared import Shared, SharedHypothesis
 from discreet.curator.ticks import Ticks
-from discreet.data.plan import Policy
+from discreet.data.plan.nodes import Policy
 from discreet.data.table import Table
 from discreet.queries.universe import Universe
 
@@ -96,7 +96,7 @@ class Curator:
             apart=promise is not None,
         )
         kind = Shared if promise is None else Published
-        self._shared: Hypothesis | None = None
+        self._shared: SharedHypothesis | None = None
         if part:
             self._shared = kind.open(table, epsilon=part * e, delta=part * d, columns=columns)
         self._service = Service(

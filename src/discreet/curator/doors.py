@@ -15,13 +15,13 @@ from typing import NoReturn, Protocol
 from weakref import WeakKeyDictionary
 
 from discreet.core.errors import DiscreetError, InvalidParameter
-from discreet.curator.history import Asked, History, Quote
+from discreet.curator.history import AskedQuestion, History, Quote
 from discreet.curator.reply import Reply
-from discreet.curator.ticks import Line
+from discreet.curator.ticks import FairLock
 from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
-from discreet.release.answer import Answer
+from discreet.query_release.synopses.online_answer import OnlineAnswer
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -40,11 +40,11 @@ class Desk:
 
     name: str
     share: Fraction
-    line: Line = field(default_factory=Line)
+    line: FairLock = field(default_factory=FairLock)
     history: History = field(default_factory=History)
 
 
-class Service(Protocol):
+class DoorService(Protocol):
     """What a curator does for whoever sits at a desk."""
 
     def universe(self) -> Universe:
@@ -56,7 +56,7 @@ class Service(Protocol):
     def sql(self, desk: Desk, text: str, *, fresh: bool) -> Reply:
         """Answer a question."""
 
-    def ask(self, desk: Desk, query: LinearQuery | Workload) -> Answer | tuple[Answer, ...]:
+    def ask(self, desk: Desk, query: LinearQuery | Workload) -> OnlineAnswer | tuple[OnlineAnswer, ...]:
         """Answer linear queries."""
 
     def left(self, desk: Desk) -> dict[str, Fraction]:
@@ -114,13 +114,13 @@ class Analyst:
         service, desk = _behind(self)
         return service.sql(desk, query, fresh=fresh)
 
-    def ask(self, query: LinearQuery | Workload) -> Answer | tuple[Answer, ...]:
+    def ask(self, query: LinearQuery | Workload) -> OnlineAnswer | tuple[OnlineAnswer, ...]:
         """Answer linear queries over `universe` from the shared hypothesis: one, or a workload."""
         service, desk = _behind(self)
         return service.ask(desk, query)
 
     @property
-    def history(self) -> tuple[Asked, ...]:
+    def history(self) -> tuple[AskedQuestion, ...]:
         """The latest of what this analyst asked that was answered or charged, in order, with what it cost."""
         return _behind(self)[1].history.listed()
 
@@ -144,15 +144,17 @@ class Analyst:
         return f"<Analyst {desk.name}: {desk.history}>"
 
 
-def _open_doors() -> tuple[Callable[[Service, Desk], Analyst], Callable[[Analyst], tuple[Service, Desk]]]:
-    behind: WeakKeyDictionary[Analyst, tuple[Service, Desk]] = WeakKeyDictionary()
+def _open_doors() -> tuple[
+    Callable[[DoorService, Desk], Analyst], Callable[[Analyst], tuple[DoorService, Desk]]
+]:
+    behind: WeakKeyDictionary[Analyst, tuple[DoorService, Desk]] = WeakKeyDictionary()
 
-    def make(service: Service, desk: Desk) -> Analyst:
+    def make(service: DoorService, desk: Desk) -> Analyst:
         door = object.__new__(Analyst)
         behind[door] = service, desk
         return door
 
-    def look(door: Analyst) -> tuple[Service, Desk]:
+    def look(door: Analyst) -> tuple[DoorService, Desk]:
         try:
             return behind[door]
         except (KeyError, TypeError):

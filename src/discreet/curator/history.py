@@ -43,7 +43,7 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedQuestion:
     """One question an analyst asked.
 
     Attributes
@@ -69,7 +69,7 @@ class History:
     """What one analyst asked, the latest questions of it."""
 
     def __init__(self) -> None:
-        self._asked: deque[Asked] = deque(maxlen=HISTORY)
+        self._asked: deque[AskedQuestion] = deque(maxlen=HISTORY)
         self._count = 0
         self._lock = threading.Lock()  # two threads of one analyst could otherwise take the same number
 
@@ -77,10 +77,10 @@ class History:
         """Add a question."""
         shown = what if len(what) <= TEXT else what[: TEXT - 1] + "…"
         with self._lock:
-            self._asked.append(Asked(self._count, shown, kind, repeated, dict(cost)))
+            self._asked.append(AskedQuestion(self._count, shown, kind, repeated, dict(cost)))
             self._count += 1
 
-    def listed(self) -> tuple[Asked, ...]:
+    def listed(self) -> tuple[AskedQuestion, ...]:
         """List the questions that are kept, as copies: whoever reads them may write in them."""
         with self._lock:
             return tuple(replace(asked, cost=dict(asked.cost)) for asked in self._asked)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from discreet.core.errors import Refused
 from discreet.data.linear import Counts
-from discreet.queries.groups import Groups
-from discreet.queries.marginals import Marginals
+from discreet.queries.kinds.groups import Groups
+from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.workload import Workload
-from discreet.release.online_boxes import reading_work
+from discreet.query_release.online.boxes import reading_work
 
 GROUPS = 1 << 17
 """The most numbers one question may ask for."""

@@ -12,24 +12,24 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.analysts.apart import Fitted
+from discreet.analysts.apart import FittedWeights
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours
 from discreet.curator.history import Quote
-from discreet.curator.shared import ORDER, Hypothesis, for_rows, small_columns, small_tables
+from discreet.curator.shared import ORDER, SharedHypothesis, for_rows, small_columns, small_tables
 from discreet.data.table import Table
-from discreet.queries.marginals import Marginals
+from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
-from discreet.release.answer import FREE, STALE, Answer, Answers
-from discreet.release.base import WorkloadRelease
-from discreet.release.mwem import MWEM
-from discreet.release.online_boxes import Boxes, read_workload
-from discreet.release.online_questions import read_question
-from discreet.release.synopsis import Synopsis
-from discreet.release.tables import MarginalTables
-from discreet.release.warm_start import add_errors, all_marginals, known_by
+from discreet.query_release.base import WorkloadRelease
+from discreet.query_release.explicit.mwem import MWEM
+from discreet.query_release.online.boxes import Boxes, read_workload
+from discreet.query_release.online.questions import read_question
+from discreet.query_release.online.warm_start import add_errors, all_marginals, known_by
+from discreet.query_release.synopses.marginal_tables import MarginalTables
+from discreet.query_release.synopses.online_answer import FREE, STALE, OnlineAnswer, OnlineAnswers
+from discreet.query_release.synopses.synopsis import Synopsis
 
 BETA = 1 / 20
 """The probability that some stated error fails, over all counts together."""
@@ -37,12 +37,12 @@ BETA = 1 / 20
 _ROUNDS = 8  # tables that are measured where delta is 0
 
 
-class Published(Hypothesis):
+class Published(SharedHypothesis):
     """A synopsis of all small tables: measured once, then asked without end and without the data."""
 
     def __init__(self, mechanism: WorkloadRelease, synopsis: Synopsis, guarantee: Guarantee) -> None:
         self.universe, self.guarantee = synopsis.universe, guarantee
-        self.synopsis = Fitted(synopsis) if isinstance(synopsis, MarginalTables) else synopsis
+        self.synopsis = FittedWeights(synopsis) if isinstance(synopsis, MarginalTables) else synopsis
         _ = self.synopsis.total  # fitted now, so that no analyst's first question takes longer
         self._known = known_by(mechanism, synopsis, beta=BETA)
 
@@ -58,19 +58,19 @@ class Published(Hypothesis):
         released = mechanism.release(table.histogram(universe.names))
         return cls(mechanism, released.value, table.per_unit(mechanism.guarantee))
 
-    def ask(self, query: LinearQuery) -> Answer:
+    def ask(self, query: LinearQuery) -> OnlineAnswer:
         """Answer a query. The same question always has the same answer, whoever asks."""
         question = read_question(query, self.universe, 1)
         if question.is_empty:
-            return Answer(0.0, 0.0, FREE)
+            return OnlineAnswer(0.0, 0.0, FREE)
         said, error = float(self.synopsis.answer(query)), math.inf
         if self._known is not None and question.codes is not None:
             off = abs(said - self._known.estimate(question))
             boxes = Boxes.of_codes(question.codes[None], self.universe)
             error = float(add_errors(off, self._known.noise(boxes), 1)[0])
-        return Answer(said, error, FREE if error < math.inf else STALE)
+        return OnlineAnswer(said, error, FREE if error < math.inf else STALE)
 
-    def _predicates(self, workload: Workload) -> Answers:
+    def _predicates(self, workload: Workload) -> OnlineAnswers:
         """Answer predicates together, as each would be answered alone but for the rounding of sums."""
         reading = read_workload(workload)
         said, errors = self.synopsis.answers(reading.workload), np.full(len(workload), np.inf)
@@ -78,7 +78,7 @@ class Published(Hypothesis):
             off = np.abs(said - reading.workload.answers(self._known.array))
             errors = add_errors(off, self._known.noise(reading.boxes), 1)
         said, errors = np.where(reading.empty, 0.0, said), np.where(reading.empty, 0.0, errors)
-        return Answers(said, errors, np.where(np.isfinite(errors), FREE, STALE))
+        return OnlineAnswers(said, errors, np.where(np.isfinite(errors), FREE, STALE))
 
     def quote(self) -> Quote:
         """Say how well a question would be answered: words that are the same for every question."""

@@ -9,8 +9,8 @@ from typing import Any, Literal, Self
 
 from discreet.core.errors import InvalidParameter
 from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
-from discreet.data.answer import Answer
-from discreet.data.plan import Aggregate
+from discreet.data.plan.nodes import Aggregate
+from discreet.data.pricing.answer import Answer
 
 Kind = Literal["free", "measured", "stale", "priced"]
 Interval = tuple[Any, Any]

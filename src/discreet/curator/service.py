@@ -20,22 +20,22 @@ from discreet.curator.history import Quote
 from discreet.curator.ledger import Ledger
 from discreet.curator.records import Records
 from discreet.curator.reply import Reply
-from discreet.curator.shared import Hypothesis, least_sure
-from discreet.curator.ticks import Line, Ticks
+from discreet.curator.shared import SharedHypothesis, least_sure
+from discreet.curator.ticks import FairLock, Ticks
 from discreet.data.ask import Prepared, price_plan
-from discreet.data.canonical import canonical
-from discreet.data.explain import Explanation
 from discreet.data.linear import Counts
-from discreet.data.plan import Plan, Policy
-from discreet.data.plan_tables import Tables
-from discreet.data.sql import parse
-from discreet.data.sql_print import to_sql
+from discreet.data.plan.canonical import canonical
+from discreet.data.plan.nodes import Plan, Policy
+from discreet.data.plan.tables import PlanTables
+from discreet.data.pricing.explain import Explanation
+from discreet.data.sql.parse import parse
+from discreet.data.sql.printing import to_sql
 from discreet.data.table import Table
 from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.queries.written import written, written_down
-from discreet.release.answer import Answer
+from discreet.query_release.synopses.online_answer import OnlineAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _Question:
     """A question that is planned: who keeps its record, and what it is in other words."""
 
     plan: Plan
-    tables: Tables
+    tables: PlanTables
     key: Hashable
 
     @property
@@ -75,17 +75,17 @@ class Service:
     def __init__(
         self,
         table: Table,
-        hypothesis: Hypothesis | None,
+        hypothesis: SharedHypothesis | None,
         ledger: Ledger,
         *,
         policy: Policy,
         ticks: Ticks,
         apart: bool,
     ) -> None:
-        self.hypothesis, self.engine = hypothesis, Line()
+        self.hypothesis, self.engine = hypothesis, FairLock()
         self._table, self._ledger, self._policy = table, ledger, policy
         self._ticks, self._apart = ticks, apart
-        self._tables = Tables.of(table.schemas)
+        self._tables = PlanTables.of(table.schemas)
         self._records = Records()
         self._closed = False
         self._process = os.getpid()
@@ -135,7 +135,7 @@ class Service:
             desk.history.note(question.text, reply.kind, reply.cost, repeated=reply.repeated)
             return reply
 
-    def ask(self, desk: Desk, query: LinearQuery | Workload) -> Answer | tuple[Answer, ...]:
+    def ask(self, desk: Desk, query: LinearQuery | Workload) -> OnlineAnswer | tuple[OnlineAnswer, ...]:
         """Answer linear queries."""
         with self._ticks.held():
             self._require_open()
@@ -229,7 +229,7 @@ class Service:
                 what="question", why="the curator is closed", way_out="Ask its owner to open another one"
             )
 
-    def _open_hypothesis(self) -> Hypothesis:
+    def _open_hypothesis(self) -> SharedHypothesis:
         if self.hypothesis is None:
             raise Refused(
                 what="shared hypothesis",

@@ -21,20 +21,20 @@ from discreet.core.rounding import shorten_down
 from discreet.curator.history import Quote
 from discreet.curator.limits import require_small
 from discreet.curator.reply import Interval, Kind, Reply
-from discreet.curator.ticks import Line
+from discreet.curator.ticks import FairLock
 from discreet.data.linear import Counts
-from discreet.data.plan import Field, Plan
-from discreet.data.plan_tables import Tables
+from discreet.data.plan.nodes import Field, Plan
+from discreet.data.plan.tables import PlanTables
 from discreet.data.table import Table
-from discreet.queries.marginals import Marginals
+from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
-from discreet.release.answer import Answer, Answers
-from discreet.release.marginals import Residuals
-from discreet.release.multiplicative_weights import MultiplicativeWeights
-from discreet.release.online import WeightsConversation
-from discreet.release.warm_start import all_marginals
+from discreet.query_release.linear.residual_marginals import ResidualMarginals
+from discreet.query_release.online.conversation import WeightsConversation
+from discreet.query_release.online.multiplicative_weights import MultiplicativeWeights
+from discreet.query_release.online.warm_start import all_marginals
+from discreet.query_release.synopses.online_answer import OnlineAnswer, OnlineAnswers
 
 CELLS = 1 << 17
 """The most cells of a universe that is chosen by itself: its answers stay quick and its noise small."""
@@ -49,13 +49,13 @@ UPDATES = 20
 """How many questions may be measured afterwards."""
 
 
-class Hypothesis(ABC):
+class SharedHypothesis(ABC):
     """What answers counts over some columns of a table, for all analysts."""
 
     universe: Universe
     guarantee: Guarantee
 
-    def counts(self, plan: Plan, tables: Tables) -> Counts | None:
+    def counts(self, plan: Plan, tables: PlanTables) -> Counts | None:
         """Return a question as counts over the universe; None where it is something else.
 
         Raises
@@ -75,20 +75,20 @@ class Hypothesis(ABC):
         return as_table(plan, self.universe, self.ask_many(counts.workload()))
 
     @abstractmethod
-    def ask(self, query: LinearQuery) -> Answer:
+    def ask(self, query: LinearQuery) -> OnlineAnswer:
         """Answer a query."""
 
-    def ask_many(self, workload: Workload) -> Answers:
+    def ask_many(self, workload: Workload) -> OnlineAnswers:
         """Answer a workload."""
         require_small(workload, cells=self.universe.size)
         if workload.universe == self.universe and workload.is_predicates:
             return self._predicates(workload)
         answers = [self.ask(query) for query in workload]
         values, errors, kinds = zip(*((one.value, one.error, one.kind) for one in answers), strict=True)
-        return Answers(np.array(values), np.array(errors), np.array(kinds))
+        return OnlineAnswers(np.array(values), np.array(errors), np.array(kinds))
 
     @abstractmethod
-    def _predicates(self, workload: Workload) -> Answers:
+    def _predicates(self, workload: Workload) -> OnlineAnswers:
         """Answer predicates over the universe together."""
 
     @abstractmethod
@@ -100,12 +100,12 @@ class Hypothesis(ABC):
         """Answer nothing more from the data."""
 
 
-class Shared(Hypothesis):
+class Shared(SharedHypothesis):
     """A hypothesis about some columns of a table, and the conversation that improves it."""
 
     def __init__(self, conversation: WeightsConversation, universe: Universe, guarantee: Guarantee) -> None:
         self._conversation, self.universe, self.guarantee = conversation, universe, guarantee
-        self._line = Line()
+        self._line = FairLock()
 
     @classmethod
     def open(
@@ -130,10 +130,10 @@ class Shared(Hypothesis):
             raise InvalidParameter(name="conversation", rule="one of weights", value=type(conversation))
         return cls(conversation, universe, table.per_unit(mechanism.guarantee))
 
-    def ask(self, query: LinearQuery) -> Answer:
+    def ask(self, query: LinearQuery) -> OnlineAnswer:
         """Answer a query; once no more is measured, from the last hypothesis."""
         given = self._conversation.settle(query)
-        if isinstance(given, Answer):
+        if isinstance(given, OnlineAnswer):
             return given
         try:
             with self._line.turn():
@@ -141,7 +141,7 @@ class Shared(Hypothesis):
         except ConversationClosed:
             return self._conversation.last(query)
 
-    def _predicates(self, workload: Workload) -> Answers:
+    def _predicates(self, workload: Workload) -> OnlineAnswers:
         """Answer predicates; what needs the gate, a block at a time, so that nobody waits long for it."""
         batch = self._conversation.read(workload)
         with contextlib.suppress(ConversationClosed):
@@ -167,7 +167,7 @@ class Shared(Hypothesis):
             f"with probability 95 %, until {UPDATES} of them were measured"
         )
         start: Any = mechanism.start
-        if isinstance(start, Residuals):
+        if isinstance(start, ResidualMarginals):
             sets = [[self.universe.names[axis] for axis in axes] for axes in start.workload.sets]  # type: ignore[attr-defined]
             usual = 2 * max(start.deviation(names) for names in sets)
             words += f"\none cell of a table of up to {ORDER} columns: usually within {usual:.4g}"
@@ -212,10 +212,12 @@ def for_rows(table: Table, epsilon: Fraction, delta: Fraction) -> tuple[Neighbou
     return AddRemove("row"), *member_budget(epsilon=epsilon, delta=delta, size=size)
 
 
-def small_tables(universe: Universe, epsilon: Fraction, delta: Fraction, neighbours: Neighbours) -> Residuals:
+def small_tables(
+    universe: Universe, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
+) -> ResidualMarginals:
     """Return the mechanism that measures all small tables; its Gaussian noise needs a delta."""
     sets, weights = all_marginals(universe, ORDER)
-    return Residuals(
+    return ResidualMarginals(
         workload=Marginals(universe, sets),
         epsilon=epsilon,
         delta=delta,
@@ -224,7 +226,7 @@ def small_tables(universe: Universe, epsilon: Fraction, delta: Fraction, neighbo
     )
 
 
-def as_table(plan: Plan, universe: Universe, answers: Answers) -> Reply:
+def as_table(plan: Plan, universe: Universe, answers: OnlineAnswers) -> Reply:
     """Return counts as the table a question asked for: one row a declared group."""
     columns: dict[Field, list[Any]] = {field: [] for field in plan.keys}
     for keys in plan.shown_sets:
@@ -248,14 +250,14 @@ def as_table(plan: Plan, universe: Universe, answers: Answers) -> Reply:
     return Reply(columns=names, rows=rows, intervals=counted, kind=least_sure(answers), cost={})
 
 
-def least_sure(answers: Answers) -> Kind:
+def least_sure(answers: OnlineAnswers) -> Kind:
     """Return the kind of the answers that says least of the data."""
     kinds: set[Any] = set(answers.kinds.tolist())
     order: tuple[Kind, ...] = ("stale", "measured", "free")
     return next(one for one in order if one in kinds)
 
 
-def _ends(answers: Answers) -> tuple[Interval, ...]:
+def _ends(answers: OnlineAnswers) -> tuple[Interval, ...]:
     """Return between which whole numbers the true counts lie; without a check there is no upper end."""
     values, errors = answers.values.tolist(), answers.errors.tolist()
     return tuple(

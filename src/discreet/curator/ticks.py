@@ -54,7 +54,7 @@ class Ticks:
             time.sleep(left)
 
 
-class Line:
+class FairLock:
     """A lock that is had in the order in which it was asked for, again and again by who has it.
 
     A plain lock often goes to whoever comes back first. Here at most one question of each other analyst is
@@ -93,7 +93,7 @@ class _Turn:
 
     __slots__ = ("_line", "_lock", "before")
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: FairLock) -> None:
         self._line, self._lock = line, threading.RLock()
         self.before: _Turn | None = None  # who is ahead; None for whoever had her turn
 

@@ -18,31 +18,31 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.errors import InternalError
 from discreet.core.rng import Rng
-from discreet.data.answer import Answer, Block, Chosen, Noisy, Output, Value
-from discreet.data.budget import Budget, Vector, budget
-from discreet.data.columns import Category, Code
-from discreet.data.explain import Explanation, explanation
-from discreet.data.histogram import kept_rows
-from discreet.data.plan import Aggregate, Field, Plan, Policy
-from discreet.data.plan_facts import Facts, Measure, SetFacts
-from discreet.data.plan_tables import Tables
-from discreet.data.render import render
-from discreet.data.schema import Schema
-from discreet.data.sources.base import Source
-from discreet.data.sql import parse
-from discreet.data.thresholds import Key
+from discreet.data.engines.base import Source
+from discreet.data.engines.histogram import kept_rows
+from discreet.data.engines.render import render
+from discreet.data.plan.facts import Facts, Measure, SetFacts
+from discreet.data.plan.nodes import Aggregate, Field, Plan, Policy
+from discreet.data.plan.tables import PlanTables
+from discreet.data.pricing.answer import Answer, AnswerColumn, Block, Chosen, NoisyVector, Value
+from discreet.data.pricing.budget import Budget, Vector, budget
+from discreet.data.pricing.explain import Explanation, explanation
+from discreet.data.pricing.thresholds import Key
+from discreet.data.schema.columns import Category, Code
+from discreet.data.schema.schema import Schema
+from discreet.data.sql.parse import parse
 
 Totals = dict[Key, int]
 Counts = dict[Key, dict[int, int]]
 
 
-def explain(text: str, *, schemas: Schema | Iterable[Schema] | Tables, policy: Policy) -> Explanation:
+def explain(text: str, *, schemas: Schema | Iterable[Schema] | PlanTables, policy: Policy) -> Explanation:
     """Say what a question would cost and how well it would be answered. Needs no data and costs nothing.
 
     Parameters
     ----------
     text
-        One SELECT of the language of `discreet.data.sql`.
+        One SELECT of the language of `discreet.data.sql.parse`.
     schemas
         The private tables it may name.
     policy
@@ -73,18 +73,18 @@ class Prepared:
         return self.budget.facts.plan
 
     @property
-    def tables(self) -> Tables:
+    def tables(self) -> PlanTables:
         """The tables it is asked of."""
         return self.budget.facts.tables
 
 
-def prepare(text: str, *, schemas: Schema | Iterable[Schema] | Tables, policy: Policy) -> Prepared:
+def prepare(text: str, *, schemas: Schema | Iterable[Schema] | PlanTables, policy: Policy) -> Prepared:
     """Plan and price a question from public facts alone; see `explain`."""
-    tables = Tables.of(schemas)
+    tables = PlanTables.of(schemas)
     return price_plan(parse(text, schemas=tables, policy=policy), tables, policy)
 
 
-def price_plan(plan: Plan, tables: Tables, policy: Policy) -> Prepared:
+def price_plan(plan: Plan, tables: PlanTables, policy: Policy) -> Prepared:
     """Price a question that is planned already."""
     return Prepared(explanation(budget(plan, tables, policy)))
 
@@ -115,9 +115,9 @@ def ask(prepared: Prepared, *, source: Source, key: str, rng: Rng) -> Answer:
     outputs = []
     for output in plan.outputs:
         if isinstance(output.what, Aggregate):
-            outputs.append(Output(output.name, output.what, known.measured[output.what]))
+            outputs.append(AnswerColumn(output.name, output.what, known.measured[output.what]))
         else:
-            outputs.append(Output(output.name, plan.keys.index(output.what)))
+            outputs.append(AnswerColumn(output.name, plan.keys.index(output.what)))
     return Answer(prepared.explanation, tuple(outputs), blocks, rng.unsafe)
 
 
@@ -172,14 +172,14 @@ class _Releaser:
     def block(self, one: SetFacts, order: tuple[Field, ...]) -> Block:
         """Release everything about one grouping set, its groups in the order of some of its keys."""
         vectors = [vector for vector in self.prepared.budget.vectors if vector.keys == one.keys]
-        done: dict[Measure, Noisy] = {}
+        done: dict[Measure, NoisyVector] = {}
         if one.cells is None:
             finder = next(vector for vector in vectors if vector.threshold is not None)
             shown = self.rng.perform(finder.finding, self.found.totals[one.keys, finder.measure])
             rank = _rank(self.prepared.tables, one.keys, order)
             shown = tuple(sorted(shown, key=lambda pair: rank(pair[0])))
             groups = [key for key, _ in shown]
-            done[finder.measure] = Noisy(finder, tuple(count for _, count in shown))
+            done[finder.measure] = NoisyVector(finder, tuple(count for _, count in shown))
         else:
             listed = itertools.product(*(self.prepared.tables.column(field).codes() for field in order))
             places = [order.index(field) for field in one.keys]
@@ -204,7 +204,9 @@ class _Releaser:
         return chosen
 
 
-def _rank(tables: Tables, keys: tuple[Field, ...], order: tuple[Field, ...]) -> Callable[[Key], list[Code]]:
+def _rank(
+    tables: PlanTables, keys: tuple[Field, ...], order: tuple[Field, ...]
+) -> Callable[[Key], list[Code]]:
     """Return what found groups are sorted by: declared values in their order, other text by itself."""
     columns = [tables.column(field) for field in order]
     known = [{v: i for i, v in enumerate(c.values)} if isinstance(c, Category) else {} for c in columns]
@@ -213,20 +215,20 @@ def _rank(tables: Tables, keys: tuple[Field, ...], order: tuple[Field, ...]) -> 
     return lambda group: [ranks.get(group[place], group[place]) for place, ranks in pairs]
 
 
-def _noisy(vector: Vector, groups: list[Key], totals: Totals, rng: Rng) -> Noisy:
+def _noisy(vector: Vector, groups: list[Key], totals: Totals, rng: Rng) -> NoisyVector:
     """Add noise to the vector over given groups, zero where the engine found none."""
     exact = np.empty(len(groups), dtype=object)
     exact[:] = [totals.get(group, 0) >> vector.dropped for group in groups]
-    return Noisy(vector, tuple(np.ravel(rng.perform(vector.step, exact)).tolist()))
+    return NoisyVector(vector, tuple(np.ravel(rng.perform(vector.step, exact)).tolist()))
 
 
-def _shown(plan: Plan, tables: Tables, keys: tuple[Field, ...], group: Key) -> tuple[Value, ...]:
+def _shown(plan: Plan, tables: PlanTables, keys: tuple[Field, ...], group: Key) -> tuple[Value, ...]:
     """Return the values of all keys of the plan; None for those the grouping set leaves out."""
     codes = dict(zip(keys, group, strict=True))
     return tuple(_value(tables, field, codes[field]) if field in codes else None for field in plan.keys)
 
 
-def _value(tables: Tables, field: Field, code: Code) -> Value:
+def _value(tables: PlanTables, field: Field, code: Code) -> Value:
     value: Any = tables.column(field).decode(code)
     if isinstance(value, Fraction):
         return float(value)

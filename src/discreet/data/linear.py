@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.data.columns import Category
-from discreet.data.plan import FALSE, And, Compare, Condition, Field, Plan, Within
-from discreet.data.plan_facts import cells_of
-from discreet.data.plan_numbers import scaled
-from discreet.data.plan_tables import Tables
-from discreet.data.schema import Schema
-from discreet.data.sql_print import condition_sql
-from discreet.queries.groups import Grouping, Groups
+from discreet.data.plan.facts import cells_of
+from discreet.data.plan.nodes import FALSE, And, Compare, Condition, Field, Plan, Within
+from discreet.data.plan.numbers import scaled
+from discreet.data.plan.tables import PlanTables
+from discreet.data.schema.columns import Category
+from discreet.data.schema.schema import Schema
+from discreet.data.sql.printing import condition_sql
+from discreet.queries.kinds.groups import Grouping, Groups
 from discreet.queries.query import Axes, LinearQuery, Predicate, PredicateQuery, ProductQuery
 from discreet.queries.universe import Universe
 
@@ -37,7 +37,7 @@ Columns = Mapping[int, NDArray[np.integer[Any]]]
 
 
 def linear(
-    plan: Plan, schemas: Schema | Iterable[Schema] | Tables, universe: Universe
+    plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables, universe: Universe
 ) -> tuple[LinearQuery, ...]:
     """Compile a plan that counts rows: one query per declared group, in the order of the answer's rows.
 
@@ -74,9 +74,9 @@ class Counts:
     groupings: tuple[Grouping, ...]
 
     @classmethod
-    def of(cls, plan: Plan, schemas: Schema | Iterable[Schema] | Tables, universe: Universe) -> Counts:
+    def of(cls, plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables, universe: Universe) -> Counts:
         """Read a plan; see `linear` for what is refused."""
-        tables = Tables.of(schemas)
+        tables = PlanTables.of(schemas)
         _check(plan, tables)
         fields = {*plan.keys, *_fields(plan.where)}
         cells = _Cells.of(fields, tables, checks.instance(Universe, universe=universe))
@@ -107,7 +107,7 @@ class Counts:
         return Groups(universe, axes=axes, where=where, groupings=self.groupings)
 
 
-def _check(plan: Plan, tables: Tables) -> None:
+def _check(plan: Plan, tables: PlanTables) -> None:
     plain = all(a.kind == "count" and a.number is None and a.group_bounds is None for a in plan.aggregates)
     bounds = plan.options.max_rows or plan.options.max_groups
     if not plain or plan.joins or bounds:
@@ -124,12 +124,12 @@ def _check(plan: Plan, tables: Tables) -> None:
 class _Cells:
     """A universe, and for each column that matters the engine's code of every value: a mark for missing."""
 
-    tables: Tables
+    tables: PlanTables
     universe: Universe
     codes: Mapping[Field, NDArray[np.int64]]
 
     @classmethod
-    def of(cls, fields: Iterable[Field], tables: Tables, universe: Universe) -> _Cells:
+    def of(cls, fields: Iterable[Field], tables: PlanTables, universe: Universe) -> _Cells:
         for field in fields:
             if field.name not in universe.names:
                 raise Refused(
@@ -242,7 +242,7 @@ class _Compiled:
         return "rows with " + " and ".join(shown) if shown else "rows"
 
 
-def _codes(field: Field, tables: Tables, universe: Universe) -> NDArray[np.int64]:
+def _codes(field: Field, tables: PlanTables, universe: Universe) -> NDArray[np.int64]:
     column = tables.column(field)
     encode: Callable[[Any], Any] = column.encode
     if isinstance(column, Category):

@@ -13,17 +13,17 @@ from discreet.core.errors import DiscreetError, InvalidParameter, NeighboursMism
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import SYSTEM, Rng
-from discreet.data.answer import Answer
 from discreet.data.ask import Prepared, ask, explain, prepare
-from discreet.data.columns import Column
-from discreet.data.explain import Explanation
-from discreet.data.histogram import chosen, count
-from discreet.data.plan import Policy
-from discreet.data.schema import Dimension, Schema
-from discreet.data.schema_toml import read_schema
-from discreet.data.sources import Source, open_source
-from discreet.data.sources.encode import encoded
-from discreet.data.sources.failures import TIMEOUT
+from discreet.data.engines import Source, open_source
+from discreet.data.engines.encode import encoded
+from discreet.data.engines.failures import TIMEOUT
+from discreet.data.engines.histogram import chosen, count
+from discreet.data.plan.nodes import Policy
+from discreet.data.pricing.answer import Answer
+from discreet.data.pricing.explain import Explanation
+from discreet.data.schema.columns import Column
+from discreet.data.schema.schema import Dimension, Schema
+from discreet.data.schema.toml_file import read_schema
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
 
@@ -33,7 +33,7 @@ Declared = Schema | str | os.PathLike[str]
 class Table:
     """A private table and the public tables it may be joined with.
 
-    Opening reads the declared columns once and keeps them as codes (see `discreet.data.columns`); later
+    Opening reads the declared columns once and keeps them as codes (see `schema.columns`); later
     changes of the data are not seen. Nothing of the data is ever printed, pickled or copied.
 
     Parameters

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from discreet.core.errors import InvalidParameter
-from discreet.data.columns import checked_name
-from discreet.data.schema_toml import toml_value
-from discreet.data.sources import Field, open_source
+from discreet.data.engines import EngineField, open_source
+from discreet.data.schema.columns import checked_name
+from discreet.data.schema.toml_file import toml_value
 
 _HEAD: Final = """\
 # What is public about the table {name}. Everything written here may be seen by every analyst,
@@ -69,7 +69,7 @@ def template(data: object, *, name: str) -> str:
     return "\n".join([_HEAD.format(name=name, quoted=toml_value(name)), *_sections(columns)])
 
 
-def _sections(columns: tuple[Field, ...]) -> Iterator[str]:
+def _sections(columns: tuple[EngineField, ...]) -> Iterator[str]:
     for column in columns:
         try:
             checked_name(**{"column name": column.name})

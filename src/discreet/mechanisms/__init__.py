@@ -1,1 +1,7 @@
 """One-shot mechanisms: noise, response, selection."""
+
+from __future__ import annotations
+
+from discreet.core.lazy import offer
+
+__getattr__, __dir__, __all__ = offer(__name__)

@@ -101,7 +101,7 @@ class Count(Geometric):
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Histogram(Geometric):
+class NoisyHistogram(Geometric):
     """Release the counts of disjoint cells, as an array in the order of the cells.
 
     Privacy: (epsilon, 0), whatever the number of cells: a row is in one cell. [DR14] Theorem 3.6.
@@ -176,7 +176,7 @@ def _tiny_counts() -> Iterator[Tiny]:
 
 def _tiny_histograms() -> Iterator[Tiny]:
     for neighbours, epsilon, rows in ((AddRemove("row"), 4, 2), (Replace("row"), 6, 2)):
-        mechanism = Histogram(epsilon=epsilon, size=2, neighbours=neighbours)
+        mechanism = NoisyHistogram(epsilon=epsilon, size=2, neighbours=neighbours)
         pairs = {
             (left, right)
             for a, b in neighbours.pairs((0, 1), rows)
@@ -190,7 +190,7 @@ def _cells(rows: Sequence[Any]) -> tuple[int, int]:
 
 
 COUNTING = Card(
-    name="counting",
+    name="count",
     family="mechanisms",
     title="Counting query",
     theorem="(epsilon, 0)-differential privacy; error at most the noise's exact quantile",
@@ -199,13 +199,13 @@ COUNTING = Card(
     tiny=_tiny_counts,
 )
 HISTOGRAM = Card(
-    name="histogram",
+    name="noisy-histogram",
     family="mechanisms",
     title="Histogram of disjoint cells",
     theorem="(epsilon, 0)-differential privacy, any number of cells; error about log(size / beta) / epsilon",
     reference="[DR14] Theorem 3.8 and Example 3.3",
     example=lambda: (
-        Histogram(epsilon=0.5, size=4, neighbours=AddRemove("person")),
+        NoisyHistogram(epsilon=0.5, size=4, neighbours=AddRemove("person")),
         np.array([100, 20, 3, 0]),
     ),
     tiny=_tiny_histograms,

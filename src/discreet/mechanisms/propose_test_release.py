@@ -130,7 +130,7 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
         )
         units = math.floor(checks.positive(bound=bound) / bounds.unit)
         distance = MedianDistance(bounds, units)
-        return cls(bound=bound, distance=distance, value=Median(bounds), grid=grid, **public)
+        return cls(bound=bound, distance=distance, value=StableMedian(bounds), grid=grid, **public)
 
     @property
     def shift(self) -> int:
@@ -165,7 +165,7 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
         The median is that of the rows clamped to the declared bounds; where these are no multiples of the
         grid, what rounding them inwards moves it by is paid for.
         """
-        inward = self.value.bounds.rounding if isinstance(self.value, Median) else Fraction(0)
+        inward = self.value.bounds.rounding if isinstance(self.value, StableMedian) else Fraction(0)
         grid = Grid(self.grid)
         return up(self.reply_noise.reach(beta) * grid.step + max(grid.rounding, inward))
 
@@ -207,7 +207,7 @@ def _number(row: Any) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Median:
+class StableMedian:
     """The lower median on the grid; the lower bound where there are no rows."""
 
     bounds: Bounds

@@ -25,7 +25,7 @@ from discreet.core.sensitive import Sensitive
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.planning import cheapest, each_of
 from discreet.mechanisms.reading import Wording, plain, type_name
-from discreet.mechanisms.report_tails import Coin, Crowd, smallest_distance
+from discreet.mechanisms.report_tails import Crowd, ReportCoin, smallest_distance
 from discreet.noise import coins, oracle
 
 Answers = NDArray[np.int64]
@@ -224,7 +224,7 @@ class RandomizedResponse(Mechanism[Any, Any]):
         bernstein = log / 3 + math.sqrt(log * log / 9 + 2 * self.people * log * self._variance)
         least = 1e-280  # a rarer report changes no bound, and has no logarithm
         lie, other = max(least, (self.categories - 1) * self.other), max(least, self.other)
-        crowd = Crowd(self.people, Coin(self.keep, lie), Coin(other, 1 - other))
+        crowd = Crowd(self.people, ReportCoin(self.keep, lie), ReportCoin(other, 1 - other))
         far = smallest_distance(crowd, b, self.categories, min(hoeffding, bernstein))
         return above(far / (self.people * self._contrast), steps=32)
 

@@ -43,15 +43,15 @@ _SLOPES: Floats = np.array([0.1 * 1.1**k for k in range(80)])
 _STEEPER: Floats = np.array([0.0, *(1e-3 * 1.3**k for k in range(45))])
 
 
-class Coin(NamedTuple):
+class ReportCoin(NamedTuple):
     """The probabilities of yes and no; both, since the smaller one would be lost in a difference."""
 
     yes: float
     no: float
 
-    def turned(self) -> Coin:
+    def turned(self) -> ReportCoin:
         """Return the coin with its sides exchanged."""
-        return Coin(self.no, self.yes)
+        return ReportCoin(self.no, self.yes)
 
     def excess(self, slopes: Floats) -> Floats:
         """Return log E exp(slope (B - mean)) for B = 1 where it shows yes, else 0."""
@@ -68,8 +68,8 @@ class Crowd(NamedTuple):
     """People who report: what a holder of the category says, and what another one does."""
 
     people: int
-    holder: Coin
-    other: Coin
+    holder: ReportCoin
+    other: ReportCoin
 
     def bounds(self) -> tuple[tuple[float, float, Bound], ...]:
         """Return (from, to, bound) for ranges of the share of holders that cover them all."""
@@ -131,7 +131,7 @@ def _convolved(crowd: Crowd, low: int, high: int) -> Bound:
     return lambda distance: above(distance) + below(distance) + _SPARE
 
 
-def _tangent(masses: Floats, mean: float, between: int, coins: tuple[Coin, Coin]) -> Bound:
+def _tangent(masses: Floats, mean: float, between: int, coins: tuple[ReportCoin, ReportCoin]) -> Bound:
     """Bound the upper tail of a log-concave law with `between` coins of either kind besides."""
     tail = np.cumsum(masses[::-1])[::-1]
     tail = tail[: max(1, int(np.count_nonzero(tail > _SMALLEST)))]
@@ -151,7 +151,7 @@ def _tangent(masses: Floats, mean: float, between: int, coins: tuple[Coin, Coin]
 def _esseen(crowd: Crowd, low: int, high: int) -> Bound:
     """Bound both tails by the normal law and the theorem's error, or where that is too much by Chernoff."""
 
-    def ends(moment: Callable[[Coin], float]) -> tuple[float, float]:
+    def ends(moment: Callable[[ReportCoin], float]) -> tuple[float, float]:
         both = [m * moment(crowd.holder) + (crowd.people - m) * moment(crowd.other) for m in (low, high)]
         return min(both), max(both)
 
@@ -174,7 +174,7 @@ def _esseen(crowd: Crowd, low: int, high: int) -> Bound:
     return bound
 
 
-def _window(count: int, coin: Coin) -> tuple[int, Floats]:
+def _window(count: int, coin: ReportCoin) -> tuple[int, Floats]:
     """Return where a binomial's probabilities begin to matter, and the probabilities from there on."""
     mean, variance = count * coin.yes, count * coin.yes * coin.no
     reach = _FAR / 3 + math.sqrt(_FAR * _FAR / 9 + 2 * _FAR * variance)  # Bernstein

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.mechanism import Mechanism
-from discreet.core.neighbours import AddRemove, Edge, Neighbours, Query, UserStream
+from discreet.core.neighbours import AddRemove, Edge, Neighbours, OneQuery, UserStream
 from discreet.core.rounding import shorten_down, up
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.planning import cheapest
@@ -90,7 +90,7 @@ SCORES = Wording(
     number_hint="Scores with labels need candidates=, the public names",
 )
 
-_ONE_WAY = (AddRemove, UserStream, Edge, Query)
+_ONE_WAY = (AddRemove, UserStream, Edge, OneQuery)
 """Relations where one of two neighbours contains the other. Elsewhere nothing is monotone."""
 
 

@@ -1,6 +1,7 @@
 """Exact integer noise from the operating system's randomness."""
 
-from discreet.noise.laws import DiscreteGaussian, DiscreteLaplace, Geometric, Noise
-from discreet.noise.primitives import AddNoise, NoisyComparison
+from __future__ import annotations
 
-__all__ = ["AddNoise", "DiscreteGaussian", "DiscreteLaplace", "Geometric", "Noise", "NoisyComparison"]
+from discreet.core.lazy import offer
+
+__getattr__, __dir__, __all__ = offer(__name__)

@@ -96,7 +96,7 @@ class DiscreteLaplace(Noise):
 
 
 @dataclass(frozen=True, slots=True)
-class Geometric(Noise):
+class OneSidedGeometric(Noise):
     """One-sided: P[z] proportional to exp(-z / scale) for z >= 0. The discrete exponential noise."""
 
     scale: Fraction

@@ -120,7 +120,7 @@ class SplitMany(Many):
         return values
 
 
-class Step:
+class RejectionStep:
     """The rejection step of a wide discrete Gaussian, for low parts of `shift` bits."""
 
     def __init__(self, variance: Fraction, shift: int) -> None:
@@ -148,7 +148,7 @@ class Step:
 class BellOne(One):
     """A wide discrete Gaussian by rejection."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: RejectionStep) -> None:
         self._step, self._head = step, Inversion(step.head)
 
     def draw(self, rng: Rng) -> int:
@@ -164,7 +164,7 @@ class BellOne(One):
 class BellMany(Many):
     """The same on arrays."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: RejectionStep) -> None:
         self._step, self._head = step, Guide(step.head)
 
     def chunk(self, size: int, rng: Rng) -> NDArray[Any]:
@@ -305,14 +305,14 @@ def gaussian_one(variance: Fraction) -> One:
     if variance >= WORDS**2:
         return Oracle(oracle.discrete_gaussian, variance)
     shift = shift_for(_root(variance), _ONE_BELL)
-    return BellOne(Step(variance, shift)) if shift else SplitOne(Bell(variance), ())
+    return BellOne(RejectionStep(variance, shift)) if shift else SplitOne(Bell(variance), ())
 
 
 @lru_cache(maxsize=32)
 def gaussian_many(variance: Fraction) -> Many:
     """Return the array sampler of a discrete Gaussian law with variance < WORDS**2."""
     shift = shift_for(_root(variance), _MANY_BELL)
-    return BellMany(Step(variance, shift)) if shift else SplitMany(Bell(variance), ())
+    return BellMany(RejectionStep(variance, shift)) if shift else SplitMany(Bell(variance), ())
 
 
 def gaussian_draws(variance: Fraction, size: int, rng: Rng) -> NDArray[Any]:

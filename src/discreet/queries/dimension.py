@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.queries.conjunctions import Clauses
-from discreet.queries.halfspaces import Halfspaces
-from discreet.queries.marginals import Marginals
-from discreet.queries.parities import Parities
-from discreet.queries.prefixes import Prefixes
-from discreet.queries.rectangles import Rectangles
+from discreet.queries.kinds.conjunctions import Clauses
+from discreet.queries.kinds.halfspaces import Halfspaces
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.kinds.parities import Parities
+from discreet.queries.kinds.prefixes import Prefixes
+from discreet.queries.kinds.rectangles import Rectangles
 from discreet.queries.workload import Workload
 
 _WORK = 20_000_000  # weights that a search looks at before it gives up
@@ -37,7 +37,7 @@ _SETS = 200_000  # shattered sets of one size it keeps
 
 
 @dataclass(frozen=True, slots=True)
-class Dimension:
+class VCDimension:
     """A dimension, whether it is exact or a bound from above, and why."""
 
     value: int
@@ -48,7 +48,7 @@ class Dimension:
         return f"{'' if self.exact else 'at most '}{self.value}: {self.why}"
 
 
-def vc_dimension(workload: Workload) -> Dimension:
+def vc_dimension(workload: Workload) -> VCDimension:
     """Return the VC dimension of a class of predicates, or a bound, by formula.
 
     Parities count as the predicates that hold where the parity is odd.
@@ -60,12 +60,12 @@ def vc_dimension(workload: Workload) -> Dimension:
     return counted if found is None or (counted.value < found.value and not found.exact) else found
 
 
-def fat_shattering_dimension(workload: Workload, gamma: checks.Number) -> Dimension:
+def fat_shattering_dimension(workload: Workload, gamma: checks.Number) -> VCDimension:
     """Return the fat-shattering dimension at a width gamma, or a bound, by formula."""
     width = checks.positive(gamma=gamma)
     ends = [(Fraction(float(low)), Fraction(float(high))) for low, high in workload.extents()]
     if max(high for _, high in ends) - min(low for low, _ in ends) < 2 * width:
-        return Dimension(0, True, "no two weights are 2 gamma apart")
+        return VCDimension(0, True, "no two weights are 2 gamma apart")
     if workload.is_predicates or isinstance(workload, Parities):
         # Two different weights, 2 gamma apart or more: the level between them says nothing new.
         return vc_dimension(workload)
@@ -147,65 +147,65 @@ def _too_large() -> Refused:
     )
 
 
-def _by_count(workload: Workload) -> Dimension:
-    return Dimension(math.floor(math.log2(len(workload))), False, "2^k splits need as many queries")
+def _by_count(workload: Workload) -> VCDimension:
+    return VCDimension(math.floor(math.log2(len(workload))), False, "2^k splits need as many queries")
 
 
 @singledispatch
-def _formula(workload: Workload) -> Dimension | None:
+def _formula(workload: Workload) -> VCDimension | None:
     """Return what is known of a family beyond the number of its queries."""
     del workload
     return None
 
 
 @_formula.register
-def _of_prefixes(workload: Prefixes) -> Dimension:
+def _of_prefixes(workload: Prefixes) -> VCDimension:
     chains = sum(workload.universe.shape[axis] > 1 for (axis,) in workload.sets)
     if chains <= 1:
-        return Dimension(chains, True, "prefixes of one attribute are nested")
+        return VCDimension(chains, True, "prefixes of one attribute are nested")
     value = _largest_size(lambda k: 2**k <= chains * (k - 1) + 2)
-    return Dimension(value, False, "nested sets split k cells in at most k + 1 ways an attribute")
+    return VCDimension(value, False, "nested sets split k cells in at most k + 1 ways an attribute")
 
 
 @_formula.register
-def _of_rectangles(workload: Rectangles) -> Dimension:
+def _of_rectangles(workload: Rectangles) -> VCDimension:
     sizes = [workload.universe.shape[axis] for axis in set().union(*workload.sets)]
     value = sum(min(size - 1, 2) for size in sizes)
     why = "each cell of a shattered set is alone at an end of some attribute"
-    return Dimension(value, workload.is_every, why)
+    return VCDimension(value, workload.is_every, why)
 
 
 @_formula.register
-def _of_marginals(workload: Marginals) -> Dimension:
+def _of_marginals(workload: Marginals) -> VCDimension:
     tables = [axes for axes in workload.sets if any(workload.universe.shape[axis] > 1 for axis in axes)]
     if len(tables) <= 1 and len(workload.sets) == 1:
-        return Dimension(len(tables), True, "the cells of one table are disjoint")
+        return VCDimension(len(tables), True, "the cells of one table are disjoint")
     # Each table splits off at most k non-empty parts; the empty part and, by a total, the whole come once.
     value = _largest_size(lambda k: 2**k <= len(tables) * k + 2)
-    return Dimension(value, False, "disjoint sets split k cells in at most k + 1 ways a table")
+    return VCDimension(value, False, "disjoint sets split k cells in at most k + 1 ways a table")
 
 
 @_formula.register
-def _of_clauses(workload: Clauses) -> Dimension:
+def _of_clauses(workload: Clauses) -> VCDimension:
     sizes = [workload.universe.shape[axis] for axis in set().union(*workload.sets)]
     # A cell that a clause keeps from all the others has a value that none of them has.
     value = _largest_size(lambda k: k <= sum(min(k, n) if k <= n else n - 1 for n in sizes))
     if all(n == 2 for n in sizes) and len(sizes) > 1:
         value = min(value, len(sizes))
     complete = workload.has_every_monotone() and value == len(sizes)
-    return Dimension(value, complete, "each cell of a shattered set has a value to itself")
+    return VCDimension(value, complete, "each cell of a shattered set has a value to itself")
 
 
 @_formula.register
-def _of_parities(workload: Parities) -> Dimension:
+def _of_parities(workload: Parities) -> VCDimension:
     rank = workload.rank
-    return Dimension(rank, len(workload) == 2**rank, "linear functions over the field of two elements")
+    return VCDimension(rank, len(workload) == 2**rank, "linear functions over the field of two elements")
 
 
 @_formula.register
-def _of_halfspaces(workload: Halfspaces) -> Dimension:
+def _of_halfspaces(workload: Halfspaces) -> VCDimension:
     attributes = len(set().union(*workload.sets))
-    return Dimension(attributes + 1, False, "k + 2 points in k dimensions cannot be shattered (Radon)")
+    return VCDimension(attributes + 1, False, "k + 2 points in k dimensions cannot be shattered (Radon)")
 
 
 def _largest_size(possible: Callable[[int], bool]) -> int:

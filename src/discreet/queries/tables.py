@@ -46,7 +46,7 @@ class _Step:
     sets: list[int] = field(default_factory=list)  # wanted tables that the matrices make of it
 
 
-class Tables:
+class TableLayout:
     """A plan for the marginal tables over some sets of axes, laid end to end in one vector.
 
     Parameters
@@ -255,7 +255,7 @@ def _spread(source: Any, step: _Step, target: Array | None) -> Array:
 class _Pool:
     """Small tables laid end to end, and the matrices that sum the wanted ones out of them."""
 
-    def __init__(self, tables: Tables, level: list[tuple[Axes, list[int]]]) -> None:
+    def __init__(self, tables: TableLayout, level: list[tuple[Axes, list[int]]]) -> None:
         self._tables = tables
         self._matrices: list[sparse.csr_array[Any]] = []
         while any(len(sets) > 1 or tables.wanted[sets[0]] != axes for axes, sets in level):

@@ -16,7 +16,7 @@ from discreet.core.neighbours import Neighbours
 from discreet.queries import sensitivity
 from discreet.queries.histogram import MOST, Histogram
 from discreet.queries.query import Array, LinearQuery, as_data, as_numbers, weighted
-from discreet.queries.tables import Axes, Tables
+from discreet.queries.tables import Axes, TableLayout
 from discreet.queries.universe import Codes, Universe
 
 
@@ -189,9 +189,9 @@ class Tabled(Workload):
     """The sets of axes whose tables are needed, each once."""
 
     @property
-    def tables(self) -> Tables:
+    def tables(self) -> TableLayout:
         """How the tables are made."""
-        return keep(self, "_tables", lambda: Tables(self.universe.shape, self.sets))
+        return keep(self, "_tables", lambda: TableLayout(self.universe.shape, self.sets))
 
     def from_tables(self, table: Callable[[Axes], Array]) -> Array:
         """Answer from tables, true or estimated: one over each of `sets`."""

@@ -12,14 +12,17 @@ import math
 from weakref import WeakKeyDictionary, WeakSet
 
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.queries.conjunctions import Conjunctions, Disjunctions
-from discreet.queries.groups import Groups
-from discreet.queries.halfspaces import HalfspaceQuery, Halfspaces
-from discreet.queries.marginals import Marginals
-from discreet.queries.matrix import Matrix, SparseQuery
-from discreet.queries.parities import Parities, ParityQuery
-from discreet.queries.predicates import Predicates
-from discreet.queries.prefixes import Prefixes
+from discreet.queries.kinds.conjunctions import Conjunctions, Disjunctions
+from discreet.queries.kinds.groups import Groups
+from discreet.queries.kinds.halfspaces import HalfspaceQuery, Halfspaces
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.kinds.matrix import Matrix, SparseQuery
+from discreet.queries.kinds.parities import Parities, ParityQuery
+from discreet.queries.kinds.predicates import Predicates
+from discreet.queries.kinds.prefixes import Prefixes
+from discreet.queries.kinds.rectangles import Ranges, Rectangles
+from discreet.queries.kinds.union import ScaledQuery, Union
+from discreet.queries.kinds.weighted import Weighted
 from discreet.queries.query import (
     LinearQuery,
     ProductQuery,
@@ -28,10 +31,7 @@ from discreet.queries.query import (
     read_name,
     require_table,
 )
-from discreet.queries.rectangles import Ranges, Rectangles
-from discreet.queries.union import ScaledQuery, Union
 from discreet.queries.universe import Attribute, Universe
-from discreet.queries.weighted import Weighted
 from discreet.queries.workload import Queries, Workload
 
 # Closed: these classes and none that is derived from them. Each `restate` reads its own fields only.

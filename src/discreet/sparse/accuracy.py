@@ -16,8 +16,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise import DiscreteGaussian, Geometric, Noise
-from discreet.sparse.plan import Form, Plan
+from discreet.noise import DiscreteGaussian, Noise, OneSidedGeometric
+from discreet.sparse.plan import Form, SparsePlan
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ def tail(noise: Noise, x: Floats) -> Floats:
         bound = np.array([0.5 * math.erfc(value) for value in far.tolist()])
         return np.where(x >= 1, bound, 1.0)
     scale = float(noise.scale)  # type: ignore[attr-defined]
-    if isinstance(noise, Geometric):
+    if isinstance(noise, OneSidedGeometric):
         return np.exp(-np.maximum(x, 0.0) / scale)
     share = 1 / (1 + math.exp(-1 / scale))
     return np.where(
@@ -48,10 +48,10 @@ def tail(noise: Noise, x: Floats) -> Floats:
 
 def below(noise: Noise, x: Floats) -> Floats:
     """Return upper bounds on P[X < x]."""
-    return 1 - tail(noise, x) if isinstance(noise, Geometric) else tail(noise, 1 - x)
+    return 1 - tail(noise, x) if isinstance(noise, OneSidedGeometric) else tail(noise, 1 - x)
 
 
-def comparison_failure(plan: Plan, alpha: int, *, queries: int, positives: int) -> float:
+def comparison_failure(plan: SparsePlan, alpha: int, *, queries: int, positives: int) -> float:
     """Return a bound on the probability that some of `queries` answers is wrong by more than alpha units."""
     edges = _edges(plan.threshold_noise)
     bar = edges + plan.offset
@@ -67,7 +67,7 @@ def comparison_failure(plan: Plan, alpha: int, *, queries: int, positives: int) 
     return min(1.0, once * positives, _strays(plan, alpha, queries=queries, positives=positives))
 
 
-def _strays(plan: Plan, alpha: int, *, queries: int, positives: int) -> float:
+def _strays(plan: SparsePlan, alpha: int, *, queries: int, positives: int) -> float:
     """Bound the failure by: no threshold noise outside the best [u, v], no large query noise inside."""
     u = _edges(plan.threshold_noise)
     false_positive = tail(plan.query_noise, u + plan.offset + alpha + 1)
@@ -102,7 +102,7 @@ def _edges(noise: Noise) -> Floats:
         reach = math.ceil(12 * math.sqrt(noise.variance)) + 1
     else:
         reach = math.ceil(50 * float(noise.scale)) + 1  # type: ignore[attr-defined]
-    start = 0 if isinstance(noise, Geometric) else -reach
+    start = 0 if isinstance(noise, OneSidedGeometric) else -reach
     width = max(1, math.ceil((reach - start) / _POINTS))
     return np.arange(start, reach + width, width, dtype=np.float64)
 

@@ -17,10 +17,10 @@ from functools import lru_cache
 from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.loss import GaussianLoss, Loss, ZCDPLoss
 from discreet.core.rounding import above, shorten_down, shorten_up
-from discreet.noise import DiscreteGaussian, DiscreteLaplace, Geometric
+from discreet.noise import DiscreteGaussian, DiscreteLaplace, OneSidedGeometric
 from discreet.sparse.accuracy import comparison_failure, smallest
 from discreet.sparse.loss import SparseLoss
-from discreet.sparse.plan import Form, NoiseKind, Plan, Rule, Setting
+from discreet.sparse.plan import Form, NoiseKind, Rule, SparsePlan, SparseSetting
 
 PLANNED_BETA = 0.05
 """Plans compete by the error they miss with this probability."""
@@ -29,7 +29,7 @@ _ROOM = 1 - Fraction(1, 10**9)  # so that rounding a curve up does not overrun t
 
 
 @lru_cache(maxsize=1024)
-def make_plan(setting: Setting) -> Plan:
+def make_plan(setting: SparseSetting) -> SparsePlan:
     """Return the plan with the smallest error over the planned number of questions that a rule allows."""
     if setting.noise is NoiseKind.GAUSSIAN:
         plans = [_gaussian(setting)]
@@ -43,7 +43,7 @@ def make_plan(setting: Setting) -> Plan:
     return plan
 
 
-def _planned_error(plan: Plan, setting: Setting) -> int:
+def _planned_error(plan: SparsePlan, setting: SparseSetting) -> int:
     def holds(alpha: int) -> bool:
         failure = comparison_failure(plan, alpha, queries=setting.queries, positives=setting.positives)
         return failure <= PLANNED_BETA
@@ -69,7 +69,7 @@ def largest(fits: Callable[[Fraction], bool], start: Fraction) -> Fraction:
     return low
 
 
-def _ratios(setting: Setting, form: Form) -> list[Fraction]:
+def _ratios(setting: SparseSetting, form: Form) -> list[Fraction]:
     """Return the splits, query budget over threshold budget, that are worth trying.
 
     The sum of both variances is least at the power 2/3 of the number of shifts the query noise covers.
@@ -79,7 +79,7 @@ def _ratios(setting: Setting, form: Form) -> list[Fraction]:
     return [shorten_up(Fraction((weight * covered) ** (2 / 3)), 9) for weight in (1, 2, 4)]
 
 
-def _best_scale(setting: Setting, form: Form, ratio: Fraction) -> Plan:
+def _best_scale(setting: SparseSetting, form: Form, ratio: Fraction) -> SparsePlan:
     """Return the plan with the largest loss a step that keeps within the budget."""
     steps = 1 if form is Form.ONCE else setting.positives
     pure = setting.epsilon / steps
@@ -92,7 +92,7 @@ def _best_scale(setting: Setting, form: Form, ratio: Fraction) -> Plan:
     return _linear(setting, form, largest(fits, pure), ratio)
 
 
-def _linear(setting: Setting, form: Form, step: Fraction, ratio: Fraction) -> Plan:
+def _linear(setting: SparseSetting, form: Form, step: Fraction, ratio: Fraction) -> SparsePlan:
     """Return Laplace or exponential noise whose every threshold costs at most `step`."""
     shift, once = setting.shift, form is Form.ONCE
     answers = setting.positives if once else 1
@@ -106,11 +106,11 @@ def _linear(setting: Setting, form: Form, step: Fraction, ratio: Fraction) -> Pl
         low=one_way if setting.monotone else high, high=high, count=1 if once else setting.positives
     )
     if setting.noise is NoiseKind.LAPLACE:
-        return Plan(form, DiscreteLaplace(b1), DiscreteLaplace(b2), 0, loss)
-    return Plan(form, Geometric(b1), Geometric(b2), round(b2 - b1), loss)
+        return SparsePlan(form, DiscreteLaplace(b1), DiscreteLaplace(b2), 0, loss)
+    return SparsePlan(form, OneSidedGeometric(b1), OneSidedGeometric(b2), round(b2 - b1), loss)
 
 
-def _book_epsilon(setting: Setting) -> Fraction:
+def _book_epsilon(setting: SparseSetting) -> Fraction:
     """Return the epsilon of each AboveThreshold inside [DR14] Algorithm 2."""
     if setting.delta == 0:
         return setting.epsilon / setting.positives
@@ -118,7 +118,7 @@ def _book_epsilon(setting: Setting) -> Fraction:
     return setting.epsilon / Fraction(root)
 
 
-def _gaussian(setting: Setting) -> Plan:
+def _gaussian(setting: SparseSetting) -> SparsePlan:
     """Return Gaussian noise for `positives` AboveThresholds, each (epsilon', delta')-private."""
     if setting.delta == 0 or setting.form is Form.ONCE or setting.rule is Rule.BOOK:
         raise InvalidParameter(
@@ -140,10 +140,10 @@ def _gaussian(setting: Setting) -> Plan:
         return _gaussian_mass(setting, *_variances(setting, precision), step) <= mass
 
     threshold, query = _variances(setting, largest(fits, _small_precision(fits, setting)))
-    return Plan(Form.REDRAWN, DiscreteGaussian(threshold), DiscreteGaussian(query), 0, composed(step))
+    return SparsePlan(Form.REDRAWN, DiscreteGaussian(threshold), DiscreteGaussian(query), 0, composed(step))
 
 
-def _small_precision(fits: Callable[[Fraction], bool], setting: Setting) -> Fraction:
+def _small_precision(fits: Callable[[Fraction], bool], setting: SparseSetting) -> Fraction:
     precision = Fraction(1)
     while not fits(precision):
         precision /= 4
@@ -152,13 +152,13 @@ def _small_precision(fits: Callable[[Fraction], bool], setting: Setting) -> Frac
     return precision
 
 
-def _variances(setting: Setting, precision: Fraction) -> tuple[Fraction, Fraction]:
+def _variances(setting: SparseSetting, precision: Fraction) -> tuple[Fraction, Fraction]:
     """Return the variances of least sum whose precisions, weighted by squared shifts, add up to this."""
     a, square = setting.factor, setting.shift**2
     return shorten_up(square * (1 + a) / precision, 12), shorten_up(square * a * (1 + a) / precision, 12)
 
 
-def _gaussian_mass(setting: Setting, threshold: Fraction, query: Fraction, epsilon: Fraction) -> float:
+def _gaussian_mass(setting: SparseSetting, threshold: Fraction, query: Fraction, epsilon: Fraction) -> float:
     """Return the failure probability of one AboveThreshold at epsilon.
 
     A positive answer at question i shifts the threshold by one shift and that question's noise by one or

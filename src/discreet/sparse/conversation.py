@@ -23,7 +23,7 @@ from discreet.mechanisms.scores import Monotone, Sensitivity
 from discreet.noise import AddNoise, Noise, NoisyComparison
 from discreet.sparse import accuracy
 from discreet.sparse.calibration import make_plan
-from discreet.sparse.plan import Form, NoiseKind, Plan, Rule, Setting
+from discreet.sparse.plan import Form, NoiseKind, Rule, SparsePlan, SparseSetting
 
 Value = TypeVar("Value")
 
@@ -109,12 +109,12 @@ class SparseVector(Interactive[Any, Value]):
         return math.ceil(self.sensitivity.value / self.on.step)
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> SparsePlan:
         """The noise laws, when the threshold is drawn, and the cost."""
         return make_plan(self._setting(self.epsilon, self.delta))
 
-    def _setting(self, epsilon: Fraction, delta: Fraction) -> Setting:
-        return Setting(
+    def _setting(self, epsilon: Fraction, delta: Fraction) -> SparseSetting:
+        return SparseSetting(
             shift=self.shift,
             monotone=isinstance(self.sensitivity, Monotone),
             positives=self.cutoff,

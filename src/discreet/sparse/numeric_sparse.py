@@ -29,7 +29,7 @@ from discreet.sparse.calibration import (
 )
 from discreet.sparse.conversation import QUERIES, SparseVector
 from discreet.sparse.loss import SparseLoss
-from discreet.sparse.plan import Form, NoiseKind, Plan, Rule, Setting
+from discreet.sparse.plan import Form, NoiseKind, Rule, SparsePlan, SparseSetting
 from discreet.sparse.sparse import warn_of_useless_delta
 
 
@@ -144,11 +144,11 @@ class NumericSparse(SparseVector["float | None"]):
         return self.form
 
     @property
-    def _both(self) -> tuple[Plan, Noise, SparseLoss]:
+    def _both(self) -> tuple[SparsePlan, Noise, SparseLoss]:
         return _divide(self._setting(self.epsilon, self.delta), self.values)
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> SparsePlan:
         """The noise laws of the tests, and when the threshold is drawn."""
         return self._both[0]
 
@@ -166,14 +166,14 @@ class NumericSparse(SparseVector["float | None"]):
         return _failure(self.plan, self.value_noise, alpha, queries=queries, positives=self.positives)
 
 
-def _failure(plan: Plan, values: Noise, alpha: int, *, queries: int, positives: int) -> float:
+def _failure(plan: SparsePlan, values: Noise, alpha: int, *, queries: int, positives: int) -> float:
     return accuracy.comparison_failure(
         plan, alpha, queries=queries, positives=positives
     ) + accuracy.value_failure(values, alpha, positives=positives)
 
 
 @lru_cache(maxsize=256)
-def _divide(setting: Setting, values: NoiseKind | None) -> tuple[Plan, Noise, SparseLoss]:
+def _divide(setting: SparseSetting, values: NoiseKind | None) -> tuple[SparsePlan, Noise, SparseLoss]:
     """Return the division of the budget between tests and values with the smallest planned error."""
     if setting.rule is Rule.BOOK:
         found = [_book(setting)]
@@ -182,7 +182,7 @@ def _divide(setting: Setting, values: NoiseKind | None) -> tuple[Plan, Noise, Sp
         kinds = [values] if values else default
         found = [_share(setting, kind, Fraction(tenths, 10)) for kind in kinds for tenths in range(5, 10)]
 
-    def error(candidate: tuple[Plan, Noise, SparseLoss]) -> int:
+    def error(candidate: tuple[SparsePlan, Noise, SparseLoss]) -> int:
         plan, noise, _ = candidate
 
         def holds(alpha: int) -> bool:
@@ -196,7 +196,7 @@ def _divide(setting: Setting, values: NoiseKind | None) -> tuple[Plan, Noise, Sp
     return best
 
 
-def _share(setting: Setting, kind: NoiseKind, share: Fraction) -> tuple[Plan, Noise, SparseLoss]:
+def _share(setting: SparseSetting, kind: NoiseKind, share: Fraction) -> tuple[SparsePlan, Noise, SparseLoss]:
     """Give a share of epsilon and delta to the tests, and the values all that the joint curve then leaves."""
     c, shift = setting.positives, setting.shift
     plan = make_plan(replace(setting, epsilon=share * setting.epsilon, delta=share * setting.delta))
@@ -227,7 +227,7 @@ def _share(setting: Setting, kind: NoiseKind, share: Fraction) -> tuple[Plan, No
     return plan, DiscreteGaussian(variance), gaussian(1 / variance)
 
 
-def _book(setting: Setting) -> tuple[Plan, Noise, SparseLoss]:
+def _book(setting: SparseSetting) -> tuple[SparsePlan, Noise, SparseLoss]:
     c = setting.positives
     if setting.delta == 0:
         plan = make_plan(replace(setting, epsilon=setting.epsilon * 8 / 9))

@@ -46,7 +46,7 @@ class Rule(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SparseSetting:
     """The public parameters a plan depends on, in units of the grid."""
 
     shift: int
@@ -66,7 +66,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SparsePlan:
     """Noise laws in units of the grid, and what a whole conversation with them costs.
 
     `offset` is added to every threshold, so that one-sided noise does not tilt the comparison.

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 from tests.statistical.claims.harness import Case, generator, tables
 
-from discreet.analysts.analyst_game import AnalystGame
 from discreet.analysts.any_queries import AnyQueries
 from discreet.analysts.baselines import PrivateAnswers, PublicSynopsis
-from discreet.analysts.online import OnlineQueries
-from discreet.analysts.promises import Asked
+from discreet.analysts.games.analyst_game import AnalystGame
+from discreet.analysts.games.query_game import QueryGame
+from discreet.analysts.online_queries import OnlineQueries
+from discreet.analysts.promises import QueriesAndData
 from discreet.analysts.query_book import Caps, book_of
-from discreet.analysts.query_game import QueryGame
 from discreet.catalogue import find
 from discreet.core.neighbours import Replace
 from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
-from discreet.queries.predicates import Predicates
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.kinds.predicates import Predicates
 from discreet.queries.universe import Universe
 
 ROW = Replace("row")
@@ -33,7 +33,7 @@ def _received(label: str, mechanism: Any, data: Histogram, asked: dict[str, Any]
     truth = {name: {p: q.evaluate(data) for p, q in book.asked_by(name).items()} for name in book.names}
 
     def off(rng: Rng) -> float:
-        delivery = mechanism.release(Asked(data, book), rng=rng).value
+        delivery = mechanism.release(QueriesAndData(data, book), rng=rng).value
         return max(
             abs(answer - truth[name][place])
             for name in book.names
@@ -130,7 +130,7 @@ def _games() -> dict[str, list[Case]]:
 
     def off(game: Any) -> Any:
         def worst(rng: Rng) -> float:
-            shared = game.release(Asked(data, book), rng=rng).value.shared
+            shared = game.release(QueriesAndData(data, book), rng=rng).value.shared
             return abs(float(shared.answer(heads)) - 500)
 
         return worst

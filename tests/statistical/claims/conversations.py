@@ -10,16 +10,16 @@ from tests.statistical.claims.harness import Case, generator, tables
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
+from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import TableQuery
 from discreet.queries.universe import Universe
-from discreet.release.halfspaces_net import HalfspaceNet
-from discreet.release.halfspaces_plane import HalfPlanes
-from discreet.release.halfspaces_projection import ProjectedHalfspaces
-from discreet.release.marginals import Residuals
-from discreet.release.median import MedianMechanism
-from discreet.release.median_polytope import PolytopeMedian
-from discreet.release.multiplicative_weights import MultiplicativeWeights
+from discreet.query_release.halfspaces.half_planes import HalfPlanes
+from discreet.query_release.halfspaces.halfspace_net import HalfspaceNet
+from discreet.query_release.halfspaces.projected_halfspaces import ProjectedHalfspaces
+from discreet.query_release.linear.residual_marginals import ResidualMarginals
+from discreet.query_release.median.median_mechanism import MedianMechanism
+from discreet.query_release.median.median_polytope import MedianPolytope
+from discreet.query_release.online.multiplicative_weights import MultiplicativeWeights
 
 PERSON, ROW = AddRemove("person"), Replace("row")
 PEOPLE = Universe([("age", range(4)), ("region", range(3)), ("smoker", (0, 1))])
@@ -54,7 +54,9 @@ def _talk(label: str, mechanism: Any, data: Histogram, asked: list[TableQuery], 
 def _weights() -> list[Case]:
     found = []
     public: dict[str, Any] = {"universe": PEOPLE, "epsilon": 2, "updates": 3, "questions": 30}
-    start = Residuals(workload=Marginals.of_order(PEOPLE, 2), epsilon=1, delta=1e-9, neighbours=PERSON)
+    start = ResidualMarginals(
+        workload=Marginals.of_order(PEOPLE, 2), epsilon=1, delta=1e-9, neighbours=PERSON
+    )
     for label, data in tables(PEOPLE, 3000).items():
         for kind, given in (
             ("pure", {"delta": 0, "neighbours": PERSON}),
@@ -82,11 +84,11 @@ def _medians() -> dict[str, list[Case]]:
         "neighbours": ROW,
         "queries": 20,
     }
-    found: dict[str, list[Case]] = {"median": [], "median-efficient": []}
+    found: dict[str, list[Case]] = {"median-mechanism": [], "median-polytope": []}
     for label, data in tables(coins, rows).items():
         for name, mechanism in (
-            ("median", MedianMechanism(threshold=1500, size=8, **public)),
-            ("median-efficient", PolytopeMedian(threshold=1500, **public)),
+            ("median-mechanism", MedianMechanism(threshold=1500, size=8, **public)),
+            ("median-polytope", MedianPolytope(threshold=1500, **public)),
         ):
             found[name].append(_talk(label, mechanism, data, _questions(coins, 20)))
     for name, cases in list(found.items()):
@@ -115,12 +117,12 @@ def _measured(mechanism: Any, data: Histogram) -> Case:
 def _halfspaces() -> dict[str, list[Case]]:
     plane = Universe([("x", range(-10, 11)), ("y", range(-10, 11))])
     space = Universe([(name, range(-2, 3)) for name in "xyz"])
-    found: dict[str, list[Case]] = {"halfspaces": [], "halfspaces-2d": []}
+    found: dict[str, list[Case]] = {"halfspace-net": [], "half-planes": []}
     for delta in (0, 1e-6):
         public: dict[str, Any] = {"epsilon": 1, "delta": delta, "neighbours": PERSON}
         planes = HalfPlanes(universe=plane, turn=16, **public)
         net = HalfspaceNet(universe=space, net=60, margin=0.4, **public)
-        for name, mechanism, universe in (("halfspaces-2d", planes, plane), ("halfspaces", net, space)):
+        for name, mechanism, universe in (("half-planes", planes, plane), ("halfspace-net", net, space)):
             for label, data in tables(universe, 3000).items():
                 found[name].append(_borders(f"{label}, delta {delta}", mechanism, data))
     projected = ProjectedHalfspaces(
@@ -132,7 +134,7 @@ def _halfspaces() -> dict[str, list[Case]]:
     def off(rng: Rng) -> float:
         return float(np.abs(np.array(projected.release(data, rng=rng).value.transcript) - truth).max())
 
-    found["halfspaces-projection.measured_error"] = [Case("heavy", projected.measured_error, off)]
+    found["projected-halfspaces.measured_error"] = [Case("heavy", projected.measured_error, off)]
     return found
 
 

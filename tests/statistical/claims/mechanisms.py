@@ -14,7 +14,7 @@ from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.rng import Rng
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
-from discreet.mechanisms.histogram import Count, Histogram
+from discreet.mechanisms.histogram import Count, NoisyHistogram
 from discreet.mechanisms.propose_test_release import ProposeTestRelease
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.mechanisms.subsample_aggregate import SubsampleAggregate
@@ -57,12 +57,12 @@ def _noise() -> dict[str, list[Case]]:
         _number("one", Geometric(sensitivity=2, epsilon=0.5), -7),
         _number("huge", Geometric(sensitivity=2, epsilon=0.5, size=5), HUGE),
     ]
-    found["counting"] = [_number("none", Count(epsilon=0.5, neighbours=PERSON), 0)]
+    found["count"] = [_number("none", Count(epsilon=0.5, neighbours=PERSON), 0)]
     counts = np.array([0, 0, 1 << 50, 3, 9] * 40)
     changed = Replace("person")
-    found["histogram"] = [
-        _number("empty cells", Histogram(epsilon=1, size=200, neighbours=PERSON), counts),
-        _number("a changed row", Histogram(epsilon=1, size=200, neighbours=changed), counts),
+    found["noisy-histogram"] = [
+        _number("empty cells", NoisyHistogram(epsilon=1, size=200, neighbours=PERSON), counts),
+        _number("a changed row", NoisyHistogram(epsilon=1, size=200, neighbours=changed), counts),
     ]
     return found
 

@@ -11,25 +11,25 @@ from tests.statistical.claims.harness import Case, generator
 
 from discreet.core.neighbours import AddRemove
 from discreet.core.rng import Rng
-from discreet.optimisation.k_median import KMedian
-from discreet.optimisation.k_median_exhaustive import KMedianExhaustive
-from discreet.optimisation.k_median_histogram import KMedianHistogram
-from discreet.optimisation.k_median_metric import Metric
-from discreet.optimisation.k_median_search import spread_out
-from discreet.optimisation.min_cut import MinCut
-from discreet.optimisation.min_cut_choice import all_cut_costs
-from discreet.optimisation.min_cut_exhaustive import MinCutExhaustive
-from discreet.optimisation.set_cover import SetCover
-from discreet.optimisation.set_cover_exhaustive import ExhaustiveSetCover
-from discreet.optimisation.set_cover_layered import LayeredSetCover
-from discreet.optimisation.set_cover_split import SplitSetCover
-from discreet.optimisation.set_cover_weighted import WeightedSetCover
-from discreet.optimisation.submodular import PublicProjects
-from discreet.optimisation.submodular_sampled import SampledPublicProjects
-from discreet.optimisation.vertex_cover import VertexCover
-from discreet.optimisation.vertex_cover_sampled import SampledVertexCover
-from discreet.optimisation.vertex_cover_size import VertexCoverSize
-from discreet.optimisation.vertex_cover_weighted import WeightedVertexCover
+from discreet.optimisation.k_median.k_median import KMedian
+from discreet.optimisation.k_median.k_median_exhaustive import KMedianExhaustive
+from discreet.optimisation.k_median.k_median_histogram import KMedianHistogram
+from discreet.optimisation.k_median.metric import Metric
+from discreet.optimisation.k_median.swaps import spread_out
+from discreet.optimisation.min_cut.choice import all_cut_costs
+from discreet.optimisation.min_cut.min_cut import MinCut
+from discreet.optimisation.min_cut.min_cut_exhaustive import MinCutExhaustive
+from discreet.optimisation.public_projects.public_projects import PublicProjects
+from discreet.optimisation.public_projects.public_projects_sampled import PublicProjectsSampled
+from discreet.optimisation.set_cover.set_cover import SetCover
+from discreet.optimisation.set_cover.set_cover_exhaustive import SetCoverExhaustive
+from discreet.optimisation.set_cover.set_cover_layered import SetCoverLayered
+from discreet.optimisation.set_cover.set_cover_split import SetCoverSplit
+from discreet.optimisation.set_cover.set_cover_weighted import SetCoverWeighted
+from discreet.optimisation.vertex_cover.vertex_cover import VertexCover
+from discreet.optimisation.vertex_cover.vertex_cover_sampled import VertexCoverSampled
+from discreet.optimisation.vertex_cover.vertex_cover_size import VertexCoverSize
+from discreet.optimisation.vertex_cover.vertex_cover_weighted import VertexCoverWeighted
 
 Edges = list[tuple[int, int]]
 SIZE = 300
@@ -40,11 +40,11 @@ def _covers() -> dict[str, list[Case]]:
     pairs: Edges = [(v, v + 1) for v in range(0, SIZE, 2)]
     found: dict[str, list[Case]] = {}
     for label, edges, fewest in (("a star", star, 1), ("pairs", pairs, SIZE // 2), ("one edge", star[:1], 1)):
-        for name, kind in (("vertex-cover", VertexCover), ("vertex-cover-sampled", SampledVertexCover)):
+        for name, kind in (("vertex-cover", VertexCover), ("vertex-cover-sampled", VertexCoverSampled)):
             mechanism = kind(vertices=SIZE, epsilon=2)
             found.setdefault(name, []).append(_cover(label, mechanism, edges, [1] * SIZE, fewest))
     weights = [40, *[1] * (SIZE - 1)]
-    heavy = WeightedVertexCover(vertices=SIZE, weights=[w * 40 for w in weights[:-1]] + [1], epsilon=2)
+    heavy = VertexCoverWeighted(vertices=SIZE, weights=[w * 40 for w in weights[:-1]] + [1], epsilon=2)
     found["vertex-cover-weighted"] = [
         _cover(label, heavy, edges, [float(w) for w in heavy.weights], least)
         for label, edges, least in (("a dear hub", star, 40 * 40), ("one leaf", star[-1:], 1))
@@ -85,12 +85,12 @@ def _set_covers() -> dict[str, list[Case]]:
 
         return Case(label, mechanism.error, ratio)
 
-    exhaustive = ExhaustiveSetCover(family=few, epsilon=2)
+    exhaustive = SetCoverExhaustive(family=few, epsilon=2)
 
     def beyond(rng: Rng) -> float:
         return len(exhaustive.release(range(5), rng=rng).value.cover(range(5))) - 1
 
-    layered = LayeredSetCover(family=few, costs=prices, epsilon=100)
+    layered = SetCoverLayered(family=few, costs=prices, epsilon=100)
     found = {
         "set-cover-exhaustive": [Case("one for all", exhaustive.error, beyond)],
         "set-cover-layered": [
@@ -100,8 +100,8 @@ def _set_covers() -> dict[str, list[Case]]:
     }
     for name, mechanism in (
         ("set-cover", SetCover(family=family, **loud)),
-        ("set-cover-weighted", WeightedSetCover(family=family, costs=costs, beta=0.1, **loud)),
-        ("set-cover-split", SplitSetCover(family=family, costs=[*costs[:-1], 10**6], beta=0.1, **loud)),
+        ("set-cover-weighted", SetCoverWeighted(family=family, costs=costs, beta=0.1, **loud)),
+        ("set-cover-split", SetCoverSplit(family=family, costs=[*costs[:-1], 10**6], beta=0.1, **loud)),
     ):
         found[name] = [
             case("one for all", mechanism, whole, costs, 1),
@@ -184,7 +184,7 @@ def _projects() -> dict[str, list[Case]]:
             ("public-projects", PublicProjects(resources=12, k=2, epsilon=1, delta=1e-6, neighbours=agents)),
             (
                 "public-projects-sampled",
-                SampledPublicProjects(resources=12, k=2, epsilon=1, neighbours=agents),
+                PublicProjectsSampled(resources=12, k=2, epsilon=1, neighbours=agents),
             ),
         ):
             best = max(_wanted(wishes, chosen) for chosen in itertools.combinations(range(12), 2))

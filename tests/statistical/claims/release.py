@@ -10,28 +10,28 @@ from tests.statistical.claims.harness import Case, generator, synopsis_case, tab
 
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.rng import Rng
-from discreet.queries.conjunctions import Conjunctions
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
-from discreet.queries.predicates import Predicates
-from discreet.queries.prefixes import Prefixes
-from discreet.queries.rectangles import Rectangles
-from discreet.queries.union import Union
+from discreet.queries.kinds.conjunctions import Conjunctions
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.kinds.predicates import Predicates
+from discreet.queries.kinds.prefixes import Prefixes
+from discreet.queries.kinds.rectangles import Rectangles
+from discreet.queries.kinds.union import Union
+from discreet.queries.kinds.weighted import Weighted
 from discreet.queries.universe import Universe
-from discreet.queries.weighted import Weighted
 from discreet.queries.workload import Workload
-from discreet.release.adaptive import Adaptive
-from discreet.release.distributional import PopulationCount
-from discreet.release.entropy import MaxEntropy
-from discreet.release.independent import Independent
-from discreet.release.intervals import IntervalSearch
-from discreet.release.marginals import Residuals
-from discreet.release.mwem import MWEM
-from discreet.release.projection import Projection
-from discreet.release.range_tree import RangeTree
-from discreet.release.rectangle_tree import RectangleTree
-from discreet.release.small_database import SmallDatabase
-from discreet.release.split import Split
+from discreet.query_release.explicit.mwem import MWEM
+from discreet.query_release.explicit.projection import Projection
+from discreet.query_release.explicit.small_database import SmallDatabase
+from discreet.query_release.linear.independent import Independent
+from discreet.query_release.linear.interval_search import IntervalSearch
+from discreet.query_release.linear.range_tree import RangeTree
+from discreet.query_release.linear.rectangle_tree import RectangleTree
+from discreet.query_release.linear.residual_marginals import ResidualMarginals
+from discreet.query_release.linear.split import Split
+from discreet.query_release.models.adaptive import Adaptive
+from discreet.query_release.models.max_entropy import MaxEntropy
+from discreet.query_release.population_count import PopulationCount
 
 PERSON, SWAP = AddRemove("person"), Replace("person")
 LINE = Universe([("x", range(1024))])
@@ -103,7 +103,7 @@ def _tabled() -> dict[str, list[Case]]:
             kind = f"{label}, delta {delta}, {type(neighbours).__name__}"
             add("independent", kind, Independent(workload=pairs, **public), pairs, data)
             if delta:
-                add("marginals", kind, Residuals(workload=pairs, **public), pairs, data)
+                add("residual-marginals", kind, ResidualMarginals(workload=pairs, **public), pairs, data)
                 only = [workload for workload in any_queries.values() if workload.is_integral]
                 for place, workload in enumerate(only[: 3 if label == "heavy" else 1]):
                     projected = Projection(workload=workload, rows=ROWS, **public)
@@ -190,8 +190,8 @@ def _population() -> dict[str, list[Case]]:
         return abs(mechanism.release(drawn, rng=rng).value - 10_000 / 3)
 
     return {
-        "distributional": [Case(str(count), mechanism.error, off(count)) for count in (0, 4321, 10_000)],
-        "distributional.population_error": [Case("a third", mechanism.population_error, beyond)],
+        "population-count": [Case(str(count), mechanism.error, off(count)) for count in (0, 4321, 10_000)],
+        "population-count.population_error": [Case("a third", mechanism.population_error, beyond)],
     }
 
 

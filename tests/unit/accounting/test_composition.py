@@ -209,11 +209,11 @@ def test_exponential_mechanisms_compose_by_bounded_range():
 
 
 def test_basic_and_advanced():
-    assert advanced.basic([(TENTH, 0), (Fraction(1, 5), Fraction(1, 100))]) == (
+    assert advanced.basic_composition([(TENTH, 0), (Fraction(1, 5), Fraction(1, 100))]) == (
         Fraction(3, 10),
         Fraction(1, 100),
     )
-    epsilon, delta = advanced.advanced(epsilon=0.1, count=1000, slack=1e-6, delta=1e-9)
+    epsilon, delta = advanced.advanced_composition(epsilon=0.1, count=1000, slack=1e-6, delta=1e-9)
     assert epsilon == pytest.approx(27.140, abs=1e-3)
     assert delta == pytest.approx(2e-6)
     assert advanced.advanced_sum([(Fraction(0), 5)], TENTH) == 0

@@ -21,8 +21,8 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.laplace import Laplace
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
-from discreet.queries.predicates import Predicates
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.kinds.predicates import Predicates
 from discreet.queries.query import TableQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries

@@ -7,23 +7,23 @@ import pytest
 
 from discreet import audit
 from discreet.accounting.calibrate import zcdp_rho
-from discreet.analysts.analyst_game import AnalystGame
-from discreet.analysts.apart import Fitted
+from discreet.analysts.apart import FittedWeights
 from discreet.analysts.baselines import CARDS, PrivateAnswers, PublicSynopsis, SeparateBudgets
-from discreet.analysts.online import OnlineQueries
-from discreet.analysts.online_plan import OnlineSizes
-from discreet.analysts.promises import Asked, OneAnalystToMany, SeenByOthers, is_perfect
+from discreet.analysts.games.analyst_game import AnalystGame
+from discreet.analysts.games.query_game import COIN, HEADS, QueryGame
+from discreet.analysts.online_queries import OnlineQueries
+from discreet.analysts.online_queries_plan import OnlineSizes
+from discreet.analysts.promises import OneAnalystToMany, QueriesAndData, SeenByOthers, is_perfect
 from discreet.analysts.query_book import Caps, QueryBook, book_of
-from discreet.analysts.query_game import COIN, HEADS, QueryGame
 from discreet.core.bounds import known_error
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
-from discreet.queries.predicates import Predicates
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.kinds.predicates import Predicates
 from discreet.queries.universe import Universe
-from discreet.release.independent import Independent
-from discreet.release.marginals import Residuals
+from discreet.query_release.linear.independent import Independent
+from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.testing import unsafe_seeded
 
 UNIVERSE = Universe([("age", range(6)), ("smoker", (0, 1)), ("region", range(3))])
@@ -48,7 +48,7 @@ def modes(**given):
 def asked(second=()):
     # Who changes her mind comes last, so that a shared seeded generator gives the others the same noise.
     book = book_of(UNIVERSE, CAPS, {"acme": list(PAIRS)[:30], "cork": [ODD], "blue": second})
-    return Asked(TABLE, book)
+    return QueriesAndData(TABLE, book)
 
 
 NAMES = ("synopsis", "answers", "budgets")
@@ -112,7 +112,7 @@ def test_every_pair_of_books_is_seen_alike():
     assert len(pairs) == 8
     for left, right in pairs:
         view = SeenByOthers(mode, promise.observers(left, right))
-        report = audit.exact(view, [(Asked(table, left), Asked(table, right))])
+        report = audit.exact(view, [(QueriesAndData(table, left), QueriesAndData(table, right))])
         assert report.holds, report
 
 
@@ -142,8 +142,8 @@ def test_one_table_over_all_attributes_is_measured_cell_by_cell():
     """Pure noise on cells that are measured once is less than what a delta buys; any question adds it up."""
     whole = Marginals(UNIVERSE, [UNIVERSE.names])
     mode = PublicSynopsis(workload=whole, **PUBLIC)
-    assert isinstance(mode.tables, Independent) and isinstance(modes()[0].tables, Residuals)
-    assert mode.deviation < 0.6 * Residuals(workload=whole, **BUDGET).deviation(UNIVERSE.names)
+    assert isinstance(mode.tables, Independent) and isinstance(modes()[0].tables, ResidualMarginals)
+    assert mode.deviation < 0.6 * ResidualMarginals(workload=whole, **BUDGET).deviation(UNIVERSE.names)
     assert modes()[0].deviation == pytest.approx(
         max(modes()[0].tables.deviation(names) for names in (["age", "region"], ["age", "smoker"]))
     )
@@ -159,7 +159,7 @@ def test_questions_announced_are_fitted_closely():
     """The tables that were measured are answered nearly as measured."""
     tables = modes()[0].tables.release(TABLE, rng=unsafe_seeded(9)).value
     wanted = tables.answers(PAIRS)
-    near, far = (np.abs(Fitted(tables, close=c).answers(PAIRS) - wanted).mean() for c in (True, False))
+    near, far = (np.abs(FittedWeights(tables, close=c).answers(PAIRS) - wanted).mean() for c in (True, False))
     assert near < 0.8 * far
 
 
@@ -172,7 +172,7 @@ def test_added_rows_may_be_hidden_too():
 @pytest.mark.parametrize("mode", modes(), ids=NAMES)
 def test_other_data_are_refused(mode):
     book = book_of(UNIVERSE, Caps(3, 41), {"acme": [], "blue": [], "cork": []})
-    for odd in (TABLE, Asked(TABLE, book)):
+    for odd in (TABLE, QueriesAndData(TABLE, book)):
         with pytest.raises(InvalidParameter, match="data"):
             mode.release(odd)
 
@@ -193,7 +193,7 @@ def test_cards_name_the_modes():
 def test_a_unit_of_several_rows_needs_a_guarantee_about_rows():
     universe, caps = Universe([("a", (0, 1))]), Caps(analysts=2, queries=2)
     histogram = Histogram(universe, np.array([5, 5]), rows_per_unit=2)
-    asked = Asked(histogram, QueryBook(universe, caps, ("first", "second"), {}))
+    asked = QueriesAndData(histogram, QueryBook(universe, caps, ("first", "second"), {}))
     public = {"universe": universe, "caps": caps, "epsilon": 1, "delta": 1e-6}
     game = public | {"rows": 10, "analyst_epsilon": 1, "analyst_delta": 1e-6}
     sizes = OnlineSizes(updates=1, samples=1, batch=1, rate=Fraction(1, 100), positives=1, threshold=0)

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from discreet.analysts import planner
-from discreet.analysts.planner import Setting, candidates, outlook, price_plot, talks
+from discreet.analysts.planner import ServiceSetting, candidates, outlook, price_plot, talks
 from discreet.analysts.promises import ManyToOne, OneAnalystToMany, OneQueryToMany, is_perfect
 from discreet.analysts.query_book import Caps
 from discreet.core.errors import InvalidParameter, NoBound
 from discreet.queries.histogram import Histogram
-from discreet.queries.predicates import Predicates
+from discreet.queries.kinds.predicates import Predicates
 from discreet.queries.universe import Universe
 from discreet.testing import unsafe_seeded
 
 UNIVERSE = Universe([(f"b{place}", (0, 1)) for place in range(6)])
-SETTING = Setting(
+SETTING = ServiceSetting(
     universe=UNIVERSE,
     rows=100_000,
     caps=Caps(analysts=3, queries=100),
@@ -122,7 +122,7 @@ def test_a_synopsis_measured_with_the_whole_budget_costs_no_more_than_a_shared_c
 
 
 def test_only_public_quantities_are_asked_for():
-    given = set(inspect.signature(Setting).parameters)
+    given = set(inspect.signature(ServiceSetting).parameters)
     budgets = {"epsilon", "delta", "analyst_epsilon", "analyst_delta"}
     assert given == budgets | {"universe", "rows", "caps", "order"}
     assert set(inspect.signature(outlook).parameters) == {"setting", "promise"}

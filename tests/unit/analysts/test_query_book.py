@@ -6,28 +6,28 @@ import time
 import numpy as np
 import pytest
 
-from discreet.analysts.game_table import GameTable
+from discreet.analysts.games.bits import GameTable
+from discreet.analysts.games.query_game import BOTH, COIN, HEADS, TAILS
 from discreet.analysts.promises import (
-    Asked,
     Delivery,
     Leftover,
     ManyToOne,
     OneAnalystToMany,
     OneQueryToMany,
+    QueriesAndData,
     perfect,
 )
 from discreet.analysts.query_book import Caps, QueryBook, book_of
-from discreet.analysts.query_game import BOTH, COIN, HEADS, TAILS
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.neighbours import Replace
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
-from discreet.queries.predicates import Predicates
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.kinds.predicates import Predicates
 from discreet.queries.query import TableQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries
 from discreet.queries.written import written_down
-from discreet.release.synopsis import Weights
+from discreet.query_release.synopses.synopsis import Weights
 
 CAPS = Caps(analysts=3, queries=2)
 
@@ -120,7 +120,7 @@ def test_a_book_takes_counting_queries_over_its_universe_only():
 
 def test_nothing_asked_is_printed():
     assert repr(book(a=[HEADS])) == repr(book(a=[])), "not even how much"
-    asked = Asked(Histogram.dense(COIN, [17, 25]), book(a=[HEADS]))
+    asked = QueriesAndData(Histogram.dense(COIN, [17, 25]), book(a=[HEADS]))
     assert "17" not in repr(asked) and "predicate" not in repr(asked)
 
 
@@ -162,7 +162,7 @@ def test_promises_are_neighbours_with_words():
 
 def test_asked_needs_one_universe():
     with pytest.raises(InvalidParameter, match="universe of the book"):
-        Asked(Histogram.dense(Universe([("y", (0, 1))]), [1, 1]), book(a=[]))
+        QueriesAndData(Histogram.dense(Universe([("y", (0, 1))]), [1, 1]), book(a=[]))
 
 
 def delivery():

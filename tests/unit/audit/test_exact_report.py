@@ -9,7 +9,7 @@ import pytest
 
 from discreet import Laplace, audit
 from discreet.audit.enumeration import Distribution, output_distribution
-from discreet.audit.exact import ORDERS, claims, divergences, max_divergence
+from discreet.audit.exact_report import ORDERS, claims, divergences, max_divergence
 from discreet.audit.museum.exhibit import Exhibited
 from discreet.audit.museum.protocol import Coin
 from discreet.catalogue import find

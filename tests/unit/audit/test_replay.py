@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import AddRemove, Laplace, audit
-from discreet.audit.replay import replay_run
+from discreet.audit.replay_report import replay_run
 from discreet.core.errors import InvalidParameter
 from discreet.core.rng import Primitive
 from discreet.noise import AddNoise, DiscreteLaplace, NoisyComparison

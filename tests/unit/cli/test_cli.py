@@ -42,9 +42,9 @@ def test_an_audit_of_an_unknown_mechanism_names_the_known_ones():
 
 
 def test_a_broken_guarantee_makes_the_audit_fail(monkeypatch):
-    from discreet.audit.rows import Row
+    from discreet.audit.rows import AuditRow
 
-    broken = Row("M", "exact", "epsilon at delta 0", 1.0, 2.0, 2.0, False)
+    broken = AuditRow("M", "exact", "epsilon at delta 0", 1.0, 2.0, 2.0, False)
     monkeypatch.setattr("discreet.cli.audit.audit_card", lambda card, samples, draws: [broken])
     result = run("audit", "laplace")
     assert result.exit_code == 1

@@ -6,7 +6,7 @@ import pytest
 import discreet as dp
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter
-from discreet.queries.marginals import Marginals
+from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
 
 CANARY = "canary-7431"

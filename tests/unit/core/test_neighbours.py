@@ -9,12 +9,12 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import (
     ROWS,
     AddRemove,
-    Analyst,
     Bidder,
     Edge,
     Event,
     LocalReport,
-    Query,
+    OneAnalyst,
+    OneQuery,
     Replace,
     UserStream,
 )
@@ -46,7 +46,7 @@ CASES = [
     (Event(), (0, 1), 3, sequences((0, 1), 3)),
     (Bidder(), (0, 1, 2), 2, sequences((0, 1, 2), 2)),
     (Edge(), (0, 1, 2, 3), 3, graphs((0, 1, 2, 3), 3)),
-    (Query(), ("q", "r"), 3, multisets(("q", "r"), 3)),
+    (OneQuery(), ("q", "r"), 3, multisets(("q", "r"), 3)),
     (UserStream(), EVENTS, 3, [s for size in range(4) for s in itertools.product(EVENTS, repeat=size)]),
 ]
 ids = [type(case[0]).__name__ for case in CASES]
@@ -54,7 +54,7 @@ ids = [type(case[0]).__name__ for case in CASES]
 
 def canonical(relation, data):
     """Multisets in one order; everything else as it is."""
-    return tuple(sorted(data)) if isinstance(relation, AddRemove | Replace | Query) else data
+    return tuple(sorted(data)) if isinstance(relation, AddRemove | Replace | OneQuery) else data
 
 
 @pytest.mark.parametrize(("relation", "domain", "size", "every"), CASES, ids=ids)
@@ -132,14 +132,14 @@ def test_user_streams():
 
 
 def test_analysts():
-    pairs = list(Analyst().pairs("ab", 1))
+    pairs = list(OneAnalyst().pairs("ab", 1))
     assert len(pairs) == len(ASKED) * len(ASKED) * (len(ASKED) - 1)
     for left, right in pairs:
-        assert Analyst().distance(left, right) == 1 == Analyst().distance(right, left)
+        assert OneAnalyst().distance(left, right) == 1 == OneAnalyst().distance(right, left)
         assert left["second"] == right["second"]
-    assert Analyst().distance({"first": ()}, {"second": ()}) == math.inf
-    assert Analyst() == Analyst()
-    assert "analyst" in str(Analyst())
+    assert OneAnalyst().distance({"first": ()}, {"second": ()}) == math.inf
+    assert OneAnalyst() == OneAnalyst()
+    assert "analyst" in str(OneAnalyst())
 
 
 @pytest.mark.parametrize("relation", [AddRemove, Replace])

@@ -18,8 +18,8 @@ from discreet.curator.ledger import Ledger
 from discreet.curator.published import Published
 from discreet.curator.ticks import Ticks
 from discreet.data import Table
-from discreet.queries.marginals import Marginals
-from discreet.queries.predicates import Predicates
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.kinds.predicates import Predicates
 from discreet.testing import unsafe_seeded
 
 MEAN = "SELECT AVG(income) AS mean FROM people"

@@ -14,8 +14,8 @@ from discreet.analysts.promises import OneAnalystToMany
 from discreet.core.errors import BudgetExceeded, DiscreetError, EngineFailed, Refused
 from discreet.curator.ticks import _Turn
 from discreet.data import Table
-from discreet.queries.marginals import Marginals
-from discreet.release.online import WeightsConversation
+from discreet.queries.kinds.marginals import Marginals
+from discreet.query_release.online.conversation import WeightsConversation
 
 MEAN = "SELECT AVG(income) AS mean FROM people"
 PROMISES = pytest.mark.parametrize("promise", [None, OneAnalystToMany()], ids=["together", "apart"])

@@ -21,7 +21,7 @@ from discreet.core.errors import (
 )
 from discreet.curator.reply import Reply
 from discreet.data import Integer, Row, Table
-from discreet.queries.marginals import Marginals
+from discreet.queries.kinds.marginals import Marginals
 
 BY_REGION = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
 MEAN = "SELECT AVG(income) AS mean FROM people"

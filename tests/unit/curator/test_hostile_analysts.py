@@ -21,9 +21,9 @@ from discreet.core.loss import PureLoss, ZCDPLoss
 from discreet.curator.curator import Curator
 from discreet.curator.history import History
 from discreet.curator.ledger import Ledger
-from discreet.curator.ticks import Line, Ticks
+from discreet.curator.ticks import FairLock, Ticks
 from discreet.data import Row, Schema, Table, Text
-from discreet.queries.marginals import Marginals
+from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import LinearQuery
 from discreet.queries.workload import Queries
 from discreet.queries.written import written
@@ -389,7 +389,7 @@ def test_nobody_overtakes_who_waits_for_the_engine():
 
 def test_who_has_the_engine_may_enter_again_and_nobody_else():
     """A handler of signals may close the curator while its own thread is in the engine."""
-    line, served = Line(), []
+    line, served = FairLock(), []
 
     def wait():
         with line.turn():
@@ -413,7 +413,7 @@ class Interrupted(Exception):
 
 def test_who_gives_up_leaves_the_line_and_keeps_the_order():
     """Those behind her wait for who was ahead of her, not for her."""
-    line, served, inside = Line(), [], threading.Event()
+    line, served, inside = FairLock(), [], threading.Event()
 
     class Impatient:
         """The lock of who is ahead, as an interrupted thread meets it."""
@@ -461,7 +461,7 @@ def test_who_gives_up_leaves_the_line_and_keeps_the_order():
 
 def test_no_interrupt_blocks_the_line():
     """Interrupts at thousands of random moments: the line always goes on, and nobody holds it afterwards."""
-    line, caught = Line(), 0
+    line, caught = FairLock(), 0
 
     def interrupt(*_):
         raise KeyboardInterrupt

@@ -17,14 +17,16 @@ from discreet.curator import history, limits, records
 from discreet.curator.curator import Curator
 from discreet.curator.shared import Shared
 from discreet.data import Integer, Row, Schema, Table, ask
-from discreet.queries.marginals import Marginals
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.kinds.rectangles import Rectangles
 from discreet.queries.query import ProductQuery, TableQuery
-from discreet.queries.rectangles import Rectangles
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries
-from discreet.release import online_batch, online_history
-from discreet.release.online import WeightsConversation
-from discreet.release.online_boxes import _Listed
+from discreet.query_release.online import batch as online_batch
+from discreet.query_release.online import history as online_history
+from discreet.query_release.online.boxes import _Listed
+from discreet.query_release.online.conversation import WeightsConversation
+from discreet.query_release.synopses.online_answer import OnlineAnswer
 
 MEAN = "SELECT AVG(income) AS mean FROM people"
 EAST = "SELECT COUNT(*) AS n FROM people WHERE region = 'east'"
@@ -246,7 +248,7 @@ def test_what_nothing_meets_is_nothing_and_asks_no_gate():
         text = "SELECT region, COUNT(*) AS n FROM people WHERE region = 'east' GROUP BY region"
         assert [row for row in acme.sql(text).rows if row[0] != "east"] == [("north", 0), ("west", 0)]
         never = ProductQuery(acme.universe, (0,), "never", masks=[np.zeros(4, dtype=bool)])
-        assert acme.ask(never) == dp.release.answer.Answer(0.0, 0.0, "free")
+        assert acme.ask(never) == OnlineAnswer(0.0, 0.0, "free")
         assert conversation.tested == 0
 
 

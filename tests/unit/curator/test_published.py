@@ -11,14 +11,14 @@ from discreet.core.neighbours import Replace
 from discreet.curator.published import Published
 from discreet.curator.shared import small_tables
 from discreet.queries.histogram import Histogram
-from discreet.queries.marginals import Marginals
-from discreet.queries.predicates import Predicates
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.kinds.predicates import Predicates
 from discreet.queries.query import TableQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries
-from discreet.release.mwem import MWEM
-from discreet.release.online_boxes import read_workload
-from discreet.release.synopsis import Weights
+from discreet.query_release.explicit.mwem import MWEM
+from discreet.query_release.online.boxes import read_workload
+from discreet.query_release.synopses.synopsis import Weights
 from discreet.testing import unsafe_seeded
 
 UNIVERSE = Universe([("a", range(5)), ("b", range(4)), ("c", range(3)), ("d", (0, 1))])

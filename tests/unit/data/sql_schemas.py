@@ -19,9 +19,9 @@ from discreet.data import (
     Text,
     User,
 )
-from discreet.data.plan import Plan, Policy
-from discreet.data.plan_tables import Tables
-from discreet.data.sql import parse
+from discreet.data.plan.nodes import Plan, Policy
+from discreet.data.plan.tables import PlanTables
+from discreet.data.sql.parse import parse
 
 STORES = Dimension(
     "stores",
@@ -57,7 +57,7 @@ PEOPLE = Schema(
     unit=Row(),
     neighbours=AddRemove("row"),
 )
-TABLES = Tables.of((VISITS, ORDERS, PEOPLE))
+TABLES = PlanTables.of((VISITS, ORDERS, PEOPLE))
 POLICY = Policy(epsilon=Fraction(1), delta=Fraction("1e-6"))
 PURE = Policy(epsilon=Fraction(1), delta=Fraction(0))
 CLAUSE = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({}) COUNT(*) FROM visits"

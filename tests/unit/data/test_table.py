@@ -32,7 +32,7 @@ from discreet.data import (
     Text,
     User,
 )
-from discreet.data.sources import open_source
+from discreet.data.engines import open_source
 from discreet.data.template import template
 
 CANARY = "CANARY7f3a"
@@ -288,10 +288,10 @@ def test_after_loading_the_inputs_are_gone():
 @pytest.mark.parametrize(
     ("package", "module", "extra"),
     [
-        ("sqlglot", "discreet.data.sources.base", "data"),
-        ("duckdb", "discreet.data.sources.duckdb", "data"),
-        ("psycopg", "discreet.data.sources.postgres", "postgres"),
-        ("pyspark.sql", "discreet.data.sources.spark", "spark"),
+        ("sqlglot", "discreet.data.engines.base", "data"),
+        ("duckdb", "discreet.data.engines.duckdb", "data"),
+        ("psycopg", "discreet.data.engines.postgres", "postgres"),
+        ("pyspark.sql", "discreet.data.engines.spark", "spark"),
     ],
 )
 def test_a_missing_driver_is_named_with_its_extra(monkeypatch, package, module, extra):
@@ -327,10 +327,10 @@ def test_a_password_is_never_shown():
 
 def test_a_schema_needs_no_engine():
     script = (
-        "import sys, discreet.data.schema; print(sorted({'duckdb', 'sqlglot', 'pandas'} & set(sys.modules)))"
+        "import sys, discreet.data.schema.schema; print({'duckdb', 'sqlglot', 'pandas'} & set(sys.modules))"
     )
     shown = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    assert shown.stdout.strip() == "[]"
+    assert shown.stdout.strip() == "set()"
 
 
 def test_csv_files_as_they_are_found(tmp_path):

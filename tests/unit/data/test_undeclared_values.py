@@ -11,9 +11,9 @@ from sql_schemas import count
 from discreet import AddRemove, Curator
 from discreet.core.errors import Refused
 from discreet.data import Category, Row, Schema, Table
-from discreet.data.plan import Policy
-from discreet.data.plan_tables import Tables
-from discreet.data.sql import parse
+from discreet.data.plan.nodes import Policy
+from discreet.data.plan.tables import PlanTables
+from discreet.data.sql.parse import parse
 
 CITY = Schema(
     "people",
@@ -57,7 +57,7 @@ def test_the_declared_values_are_listed() -> None:
 
 
 def test_a_near_value_is_suggested() -> None:
-    tables = Tables.of(CITY)
+    tables = PlanTables.of(CITY)
     policy = Policy(epsilon=Fraction(1), delta=Fraction(0))
     for written, meant in (("north", "North"), ("Nroth", "North"), ("East", "East Side")):
         with pytest.raises(Refused, match=f"Did you mean '{meant}'"):
@@ -69,7 +69,7 @@ def test_a_near_value_is_suggested() -> None:
 
 
 def test_a_long_list_is_cut_and_searched_without_its_case_only() -> None:
-    tables = Tables.of(CITY)
+    tables = PlanTables.of(CITY)
     policy = Policy(epsilon=Fraction(1), delta=Fraction(0))
     with pytest.raises(Refused) as caught:
         parse("SELECT COUNT(*) FROM people WHERE street = 'STREET 4999'", schemas=tables, policy=policy)

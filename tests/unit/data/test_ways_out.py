@@ -11,8 +11,8 @@ from discreet import AddRemove
 from discreet.core.errors import DiscreetError, InvalidParameter, Refused
 from discreet.data import Category, Decimal, Integer, Row, Schema, Table, parse_schema
 from discreet.data.ask import explain
-from discreet.data.explain import Explanation
-from discreet.data.plan import Policy
+from discreet.data.plan.nodes import Policy
+from discreet.data.pricing.explain import Explanation
 
 SELECTS = [
     ("*", "SELECT *: single rows are never shown. Ask for aggregates, such as COUNT(*) or AVG(x)."),

@@ -22,14 +22,14 @@ import pytest
 from discreet import AddRemove
 from discreet.core.errors import Refused
 from discreet.data import Category, Identifier, Integer, Row, Schema, Text, User
-from discreet.data import budget as pricing
 from discreet.data.ask import prepare
-from discreet.data.canonical import canonical
-from discreet.data.plan import Policy
-from discreet.data.render import render
-from discreet.data.sql_nodes import Scope
-from discreet.data.sql_print import to_sql
-from discreet.data.sql_text import _listening, parsed
+from discreet.data.engines.render import render
+from discreet.data.plan.canonical import canonical
+from discreet.data.plan.nodes import Policy
+from discreet.data.pricing import budget as pricing
+from discreet.data.sql.nodes import Scope
+from discreet.data.sql.printing import to_sql
+from discreet.data.sql.text import _listening, parsed
 
 POLICY = Policy(epsilon=Fraction(1), delta=Fraction("1e-6"))
 XS = tuple(f"x{k}" for k in range(40))

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.audit.exact import exact
+from discreet.audit.exact_report import exact
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import BoundedRangeLoss
 from discreet.core.neighbours import (
     AddRemove,
-    Analyst,
     Bidder,
     Edge,
     Event,
     LocalReport,
-    Query,
+    OneAnalyst,
+    OneQuery,
     Replace,
     UserStream,
 )
@@ -74,11 +74,11 @@ class TestSensitivity:
             assert max(changed) - min(changed) <= Monotone(1).spread(grid)
             assert min(changed) >= 0
 
-    @pytest.mark.parametrize("one_way", [AddRemove("person"), UserStream(), Edge(), Query()])
+    @pytest.mark.parametrize("one_way", [AddRemove("person"), UserStream(), Edge(), OneQuery()])
     def test_monotone_scores_need_neighbours_that_contain_each_other(self, one_way):
         assert make(sensitivity=Monotone(1), neighbours=one_way).guarantee.neighbours == one_way
 
-    @pytest.mark.parametrize("both_ways", [Replace("row"), Event(), Bidder(), LocalReport(), Analyst()])
+    @pytest.mark.parametrize("both_ways", [Replace("row"), Event(), Bidder(), LocalReport(), OneAnalyst()])
     def test_monotone_scores_elsewhere_are_refused(self, both_ways):
         with pytest.raises(NeighboursMismatch, match="one score can rise while another falls"):
             make(sensitivity=Monotone(1), neighbours=both_ways)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from discreet.audit.exact import exact
+from discreet.audit.exact_report import exact
 from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.loss import GaussianLoss
 from discreet.core.neighbours import AddRemove

@@ -5,7 +5,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from discreet.audit.exact import exact
+from discreet.audit.exact_report import exact
 from discreet.core.errors import InvalidParameter
 from discreet.mechanisms.geometric import CARD, Geometric
 from discreet.mechanisms.laplace import Laplace

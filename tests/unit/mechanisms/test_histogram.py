@@ -4,12 +4,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.audit.exact import exact
+from discreet.audit.exact_report import exact
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import PureLoss
 from discreet.core.neighbours import AddRemove, Edge, Event, LocalReport, Replace, UserStream
 from discreet.mechanisms.geometric import Geometric
-from discreet.mechanisms.histogram import CARDS, Count, Histogram, theorem_3_8
+from discreet.mechanisms.histogram import CARDS, Count, NoisyHistogram, theorem_3_8
 from discreet.testing import unsafe_seeded
 
 BAD = [0, -1, float("nan"), float("inf"), True, "1", None]
@@ -20,7 +20,7 @@ PEOPLE = AddRemove("person")
 def test_bad_epsilons_are_refused(bad):
     for make in (
         lambda: Count(epsilon=bad, neighbours=PEOPLE),
-        lambda: Histogram(epsilon=bad, size=2, neighbours=PEOPLE),
+        lambda: NoisyHistogram(epsilon=bad, size=2, neighbours=PEOPLE),
     ):
         with pytest.raises(InvalidParameter, match=r"epsilon must be (a number, )?finite and > 0"):
             make()
@@ -29,14 +29,14 @@ def test_bad_epsilons_are_refused(bad):
 @pytest.mark.parametrize("bad", [0, -1, 1.5, True, "2", None])
 def test_bad_sizes_are_refused(bad):
     with pytest.raises(InvalidParameter, match="size must be an integer >= 1"):
-        Histogram(epsilon=1, size=bad, neighbours=PEOPLE)
+        NoisyHistogram(epsilon=1, size=bad, neighbours=PEOPLE)
 
 
 @pytest.mark.parametrize("wrong", [Event(), UserStream(), Edge(), LocalReport()])
 def test_relations_that_are_not_about_rows_are_refused(wrong):
     for make in (
         lambda: Count(epsilon=1, neighbours=wrong),
-        lambda: Histogram(epsilon=1, size=2, neighbours=wrong),
+        lambda: NoisyHistogram(epsilon=1, size=2, neighbours=wrong),
     ):
         with pytest.raises(NeighboursMismatch, match="AddRemove or Replace"):
             make()
@@ -46,7 +46,7 @@ def test_neighbours_are_required_and_checked():
     with pytest.raises(TypeError):
         Count(epsilon=1)
     with pytest.raises(TypeError):
-        Histogram(epsilon=1, size=2)
+        NoisyHistogram(epsilon=1, size=2)
     with pytest.raises(InvalidParameter, match="neighbours must be an instance of Neighbours"):
         Count(epsilon=1, neighbours="row")
 
@@ -55,7 +55,7 @@ def test_neighbours_are_required_and_checked():
 def test_the_sensitivity_follows_from_the_neighbours(neighbours, moved):
     """Checked against the relation itself: every pair over three values and up to three rows."""
     histogram, count = (
-        Histogram(epsilon=1, size=3, neighbours=neighbours),
+        NoisyHistogram(epsilon=1, size=3, neighbours=neighbours),
         Count(epsilon=1, neighbours=neighbours),
     )
     assert histogram.sensitivity == moved
@@ -72,7 +72,7 @@ def test_example_3_3_ten_thousand_names():
     bound = theorem_3_8(size=10_000, beta=0.05, sensitivity=1, epsilon=1)
     assert math.isclose(bound, math.log(10_000 / 0.05), rel_tol=1e-12)
     assert round(bound, 1) == 12.2
-    names = Histogram(epsilon=1, size=10_000, neighbours=PEOPLE)
+    names = NoisyHistogram(epsilon=1, size=10_000, neighbours=PEOPLE)
     assert names.error(0.05) == 12.0
     assert names.error(0.0488) <= 12.2
 
@@ -80,7 +80,7 @@ def test_example_3_3_ten_thousand_names():
 def test_example_3_3_on_releases():
     """300 releases of 10,000 counts. The exact chance that one is off by more than 12 is 3.3 %: 10 expected,
     more than 31 has probability 1e-7; noise of scale 1.1 would be expected to miss 74 times, of 0.9 twice."""
-    names, counts = Histogram(epsilon=1, size=10_000, neighbours=PEOPLE), np.arange(10_000)
+    names, counts = NoisyHistogram(epsilon=1, size=10_000, neighbours=PEOPLE), np.arange(10_000)
     rng = unsafe_seeded(8)
     off = [int(np.abs(names.release(counts, rng=rng).value - counts).max()) for _ in range(300)]
     assert 2 < sum(worst > 12.2 for worst in off) <= 31
@@ -91,7 +91,7 @@ def test_example_3_3_on_releases():
 @pytest.mark.parametrize("beta", [0.5, 0.05, 1e-9])
 def test_whole_number_noise_keeps_theorem_3_8_rounded_up(epsilon, size, beta):
     bound = theorem_3_8(size=size, beta=beta, sensitivity=1, epsilon=epsilon)
-    assert Histogram(epsilon=epsilon, size=size, neighbours=PEOPLE).error(beta) <= math.ceil(bound)
+    assert NoisyHistogram(epsilon=epsilon, size=size, neighbours=PEOPLE).error(beta) <= math.ceil(bound)
 
 
 def test_theorem_3_8_itself_is_for_continuous_noise_only():
@@ -129,19 +129,19 @@ def test_replacing_with_the_noise_for_adding_is_caught():
 
 
 def test_replacing_is_cheaper_than_the_pure_bound_below_epsilon():
-    loss = Histogram(epsilon=1, size=2, neighbours=Replace("row")).loss
+    loss = NoisyHistogram(epsilon=1, size=2, neighbours=Replace("row")).loss
     assert loss.epsilon(0) == 1.0
     assert loss.delta(0.5) < 0.6 * PureLoss(Fraction(1)).delta(0.5)
     assert loss.zcdp() < 0.6 * PureLoss(Fraction(1)).zcdp()
 
 
 def test_releases_are_integers_of_the_right_shape():
-    histogram = Histogram(epsilon=1, size=3, neighbours=PEOPLE)
+    histogram = NoisyHistogram(epsilon=1, size=3, neighbours=PEOPLE)
     for data in ([5, 0, 2], (5, 0, 2), np.array([5, 0, 2], dtype=np.uint8)):
         value = histogram.release(data, rng=unsafe_seeded(9)).value
         assert value.shape == (3,)
         assert value.dtype == np.int64
-    one = Histogram(epsilon=1, size=1, neighbours=PEOPLE).release([5], rng=unsafe_seeded(9)).value
+    one = NoisyHistogram(epsilon=1, size=1, neighbours=PEOPLE).release([5], rng=unsafe_seeded(9)).value
     assert one.shape == (1,)
     assert isinstance(Count(epsilon=1, neighbours=PEOPLE).release(5).value, int)
 
@@ -151,13 +151,13 @@ def test_releases_are_integers_of_the_right_shape():
 )
 def test_wrong_data_are_refused(data):
     with pytest.raises(InvalidParameter, match="data must be"):
-        Histogram(epsilon=1, size=3, neighbours=PEOPLE).release(data)
+        NoisyHistogram(epsilon=1, size=3, neighbours=PEOPLE).release(data)
 
 
 def test_both_ways_in():
     count = Count.for_error(alpha=10, beta=0.05, neighbours=PEOPLE)
     assert count == Count.for_epsilon(count.epsilon, neighbours=PEOPLE)
     assert count.error(0.05) <= 10
-    histogram = Histogram.for_error(alpha=12, beta=0.05, size=10_000, neighbours=PEOPLE)
+    histogram = NoisyHistogram.for_error(alpha=12, beta=0.05, size=10_000, neighbours=PEOPLE)
     assert histogram.error(0.05) <= 12
     assert 0.9 < histogram.epsilon < 1

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.audit.exact import exact
+from discreet.audit.exact_report import exact
 from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.core.loss import DiscreteLaplaceLoss, PureLoss
 from discreet.core.neighbours import AddRemove, Replace

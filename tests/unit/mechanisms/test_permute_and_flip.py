@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.audit.exact import exact
+from discreet.audit.exact_report import exact
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import BoundedRangeLoss, PureLoss
 from discreet.core.neighbours import Replace

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from discreet import audit
-from discreet.audit.exact import exact
+from discreet.audit.exact_report import exact
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import ApproxLoss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.mechanisms.grid import Bounds
-from discreet.mechanisms.propose_test_release import CARD, Median, MedianDistance, ProposeTestRelease
+from discreet.mechanisms.propose_test_release import CARD, MedianDistance, ProposeTestRelease, StableMedian
 from discreet.testing import unsafe_seeded
 
 ROWS = Replace("row")
@@ -103,7 +103,7 @@ def test_one_change_moves_the_distance_by_at_most_one():
 
 def test_the_median_is_clamped_rounded_and_total():
     rows = Bounds(Fraction(1, 2), Fraction(-1), Fraction(10))
-    median = Median(rows)
+    median = StableMedian(rows)
     assert median([1, 2, 3]) == 2
     assert median([1, 2, 3, 4]) == 2  # the lower one
     assert median([0.26, 0.26, 9]) == Fraction(1, 2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from discreet.audit.exact import exact
+from discreet.audit.exact_report import exact
 from discreet.core.errors import DiscreetError, InvalidParameter, NeighboursMismatch
 from discreet.core.loss import PureLoss
 from discreet.core.neighbours import AddRemove, LocalReport

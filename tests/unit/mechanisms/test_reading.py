@@ -15,7 +15,7 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.grid import LIMIT, Grid
-from discreet.mechanisms.histogram import Count, Histogram
+from discreet.mechanisms.histogram import Count, NoisyHistogram
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.noisy_max import MaxNoise, NoisyMax
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
@@ -31,8 +31,8 @@ THREE = [
     Laplace(sensitivity=1, epsilon=1, size=3, grid=0.5),
     Geometric(sensitivity=1, epsilon=1, size=3),
     Gaussian(l2_sensitivity=1, epsilon=1, delta=1e-6, size=3),
-    Histogram(epsilon=1, cells=("a", "b", "c"), neighbours=PEOPLE),
-    Histogram(epsilon=1, size=3, neighbours=PEOPLE),
+    NoisyHistogram(epsilon=1, cells=("a", "b", "c"), neighbours=PEOPLE),
+    NoisyHistogram(epsilon=1, size=3, neighbours=PEOPLE),
     Exponential(sensitivity=1, epsilon=1, size=3),
     Exponential(sensitivity=1, epsilon=1, candidates=("a", "b", "c")),
     PermuteAndFlip(sensitivity=1, epsilon=1, size=3),
@@ -64,7 +64,7 @@ def drawn(mechanism, data):
 def test_columns_are_read_whether_or_not_an_entry_is_missing(mechanism, make):
     """The same draws as for a list with 0 in the place of what is missing."""
     full, gap = make([1, 2, 5]), make([1, None, 5])
-    if isinstance(mechanism, Histogram) and mechanism.cells is None and isinstance(full, pd.Series):
+    if isinstance(mechanism, NoisyHistogram) and mechanism.cells is None and isinstance(full, pd.Series):
         for column in (full, gap):
             with pytest.raises(InvalidParameter, match="Pass cells=, the public names of the cells"):
                 mechanism.release(column)
@@ -124,7 +124,7 @@ def test_columns_of_other_types_are_refused_by_their_type(column):
         Laplace(sensitivity=1, epsilon=1, size=2),
         Laplace(sensitivity=1, epsilon=1, size=2, grid=1),
         Exponential(sensitivity=1, epsilon=1, candidates="ab"),
-        Histogram(epsilon=1, cells="ab", neighbours=PEOPLE),
+        NoisyHistogram(epsilon=1, cells="ab", neighbours=PEOPLE),
     ):
         with pytest.raises(InvalidParameter, match="of a type of numbers, got type"):
             mechanism.release(column)
@@ -161,7 +161,7 @@ def test_reports_of_many_do_not_print_their_shape(rows):
 def test_wrong_lengths_say_the_way_out():
     cases = [
         (Laplace(sensitivity=1, epsilon=1), "one number, .*size=, the public number of values"),
-        (Histogram(epsilon=1, size=4, neighbours=PEOPLE), "4 counts, one a cell, .*value_counts"),
+        (NoisyHistogram(epsilon=1, size=4, neighbours=PEOPLE), "4 counts, one a cell, .*value_counts"),
         (PermuteAndFlip(sensitivity=1, epsilon=1, size=4), "4 scores in the order of the candidates"),
         (Count(epsilon=1, neighbours=PEOPLE), r"one count, .*int\(\(series > 40\).sum\(\)\)"),
         (RandomizedResponse(epsilon=1), "one integer from 0 to categories - 1, here 1, .*release_many"),
@@ -230,7 +230,7 @@ CELLS = ("A", "B", "C", "D")
 )
 def test_labelled_counts_go_to_their_cells(counts):
     """In the order of the cells: missing ones count as 0, undeclared ones are dropped, twins add up."""
-    histogram = Histogram(epsilon=50, cells=CELLS, neighbours=PEOPLE)
+    histogram = NoisyHistogram(epsilon=50, cells=CELLS, neighbours=PEOPLE)
     assert histogram.cells == CELLS
     assert dict(zip(histogram.cells, drawn(histogram, counts), strict=True)) == dict(A=1, B=3, C=0, D=2)
     selection = TopK(k=2, sensitivity=1, epsilon=200, candidates=CELLS)
@@ -238,7 +238,7 @@ def test_labelled_counts_go_to_their_cells(counts):
 
 
 def test_a_histogram_without_cells_refuses_labels_whatever_they_are():
-    histogram = Histogram(epsilon=1, size=3, neighbours=PEOPLE)
+    histogram = NoisyHistogram(epsilon=1, size=3, neighbours=PEOPLE)
     for counts in (WARDS.value_counts(), pd.Series([1, 2, 3]), Counter("abc"), pd.Series([1, 2])):
         with pytest.raises(InvalidParameter, match="Pass cells=, the public names of the cells"):
             histogram.release(counts)
@@ -249,14 +249,20 @@ def test_a_histogram_without_cells_refuses_labels_whatever_they_are():
 def test_cells_are_declared_once():
     for wrong in ({}, {"size": 2, "cells": ("a", "b")}):
         with pytest.raises(InvalidParameter, match="size must be"):
-            Histogram(epsilon=1, neighbours=PEOPLE, **wrong)
+            NoisyHistogram(epsilon=1, neighbours=PEOPLE, **wrong)
     for names in ((), ("a", "a")):
         with pytest.raises(InvalidParameter, match="cells must be different names"):
-            Histogram(epsilon=1, neighbours=PEOPLE, cells=names)
-    named = Histogram(epsilon=1, neighbours=PEOPLE, cells=("a", "b"))
-    assert named != Histogram(epsilon=1, neighbours=PEOPLE, size=2)
-    assert (named.size, named.guarantee) == (2, Histogram(epsilon=1, neighbours=PEOPLE, size=2).guarantee)
-    assert Histogram.for_error(alpha=9, beta=0.05, cells=("a", "b"), neighbours=PEOPLE).cells == ("a", "b")
+            NoisyHistogram(epsilon=1, neighbours=PEOPLE, cells=names)
+    named = NoisyHistogram(epsilon=1, neighbours=PEOPLE, cells=("a", "b"))
+    assert named != NoisyHistogram(epsilon=1, neighbours=PEOPLE, size=2)
+    assert (named.size, named.guarantee) == (
+        2,
+        NoisyHistogram(epsilon=1, neighbours=PEOPLE, size=2).guarantee,
+    )
+    assert NoisyHistogram.for_error(alpha=9, beta=0.05, cells=("a", "b"), neighbours=PEOPLE).cells == (
+        "a",
+        "b",
+    )
     assert "cells=('a', 'b')" in repr(named)
 
 

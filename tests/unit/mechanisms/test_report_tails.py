@@ -8,13 +8,15 @@ from scipy import stats
 
 from discreet.mechanisms import report_tails
 from discreet.mechanisms.randomized_response import RandomizedResponse
-from discreet.mechanisms.report_tails import Coin, Crowd, stray
+from discreet.mechanisms.report_tails import Crowd, ReportCoin, stray
 from discreet.testing import unsafe_seeded
 
 
 def crowd_of(mechanism):
     lie = (mechanism.categories - 1) * mechanism.other
-    return Crowd(mechanism.people, Coin(mechanism.keep, lie), Coin(mechanism.other, 1 - mechanism.other))
+    return Crowd(
+        mechanism.people, ReportCoin(mechanism.keep, lie), ReportCoin(mechanism.other, 1 - mechanism.other)
+    )
 
 
 def law(mechanism, holders):

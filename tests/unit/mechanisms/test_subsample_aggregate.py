@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from discreet.audit.exact import exact
-from discreet.audit.replay import replay
+from discreet.audit.exact_report import exact
+from discreet.audit.replay_report import replay
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import PureLoss
 from discreet.core.neighbours import AddRemove, Edge, Replace

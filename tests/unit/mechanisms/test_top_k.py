@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.audit.exact import exact
+from discreet.audit.exact_report import exact
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss
 from discreet.mechanisms.exponential import Exponential, score_pairs

@@ -15,9 +15,9 @@ from discreet.noise import (
     AddNoise,
     DiscreteGaussian,
     DiscreteLaplace,
-    Geometric,
     Noise,
     NoisyComparison,
+    OneSidedGeometric,
     samplers,
 )
 from discreet.testing import unsafe_seeded
@@ -49,7 +49,7 @@ class Fixed(Noise):
 
 
 RNG = unsafe_seeded(1)
-LAWS = [DiscreteLaplace, Geometric, DiscreteGaussian]
+LAWS = [DiscreteLaplace, OneSidedGeometric, DiscreteGaussian]
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -208,9 +208,9 @@ def test_comparisons() -> None:
 
 
 def test_windows_and_values() -> None:
-    assert Geometric(F(1)).window()[0] == 0
-    assert Geometric(F(1)).pmf(-1) == 0
-    assert Geometric(F(1)).tail(-1) == 1
+    assert OneSidedGeometric(F(1)).window()[0] == 0
+    assert OneSidedGeometric(F(1)).pmf(-1) == 0
+    assert OneSidedGeometric(F(1)).tail(-1) == 1
     laplace = DiscreteLaplace(F(2)).window()
     assert laplace[0] == -laplace[-1]
     law = DiscreteGaussian(F(9, 4))

@@ -16,13 +16,13 @@ import pytest
 
 import discreet.noise
 from discreet.core.rng import SYSTEM, Rng
-from discreet.noise import AddNoise, DiscreteGaussian, DiscreteLaplace, Geometric, Noise, coins
+from discreet.noise import AddNoise, DiscreteGaussian, DiscreteLaplace, Noise, OneSidedGeometric, coins
 from discreet.noise.inversion import Guide, thresholds
 from discreet.noise.ladders import TwoSided
 from discreet.testing import unsafe_seeded
 
 F = Fraction
-WIDE = [DiscreteLaplace(F(2**45)), Geometric(F(2**45)), DiscreteGaussian(F(2**90))]
+WIDE = [DiscreteLaplace(F(2**45)), OneSidedGeometric(F(2**45)), DiscreteGaussian(F(2**90))]
 
 FORKS = """
 import os
@@ -76,7 +76,7 @@ def test_threads_share_tables_and_never_bits(noise: Noise) -> None:
 DRAWS: list[Callable[[], object]] = [
     lambda: DiscreteLaplace(F(10)).draw(SYSTEM),
     lambda: DiscreteLaplace(F(10**6)).sample(1000, SYSTEM),
-    lambda: Geometric(F(10)).sample(10, SYSTEM),
+    lambda: OneSidedGeometric(F(10)).sample(10, SYSTEM),
     lambda: DiscreteGaussian(F(10**6)).sample(1000, SYSTEM),
     lambda: DiscreteGaussian(F(10**40)).draw(SYSTEM),
     lambda: AddNoise(DiscreteLaplace(F(10)), F(1)).sample(np.arange(100), SYSTEM),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import DiscreetError, InvalidParameter, Refused
-from discreet.data.columns import Boolean, Category, Integer
+from discreet.data.schema.columns import Boolean, Category, Integer
 from discreet.queries import Attribute, Histogram, Universe
 
 PEOPLE = Universe([("age", range(3)), ("region", ("north", "south")), ("smoker", (False, True))])

@@ -28,7 +28,7 @@ from discreet.queries import (
     Weighted,
 )
 from discreet.queries import sensitivity as search
-from discreet.queries.parities import transform
+from discreet.queries.kinds.parities import transform
 from discreet.queries.query import PredicateQuery, ProductQuery
 
 ROW, SWAP = AddRemove("row"), Replace("row")

@@ -30,9 +30,9 @@ from discreet.queries import (
     Workload,
     vc_dimension,
 )
-from discreet.queries.halfspaces import HalfspaceQuery
-from discreet.queries.matrix import SparseQuery
-from discreet.queries.parities import ParityQuery
+from discreet.queries.kinds.halfspaces import HalfspaceQuery
+from discreet.queries.kinds.matrix import SparseQuery
+from discreet.queries.kinds.parities import ParityQuery
 from discreet.queries.query import LinearQuery, PredicateQuery, ProductQuery, TableQuery
 from discreet.queries.written import written, written_down
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from discreet.mechanisms.scores import Monotone, Sensitivity
-from discreet.noise import DiscreteGaussian, DiscreteLaplace, Geometric
+from discreet.noise import DiscreteGaussian, DiscreteLaplace, OneSidedGeometric
 from discreet.sparse import accuracy
 from discreet.sparse.above_threshold import AboveThreshold
 from discreet.sparse.book import theorem_3_24, theorem_3_26, theorem_3_28
 from discreet.sparse.calibration import make_plan, require
 from discreet.sparse.numeric_sparse import NumericSparse
-from discreet.sparse.plan import Form, NoiseKind, Rule, Setting
+from discreet.sparse.plan import Form, NoiseKind, Rule, SparseSetting
 from discreet.sparse.sparse import Sparse
 
 
@@ -98,7 +98,7 @@ def test_a_plan_that_costs_too_much_is_refused():
 
 
 def test_equal_settings_share_a_plan():
-    setting = Setting(1, False, 1, Fraction(1), Fraction(0), NoiseKind.LAPLACE, None, Rule.OPTIMAL, 10)
+    setting = SparseSetting(1, False, 1, Fraction(1), Fraction(0), NoiseKind.LAPLACE, None, Rule.OPTIMAL, 10)
     assert make_plan(setting) is make_plan(setting)
 
 
@@ -178,7 +178,7 @@ def test_for_error_and_for_epsilon():
 
 @pytest.mark.parametrize(
     "noise",
-    [DiscreteLaplace(Fraction(7, 2)), Geometric(Fraction(7, 2)), DiscreteGaussian(Fraction(20))],
+    [DiscreteLaplace(Fraction(7, 2)), OneSidedGeometric(Fraction(7, 2)), DiscreteGaussian(Fraction(20))],
     ids=str,
 )
 def test_float_tails_are_never_below_the_exact_ones(noise):

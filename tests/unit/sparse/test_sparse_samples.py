@@ -12,7 +12,7 @@ from fractions import Fraction
 from scipy import stats
 
 from discreet import audit
-from discreet.noise import Geometric
+from discreet.noise import OneSidedGeometric
 from discreet.sparse.above_threshold import AboveThreshold, each_value
 from discreet.testing import unsafe_seeded
 
@@ -40,8 +40,8 @@ def test_conversations_have_the_exact_law_and_no_other(monkeypatch):
     for factor in (Fraction(9, 10), Fraction(11, 10)):
         scaled = replace(
             plan,
-            query_noise=Geometric(plan.query_noise.scale * factor),
-            threshold_noise=Geometric(plan.threshold_noise.scale * factor),
+            query_noise=OneSidedGeometric(plan.query_noise.scale * factor),
+            threshold_noise=OneSidedGeometric(plan.threshold_noise.scale * factor),
         )
         with monkeypatch.context() as patch:
             patch.setattr(AboveThreshold, "plan", property(lambda self, scaled=scaled: scaled))

@@ -1,6 +1,6 @@
 """What [HRU13] prints for many analysts and does not hide what one of them asks, or the data.
 
-The other faults of that source, in accuracy or only in the limit, are in `discreet.analysts.printed`.
+The other faults of that source, in accuracy or only in the limit, are in `discreet.analysts.games.printed`.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.analysts.analyst_game import AnalystGame
-from discreet.analysts.printed import InvertedRate, PrintedConstants
+from discreet.analysts.games.analyst_game import AnalystGame
+from discreet.analysts.games.printed import InvertedRate, PrintedConstants
+from discreet.analysts.games.query_game import COIN, HEADS, TAILS, tiny_data
 from discreet.analysts.promises import OneQueryToMany
 from discreet.analysts.query_book import Caps, book_of
-from discreet.analysts.query_game import COIN, HEADS, TAILS, tiny_data
 from discreet.audit.museum.exhibit import Exhibit, Exhibited
 from discreet.core.card import Tiny
-from discreet.core.neighbours import Neighbours, Query
+from discreet.core.neighbours import Neighbours, OneQuery
 from discreet.core.rng import Rng
 from discreet.mechanisms.scores import Monotone
 from discreet.noise import AddNoise, DiscreteLaplace
@@ -60,7 +60,7 @@ class Closing(Exhibited):
             epsilon=self.epsilon,
             delta=0,
             threshold=_SIZE + 1,
-            neighbours=Query(),
+            neighbours=OneQuery(),
         )
         batch: list[str] = []
         talk, seen = closing.open(batch, rng=rng), 0
@@ -95,7 +95,7 @@ class LastAnswer(Exhibited):
 
 
 @dataclass(frozen=True, slots=True)
-class Rounds(Exhibited):
+class SynopsisRounds(Exhibited):
     """The size of the published synopsis, for queries given by their number."""
 
     neighbours: Neighbours = ONE_QUERY
@@ -162,8 +162,8 @@ EXHIBITS = (
         wrong="the published synopsis is as long as the logarithm of the number of queries says",
         source="[HRU13] Algorithm 3, T = n max(ln|X|, ln|Q|)",
         audit="exact",
-        broken=lambda: Tiny(Rounds(Fraction(1)), [(1000, 1001)]),
-        right=lambda: Tiny(Rounds(Fraction(1), cap=2000), [(1000, 1001)]),
+        broken=lambda: Tiny(SynopsisRounds(Fraction(1)), [(1000, 1001)]),
+        right=lambda: Tiny(SynopsisRounds(Fraction(1), cap=2000), [(1000, 1001)]),
     ),
     Exhibit(
         name="analysts-inverted-rate",

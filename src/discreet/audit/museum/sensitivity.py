@@ -20,7 +20,7 @@ _ROWS = tuple(AddRemove("row").pairs((0, 1), 3))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Histogram(Exhibited):
+class MovedHistogram(Exhibited):
     """Counts of zeros and ones, with noise for an L1 sensitivity of `moved`."""
 
     moved: int = 1
@@ -103,9 +103,11 @@ EXHIBITS = (
         source="[DR14] section 3.3 read with the other relation",
         audit="exact",
         broken=lambda: Tiny(
-            Histogram(Fraction(4), Replace("row"), 1), tuple(Replace("row").pairs((0, 1), 2))
+            MovedHistogram(Fraction(4), Replace("row"), 1), tuple(Replace("row").pairs((0, 1), 2))
         ),
-        right=lambda: Tiny(Histogram(Fraction(4), Replace("row"), 2), tuple(Replace("row").pairs((0, 1), 2))),
+        right=lambda: Tiny(
+            MovedHistogram(Fraction(4), Replace("row"), 2), tuple(Replace("row").pairs((0, 1), 2))
+        ),
     ),
     Exhibit(
         name="clip-a-copy",

@@ -20,7 +20,7 @@ from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import Primitive, Rng
 from discreet.core.sensitive import Sensitive
-from discreet.noise import AddNoise, DiscreteLaplace, Geometric, Noise, NoisyComparison
+from discreet.noise import AddNoise, DiscreteLaplace, Noise, NoisyComparison, OneSidedGeometric
 from discreet.sparse.above_threshold import each_value
 from discreet.sparse.numeric_sparse import NumericSparse
 from discreet.sparse.plan import Form, NoiseKind
@@ -95,7 +95,7 @@ class BrokenSparse(Interactive[Any, Any]):
 
     def law(self, scale: Fraction) -> Noise:
         """Return the noise of a scale."""
-        return Geometric(scale) if self.one_sided else DiscreteLaplace(scale)
+        return OneSidedGeometric(scale) if self.one_sided else DiscreteLaplace(scale)
 
     def _begin(self, data: Sensitive[Any], rng: Rng) -> Conversation[Any]:
         return _BrokenConversation(self, data, rng)

@@ -1,0 +1,1 @@
+"""Games between analysts and data, played privately."""

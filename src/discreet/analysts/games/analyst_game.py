@@ -1,0 +1,109 @@
+"""Offline, one analyst to many: a synopsis for all analysts that hides everything each of them asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.analysts.games.bregman_choice import CappedChoice, Standing, Teams
+from discreet.analysts.games.calibration import GameSizes
+from discreet.analysts.games.play import SampledGame
+from discreet.analysts.games.query_game import CARD as QUERY_GAME
+from discreet.analysts.games.query_game import COIN, HEADS, TAILS, tiny_data
+from discreet.analysts.promises import OneAnalystToMany
+from discreet.analysts.query_book import Caps, book_of
+from discreet.core.card import Card, Tiny
+from discreet.core.rng import Rng
+from discreet.noise.selection import ExponentialChoice
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class AnalystGame(SampledGame):
+    """Publish one synopsis for the queries of many analysts; all that one of them asks stays hidden.
+
+    Privacy: (epsilon, delta) for one row, by zCDP over two draws a round; and for all queries of one
+    analyst (analyst_epsilon, analyst_delta) towards all others together. [HRU13] Section 4, corrected.
+    Accuracy: all but `density` analysts have no answer that is off by more than error(beta) rows.
+    Time: O(rounds * (cells + places)).
+
+    Parameters
+    ----------
+    universe, caps, rows, epsilon, delta, rounds, leftovers, neighbours
+        As in `QueryGame`.
+    analyst_epsilon, analyst_delta
+        The budget for everything one analyst asks, towards all others together.
+    density
+        How many analysts must share the query player's attention: below the cap on their number.
+    """
+
+    promise = OneAnalystToMany()
+
+    @property
+    def field(self) -> GameSizes:
+        """All sides of all places of an analyst are one group."""
+        return GameSizes(
+            rows=self.rows,
+            cells=self.universe.size,
+            groups=self.caps.analysts,
+            members=2 * self.caps.queries,
+            changed=1,
+            draws=2,
+        )
+
+    def _start(self) -> Standing:
+        return Teams(np.zeros((self.caps.analysts, self.caps.queries), dtype=np.int64))
+
+    def _pick(self, standing: Standing, rate: Fraction, before: int, rng: Rng) -> int:
+        """Draw an analyst from the capped weights of all, then one of his queries or complements."""
+        moved = Fraction(2 * before)
+        analyst = rng.perform(CappedChoice(rate, self.density, sensitivity=moved), standing)
+        side = rng.perform(ExponentialChoice(rate, sensitivity=moved), np.array(standing.members(analyst)))
+        complement, place = divmod(side, self.caps.queries)
+        return complement * self.caps.places + analyst * self.caps.queries + place
+
+
+def _tiny() -> Iterator[Tiny]:
+    caps = Caps(analysts=2, queries=1)
+    book = book_of(COIN, caps, {"first": [HEADS], "second": [TAILS]})
+    short = AnalystGame(
+        universe=COIN,
+        caps=caps,
+        rows=2,
+        epsilon=8,
+        delta=0.01,
+        analyst_epsilon=6,
+        analyst_delta=0.01,
+        rounds=3,
+        density=1,
+    )
+    yield Tiny(short, tiny_data(book, 2), tight=False)
+
+
+def _example() -> tuple[AnalystGame, object]:
+    asked = QUERY_GAME.example()[1]
+    game = AnalystGame(
+        universe=asked.book.universe,
+        caps=asked.book.caps,
+        rows=2000,
+        epsilon=1,
+        delta=1e-6,
+        analyst_epsilon=1,
+        analyst_delta=1e-6,
+        rounds=200,
+        density=2,
+    )
+    return game, asked
+
+
+CARD = Card(
+    name="analyst-game",
+    family="analysts",
+    title="One synopsis for many analysts that hides all that each of them asks",
+    theorem="(epsilon, delta) for one row, and for one analyst towards all others together",
+    reference="[HRU13] Algorithm 4, corrected",
+    example=_example,
+    tiny=_tiny,
+)

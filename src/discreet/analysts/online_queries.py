@@ -1,0 +1,301 @@
+"""Online, one query to many: queries come one after the other, and a shared hypothesis learns from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting.composition import Composed
+from discreet.analysts.games.play import ONE_ROW
+from discreet.analysts.games.query_game import COIN, HEADS, TAILS, tiny_data
+from discreet.analysts.online_queries_plan import (
+    PLANNED_BETA,
+    Budgets,
+    OnlineCandidate,
+    OnlineSizes,
+    candidates,
+)
+from discreet.analysts.promises import (
+    Delivery,
+    Leftover,
+    ManyAnalysts,
+    OneQueryToMany,
+    QueriesAndData,
+    read_asked,
+)
+from discreet.analysts.query_book import Caps, book_of
+from discreet.core import checks
+from discreet.core.bounds import useful
+from discreet.core.card import Card, Tiny
+from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
+from discreet.core.loss import Loss, PureLoss, ZCDPLoss
+from discreet.core.mechanism import Conversation
+from discreet.core.neighbours import Neighbours, Replace
+from discreet.core.progress import track
+from discreet.core.rng import Rng
+from discreet.noise.selection import ExponentialChoice
+from discreet.queries.histogram import Histogram
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.query import LinearQuery
+from discreet.queries.universe import Universe
+from discreet.query_release.synopses.synopsis import Weights
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class _Epoch:
+    """The hypothesis that answers now, the bad queries it has met, and what may end its time."""
+
+    guess: Weights
+    closing: Conversation[bool] | None
+    batch: list[Integers] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class OnlineQueries(ManyAnalysts):
+    """Answer queries tick by tick from one shared hypothesis that learns; each stays hidden from the others.
+
+    At tick j every analyst's j-th place is answered. A query that the hypothesis answers badly gets a private
+    answer, and joins a batch; once a batch seems full at the end of a tick, it changes the hypothesis.
+
+    Privacy: (epsilon, delta) for one row, composed over one pure sparse-vector conversation an analyst; and
+    for one query (analyst_epsilon, analyst_delta) towards all others together. [HRU13] Section 5, corrected.
+    Accuracy: error(beta) rows for all answers at once, for beta of at least 0.05 and sizes left out.
+    Time: O(places * cells + updates * samples * cells).
+
+    Parameters
+    ----------
+    universe
+        What all queries are over.
+    caps
+        The public limits of the query book; there are `caps.queries` ticks.
+    rows
+        The public number of rows.
+    epsilon, delta
+        The budget for the people in the data.
+    analyst_epsilon, analyst_delta
+        The budget for each query, towards all other analysts together.
+    sizes
+        How it runs; worked out from the public quantities above where left out. Given sizes come without a
+        bound on the error, and are not refused for lack of one: for audits and experiments.
+    bound
+        The share of the rows below which an error is useful. What cannot promise that is refused.
+    neighbours
+        The change of the data that is hidden: `Replace`.
+
+    Raises
+    ------
+    Refused
+        Where no sizes promise an error below `bound`. Says how many rows it would take.
+    """
+
+    universe: Universe
+    caps: Caps
+    rows: int
+    epsilon: Fraction
+    delta: Fraction
+    analyst_epsilon: Fraction
+    analyst_delta: Fraction
+    sizes: OnlineSizes
+    off: float
+    neighbours: Neighbours
+
+    promise = OneQueryToMany()
+
+    def __init__(
+        self,
+        *,
+        universe: Universe,
+        caps: Caps,
+        rows: int,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        analyst_epsilon: checks.Number,
+        analyst_delta: checks.Number,
+        sizes: OnlineSizes | None = None,
+        bound: checks.Number = Fraction(1, 2),
+        neighbours: Neighbours = ONE_ROW,
+    ) -> None:
+        if not isinstance(checks.instance(Neighbours, neighbours=neighbours), Replace):
+            raise NeighboursMismatch("thresholds need a public number of rows. Pass Replace('row')")
+        self._set(
+            universe=checks.instance(Universe, universe=universe),
+            caps=checks.instance(Caps, caps=caps),
+            rows=checks.integer(1, rows=rows),
+            epsilon=checks.positive(epsilon=epsilon),
+            delta=checks.delta(delta=delta),
+            analyst_epsilon=checks.positive(analyst_epsilon=analyst_epsilon),
+            analyst_delta=checks.probability(analyst_delta=analyst_delta),
+            neighbours=neighbours,
+        )
+        universe.require_dense()
+        if sizes is None:
+            best = self._planned(checks.probability(bound=bound))
+            self._set(sizes=best.sizes(self.rows), off=best.rows_off(self.rows))
+        else:
+            self._set(sizes=checks.instance(OnlineSizes, sizes=sizes), off=float(rows))
+        if self.analyst_loss.delta(self.analyst_epsilon) > self.analyst_delta:
+            rule = "with a rate that keeps within the analysts' budget"
+            raise InvalidParameter(name="sizes", rule=rule, value=sizes, hint="Take a smaller rate")
+
+    def _planned(self, bound: Fraction) -> OnlineCandidate:
+        """Return the sizes with the smallest error, or refuse."""
+        tried = candidates(self._budgets)
+        best = min(tried, key=lambda each: each.rows_off(self.rows))
+        if best.rows_off(self.rows) >= bound * self.rows:
+            needed = min(each.rows_needed(bound) for each in tried)
+            epsilon = float(self.epsilon) * needed / self.rows
+            raise Refused(
+                what=f"online queries on {self.rows} rows",
+                why=f"the error it can promise is not below {float(bound):.3g} of them",
+                way_out=f"It takes about {needed:.2g} rows, or epsilon {epsilon:.2g}; or use PrivateAnswers, "
+                "which is perfectly private between analysts",
+            )
+        return best
+
+    @property
+    def _budgets(self) -> Budgets:
+        return Budgets(
+            self.universe.size,
+            self.caps,
+            self.epsilon,
+            self.delta,
+            self.analyst_epsilon,
+            self.analyst_delta,
+            self.neighbours,
+        )
+
+    @property
+    def loss(self) -> Loss:
+        """One pure conversation for each analyst; all that is shared is computed from their answers."""
+        gate = self._budgets.gate(self.sizes.positives)
+        return Composed(((PureLoss(gate.epsilon), self.caps.analysts),))
+
+    @property
+    def analyst_loss(self) -> Loss:
+        """All closings together, and every sample.
+
+        A query makes its batch larger, and a later one smaller if it crowds out another query: the first
+        closing costs the noise of one side, the second that of the other. So the pair costs one epsilon.
+        """
+        closings = PureLoss(self._budgets.closing.epsilon)
+        return Composed(((closings, 1), (ZCDPLoss(self.sizes.rho), 1)))
+
+    def error(self, beta: checks.Number) -> float:
+        """Return alpha in rows: no answer is off by more, but for beta.
+
+        Thresholds are planned for one beta, and sizes that are given for none: otherwise there is no bound.
+        """
+        return useful(
+            self.off if checks.probability(beta=beta) >= PLANNED_BETA else math.inf,
+            trivial=float(self.rows),
+            what="the answers of online queries",
+            way_out=f"Leave the sizes out, and ask for a beta of at least {float(PLANNED_BETA):g}",
+        )
+
+    # The release -------------------------------------------------------------------------------------
+
+    def _draw(self, data: QueriesAndData, rng: Rng) -> Delivery:
+        read_asked(data, self.universe, self.caps, neighbours=self.neighbours, rows=self.rows)
+        book, histogram = data.book, data.histogram
+        gate = self._budgets.gate(self.sizes.positives)
+        gates = {name: gate.open(histogram, rng=rng) for name in book.names}
+        answers: dict[str, list[Leftover]] = {name: [] for name in book.names}
+        asked = {name: book.asked_by(name) for name in book.names}
+        scores, history = np.zeros(self.universe.size, dtype=np.int64), []
+        flat = np.full(self.universe.size, self.rows / self.universe.size)
+        epoch = self._begin(flat, [], rng)
+        for tick in track(range(self.caps.queries), total=self.caps.queries, label="answering"):
+            for number, name in enumerate(book.names):
+                place = number * self.caps.queries + tick
+                if place in asked[name]:
+                    count = self._answer(asked[name][place], gates[name], epoch)
+                    answers[name].append(Leftover(place, count))
+            if epoch.closing is not None and epoch.closing.ask(len, threshold=self.sizes.batch):
+                scores = scores + sum(epoch.batch, np.zeros_like(scores))
+                tally = self._sample(scores, rng)
+                history.append((tick, tuple(tally.tolist())))
+                epoch = self._begin(tally * (self.rows / self.sizes.samples), history, rng)
+        return Delivery(epoch.guess, tuple((name, tuple(own)) for name, own in answers.items()))
+
+    def _begin(self, weights: Any, history: list[Any], rng: Rng) -> _Epoch:
+        """Publish a hypothesis, and watch over its batch unless it is the last one."""
+        epoch = _Epoch(Weights(self.universe, weights, transcript=tuple(history)), None)
+        if len(history) < self.sizes.updates:
+            epoch.closing = self._budgets.closing.open(epoch.batch, rng=rng)
+        return epoch
+
+    def _answer(self, query: LinearQuery, gate: Conversation[Any], epoch: _Epoch) -> float:
+        """Answer one query: from the hypothesis, or where that is bad by its owner's own conversation."""
+        answer = epoch.guess.answer(query)
+        guess = round(answer)
+        for sign in (1, -1):
+            if gate.closed:
+                break
+            gap = gate.ask(
+                lambda histogram, sign=sign: sign * (int(query.evaluate(histogram)) - guess),
+                threshold=self.sizes.threshold,
+            )
+            if gap is not None:
+                epoch.batch.append(sign * query.vector().astype(np.int64).ravel())
+                return float(min(max(guess + sign * gap, 0), self.rows))
+        return answer
+
+    def _sample(self, scores: Integers, rng: Rng) -> Integers:
+        """Draw the cells of a hypothesis. Given the answers of the gates this does not read the data."""
+        choose = ExponentialChoice(self.sizes.rate, sensitivity=Fraction(0))
+        cells = [rng.perform(choose, scores) for _ in range(self.sizes.samples)]
+        return np.bincount(cells, minlength=scores.size)
+
+
+def _tiny() -> Iterator[Tiny]:
+    caps = Caps(analysts=1, queries=2)
+    mechanism = OnlineQueries(
+        universe=COIN,
+        caps=caps,
+        rows=1,
+        epsilon=16,
+        delta=0,
+        analyst_epsilon=400,
+        analyst_delta=0.01,
+        sizes=OnlineSizes(updates=1, samples=1, batch=1, rate=Fraction(2), positives=1, threshold=0),
+    )
+    yield Tiny(mechanism, tiny_data(book_of(COIN, caps, {"first": [HEADS, TAILS]}), 1))
+
+
+@lru_cache(maxsize=1)
+def _example() -> QueriesAndData:
+    universe = Universe([("age", range(8)), ("smoker", (False, True)), ("region", range(4))])
+    table = Histogram.dense(universe, np.arange(64) % 7 * 100_000)
+    asked = {"acme": Marginals.of_order(universe, 1), "bolt": Marginals(universe, [["age", "smoker"]])}
+    return QueriesAndData(table, book_of(universe, Caps(analysts=2, queries=20), asked))
+
+
+CARD = Card(
+    name="online-queries",
+    family="analysts",
+    title="Queries one after the other, answered from a hypothesis that learns and hides each of them",
+    theorem="(epsilon, delta) for one row, and for one query towards all other analysts together",
+    reference="[HRU13] Algorithm 5, corrected",
+    example=lambda: (
+        OnlineQueries(
+            universe=_example().book.universe,
+            caps=_example().book.caps,
+            rows=int(_example().histogram.total),
+            epsilon=1,
+            delta=1e-6,
+            analyst_epsilon=1,
+            analyst_delta=1e-6,
+        ),
+        _example(),
+    ),
+    tiny=_tiny,
+)

@@ -1,0 +1,16 @@
+from discreet.data.schema.schema import Boolean as Boolean
+from discreet.data.schema.schema import Category as Category
+from discreet.data.schema.schema import Column as Column
+from discreet.data.schema.schema import Date as Date
+from discreet.data.schema.schema import Decimal as Decimal
+from discreet.data.schema.schema import Dimension as Dimension
+from discreet.data.schema.schema import Identifier as Identifier
+from discreet.data.schema.schema import Integer as Integer
+from discreet.data.schema.schema import Row as Row
+from discreet.data.schema.schema import Schema as Schema
+from discreet.data.schema.schema import Text as Text
+from discreet.data.schema.schema import User as User
+from discreet.data.schema.toml_file import format_schema as format_schema
+from discreet.data.schema.toml_file import parse_schema as parse_schema
+from discreet.data.schema.toml_file import read_schema as read_schema
+from discreet.data.table import Table as Table

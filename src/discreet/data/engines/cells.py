@@ -1,0 +1,131 @@
+"""Cells in the words of each engine: the bytes of a text, the day of a moment, the nearest step of a grid.
+
+Engines compare text by collations, which owners set for columns, tables, domains, databases and sessions, and
+some of which take different texts for one. So text is never compared as text while it is read: both sides
+are bytes. What is kept are texts again, of the collation that compares bytes.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.data.engines.base import Family
+
+PARSED_SCALE = 18
+"""Decimals that are kept of a number in text."""
+_MAX_DIGITS = 36
+"""Digits of a number whose double certainly fits into 128 bits and into 38 digits."""
+_AFTER_TIME = "[0-9]:[0-9]{2}.*[-+A-Za-z]"
+"""What a text with a time and a zone looks like: a sign or a letter somewhere after the minutes."""
+
+
+def text_bytes(cell: exp.Expr, dialect: str) -> exp.Expr:
+    """Return the UTF-8 bytes of a cell's text."""
+    text = exp.cast(cell, "text")
+    if dialect == "postgres":
+        return _call("CONVERT_TO", text, exp.Literal.string("UTF8"))
+    if dialect == "spark":
+        # Spark's text may hold any bytes; those that are no UTF-8 would become alike only in Python.
+        return exp.cast(_call("MAKE_VALID_UTF8", text), "binary")
+    return _call("ENCODE", text)
+
+
+def spelled(value: str) -> exp.Expr:
+    """Spell a declared value's bytes in hexadecimal digits: no rule of escapes or collations applies."""
+    return exp.Literal.string(value.encode().hex())
+
+
+def spelled_bytes(digits: exp.Expr, dialect: str) -> exp.Expr:
+    """Return the bytes that digits spell."""
+    if dialect == "postgres":
+        return _call("DECODE", digits, exp.Literal.string("hex"))
+    return _call("UNHEX", digits)
+
+
+def bytes_text(cell: exp.Expr, dialect: str) -> exp.Expr:
+    """Return bytes as text that every later query compares byte by byte."""
+    if dialect == "postgres":
+        text = _call("CONVERT_FROM", cell, exp.Literal.string("UTF8"))
+        return exp.Collate(this=text, expression=exp.to_identifier("C", quoted=True))
+    if dialect == "spark":
+        return exp.cast(cell, "text")
+    return _call("DECODE", cell)
+
+
+def day(cell: exp.Expr, family: Family, dialect: str) -> exp.Expr:
+    """Return the day of a cell, in UTC where it says a zone; missing where text does not say a day."""
+    if family == "text":
+        zoned = exp.TryCast(this=cell.copy(), to=exp.DataType.build("timestamptz"))
+        says_zone = _call("REGEXP_MATCHES", cell.copy(), exp.Literal.string(_AFTER_TIME))
+        plain = exp.TryCast(this=cell, to=exp.DataType.build("date"))
+        return exp.case().when(says_zone, day(zoned, "zoned", dialect)).else_(plain)
+    if family != "zoned":
+        return exp.cast(cell, "date")
+    if dialect == "spark":
+        # Casting to a date would use the session's time zone; seconds since 1970 do not.
+        seconds = exp.Div(
+            this=exp.cast(cell, "bigint"), expression=exp.cast(exp.Literal.number("86400.0"), "double")
+        )
+        return _call("DATE_FROM_UNIX_DATE", exp.cast(exp.Floor(this=seconds), "int"))
+    return exp.cast(exp.AtTimeZone(this=cell, zone=exp.Literal.string("UTC")), "date")
+
+
+def exact_steps(cell: exp.Expr, grid: Fraction, family: Family, scale: int, dialect: str) -> exp.Expr | None:
+    """Return the step of a grid nearest to a whole or decimal number, halves upwards, rounding once.
+
+    None where the engine has no type that is wide enough.
+
+    Parameters
+    ----------
+    cell
+        A number of which `scale` decimals are kept, no more than 2**53 steps from 0.
+    """
+    if dialect == "postgres" and family == "decimal":
+        return _nearest(_times(cell, grid.denominator), exp.Literal.number(grid.numerator))
+    step = grid * 10**scale
+    digits = max(len(str(step.numerator)), scale)
+    if step.denominator != 1 or digits > _MAX_DIGITS:
+        return None
+    if family == "integer":
+        return _nearest(exp.cast(cell, "bigint"), exp.cast(exp.Literal.number(step.numerator), "bigint"))
+    if dialect == "spark":
+        # No wider than its digits: Spark rounds what it computes from wider types.
+        written = exp.Literal.string(_decimal(step.numerator, scale))
+        return _nearest(cell, exp.cast(written, f"decimal({digits}, {scale})"))
+    unscaled = exp.Replace(
+        this=exp.cast(cell, "text"), expression=exp.Literal.string("."), replacement=exp.Literal.string("")
+    )
+    return _nearest(exp.cast(unscaled, "int128"), exp.cast(exp.Literal.number(step.numerator), "int128"))
+
+
+def _nearest(cell: exp.Expr, step: exp.Expr) -> exp.Expr:
+    """Divide towards 0, then look at the rest, whose sign is the cell's."""
+    rest = exp.Paren(this=exp.Mod(this=exp.Paren(this=cell.copy()), expression=step.copy()))
+    twice = exp.Add(this=rest, expression=rest.copy())
+    away = (
+        exp.case()
+        .when(exp.GTE(this=twice, expression=step.copy()), exp.Literal.number(1))
+        .when(
+            exp.LT(this=twice.copy(), expression=exp.Neg(this=step.copy())),
+            exp.Neg(this=exp.Literal.number(1)),
+        )
+        .else_(exp.Literal.number(0))
+    )
+    whole = exp.cast(exp.IntDiv(this=exp.Paren(this=cell), expression=step), "bigint")
+    return exp.Add(this=whole, expression=exp.cast(away, "bigint"))
+
+
+def _times(cell: exp.Expr, factor: int) -> exp.Expr:
+    return cell if factor == 1 else exp.Mul(this=cell, expression=exp.Literal.number(factor))
+
+
+def _decimal(digits: int, scale: int) -> str:
+    """Write digits / 10**scale."""
+    padded = str(digits).rjust(scale + 1, "0")
+    return f"{padded[: len(padded) - scale]}.{padded[len(padded) - scale :]}"
+
+
+def _call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
+    return exp.Anonymous(this=name, expressions=list(arguments))

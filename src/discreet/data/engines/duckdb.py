@@ -1,0 +1,334 @@
+"""DuckDB: files, frames and DuckDB tables, copied as codes into a private database that is then locked.
+
+The copy lives in memory (DuckDB takes up to 80 % of the machine's) and spills to a directory that only this
+user can read, removed at the end. Once loaded,
+the database can reach no file, no network, no extension and no Python variable, and its configuration
+cannot be changed any more.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import io
+import os
+import shutil
+import tempfile
+import weakref
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from discreet.core.errors import InvalidParameter, MissingExtra
+from discreet.data.engines.base import RAW, EngineField, Family, Source, decimals, unknown_input
+from discreet.data.engines.credentials import shown
+from discreet.data.engines.failures import Reason, watched
+
+try:
+    import duckdb
+except ImportError:
+    raise MissingExtra(package="duckdb", extra="data") from None
+
+_FAMILIES: dict[str, Family] = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "integer"),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), "integer"),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), "real"),
+    "DECIMAL": "decimal",
+    "BOOLEAN": "boolean",
+    "DATE": "date",
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp"),
+    "TIMESTAMP WITH TIME ZONE": "zoned",
+    **dict.fromkeys(("VARCHAR", "ENUM"), "text"),
+    "UUID": "uuid",
+}
+
+_REASONS = (
+    ((duckdb.InterruptException,), Reason.TIMEOUT),
+    ((duckdb.OutOfMemoryException, MemoryError), Reason.NO_ROOM),
+    ((duckdb.CatalogException, duckdb.BinderException, FileNotFoundError), Reason.NOT_FOUND),
+    ((duckdb.PermissionException, PermissionError), Reason.PERMISSION),
+    ((duckdb.ConnectionException,), Reason.LOST),
+)
+
+_BEFORE = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "python_enable_replacements": "false",
+    # Frames of Python objects are text: looking at values to guess a type would depend on the data.
+    "pandas_analyze_sample": "0",
+}
+
+
+class DuckDB(Source):
+    """A private, locked DuckDB.
+
+    Parameters
+    ----------
+    inputs
+        What to read under which name: a path of a .parquet, .csv or .csv.gz file (a pattern with * for
+        several Parquet files), a pandas, polars or Arrow frame, or (connection or .duckdb path, table).
+    timeout
+        Seconds after which a query is interrupted.
+    """
+
+    dialect = "duckdb"
+    parses_text: ClassVar[bool] = True
+    sums_widen: ClassVar[bool] = True
+
+    def __init__(self, inputs: Mapping[str, object], *, timeout: float) -> None:
+        super().__init__(timeout=timeout)
+        self._spill = tempfile.mkdtemp(prefix="discreet-")
+        self._connection = duckdb.connect(":memory:", config=dict(_BEFORE))
+        self._end = weakref.finalize(self, _close, self._connection, self._spill)
+        self._connection.execute("SET temp_directory = ?", [self._spill])
+        self._csv: dict[str, Path] = {}
+        self._frames: dict[str, Any] = {}
+        self._owners: dict[object, Any] = {}
+        self._inputs = {name: self._opened(name, data) for name, data in inputs.items()}
+
+    def columns(self, name: str) -> tuple[EngineField, ...]:
+        """Return names and types of an input."""
+        owner, table = self._input(name)
+        if name in self._csv:
+            return tuple(
+                EngineField(name=one, type="VARCHAR", family="text") for one in _header(self._csv[name])
+            )
+        if name in self._frames:
+            # A frame of no rows: so types come from the frame's own, never from a look at values.
+            self._opening(lambda: owner.register(table.name, _narrowed(self._frames[name], rows=False)))
+        query = exp.Describe(this=exp.select("*").from_(table))
+        rows = self._opening(lambda: owner.execute(self._sql(query)).fetchall())
+        return tuple(_field(row[0], row[1]) for row in rows)
+
+    def raw(self, name: str) -> exp.Table:
+        """Return what a query that reads an input selects from."""
+        return self._input(name)[1].copy()
+
+    def close(self) -> None:
+        """Drop the data and the spill directory."""
+        self._end()
+
+    def _input(self, name: str) -> tuple[Any, exp.Table]:
+        if name not in self._inputs:
+            raise unknown_input(self._inputs, name)
+        return self._inputs[name]
+
+    def _opened(self, name: str, data: object) -> tuple[Any, exp.Table]:
+        """Return the connection that sees an input, and what to select from."""
+        if isinstance(data, tuple):
+            owner, table = data
+            return self._opening(lambda: self._owner(owner)), _table(table)
+        view = f"discreet_input_{name}"
+        if isinstance(data, str | os.PathLike):
+            path = os.fspath(data)
+            if not path.endswith((".csv", ".csv.gz")):
+                return self._connection, _parquet(path)
+            self._csv[name] = _existing(path)
+            return self._connection, exp.to_table(view)
+        self._frames[name] = data
+        return self._connection, exp.to_table(view)
+
+    def _owner(self, given: Any) -> Any:
+        """Return the cursor that reads a connection, or a file, that is not ours.
+
+        It is one for all tables there, so that one transaction sees them all, and one of its own, so that no
+        result the owner is reading gets lost.
+        """
+        if isinstance(given, str | os.PathLike):
+            path = _existing(os.fspath(given)).resolve()
+            if path not in self._owners:
+                self._owners[path] = duckdb.connect(path, read_only=True)
+            return self._owners[path]
+        return self._owners.setdefault(id(given), given.cursor())
+
+    @contextmanager
+    def _one_moment(self) -> Iterator[None]:
+        with ExitStack() as ends:
+            for owner in self._owners.values():
+                owner.begin()
+                ends.callback(owner.rollback)
+            yield
+
+    @contextmanager
+    def _staged(self, name: str, query: exp.Select) -> Iterator[None]:
+        table = self._inputs[name][1]
+        needed = {column.name for column in query.find_all(exp.Column) if column.table == RAW}
+        if name in self._csv:
+            self._create(table, self._lines(name, needed))
+        if name in self._frames:
+            self._connection.register(table.name, _narrowed(self._frames.pop(name), names=needed))
+        yield
+        if name in self._csv:
+            self._drop(table)
+
+    def _counts(self, name: str, query: exp.Select) -> dict[str, int]:
+        (counts,) = self._inputs[name][0].execute(self._sql(query)).fetchall()
+        return dict(zip(query.named_selects, counts, strict=True))
+
+    def _keep(self, name: str, query: exp.Query) -> exp.Table:
+        owner, _ = self._inputs.get(name, (self._connection, None))
+        if owner is not self._connection:
+            return self._copied(name, query, owner)
+        with watched(self._limit, self._connection.interrupt):
+            self._create(exp.to_table(name), query)
+        return exp.to_table(name)
+
+    def _create(self, table: exp.Table, query: exp.Query) -> None:
+        self._connection.execute(self._sql(exp.Create(this=table, kind="TABLE", expression=query)))
+
+    def _lines(self, name: str, needed: set[str]) -> exp.Query:
+        """Return the query that reads some columns of a CSV file, as text.
+
+        They are stored before anything is cast: DuckDB 2.0 moves a TRY_CAST into its CSV reader, which
+        then fails on the first cell that does not parse (duckdb/duckdb#23818).
+        """
+        path = self._csv[name]
+        names = _header(path)
+        return exp.select(*(exp.column(one) for one in names if one in needed)).from_(
+            exp.Table(this=_read_csv(path, names))
+        )
+
+    def _copied(self, name: str, query: exp.Query, owner: Any) -> exp.Table:
+        """Carry codes over from a connection that is not ours, which stays as it is."""
+        found = owner.execute(self._sql(query)).fetchnumpy()
+        view = f"discreet_copied_{name}"
+        arrays, columns = {}, []
+        for place, (column, array) in enumerate(found.items()):
+            # Which cells are missing travels in a column of its own: not every DuckDB reads NumPy's masks.
+            cells, missing = np.ma.getdata(array), np.ma.getmaskarray(array)
+            kind = "text" if cells.dtype == object else "bigint"
+            arrays[f"v{place}"] = np.where(missing, "" if kind == "text" else 0, cells)
+            arrays[f"m{place}"] = missing
+            cell = exp.case().when(exp.column(f"m{place}"), exp.null()).else_(exp.column(f"v{place}"))
+            columns.append(exp.alias_(exp.cast(cell, kind), column))
+        self._connection.register(view, arrays)
+        self._create(exp.to_table(name), exp.select(*columns).from_(view))
+        self._connection.unregister(view)
+        return exp.to_table(name)
+
+    def _drop(self, table: exp.Table) -> None:
+        self._connection.execute(f"DROP TABLE {self._sql(table)}")
+
+    def _rows(self, query: exp.Query) -> Iterable[Iterable[object]]:
+        cursor = self._connection.cursor()
+        with watched(self._limit, cursor.interrupt):
+            rows: list[tuple[object, ...]] = cursor.execute(self._sql(query)).fetchall()
+        return rows
+
+    def _columns(self, query: exp.Query) -> list[NDArray[np.integer[Any]]]:
+        cursor = self._connection.cursor()
+        with watched(self._limit, cursor.interrupt):
+            found = cursor.execute(self._sql(query)).fetchnumpy()
+        return [np.ma.getdata(array) for array in found.values()]
+
+    def _failures(self) -> tuple[type[BaseException], ...]:
+        return (duckdb.Error, UnicodeError, OSError, RuntimeError, OverflowError)
+
+    def _reason(self, error: BaseException) -> Reason:
+        found = (reason for kinds, reason in _REASONS if isinstance(error, kinds))
+        return next(found, Reason.UNREADABLE)
+
+    def _seal(self) -> None:
+        for owner, table in self._inputs.values():
+            if owner is self._connection and isinstance(table.this, exp.Identifier):
+                self._connection.unregister(table.name)
+        self._inputs, self._owners = {}, {}
+        self._connection.execute("SET enable_external_access = false")
+        self._connection.execute("SET lock_configuration = true")
+
+
+def _close(connection: Any, spill: str) -> None:
+    connection.close()
+    shutil.rmtree(spill, ignore_errors=True)
+
+
+def _narrowed(frame: Any, *, names: set[str] | None = None, rows: bool = True) -> Any:
+    """Return a pandas, polars or Arrow frame without the columns nobody needs, or without its rows."""
+    package = type(frame).__module__.partition(".")[0]
+    if not rows:
+        if package == "pandas":
+            return frame.iloc[:0]
+        return frame.slice(0, 0)
+    if package == "pandas":
+        return frame[[name for name in frame.columns if name in (names or ())]]
+    return frame.select(sorted(names or ()))
+
+
+def _field(name: str, described: str) -> EngineField:
+    # A type may list values, ENUM('a', 'b'), or fields: only its first words are kept.
+    kind = described.partition("(")[0].strip()
+    family: Family = "other" if described.endswith("]") else _FAMILIES.get(kind, "other")
+    return EngineField(name=name, type=kind, family=family, scale=decimals(described))
+
+
+def _table(name: str) -> exp.Table:
+    parts = name.split(".")
+    if len(parts) > 3 or not all(parts):
+        rule = "the name of a table, schema.table or catalogue.schema.table"
+        raise InvalidParameter(name="data", rule=rule, value=name)
+    return exp.Table(
+        **dict(zip(("this", "db", "catalog"), map(exp.to_identifier, reversed(parts)), strict=False))
+    )
+
+
+def _parquet(path: str) -> exp.Table:
+    """Return the table function that reads one or several Parquet files."""
+    found = sorted(glob.glob(path)) if "*" in path else [path]
+    if not found or not all(one.endswith(".parquet") for one in found):
+        hint = "Write ('file.duckdb', 'table') for a table of a DuckDB database"
+        raise InvalidParameter(
+            name="data", rule="a .parquet, .csv or .csv.gz file", got=shown(path), hint=hint
+        )
+    files = exp.Array(expressions=[exp.Literal.string(str(_existing(one))) for one in found])
+    return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[files]))
+
+
+def _existing(path: str) -> Path:
+    if not Path(path).is_file():
+        raise InvalidParameter(name="data", rule="the path of an existing file", got=shown(path))
+    return Path(path)
+
+
+def _read_csv(path: Path, names: list[str]) -> exp.Anonymous:
+    columns = exp.Struct(
+        expressions=[
+            exp.PropertyEQ(
+                this=exp.to_identifier(name, quoted=True), expression=exp.Literal.string("VARCHAR")
+            )
+            for name in names
+        ]
+    )
+    settings = {
+        "columns": columns,
+        "auto_detect": exp.false(),
+        "header": exp.true(),
+        "delim": exp.Literal.string(","),
+        "quote": exp.Literal.string('"'),
+        "escape": exp.Literal.string('"'),
+        "nullstr": exp.Literal.string(""),
+    }
+    given = [exp.EQ(this=exp.var(name), expression=value) for name, value in settings.items()]
+    return exp.Anonymous(this="read_csv", expressions=[exp.Literal.string(str(path)), *given])
+
+
+def _header(path: Path) -> list[str]:
+    """Read the first line of a CSV file: the names, no row."""
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
+            line = stream.readline().decode("utf-8-sig", errors="replace")
+    except (OSError, EOFError, zlib.error):
+        raise InvalidParameter(name="data", rule="a file that can be read", value=str(path)) from None
+    names = next(csv.reader(io.StringIO(line)), [])
+    if not names or len({name.lower() for name in names}) < len(names):
+        raise InvalidParameter(
+            name="data", rule="a CSV file whose first line has distinct names", value=str(path)
+        )
+    return names

@@ -1,0 +1,331 @@
+"""The queries that turn an owner's columns into codes: total on every value an engine can hold.
+
+No expression here can fail, whatever the cell: numbers and dates are compared with the bounds in their own
+type before anything is cast, casts of text exist only where the engine has one that cannot fail, and the
+last step of every number is a clamp of whole numbers, which is what sensitivities rest on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.core.errors import InvalidParameter
+from discreet.data.engines.base import RAW, EngineField, Family, RowReading, Source
+from discreet.data.engines.cells import (
+    PARSED_SCALE,
+    bytes_text,
+    day,
+    exact_steps,
+    spelled,
+    spelled_bytes,
+    text_bytes,
+)
+from discreet.data.schema.columns import (
+    Boolean,
+    Category,
+    Code,
+    Column,
+    Date,
+    Decimal,
+    Identifier,
+    Integer,
+    Ranged,
+    Text,
+)
+
+LISTED = 32
+"""Longer lists of declared values are joined, not compared one by one."""
+
+_NUMBERS: tuple[Family, ...] = ("integer", "real", "decimal")
+_READS: dict[type[Column], tuple[Family, ...]] = {
+    Integer: _NUMBERS,
+    Decimal: _NUMBERS,
+    Boolean: ("boolean", "integer", "real"),
+    Date: ("date", "timestamp", "zoned"),
+    Identifier: ("integer", "text", "uuid"),
+    Text: ("text",),
+}
+
+
+def encoded(source: Source, name: str, columns: Sequence[Column], *, unit: str | None) -> RowReading:
+    """Return the queries that read an input as a relation of codes with exactly these columns.
+
+    Parameters
+    ----------
+    source, name
+        The engine and its input.
+    columns
+        What is declared.
+    unit
+        The column that says whose row it is. Rows without it belong to nobody and are left out; without
+        such a column every row stays, so that the number of rows does not depend on their contents.
+
+    Raises
+    ------
+    InvalidParameter
+        When the input lacks a column, or its type cannot stand for the declared kind.
+    """
+    fields = {field.name: field for field in source.columns(name)}
+    query = exp.select().from_(source.raw(name).as_(RAW))
+    unread = exp.select().from_(source.raw(name).as_(RAW))
+    for place, column in enumerate(columns):
+        field = fields.get(column.name)
+        if field is None:
+            raise _missing(name, column.name, sorted(fields))
+        _check_family(source, name, column, field)
+        cell = _Cell(exp.column(column.name, table=RAW), field, source.dialect)
+        if isinstance(column, Category) and column.size > LISTED:
+            query, code = _joined(query, column, cell, place)
+        else:
+            code = _encode(column, cell)
+        query = query.select(exp.alias_(code, column.name, copy=False), copy=False)
+        if column.name == unit:
+            query = query.where(cell.raw.is_(exp.null()).not_(), copy=False)
+        parsed = _parsed(column, cell)
+        if parsed is not None:
+            unread = unread.select(exp.alias_(_count_unread(cell.raw, parsed), column.name), copy=False)
+    return RowReading(query, unread if unread.selects else None)
+
+
+def _parsed(column: Column, cell: _Cell) -> exp.Expr | None:
+    """Return what is missing where a cell's text cannot be read; None where nothing is parsed."""
+    if cell.family != "text" or isinstance(column, Identifier | Text):
+        return None
+    if isinstance(column, Date):
+        return day(cell.raw, cell.family, cell.dialect)
+    if isinstance(column, Category) and isinstance(column.values[0], str):
+        return None
+    kind = "boolean" if isinstance(column, Boolean) else "double"
+    return exp.TryCast(this=cell.raw.copy(), to=exp.DataType.build(kind))
+
+
+def _count_unread(cell: exp.Expr, parsed: exp.Expr) -> exp.Expr:
+    """Count the cells that say something and mean nothing."""
+    blank = exp.Trim(this=cell.copy()).eq(exp.Literal.string(""))
+    lost = exp.and_(cell.copy().is_(exp.null()).not_(), exp.not_(blank), parsed.is_(exp.null()))
+    return exp.Count(this=exp.case().when(lost, _literal(1)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A cell as it is read, and the type it has there."""
+
+    raw: exp.Expr
+    field: EngineField
+    dialect: str
+
+    @property
+    def family(self) -> Family:
+        return self.field.family
+
+
+def _missing(name: str, column: str, found: Sequence[str]) -> InvalidParameter:
+    """Return the error of a column that is not there.
+
+    Only names like the wanted one are quoted: those of a CSV file without a header are its first row.
+    """
+    near = [one for one in get_close_matches(column, found) if one.isidentifier()]
+    meant = f"Did you mean {' or '.join(near)}? " if near else ""
+    return InvalidParameter(
+        name=name,
+        rule=f"data with a column {column}",
+        got=f"{len(found)} of other names",
+        hint=f"{meant}Correct the schema, or the header: a CSV file needs one, with commas between its names",
+    )
+
+
+def _check_family(source: Source, name: str, column: Column, field: EngineField) -> None:
+    if isinstance(column, Category):
+        reads: tuple[Family, ...] = ("text",) if isinstance(column.values[0], str) else ("integer", "real")
+    else:
+        reads = _READS[type(column)]
+    if source.parses_text and "text" not in reads:
+        reads = (*reads, "text")
+    if field.family not in reads:
+        rule = f"of a type that reads as {type(column).__name__} ({', '.join(reads)})"
+        raise InvalidParameter(name=f"{name}.{column.name}", rule=rule, value=field.type)
+
+
+def _encode(column: Column, cell: _Cell) -> exp.Expr:
+    if isinstance(column, Integer | Decimal):
+        return _number(column, cell)
+    if isinstance(column, Date):
+        return _date(column, cell)
+    if isinstance(column, Boolean):
+        return _boolean(column, cell)
+    if isinstance(column, Category):
+        return _category(column, cell)
+    return bytes_text(text_bytes(cell.raw, cell.dialect), cell.dialect)
+
+
+def _number(column: Integer | Decimal, cell: _Cell) -> exp.Expr:
+    number, family = cell.raw, cell.family
+    if family == "text":
+        number, family = exp.TryCast(this=number, to=exp.DataType.build("double")), "real"
+    numeric = cell.dialect == "postgres" and family == "decimal"
+    # PostgreSQL's numeric holds numbers that no double does, so there the bounds are compared as numeric.
+    compared = number if numeric or family == "integer" else exp.cast(number, "double")
+    lower: exp.Expr
+    upper: exp.Expr
+    if family == "integer":
+        lower, upper = _literal(math.ceil(column.lower)), _literal(math.floor(column.upper))
+    else:
+        kind = "decimal" if numeric else "double"
+        lower, upper = _real(float(column.lower), kind), _real(float(column.upper), kind)
+    missing: exp.Expr = compared.copy().is_(exp.null())
+    if family != "integer":
+        nan = exp.cast(exp.Literal.string("NaN"), "decimal" if numeric else "double")
+        missing = exp.or_(missing, compared.copy().eq(nan))
+    return (
+        exp.case()
+        .when(missing, _null(column, cell.dialect))
+        .when(exp.LTE(this=compared.copy(), expression=lower), _bigint(column.code_lower))
+        .when(exp.GTE(this=compared.copy(), expression=upper), _bigint(column.code_upper))
+        .else_(_clamped(_steps(column.grid, cell, number), column))
+    )
+
+
+def _steps(grid: Fraction, cell: _Cell, number: exp.Expr) -> exp.Expr:
+    """Round to the nearest step of the grid, halves upwards.
+
+    Whole and decimal numbers, and those in text, are rounded as they are written: 0.285 is half-way between
+    two cents. Others are doubles, on every engine.
+    """
+    if cell.family == "integer" and grid == 1:
+        return exp.cast(cell.raw.copy(), "bigint")
+    if cell.family == "text":
+        written = exp.TryCast(this=cell.raw.copy(), to=exp.DataType.build(f"decimal(38, {PARSED_SCALE})"))
+        exact = exact_steps(written, grid, "decimal", PARSED_SCALE, cell.dialect)
+        binary = _binary_steps(grid, number)
+        return binary if exact is None else exp.Coalesce(this=exact, expressions=[binary])
+    if cell.family in ("integer", "decimal"):
+        exact = exact_steps(cell.raw.copy(), grid, cell.family, cell.field.scale, cell.dialect)
+        if exact is not None:
+            return exact
+    return _binary_steps(grid, number)
+
+
+def _binary_steps(grid: Fraction, number: exp.Expr) -> exp.Expr:
+    steps: exp.Expr = exp.cast(number.copy(), "double")
+    if grid.denominator != 1:
+        steps = exp.Mul(this=steps, expression=_real(float(grid.denominator), "double"))
+    if grid.numerator != 1:
+        steps = exp.Div(this=steps, expression=_real(float(grid.numerator), "double"))
+    return exp.cast(exp.Floor(this=exp.Add(this=steps, expression=_real(0.5, "double"))), "bigint")
+
+
+def _clamped(code: exp.Expr, column: Ranged) -> exp.Expr:
+    raised = exp.Greatest(this=code, expressions=[_bigint(column.code_lower)], ignore_nulls=True)
+    return exp.Least(this=raised, expressions=[_bigint(column.code_upper)], ignore_nulls=True)
+
+
+def _date(column: Date, cell: _Cell) -> exp.Expr:
+    found = day(cell.raw, cell.family, cell.dialect)
+    epoch = exp.cast(exp.Literal.string("1970-01-01"), "date")
+    lower = exp.cast(exp.Literal.string(column.lower.isoformat()), "date")
+    upper = exp.cast(exp.Literal.string(column.upper.isoformat()), "date")
+    days = exp.DateDiff(this=found.copy(), expression=epoch, unit=exp.var("DAY"))
+    return (
+        exp.case()
+        .when(found.copy().is_(exp.null()), _null(column, cell.dialect))
+        .when(exp.LTE(this=found.copy(), expression=lower), _bigint(column.code_lower))
+        .when(exp.GTE(this=found.copy(), expression=upper), _bigint(column.code_upper))
+        .else_(_clamped(exp.cast(days, "bigint"), column))
+    )
+
+
+def _boolean(column: Boolean, cell: _Cell) -> exp.Expr:
+    true = cell.raw
+    if cell.family == "text":
+        true = exp.TryCast(this=true, to=exp.DataType.build("boolean"))
+    false: exp.Expr = exp.not_(true.copy())
+    if cell.family in ("integer", "real"):
+        true, false = cell.raw.eq(_literal(1)), cell.raw.copy().eq(_literal(0))
+    return exp.case().when(true, _bigint(1)).when(false, _bigint(0)).else_(_null(column, cell.dialect))
+
+
+def _comparable(column: Category, cell: _Cell) -> exp.Expr:
+    """Bring a category's cell to what is compared with its declared values: bytes, or numbers.
+
+    Numbers are doubles or whole: a narrower one may equal two declared values.
+    """
+    if isinstance(column.values[0], str):
+        return text_bytes(cell.raw, cell.dialect)
+    if cell.family == "integer":
+        return cell.raw
+    double = exp.TryCast if cell.family == "text" else exp.Cast
+    number = double(this=cell.raw, to=exp.DataType.build("double"))
+    return exp.Nullif(this=number, expression=exp.cast(exp.Literal.string("NaN"), "double"))
+
+
+def _category(column: Category, cell: _Cell) -> exp.Expr:
+    # The branches give back literals, never the cell: only declared values can come out.
+    read = _comparable(column, cell)
+    cases = exp.case()
+    for value in column.values:
+        cases = cases.when(read.copy().eq(_compared(value, cell.dialect)), _typed(value, cell.dialect))
+    if column.other is not None and column.other != column.null:
+        cases = cases.when(read.copy().is_(exp.null()).not_(), _typed(column.other, cell.dialect))
+    return cases.else_(_null(column, cell.dialect))
+
+
+def _joined(query: exp.Select, column: Category, cell: _Cell, place: int) -> tuple[exp.Select, exp.Expr]:
+    """Look a long list of declared values up by a join that keeps every row exactly once.
+
+    It does because no two declared values are equal in what is compared: bytes, or numbers up to 2**53.
+    """
+    alias = f"discreet_values_{place}"
+    rows = [exp.Tuple(expressions=[_spelled(value)]) for value in column.values]
+    values = exp.Values(
+        expressions=rows,
+        alias=exp.TableAlias(this=exp.to_identifier(alias), columns=[exp.to_identifier("value")]),
+    )
+    read, found = _comparable(column, cell), exp.column("value", table=alias)
+    if isinstance(column.values[0], str):
+        value = spelled_bytes(found.copy(), cell.dialect)
+        code = bytes_text(value.copy(), cell.dialect)
+    else:
+        value, code = found.copy(), exp.cast(found.copy(), "bigint")
+    query = query.join(values, on=read.eq(value), join_type="left", copy=False)
+    cases = exp.case().when(found.copy().is_(exp.null()).not_(), code)
+    if column.other is not None and column.other != column.null:
+        cases = cases.when(read.copy().is_(exp.null()).not_(), _typed(column.other, cell.dialect))
+    return query, cases.else_(_null(column, cell.dialect))
+
+
+def _null(column: Column, dialect: str) -> exp.Expr:
+    null = getattr(column, "null", None)
+    if isinstance(column, Category):
+        kind = "text" if isinstance(column.values[0], str) else "bigint"
+        return exp.cast(exp.null(), kind) if null is None else _typed(null, dialect)
+    return exp.cast(exp.null(), "bigint") if null is None else _bigint(int(column.encode(null)))
+
+
+def _spelled(value: Code) -> exp.Expr:
+    return spelled(value) if isinstance(value, str) else _literal(value)
+
+
+def _compared(value: Code, dialect: str) -> exp.Expr:
+    return spelled_bytes(spelled(value), dialect) if isinstance(value, str) else _literal(value)
+
+
+def _typed(value: Code, dialect: str) -> exp.Expr:
+    return bytes_text(_compared(value, dialect), dialect) if isinstance(value, str) else _bigint(value)
+
+
+def _literal(value: int) -> exp.Expr:
+    return exp.Literal.number(value)
+
+
+def _bigint(value: int) -> exp.Expr:
+    return exp.cast(_literal(value), "bigint")
+
+
+def _real(value: float, kind: str) -> exp.Expr:
+    return exp.cast(exp.Literal.number(repr(value)), kind)

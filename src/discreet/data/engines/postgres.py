@@ -1,0 +1,211 @@
+"""PostgreSQL: tables of a server, copied as codes into temporary tables of one session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from sqlglot import exp
+
+from discreet.core.errors import InvalidParameter, MissingExtra
+from discreet.data.engines.base import EngineField, Family, RowReading, Source, unknown_input
+from discreet.data.engines.failures import Reason
+
+try:
+    import psycopg
+except ImportError:
+    raise MissingExtra(package="psycopg", extra="postgres") from None
+
+_FAMILIES: dict[str, Family] = {
+    **dict.fromkeys(("int2", "int4", "int8"), "integer"),
+    **dict.fromkeys(("float4", "float8"), "real"),
+    "numeric": "decimal",
+    "bool": "boolean",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamptz": "zoned",
+    **dict.fromkeys(("text", "varchar", "bpchar"), "text"),
+    "uuid": "uuid",
+}
+
+# A domain is read as the type it is made of; domains may be made of domains.
+_COLUMNS = """
+WITH RECURSIVE kinds AS (
+  SELECT a.attnum, a.attname, t.typname, t.typtype, t.typbasetype
+  FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
+  WHERE a.attrelid = pg_catalog.to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
+UNION ALL
+  SELECT k.attnum, k.attname, t.typname, t.typtype, t.typbasetype
+  FROM kinds AS k JOIN pg_catalog.pg_type AS t ON t.oid = k.typbasetype WHERE k.typtype = 'd'
+)
+SELECT attname, typname, typtype FROM kinds WHERE typtype <> 'd' ORDER BY attnum
+"""
+
+
+_SERVER = """
+SELECT pg_catalog.pg_is_in_recovery(),
+       pg_catalog.has_database_privilege(pg_catalog.current_database(), 'TEMPORARY'),
+       pg_catalog.current_setting('server_encoding')
+"""
+_SETTINGS = {"timezone": "UTC", "standard_conforming_strings": "on", "client_encoding": "UTF8"}
+"""What the meaning of our queries rests on. Everything else is as the owner set it."""
+_REASONS = {
+    "42501": Reason.PERMISSION,
+    "57014": Reason.TIMEOUT,  # cancelled, by its statement_timeout
+    "55P03": Reason.TIMEOUT,  # no lock, within its lock_timeout
+    "25006": Reason.STANDBY,
+    **dict.fromkeys(("42P01", "42703", "3F000"), Reason.NOT_FOUND),
+    **dict.fromkeys(("08", "57"), Reason.LOST),
+    "53": Reason.NO_ROOM,
+}
+"""Reasons by SQLSTATE, or by its class."""
+
+
+class Postgres(Source):
+    """One session of a PostgreSQL server.
+
+    Loading and caching write temporary tables, which only this session sees and the server drops at its
+    end; everything else runs in read-only transactions. All tables are read in one transaction, which sees
+    the server as it was at one moment.
+
+    Parameters
+    ----------
+    dsn
+        A connection string of libpq. It is never shown.
+    inputs
+        Which table (``name`` or ``schema.name``) to read under which name.
+    timeout
+        Seconds after which a query, or the wait for a lock, is given up.
+    """
+
+    dialect = "postgres"
+
+    def __init__(self, dsn: str, inputs: Mapping[str, str], *, timeout: float) -> None:
+        super().__init__(timeout=timeout)
+        self._inputs = {name: _table(table) for name, table in inputs.items()}
+        self._connect: Callable[[], psycopg.Connection[Any]] = partial(_connected, dsn, timeout)
+        self._connection = self._connected()
+
+    def _connected(self) -> psycopg.Connection[Any]:
+        try:
+            return self._connect()
+        except self._failures():
+            pass
+        rule = "a PostgreSQL server that takes the connection"
+        raise InvalidParameter(name="dsn", rule=rule, got="one that does not (what was given is withheld)")
+
+    def load(self, readings: Mapping[str, RowReading], *, unique: Mapping[str, str]) -> None:
+        """Read every table, all in one transaction; see `Source.load`."""
+        standby, temporary, encoding = self._opening(lambda: self._connection.execute(_SERVER).fetchall())[0]
+        if standby or not temporary:
+            raise (Reason.STANDBY if standby else Reason.NO_TEMP).to_error()
+        if encoding != "UTF8":
+            # Text in other encodings has other bytes, and may have none in UTF-8: an error per cell.
+            raise InvalidParameter(name="data", rule="of a database in UTF8", value=encoding)
+        super().load(readings, unique=unique)
+        self._read = partial(self.load, readings, unique=unique)
+
+    def reopen(self) -> None:
+        """Connect again and read everything again, as it is now."""
+        with self._lock:
+            self._connection.close()
+            for key in list(self._cache):
+                del self._relations[self._cache.pop(key)]
+            self._connection = self._connected()
+            self._limit = None
+            try:
+                self._read()
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def columns(self, name: str) -> tuple[EngineField, ...]:
+        """Return names and types of an input."""
+        table = self.raw(name)
+        rows = self._opening(lambda: self._connection.execute(_COLUMNS, [self._sql(table)]).fetchall())
+        if not rows:
+            rule = "an existing table in a schema that the role may use"
+            raise InvalidParameter(name="data", rule=rule, value=table.sql())
+        return tuple(EngineField(name=row[0], type=row[1], family=_family(row[1], row[2])) for row in rows)
+
+    def raw(self, name: str) -> exp.Table:
+        """Return what a query that reads an input selects from."""
+        if name not in self._inputs:
+            raise unknown_input(self._inputs, name)
+        return self._inputs[name].copy()
+
+    def close(self) -> None:
+        """End the session; the server drops its temporary tables."""
+        self._connection.close()
+
+    @contextmanager
+    def _one_moment(self) -> Iterator[None]:
+        with self._connection.transaction():
+            self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE")
+            yield
+
+    def _keep(self, name: str, query: exp.Query) -> exp.Table:
+        table = exp.Table(this=exp.to_identifier(name), db=exp.to_identifier("pg_temp"))
+        create = exp.Create(this=table, kind="TABLE", expression=query)
+        with self._transaction("READ WRITE"):
+            self._connection.execute(self._sql(create).encode())
+            self._connection.execute(f"ANALYZE {self._sql(table)}".encode())
+        return table
+
+    def _drop(self, table: exp.Table) -> None:
+        with self._transaction("READ WRITE"):
+            self._connection.execute(f"DROP TABLE {self._sql(table)}".encode())
+
+    def _rows(self, query: exp.Query) -> Iterable[Iterable[object]]:
+        with self._lock, self._transaction("READ ONLY"):
+            rows: list[tuple[object, ...]] = self._connection.execute(self._sql(query).encode()).fetchall()
+        return rows
+
+    @contextmanager
+    def _transaction(self, kind: str) -> Iterator[None]:
+        with self._connection.transaction():
+            self._connection.execute(f"SET TRANSACTION {kind}".encode())
+            if self._limit is not None:
+                limit = max(1, round(1000 * self._limit))
+                self._connection.execute(f"SET LOCAL statement_timeout = {limit}".encode())
+            yield
+
+    def _seal(self) -> None:
+        """Make read-only what is not said to be otherwise."""
+        self._connection.execute("SET default_transaction_read_only = on")
+        self._inputs = {}
+
+    def _failures(self) -> tuple[type[BaseException], ...]:
+        return (psycopg.Error, UnicodeError)
+
+    def _reason(self, error: BaseException) -> Reason:
+        state = getattr(error, "sqlstate", None) or ""
+        if self._connection.closed:
+            return Reason.LOST
+        return _REASONS.get(state) or _REASONS.get(state[:2], Reason.UNREADABLE)
+
+
+def _connected(dsn: str, timeout: float) -> psycopg.Connection[Any]:
+    """Open a session. The connection string's own options hold, and those of its service and environment."""
+    connection = psycopg.connect(dsn, autocommit=True)
+    for name, value in _SETTINGS.items():
+        connection.execute("SELECT pg_catalog.set_config(%s, %s, false)", [name, value])
+    # The owner's own limit stays; without one a lock that somebody keeps would keep us for ever.
+    wait = f"{max(1, round(1000 * timeout))}ms"
+    unlimited = "pg_catalog.current_setting('lock_timeout') = '0'"
+    connection.execute(f"SELECT pg_catalog.set_config('lock_timeout', %s, false) WHERE {unlimited}", [wait])
+    return connection
+
+
+def _family(name: str, kind: str) -> Family:
+    return "text" if kind == "e" else _FAMILIES.get(name, "other")
+
+
+def _table(name: object) -> exp.Table:
+    if not isinstance(name, str) or not 1 <= len(parts := name.split(".")) <= 2 or not all(parts):
+        raise InvalidParameter(name="data", rule="the name of a table, or schema.table", value=name)
+    return exp.Table(
+        this=exp.to_identifier(parts[-1]), db=exp.to_identifier(parts[0]) if len(parts) > 1 else None
+    )

@@ -1,0 +1,271 @@
+"""A plan as queries for an engine: syntax trees without a dialect, whose answers are whole numbers.
+
+Where the unit is a user, contributions are bounded in two steps. `bounded` keeps a few rows of each user,
+chosen by a keyed hash of the user's own rows, so nobody else's presence matters; it depends on the table and
+the bound only and is worth keeping. Everything after it drops rows or keeps their number (a join with a
+public table is on a unique key, one with a private table multiplies the bounds). The last step before the
+sums keeps a few groups of each user and clamps the user's totals.
+
+Queries are written from the `Facts` that price the plan, and `require_bounds` reads the bounds back from what
+was written.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from discreet.core.errors import InternalError
+from discreet.data.engines.render_bounds import BOUNDED, PLACE, RANKED, TOTALS, UNIT, Kept, require_bounds
+from discreet.data.engines.render_expressions import (
+    alias,
+    cast,
+    clamped,
+    column,
+    keyed_hash,
+    named,
+    number,
+    own,
+    present,
+    select,
+    table,
+    where,
+    whole,
+)
+from discreet.data.plan.facts import Facts, Measure, SetFacts
+from discreet.data.plan.nodes import TRUE, Field
+from discreet.data.plan.tables import PlanTables
+from discreet.data.schema.columns import Code
+from discreet.data.schema.schema import Schema, User
+
+__all__ = ["EngineQuery", "Kept", "bounded", "filled", "histograms", "render"]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineQuery:
+    """One query for an engine.
+
+    Its rows hold the codes of `keys`, then (for a histogram) the value in steps, then the `measures`.
+    """
+
+    keys: tuple[Field, ...]
+    measures: tuple[Measure, ...]
+    tree: exp.Query
+
+
+def bounded(schema: Schema, *, max_rows: int, key: str) -> exp.Query:
+    """Return the query for at most `max_rows` rows of each user, chosen by a keyed hash of the rows."""
+    if not isinstance(schema.unit, User):
+        raise InternalError("only users' rows are bounded")
+    names = [Field(schema.name, one.name) for one in schema.columns]
+    unit = Field(schema.name, schema.unit.column)
+    rest = [(column(field), schema.column(field.name)) for field in names if field != unit]
+    order = keyed_hash(key, column(unit), rest)
+    place = exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[column(unit)],
+        order=exp.Order(expressions=[exp.Ordered(this=order)]),
+    )
+    inner = select([*map(column, names), alias(place, PLACE)], table(schema.name), tests=[present(unit)])
+    kept = exp.LTE(this=own(PLACE), expression=whole(max_rows))
+    return select([own(field.name) for field in names], named(inner, RANKED), tests=[kept])
+
+
+def render(
+    known: Facts, *, key: str, kept: Mapping[str, Kept] | None = None, sums_widen: bool = False
+) -> tuple[EngineQuery, ...]:
+    """Return the queries of a plan: one per grouping set, and one more per quantile.
+
+    Parameters
+    ----------
+    known
+        The plan with the bounds that price it.
+    key
+        The secret of the keyed hash.
+    kept
+        Where the engine keeps the `bounded` rows of a private table, by the table's name.
+    sums_widen
+        Whether the engine adds up 64-bit integers in a wider type on its own. Others are given 38 digits.
+
+    Raises
+    ------
+    InternalError
+        Where a query does not hold every unit to the bounds its sensitivity was computed from.
+    """
+    renderer = _Renderer(known, key, kept or {}, sums_widen)
+    queries = []
+    for one in known.sets:
+        listed = [measure for measure, _ in one.measures]
+        numbers = tuple(measure for measure in listed if measure.kind != "histogram")
+        parts = [numbers] if numbers else []
+        parts += [(measure,) for measure in listed if measure.kind == "histogram"]
+        for part in parts:
+            tree = renderer.query(one, part)
+            require_bounds(tree, known, one, part, kept or {})
+            queries.append(EngineQuery(one.keys, part, tree))
+    return tuple(queries)
+
+
+def filled(
+    query: EngineQuery, rows: Iterable[tuple[Code | None, ...]], tables: PlanTables
+) -> list[tuple[tuple[Code, ...], tuple[int, ...]]]:
+    """Return one entry per declared group in declared order, zero where the engine found nothing.
+
+    The keys of the result depend on the schema alone: a group that is only in the data is left out.
+    """
+    if query.measures[0].kind == "histogram":
+        raise InternalError("the rows of a histogram are read by `histograms`")
+    width = len(query.keys)
+    found = {tuple(row[:width]): tuple(int(cell or 0) for cell in row[width:]) for row in rows}
+    nothing = (0,) * len(query.measures)
+    return [(group, found.get(group, nothing)) for group in _groups(query, tables)]
+
+
+def histograms(
+    query: EngineQuery, rows: Iterable[tuple[Code | None, ...]], tables: PlanTables
+) -> list[tuple[tuple[Code, ...], dict[int, int]]]:
+    """Return, for every declared group in declared order, how many rows have which value (in steps)."""
+    width = len(query.keys)
+    found: dict[tuple[Code | None, ...], dict[int, int]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[:width]), {})[int(row[width] or 0)] = int(row[width + 1] or 0)
+    return [(group, found.get(group, {})) for group in _groups(query, tables)]
+
+
+def _groups(query: EngineQuery, tables: PlanTables) -> Iterable[tuple[Code, ...]]:
+    return itertools.product(*(tables.column(field).codes() for field in query.keys))
+
+
+@dataclass(frozen=True, slots=True)
+class _Renderer:
+    known: Facts
+    key: str
+    kept: Mapping[str, Kept]
+    sums_widen: bool
+
+    def query(self, one: SetFacts, measures: tuple[Measure, ...]) -> exp.Select:
+        """Return the query for some measures of one grouping set."""
+        groups = list(map(column, one.keys))
+        if measures[0].kind == "histogram":
+            groups.append(_steps(measures[0], self.known.tables))
+        totals = [alias(self._total(measure), f"m{i}") for i, measure in enumerate(measures)]
+        unit = self.known.tables.schema(self.known.plan.table).unit
+        if isinstance(unit, User) and self._needs_totals(one, measures):
+            user = column(Field(self.known.plan.table, unit.column))
+            listed = [alias(user, UNIT), *_keys(groups), *totals]
+            inner = self._rows([user, *groups], listed, one.keys, measures, {})
+            return self._of_users(inner, one, len(groups), measures)
+        return self._rows(groups, [*_keys(groups), *totals], one.keys, measures, self._bounded())
+
+    def _rows(
+        self,
+        groups: list[exp.Expr],
+        listed: list[exp.Expr],
+        keys: tuple[Field, ...],
+        measures: tuple[Measure, ...],
+        before: Mapping[str, exp.Query],
+    ) -> exp.Select:
+        """Return totals over every row that counts, once."""
+        plan, tables = self.known.plan, self.known.tables
+        joins = [
+            exp.Join(
+                this=self._relation(join.table),
+                kind="INNER",
+                on=exp.EQ(this=column(join.left), expression=column(join.right)),
+            )
+            for join in plan.joins
+        ]
+        tests = [] if plan.where == TRUE else [where(plan.where, tables)]
+        needed = [*keys]
+        if measures[0].kind == "histogram" and measures[0].number is not None:
+            needed += measures[0].number.fields
+        tests += [present(field) for field in dict.fromkeys(needed) if tables.column(field).nullable]
+        source = self._relation(plan.table)
+        copied = [group.copy() for group in groups]
+        return select(listed, source, joins=joins, tests=tests, groups=copied, before=before)
+
+    def _needs_totals(self, one: SetFacts, measures: tuple[Measure, ...]) -> bool:
+        """Say whether a user's rows must be added up before they are counted."""
+        clamps = any(measure.kind == "units" or measure.group is not None for measure in measures)
+        return clamps or self.known.caps_groups(one)
+
+    def _of_users(
+        self, totals: exp.Query, one: SetFacts, groups: int, measures: tuple[Measure, ...]
+    ) -> exp.Select:
+        """Keep a few groups of each user, clamp the user's totals, then add up the users."""
+        before, source, tests = {**self._bounded(), TOTALS: totals}, TOTALS, []
+        if self.known.caps_groups(one):
+            before[RANKED], source = self._ranked(one.keys), RANKED
+            tests = [exp.LTE(this=own(PLACE), expression=whole(self.known.groups_per_unit))]
+        names = [f"k{i}" for i in range(groups)]
+        sums = [alias(self._clamped_total(measure, i), f"m{i}") for i, measure in enumerate(measures)]
+        return select(
+            [*map(own, names), *sums], table(source), tests=tests, groups=list(map(own, names)), before=before
+        )
+
+    def _ranked(self, keys: tuple[Field, ...]) -> exp.Query:
+        """Put each user's groups in the order of a keyed hash; the keys themselves break ties."""
+        names = [own(f"k{i}") for i in range(len(keys))]
+        kinds = [self.known.tables.column(field) for field in keys]
+        order = keyed_hash(self.key, own(UNIT), zip(names, kinds, strict=True))
+        place = exp.Window(
+            this=exp.DenseRank(),
+            partition_by=[own(UNIT)],
+            order=exp.Order(expressions=[exp.Ordered(this=part) for part in (order, *names)]),
+        )
+        return select([exp.Star(), alias(place, PLACE)], table(TOTALS))
+
+    def _relation(self, name: str) -> exp.Expr:
+        """Return a table, or the bounded rows of a table of users, under the table's name."""
+        users = [user for user, _ in self.known.kept]
+        if name not in users:
+            return table(name)
+        found = self.kept.get(name)
+        bounds = table(f"{BOUNDED}_{users.index(name)}") if found is None else found.relation.copy()
+        return named(bounds, name)
+
+    def _bounded(self) -> dict[str, exp.Query]:
+        """Return the queries for bounded rows that the engine does not keep."""
+        return {
+            f"{BOUNDED}_{i}": bounded(self.known.tables.schema(name), max_rows=rows, key=self.key)
+            for i, (name, rows) in enumerate(self.known.kept)
+            if name not in self.kept
+        }
+
+    def _total(self, measure: Measure) -> exp.Expr:
+        """Return a measure of the rows of a group."""
+        if measure.kind == "rows" and measure.number is not None:
+            return exp.Count(this=number(measure.number, self.known.tables))
+        if measure.kind in ("rows", "units", "histogram"):
+            return exp.Count(this=exp.Star())
+        value = _steps(measure, self.known.tables)
+        if measure.kind == "squares":
+            value = exp.Mul(this=exp.Paren(this=value), expression=exp.Paren(this=value.copy()))
+        return self._sum(value)
+
+    def _clamped_total(self, measure: Measure, place: int) -> exp.Expr:
+        """Return a measure of the users of a group, from each user's own total."""
+        if measure.kind == "units":
+            return exp.Count(this=exp.Star())
+        total = own(f"m{place}")
+        return self._sum(total if measure.group is None else clamped(total, measure.group))
+
+    def _sum(self, value: exp.Expr) -> exp.Expr:
+        # 38 digits hold any sum of 64-bit integers over more rows than there will ever be.
+        wide = value if self.sums_widen else cast(value, "wide")
+        return exp.Coalesce(this=exp.Sum(this=wide), expressions=[whole(0)])
+
+
+def _keys(groups: list[exp.Expr]) -> list[exp.Expr]:
+    return [alias(group, f"k{i}") for i, group in enumerate(groups)]
+
+
+def _steps(measure: Measure, tables: PlanTables) -> exp.Expr:
+    """Return a row's value in steps, clamped and moved by the centre."""
+    if measure.number is None:
+        raise InternalError(f"{measure.kind} needs a number")
+    value = clamped(number(measure.number, tables), measure.row)
+    return exp.Sub(this=value, expression=whole(measure.centre)) if measure.centre else value

@@ -1,0 +1,136 @@
+"""The bounds a rendered query holds every unit to, read back from its tree: the last look before an engine.
+
+Sensitivities are computed from bounds. So whatever wrote the tree, a bound that was counted on and that the
+tree does not apply is an error here, and nothing runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from discreet.core.errors import InternalError
+from discreet.data.plan.facts import Facts, Measure, SetFacts
+from discreet.data.plan.nodes import Span
+
+UNIT, PLACE, BOUNDED, TOTALS, RANKED = (
+    "discreet_unit",
+    "discreet_place",
+    "discreet_bounded",
+    "discreet_totals",
+    "discreet_ranked",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A relation that an engine keeps, and how many rows of one user it holds at most."""
+
+    relation: exp.Table
+    max_rows: int
+
+
+def require_bounds(
+    tree: exp.Select, known: Facts, one: SetFacts, measures: tuple[Measure, ...], kept: Mapping[str, Kept]
+) -> None:
+    """Raise unless a query applies every bound that the sensitivities of its measures rest on."""
+    before = {cte.alias: cte.this for cte in tree.ctes}
+    users = before.get(TOTALS)
+    rows = tree if users is None else users
+    for name, most in known.kept:
+        if _rows_of_one_user(name, rows, before, kept) != most:
+            raise InternalError(f"the rows of one user in {name} are not held to {most}")
+    if known.caps_groups(one) and (users is None or _most(tree) != known.groups_per_unit):
+        raise InternalError(f"the groups of one user are not held to {known.groups_per_unit}")
+    for place, measure in enumerate(measures):
+        if not _inside(_each_row(measure, rows, place, len(one.keys)), _counted_on(measure)):
+            raise InternalError(f"the {measure.kind} of one row is not held to {_counted_on(measure)}")
+        if measure.group is not None and (
+            users is None or not _inside(_added(_listed(tree, f"m{place}")), measure.group)
+        ):
+            raise InternalError(f"the {measure.kind} of one unit is not held to {measure.group} in a group")
+        if measure.kind == "units" and users is None and known.rows_per_unit > 1:
+            raise InternalError("units are counted by their rows")
+
+
+def _counted_on(measure: Measure) -> Span:
+    """Return between what each row must lie: a histogram's value, or what is added up."""
+    return measure.row if measure.kind == "histogram" else measure.each_row
+
+
+def _each_row(measure: Measure, rows: exp.Select, place: int, keys: int) -> Span | None:
+    if measure.kind == "histogram":
+        return _range(_listed(rows, f"k{keys}"))
+    return _added(_listed(rows, f"m{place}"))
+
+
+def _rows_of_one_user(
+    name: str, rows: exp.Select, before: Mapping[str, exp.Query], kept: Mapping[str, Kept]
+) -> int | None:
+    """Return how many rows of one user a query reads of a private table; None where nothing bounds them."""
+    sources = [rows.args["from_"].this, *(join.this for join in rows.args.get("joins") or [])]
+    named = [one.name for one in sources if one.alias_or_name == name]
+    if len(named) != 1:
+        return None
+    if named[0] in before:
+        return _most(before[named[0]])
+    found = kept.get(name)
+    return found.max_rows if found is not None and found.relation.name == named[0] else None
+
+
+def _most(query: exp.Query) -> int | None:
+    """Return up to which place, in the order of one user's rows or groups, a query keeps them."""
+    tests = query.args.get("where")
+    found = [] if tests is None else [one for one in tests.find_all(exp.LTE) if one.this.name == PLACE]
+    last = _range(found[0].expression) if len(found) == 1 else None
+    return None if last is None else last[1]
+
+
+def _listed(query: exp.Select, name: str) -> exp.Expr:
+    (found,) = (one.unalias() for one in query.selects if one.alias_or_name == name)
+    return found
+
+
+def _added(total: exp.Expr) -> Span | None:
+    """Return between what one row adds to a total; None where nothing bounds it."""
+    if isinstance(total, exp.Coalesce):
+        return _added(total.this)
+    if isinstance(total, exp.Count):
+        return 0, 1
+    return _range(total.this) if isinstance(total, exp.Sum) else None
+
+
+def _range(value: exp.Expr) -> Span | None:
+    """Return between what a value lies whatever the columns hold; None where nothing bounds it."""
+    if isinstance(value, exp.Paren | exp.Cast):
+        return _range(value.this)
+    if isinstance(value, exp.Literal | exp.Neg):
+        return (int(value.to_py()),) * 2
+    if isinstance(value, exp.Case):
+        return _clamp(value)
+    if isinstance(value, exp.Sub):
+        left, right = _range(value.this), _range(value.expression)
+        return None if left is None or right is None else (left[0] - right[1], left[1] - right[0])
+    if isinstance(value, exp.Mul) and value.this == value.expression:
+        ends = _range(value.this)
+        return None if ends is None else (0, max(end * end for end in ends))
+    return None
+
+
+def _clamp(value: exp.Case) -> Span | None:
+    """Return the ends of a clamp; None for any other case."""
+    inner, ifs = value.args.get("default"), value.args["ifs"]
+    if inner is None or len(ifs) != 2:
+        return None
+    ends = [one.args["true"] for one in ifs]
+    for one, end, sign in zip(ifs, ends, (exp.LT, exp.GT), strict=True):
+        if one.this != sign(this=inner.copy(), expression=end.copy()):
+            return None
+    low, high = (_range(end) for end in ends)
+    return None if low is None or high is None or low[0] > high[0] else (low[0], high[0])
+
+
+def _inside(found: Span | None, span: Span) -> bool:
+    return found is not None and span[0] <= found[0] and found[1] <= span[1]

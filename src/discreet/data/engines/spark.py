@@ -1,0 +1,193 @@
+"""Spark: data frames of an existing session or of a local one, for data that outgrow one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, cast
+
+from sqlglot import exp
+
+from discreet.core.errors import InvalidParameter, MissingExtra
+from discreet.core.rng import SYSTEM
+from discreet.data.engines.base import EngineField, Family, Source, decimals, unknown_input
+from discreet.data.engines.cells import bytes_text, spelled, spelled_bytes
+from discreet.data.engines.failures import Reason, watched
+from discreet.data.engines.spark_files import Checkpoint, Touched
+
+try:
+    from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]  # it has no stubs
+    from pyspark.errors import AnalysisException, PySparkException
+    from pyspark.sql import SparkSession
+    from pyspark.sql.classic.dataframe import DataFrame
+except ImportError:
+    raise MissingExtra(package="pyspark", extra="spark") from None
+
+_FAMILIES: dict[str, Family] = {
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
+    **dict.fromkeys(("float", "double"), "real"),
+    "decimal": "decimal",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "zoned",
+    "timestamp_ntz": "timestamp",
+    **dict.fromkeys(("string", "varchar", "char"), "text"),
+}
+_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
+
+
+class Spark(Source):
+    """Frames of one Spark session.
+
+    Codes are computed once and written to files (see `Checkpoint`); nothing else is read from then on.
+    Temporary views carry unguessable names, so that the session's other users are not disturbed.
+
+    Parameters
+    ----------
+    inputs
+        Which data frame to read under which name. All belong to one session.
+    timeout
+        Seconds after which the jobs of a query are cancelled.
+    """
+
+    dialect = "spark"
+
+    def __init__(self, inputs: Mapping[str, Any], *, timeout: float) -> None:
+        super().__init__(timeout=timeout)
+        self._mark = SYSTEM.random_bytes(8).hex()
+        self._inputs = dict(inputs)
+        self._kept: dict[str, Any] = {}
+        self._checkpoint: Checkpoint | None = None
+        self._session = _session(self._inputs)
+        self._opening(self._show_inputs)
+
+    def _show_inputs(self) -> None:
+        for name, frame in self._inputs.items():
+            frame.createOrReplaceTempView(self._view(f"input_{name}"))
+
+    def columns(self, name: str) -> tuple[EngineField, ...]:
+        """Return names and types of an input."""
+        if name not in self._inputs:
+            raise unknown_input(self._inputs, name)
+        fields = self._opening(lambda: self._inputs[name].schema.fields)
+        return tuple(_field(field.name, field.dataType.simpleString()) for field in fields)
+
+    def raw(self, name: str) -> exp.Table:
+        """Return what a query that reads an input selects from."""
+        if name not in self._inputs:
+            raise unknown_input(self._inputs, name)
+        return exp.to_table(self._view(f"input_{name}"))
+
+    def close(self) -> None:
+        """Drop views, persisted rows and files. The session stays open: it is not ours."""
+        self._attempt(self._forget_all)  # a session that is gone has nothing left to drop
+        if self._checkpoint is not None:
+            self._attempt(self._checkpoint.remove)
+        self._inputs, self._kept, self._checkpoint = {}, {}, None
+
+    def _forget_all(self) -> None:
+        for name in (*self._relations, *(f"input_{name}" for name in self._inputs)):
+            self._session.catalog.dropTempView(self._view(name))
+        for frame in self._kept.values():
+            frame.unpersist()
+
+    def _view(self, name: str) -> str:
+        return f"discreet_{self._mark}_{name}"
+
+    def _keep(self, name: str, query: exp.Query) -> exp.Table:
+        """Write what is read of an input; persist what is computed from that, which can be computed again."""
+        frame = self._session.sql(self._sql(query))
+        if name in self._inputs:
+            if self._checkpoint is None:
+                self._checkpoint = Checkpoint(self._session)
+            frame = self._checkpoint.write(name, frame)
+        else:
+            frame = self._kept[name] = frame.persist()
+            try:
+                with self._watched():
+                    frame.count()
+            except BaseException:
+                self._kept.pop(name).unpersist()
+                raise
+        frame.createOrReplaceTempView(self._view(name))
+        return exp.to_table(self._view(name))
+
+    def _drop(self, table: exp.Table) -> None:
+        self._session.catalog.dropTempView(table.name)
+        self._kept.pop(table.name.removeprefix(self._view(""))).unpersist()
+
+    def _rows(self, query: exp.Query) -> Iterable[Iterable[object]]:
+        with self._watched():
+            return [tuple(row) for row in self._session.sql(self._sql(query)).collect()]
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Look whether the files are as written; give the jobs of this thread a group, to be cancelled by."""
+        context, group = self._session.sparkContext, f"discreet-{SYSTEM.random_bytes(8).hex()}"
+        before = {name: context.getLocalProperty(name) for name in _GROUP}
+        if self._checkpoint is not None:
+            self._checkpoint.check()
+        context.setJobGroup(group, "discreet", interruptOnCancel=True)
+        try:
+            with watched(self._limit, lambda: context.cancelJobGroup(group)):
+                yield
+        finally:
+            for name, value in before.items():
+                context.setLocalProperty(name, cast("str", value))  # None unsets it
+
+    def _sql(self, query: exp.Expr) -> str:
+        """Spell text with a backslash or a quote in digits: whether a backslash escapes is a setting."""
+
+        def spell(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Literal) and node.is_string and {"\\", "'"} & set(node.this):
+                return bytes_text(spelled_bytes(spelled(node.this), self.dialect), self.dialect)
+            return node
+
+        return super()._sql(query.transform(spell))
+
+    def _seal(self) -> None:
+        for name in self._inputs:
+            self._session.catalog.dropTempView(self._view(f"input_{name}"))
+        self._inputs = {}
+
+    def _failures(self) -> tuple[type[BaseException], ...]:
+        # A session that was stopped has None where its gateway was.
+        return (PySparkException, Py4JError, AttributeError, OSError, Touched)
+
+    def _reason(self, error: BaseException) -> Reason:
+        if isinstance(error, AttributeError | Py4JNetworkError | OSError):
+            return Reason.LOST
+        return Reason.NOT_FOUND if isinstance(error, AnalysisException) else Reason.UNREADABLE
+
+
+def _session(inputs: Mapping[str, Any]) -> SparkSession:
+    """Return the one session of all frames."""
+    for name, frame in inputs.items():
+        if not isinstance(frame, DataFrame):
+            rule = "a data frame of a classic Spark session"
+            hint = "Frames of Spark Connect and of pandas on Spark are not read: their engine is out of reach"
+            raise InvalidParameter(name=f"{name} data", rule=rule, got=type(frame).__module__, hint=hint)
+    first, *others = (frame.sparkSession for frame in inputs.values())
+    if any(other is not first for other in others):
+        raise InvalidParameter(name="data", rule="frames of one Spark session", got="several sessions")
+    return cast("SparkSession", first)
+
+
+def local_session(*, threads: int = 2) -> SparkSession:
+    """Return a Spark session on this machine alone, bound to the loopback address."""
+    builder = SparkSession.builder.master(f"local[{threads}]").appName("discreet")
+    settings = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": str(threads),
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def _field(name: str, kind: str) -> EngineField:
+    # "string collate UTF8_LCASE" is text like any other: no collation survives the reading.
+    short = kind.partition("(")[0].partition("<")[0].partition(" collate ")[0]
+    return EngineField(name=name, type=short, family=_FAMILIES.get(short, "other"), scale=decimals(kind))

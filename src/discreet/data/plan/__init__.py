@@ -1,0 +1,1 @@
+"""A question as plain data, and what it can cost."""

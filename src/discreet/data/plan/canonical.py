@@ -1,0 +1,187 @@
+"""Normal forms: whatever way a condition is written, the plan holds it once.
+
+Comparisons of one column become sets of codes, sets of one column under one AND or OR are merged, parts are
+sorted, and what is always true or always false is folded away. So `1 = 1 AND age > 17`, `NOT age < 18` and
+`18 <= age` are one condition, and a repeated question can be recognised without looking at data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Literal
+
+from discreet.data.plan.nodes import (
+    FALSE,
+    TRUE,
+    And,
+    Compare,
+    Condition,
+    Field,
+    Or,
+    Output,
+    Plan,
+    Polynomial,
+    Sign,
+    Span,
+    Within,
+)
+from discreet.data.plan.numbers import negate, primitive, scaled
+from discreet.data.plan.tables import PlanTables
+
+AnySign = Literal["<", "<=", "=", "<>", ">", ">="]
+OPPOSITE: dict[AnySign, AnySign] = {"<": ">=", "<=": ">", "=": "<>", "<>": "=", ">": "<=", ">=": "<"}
+MIRRORED: dict[AnySign, AnySign] = {"<": ">", "<=": ">=", "=": "=", "<>": "<>", ">": "<", ">=": "<="}
+
+
+def canonical(plan: Plan) -> Plan:
+    """Return the plan as a cache sees it: names of outputs forgotten, aggregates sorted, keys all shown."""
+    aggregates = sorted(set(plan.aggregates), key=repr)
+    keys = tuple(Output(f"k{i}", field) for i, field in enumerate(plan.keys))
+    outputs = tuple(Output(f"a{i}", aggregate) for i, aggregate in enumerate(aggregates))
+    return replace(plan, outputs=keys + outputs, joins=tuple(sorted(plan.joins, key=repr)))
+
+
+def within(field: Field, spans: Iterable[Span], *, missing: bool, tables: PlanTables) -> Condition:
+    """Return the condition that a column's code lies in some spans, folded where it is constant."""
+    lower, upper = tables.span(field)
+    clipped = _merged((max(a, lower), min(b, upper)) for a, b in spans)
+    nullable = tables.column(field).nullable
+    missing = missing and nullable
+    if not clipped and not missing:
+        return FALSE
+    if clipped == ((lower, upper),) and missing == nullable:
+        return TRUE
+    return Within(field, clipped, missing)
+
+
+def outside(field: Field, spans: Iterable[Span], *, tables: PlanTables) -> Condition:
+    """Return the condition that a column is present and its code lies in none of some spans."""
+    return within(field, gaps(spans, tables.span(field)), missing=False, tables=tables)
+
+
+def gaps(spans: Iterable[Span], everything: Span) -> tuple[Span, ...]:
+    """Return what some spans leave of everything."""
+    found, start = [], everything[0]
+    for a, b in _merged(spans):
+        found.append((start, a - 1))
+        start = max(start, b + 1)
+    return _merged([*found, (start, everything[1])])
+
+
+def compare(number: Polynomial, sign: AnySign, tables: PlanTables) -> Condition:
+    """Return the condition `number sign 0`."""
+    cancelled = [field for names, coefficient in number.terms for field in names if coefficient == 0]
+    if cancelled:
+        rest = Polynomial(tuple(term for term in number.terms if term[1] != 0))
+        there = [within(field, [tables.span(field)], missing=False, tables=tables) for field in cancelled]
+        return conjunction([compare(rest, sign, tables), *there], tables)
+    if not number.fields:
+        value = sum((coefficient for _, coefficient in number.terms), Fraction(0))
+        return TRUE if _holds(value, sign) else FALSE
+    if len(number.fields) == 1 and all(len(monomial) <= 1 for monomial, _ in number.terms):
+        return _solved(number, sign, tables)
+    if sign in (">", ">="):
+        number, sign = negate(number), MIRRORED[sign]
+    number = primitive(number)
+    if sign in ("=", "<>") and number.terms[-1][1] < 0:
+        number = negate(number)
+    scaled(number, tables)  # refuses what an engine could not evaluate on every row
+    return Compare(number, _plain(sign))
+
+
+def conjunction(parts: Iterable[Condition], tables: PlanTables) -> Condition:
+    """Return the condition that all parts hold."""
+    flat = [inner for part in parts for inner in (part.parts if isinstance(part, And) else (part,))]
+    if FALSE in flat:
+        return FALSE
+    sets, rest = _by_column(flat)
+    found: list[Condition] = []
+    for field, listed in sets.items():
+        # What lies in all sets is what lies in no gap of any.
+        everything = tables.span(field)
+        left_out = [gap for one in listed for gap in gaps(one.spans, everything)]
+        missing = all(one.missing for one in listed)
+        found.append(within(field, gaps(left_out, everything), missing=missing, tables=tables))
+    return FALSE if FALSE in found else _assembled(And, rest | set(found))
+
+
+def disjunction(parts: Iterable[Condition], tables: PlanTables) -> Condition:
+    """Return the condition that some part holds."""
+    flat = [inner for part in parts for inner in (part.parts if isinstance(part, Or) else (part,))]
+    if TRUE in flat:
+        return TRUE
+    sets, rest = _by_column(flat)
+    found: list[Condition] = []
+    for field, listed in sets.items():
+        spans = [span for one in listed for span in one.spans]
+        missing = any(one.missing for one in listed)
+        found.append(within(field, spans, missing=missing, tables=tables))
+    return TRUE if TRUE in found else _assembled(Or, rest | set(found))
+
+
+def _by_column(parts: Iterable[Condition]) -> tuple[dict[Field, list[Within]], set[Condition]]:
+    """Part the sets of values, by their column, from everything else."""
+    sets: dict[Field, list[Within]] = {}
+    rest: set[Condition] = set()
+    for part in parts:
+        if isinstance(part, Within):
+            sets.setdefault(part.field, []).append(part)
+        else:
+            rest.add(part)
+    return sets, rest
+
+
+def _assembled(kind: type[And] | type[Or], parts: set[Condition]) -> Condition:
+    if len(parts) == 1:
+        return next(iter(parts))
+    return kind(tuple(sorted(parts, key=repr)))
+
+
+def _solved(number: Polynomial, sign: AnySign, tables: PlanTables) -> Condition:
+    """Solve `slope * code + offset sign 0` for the code of the one column."""
+    (field,) = number.fields
+    slope = dict(number.terms)[(field,)] * tables.grid(field)
+    root = -dict(number.terms).get((), Fraction(0)) / slope
+    sign = sign if slope > 0 else MIRRORED[sign]
+    lower, upper = tables.span(field)
+    point = [(int(root), int(root))] if root.denominator == 1 else []
+    if sign == "<>":
+        return outside(field, point, tables=tables)
+    spans = {
+        "<": [(lower, math.ceil(root) - 1)],
+        "<=": [(lower, math.floor(root))],
+        "=": point,
+        ">=": [(math.ceil(root), upper)],
+        ">": [(math.floor(root) + 1, upper)],
+    }
+    return within(field, spans[sign], missing=False, tables=tables)
+
+
+def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Sort spans, drop empty ones, join those that overlap or touch."""
+    merged: list[Span] = []
+    for a, b in sorted(span for span in spans if span[0] <= span[1]):
+        if merged and a <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(b, merged[-1][1]))
+        else:
+            merged.append((a, b))
+    return tuple(merged)
+
+
+def _holds(value: Fraction, sign: AnySign) -> bool:
+    return {
+        "<": value < 0,
+        "<=": value <= 0,
+        "=": value == 0,
+        "<>": value != 0,
+        ">": value > 0,
+        ">=": value >= 0,
+    }[sign]
+
+
+def _plain(sign: AnySign) -> Sign:
+    plain: dict[AnySign, Sign] = {"<": "<", "<=": "<=", "=": "=", "<>": "<>"}
+    return plain[sign]

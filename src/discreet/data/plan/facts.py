@@ -1,0 +1,334 @@
+"""How far one unit can move the exact answers of a plan: from public metadata alone.
+
+A plan is computed from a few *measures*, each a vector of whole numbers with one entry a group. A unit's
+contribution to a measure is bounded in three ways: how many entries it touches, how large each is, and how
+large they are together. `facts` states what follows for the neighbours the owner declared. Nothing is ever
+taken to be constant, however obvious, so no answer is free.
+
+The bounds that price are the bounds that are applied: `render` writes its queries from the same `Facts`, and
+reads every bound back from what it wrote.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+from discreet.core.errors import Refused
+from discreet.core.neighbours import Neighbours, Replace
+from discreet.core.rounding import up
+from discreet.data.plan.nodes import Aggregate, Field, Plan, Polynomial, Span
+from discreet.data.plan.numbers import MAX_UNITS, scaled
+from discreet.data.plan.tables import PlanTables, declared
+from discreet.data.schema.schema import Schema, User
+
+MeasureKind = Literal["rows", "units", "sum", "squares", "histogram"]
+MAX_PARTS = 1_000
+"""Numbers that a question measures, and quantiles that it chooses, in a group of every grouping set."""
+MAX_NUMBERS = 4_000_000
+"""Numbers that it measures in all declared groups together."""
+MAX_QUANTILES = 100_000
+"""Quantiles that it chooses in all declared groups together: each takes as long as many numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A vector of whole numbers that the engine computes exactly.
+
+    Parameters
+    ----------
+    kind
+        rows (present values), units, sum, sum of squares, or rows by value.
+    number
+        What is summed or counted; None counts rows whatever they hold.
+    unit
+        What one step of the whole numbers is worth (of a square: its root).
+    row
+        Each row's value is clamped to these steps.
+    centre
+        Steps subtracted from each row's clamped value, to halve what a unit can move.
+    group
+        Each unit's total in a group is clamped to these steps.
+    """
+
+    kind: MeasureKind
+    number: Polynomial | None = None
+    unit: Fraction = Fraction(1)
+    row: Span = (1, 1)
+    centre: int = 0
+    group: Span | None = None
+
+    @property
+    def each_row(self) -> Span:
+        """Between which steps one row adds to its group."""
+        if self.kind in ("rows", "units", "histogram"):
+            return 0, 1
+        low, high = self.row[0] - self.centre, self.row[1] - self.centre
+        if self.kind == "squares":
+            return 0, max(low * low, high * high)
+        return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSensitivity:
+    """The largest difference between the vectors of neighbours, in steps.
+
+    `l0` entries differ, by at most `linf` each, by `l1` in sum and by the root of `l2_squared` in length.
+    """
+
+    l0: int
+    linf: int
+    l1: int
+    l2_squared: int
+
+    @property
+    def l2(self) -> float:
+        """The Euclidean length, rounded up."""
+        root = math.isqrt(self.l2_squared)
+        if root * root == self.l2_squared:
+            return up(Fraction(root))
+        scale = 1 << 64
+        return up(Fraction(math.isqrt(self.l2_squared * scale * scale) + 1, scale))
+
+
+@dataclass(frozen=True, slots=True)
+class SetFacts:
+    """One grouping set: its keys, how many groups are declared (None: found by threshold), its measures."""
+
+    keys: tuple[Field, ...]
+    cells: int | None
+    measures: tuple[tuple[Measure, VectorSensitivity], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A plan with all its bounds: what is hidden, and how far one unit moves each measure of each set.
+
+    Parameters
+    ----------
+    plan, tables
+        The question and the tables it is about.
+    kept
+        The private tables whose unit is a user, each with the rows of one user that count.
+    groups_per_unit
+        How many groups of one grouping set one unit may touch.
+    measured
+        What each aggregate is computed from.
+    points
+        The quantiles that are asked of each histogram, each once.
+    sets
+        The grouping sets, in the plan's order.
+    """
+
+    plan: Plan
+    tables: PlanTables
+    kept: tuple[tuple[str, int], ...]
+    groups_per_unit: int
+    measured: Mapping[Aggregate, tuple[Measure, ...]]
+    points: Mapping[Measure, tuple[Fraction, ...]]
+    sets: tuple[SetFacts, ...] = ()
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Which change is hidden."""
+        return self.tables.schema(self.plan.table).neighbours
+
+    @property
+    def rows_per_unit(self) -> int:
+        """How many rows of the joined table one unit has at most.
+
+        Private tables are bounded one by one and joined on the unit, so every pair of rows can meet.
+        """
+        return math.prod(rows for _, rows in self.kept)
+
+    def caps_groups(self, one: SetFacts) -> bool:
+        """Say whether a unit's rows could touch more groups of a grouping set than the unit may."""
+        reach = self.rows_per_unit
+        return self.groups_per_unit < (reach if one.cells is None else min(reach, one.cells))
+
+
+def facts(plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables) -> Facts:
+    """Derive the sensitivity of every measure of a plan.
+
+    Raises
+    ------
+    Refused
+        When there is more to measure than one question may ask for.
+    """
+    tables = PlanTables.of(schemas)
+    measured = {one: measures(one, tables) for one in plan.aggregates}
+    points = _points(measured)
+    known = Facts(plan, tables, _rows_kept(plan, tables), _groups_per_unit(plan, tables), measured, points)
+    listed = dict.fromkeys(measure for one in measured.values() for measure in one)
+    _check_work(known, list(listed))
+    return replace(known, sets=tuple(_set_facts(known, keys, list(listed)) for keys in plan.sets))
+
+
+def _check_work(known: Facts, listed: list[Measure]) -> None:
+    """Refuse more than one question may ask for, before anything is computed for it."""
+    quantiles = sum(map(len, known.points.values()))
+    numbers = len(listed) - len(known.points)
+    groups = sum(cells_of(keys, known.tables) or 1 for keys in known.plan.sets)
+    for found, most, what in (
+        (
+            (numbers + quantiles) * len(known.plan.sets),
+            MAX_PARTS,
+            "numbers and quantiles in a group, all grouping sets together",
+        ),
+        (numbers * groups, MAX_NUMBERS, "numbers, all groups together"),
+        (quantiles * groups, MAX_QUANTILES, "quantiles, all groups together"),
+    ):
+        if found > most:
+            way_out = "Ask for fewer aggregates, quantiles, groups or grouping sets at once"
+            raise Refused(what="SELECT", why=f"it needs {found} {what}; {most} is the most", way_out=way_out)
+
+
+def _points(measured: Mapping[Aggregate, tuple[Measure, ...]]) -> dict[Measure, tuple[Fraction, ...]]:
+    found: dict[Measure, set[Fraction]] = {}
+    for aggregate, (measure, *_) in measured.items():
+        if aggregate.kind == "quantile":
+            found.setdefault(measure, set()).update(aggregate.points)
+    return {measure: tuple(sorted(points)) for measure, points in found.items()}
+
+
+def _set_facts(known: Facts, keys: tuple[Field, ...], listed: list[Measure]) -> SetFacts:
+    """State one grouping set: each measure once; units where a threshold needs them."""
+    cells = cells_of(keys, known.tables)
+    needed = dict.fromkeys([*listed, finder(known)] if cells is None else listed)
+    return SetFacts(keys, cells, tuple((one, _sensitivity(one, known, cells)) for one in needed))
+
+
+def stacked(parts: Iterable[VectorSensitivity]) -> VectorSensitivity:
+    """Return the sensitivity of several vectors released as one."""
+    listed = list(parts)
+    return VectorSensitivity(
+        l0=sum(part.l0 for part in listed),
+        linf=max(part.linf for part in listed),
+        l1=sum(part.l1 for part in listed),
+        l2_squared=sum(part.l2_squared for part in listed),
+    )
+
+
+def _rows_kept(plan: Plan, tables: PlanTables) -> tuple[tuple[str, int], ...]:
+    kept = []
+    for name in (plan.table, *(join.table for join in plan.joins)):
+        relation = tables.relation(name)
+        if isinstance(relation, Schema) and isinstance(relation.unit, User):
+            asked = plan.options.max_rows if name == plan.table else None
+            kept.append((name, asked or relation.unit.max_rows))
+    return tuple(kept)
+
+
+def _groups_per_unit(plan: Plan, tables: PlanTables) -> int:
+    return plan.options.max_groups or tables.schema(plan.table).unit.max_groups
+
+
+def finder(known: Facts) -> Measure:
+    """Return the measure that finds undeclared groups: units, which are rows where the unit is a row."""
+    return Measure("units" if known.kept else "rows")
+
+
+def measures(aggregate: Aggregate, tables: PlanTables) -> tuple[Measure, ...]:
+    """Return the measures one aggregate is computed from."""
+    group = None
+    if aggregate.kind == "count_units":
+        return (Measure("units"),)
+    if aggregate.kind == "count":
+        if aggregate.group_bounds is not None:
+            group = int(aggregate.group_bounds[0]), int(aggregate.group_bounds[1])
+        return (Measure("rows", _absent(aggregate.number, tables), group=group),)
+    if aggregate.number is None:
+        raise Refused(what=aggregate.kind, why="it is computed of a number", way_out="Name a column")
+    exact = scaled(aggregate.number, tables)
+    row, unit = _steps(aggregate.row_bounds, exact.unit) or exact.span, exact.unit
+    if aggregate.kind == "quantile":
+        return (Measure("histogram", aggregate.number, unit, row),)
+    if aggregate.kind == "sum":
+        group = _steps(aggregate.group_bounds, exact.unit)
+        return (Measure("sum", aggregate.number, unit, row, group=group),)
+    centre = (row[0] + row[1]) // 2
+    total = Measure("sum", aggregate.number, unit, row, centre)
+    count = Measure("rows", _absent(aggregate.number, tables))
+    if aggregate.kind == "average":
+        return total, count
+    if max(row[1] - centre, centre - row[0]) ** 2 > MAX_UNITS:
+        raise Refused(
+            what="variance",
+            why="the declared bounds are too wide for squares in 64-bit integers",
+            way_out="Use narrower contribution bounds, or ask the owner for a coarser grid",
+        )
+    return Measure("squares", aggregate.number, unit, row, centre), total, count
+
+
+def _absent(number: Polynomial | None, tables: PlanTables) -> Polynomial | None:
+    """Return a number that may be missing; None where it never is, so that all rows are counted once."""
+    if number is None or not any(tables.column(field).nullable for field in number.fields):
+        return None
+    return number
+
+
+def _steps(bounds: tuple[Fraction, Fraction] | None, unit: Fraction) -> Span | None:
+    return None if bounds is None else (int(bounds[0] / unit), int(bounds[1] / unit))
+
+
+def cells_of(keys: tuple[Field, ...], tables: PlanTables) -> int | None:
+    """Return how many groups are declared; None where some key's values are not."""
+    columns = [tables.column(field) for field in keys]
+    if not all(declared(column) for column in columns):
+        return None
+    return math.prod(column.size or 1 for column in columns)
+
+
+def _sensitivity(measure: Measure, known: Facts, cells: int | None) -> VectorSensitivity:
+    """Bound one unit's vector: at most `entries` entries in [low, high], of absolute sum at most `total`."""
+    rows = known.rows_per_unit
+    reach = min(known.groups_per_unit, rows)
+    entries = reach if cells is None else min(reach, cells)
+    if measure.kind == "histogram":
+        width = measure.row[1] - measure.row[0] + 1
+        cells = None if cells is None else cells * width
+        entries = rows if cells is None else min(rows, cells)
+        low, high, total = 0, rows, rows
+    elif measure.kind == "units":
+        low, high, total = 0, 1, entries
+    else:
+        least, most = measure.each_row
+        low, high = min(0, rows * least), max(0, rows * most)
+        total = rows * max(-least, most)
+        if measure.group is not None:
+            floor, ceiling = measure.group
+            low, high = (min(max(end, floor), ceiling) for end in (low, high))
+            low, high = min(0, low), max(0, high)
+            if not floor <= 0 <= ceiling:
+                # Clamping may then move a total away from 0, so only the size of each entry bounds the sum.
+                total = entries * max(-low, high)
+    total = min(total, entries * max(-low, high))
+    return _between(known.neighbours, (low, high), total=total, entries=entries, cells=cells)
+
+
+def _between(
+    neighbours: Neighbours, each: Span, *, total: int, entries: int, cells: int | None
+) -> VectorSensitivity:
+    low, high = each
+    largest = max(-low, high)
+    if largest == 0:
+        return VectorSensitivity(0, 0, 0, 0)
+    # The longest vector puts all it can into as few entries as it can.
+    full = min(entries, total // largest)
+    rest = total - full * largest if full < entries else 0
+    length = full * largest**2 + rest**2
+    if not isinstance(neighbours, Replace):
+        return VectorSensitivity(entries, largest, total, length)
+    if cells == 1:
+        return VectorSensitivity(1, high - low, high - low, (high - low) ** 2)
+    # One unit's vector leaves and another comes: entries of one sign cannot add up in one place.
+    one_sign = low == 0 or high == 0
+    return VectorSensitivity(
+        l0=2 * entries if cells is None else min(2 * entries, cells),
+        linf=high - low,
+        l1=2 * total,
+        l2_squared=2 * length if one_sign else 4 * length,
+    )

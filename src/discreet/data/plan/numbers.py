@@ -1,0 +1,170 @@
+"""Arithmetic that is total: sums and products of bounded columns, kept as exact polynomials.
+
+There is no division, no cast and no function: nothing that could fail on some row.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.core.errors import Refused
+from discreet.data.plan.nodes import Field, Monomial, Polynomial, Span
+from discreet.data.plan.tables import PlanTables
+
+MAX_DEGREE = 4
+MAX_TERMS = 32
+MAX_COEFFICIENT = 10**18
+MAX_UNITS = 1 << 62
+"""No row's value may leave 64-bit integers, whatever the order of evaluation."""
+_MAX_LINKED = 6
+"""Columns whose products meet in one another, of which every corner is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """A polynomial in codes: `unit` times a whole number that lies in `span` for every row."""
+
+    unit: Fraction
+    terms: tuple[tuple[Monomial, int], ...]
+    span: Span
+
+
+def constant(value: Fraction | int) -> Polynomial:
+    """Return a polynomial without columns."""
+    return _made({(): Fraction(value)})
+
+
+def variable(field: Field) -> Polynomial:
+    """Return a column as a polynomial."""
+    return _made({(field,): Fraction(1)})
+
+
+def add(left: Polynomial, right: Polynomial) -> Polynomial:
+    """Return left + right."""
+    terms = dict(left.terms)
+    for monomial, coefficient in right.terms:
+        terms[monomial] = terms.get(monomial, Fraction(0)) + coefficient
+    return _made(terms)
+
+
+def multiply(left: Polynomial, right: Polynomial) -> Polynomial:
+    """Return left * right."""
+    terms: dict[Monomial, Fraction] = {(field,): Fraction(0) for field in (*left.fields, *right.fields)}
+    for (a, x), (b, y) in itertools.product(left.terms, right.terms):
+        monomial = tuple(sorted((*a, *b)))
+        terms[monomial] = terms.get(monomial, Fraction(0)) + x * y
+    return _made(terms)
+
+
+def negate(number: Polynomial) -> Polynomial:
+    """Return -number."""
+    return multiply(constant(-1), number)
+
+
+def primitive(number: Polynomial) -> Polynomial:
+    """Return the positive multiple whose coefficients are whole numbers without a common factor."""
+    unit = _gcd(coefficient for _, coefficient in number.terms)
+    return _made({monomial: coefficient / unit for monomial, coefficient in number.terms})
+
+
+def scaled(number: Polynomial, tables: PlanTables) -> Scaled:
+    """Return a polynomial in codes with the exact range of its values.
+
+    Raises
+    ------
+    Refused
+        When a value could leave 64-bit integers.
+    """
+    steps = [(names, c * math.prod(tables.grid(field) for field in names)) for names, c in number.terms]
+    unit = _gcd(coefficient for _, coefficient in steps)
+    terms = tuple((monomial, int(coefficient / unit)) for monomial, coefficient in steps)
+    spans = {field: tables.span(field) for field in number.fields}
+    largest = sum(abs(c) * math.prod(max(map(abs, spans[f])) for f in monomial) for monomial, c in terms)
+    if largest > MAX_UNITS:
+        raise Refused(
+            what="arithmetic",
+            why="the declared bounds allow values beyond 64-bit integers",
+            way_out="Use fewer products, or ask the owner for narrower bounds or a coarser grid",
+        )
+    return Scaled(unit, terms, _range(terms, spans))
+
+
+Terms = Sequence[tuple[Monomial, int]]
+
+
+def _range(terms: Terms, spans: Mapping[Field, Span]) -> Span:
+    """Return the smallest and largest value: exact where few columns meet and none is multiplied by itself.
+
+    Terms that have no column in common, directly or through others, are extreme each on its own.
+    """
+    ranges = [_linked_range(linked, spans) for linked in _linked(terms)]
+    return sum(low for low, _ in ranges), sum(high for _, high in ranges)
+
+
+def _linked(terms: Terms) -> Iterable[Terms]:
+    """Part terms into those that have columns in common, directly or through others."""
+    parts: dict[Field, list[tuple[Monomial, int]]] = {}
+    for term in terms:
+        met = {id(parts[field]): parts[field] for field in term[0] if field in parts}
+        joined = [term, *(one for part in met.values() for one in part)]
+        parts.update((field, joined) for monomial, _ in joined for field in monomial)
+        if not term[0]:
+            yield joined
+    yield from {id(part): part for part in parts.values()}.values()
+
+
+def _linked_range(terms: Terms, spans: Mapping[Field, Span]) -> Span:
+    fields = list(dict.fromkeys(field for monomial, _ in terms for field in monomial))
+    multilinear = all(len(set(monomial)) == len(monomial) for monomial, _ in terms)
+    if len(terms) == 1 or not multilinear or len(fields) > _MAX_LINKED:
+        ranges = [_term_range(monomial, c, spans) for monomial, c in terms]
+        return sum(low for low, _ in ranges), sum(high for _, high in ranges)
+    # A function that is linear in each column on its own is extreme at a corner of the box.
+    corners = []
+    for ends in itertools.product(*(spans[field] for field in fields)):
+        corner = dict(zip(fields, ends, strict=True))
+        corners.append(sum(c * math.prod(corner[field] for field in monomial) for monomial, c in terms))
+    return min(corners), max(corners)
+
+
+def _term_range(monomial: Monomial, coefficient: int, spans: Mapping[Field, Span]) -> Span:
+    low = high = coefficient
+    for field in dict.fromkeys(monomial):
+        power = monomial.count(field)
+        ends = [end**power for end in spans[field]]
+        if power % 2 == 0 and spans[field][0] < 0 < spans[field][1]:
+            ends.append(0)
+        products = [a * b for a in (low, high) for b in ends]
+        low, high = min(products), max(products)
+    return low, high
+
+
+def _gcd(numbers: Iterable[int | Fraction]) -> Fraction:
+    listed = [Fraction(number) for number in numbers]
+    common = math.lcm(*(number.denominator for number in listed))
+    return Fraction(math.gcd(*(int(number * common) for number in listed)) or common, common)
+
+
+def _made(terms: Mapping[Monomial, Fraction]) -> Polynomial:
+    kept = {monomial: coefficient for monomial, coefficient in terms.items() if coefficient != 0}
+    # A column that cancels still makes the whole missing where it is missing: x - x = 0 asks for x.
+    left_over = {field for monomial in terms for field in monomial}
+    left_over -= {field for monomial in kept for field in monomial}
+    kept |= {(field,): Fraction(0) for field in left_over}
+    if len(kept) > MAX_TERMS or any(len(monomial) > MAX_DEGREE for monomial in kept):
+        raise Refused(
+            what="arithmetic",
+            why=f"at most {MAX_TERMS} terms, each a product of at most {MAX_DEGREE} columns, are understood",
+            way_out="Ask for a simpler expression",
+        )
+    if any(abs(c) >= MAX_COEFFICIENT or (c * MAX_COEFFICIENT).denominator != 1 for c in kept.values()):
+        raise Refused(
+            what="arithmetic",
+            why="numbers have at most 18 digits on either side of the point",
+            way_out="Round them",
+        )
+    return Polynomial(tuple(sorted(kept.items())))

@@ -1,0 +1,97 @@
+"""The tables a request may name, and what is publicly known of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from discreet.core import checks
+from discreet.core.errors import InternalError, InvalidParameter
+from discreet.data.plan.nodes import Field, Span
+from discreet.data.schema.columns import Category, Column, Date, Decimal, Integer, Ranged
+from discreet.data.schema.schema import Dimension, Schema
+
+
+@dataclass(frozen=True, slots=True)
+class PlanTables:
+    """Private tables with their public dimensions. Names are unique, whatever their case."""
+
+    schemas: tuple[Schema, ...]
+    _relations: dict[str, Schema | Dimension] = field(init=False, repr=False, compare=False)
+    _fields: dict[tuple[str, str], Field] = field(init=False, repr=False, compare=False)
+    _columns: dict[Field, Column] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        listed = [relation for schema in self.schemas for relation in _relations(schema)]
+        pairs = [(Field(one.name, column.name), column) for one in listed for column in one.columns]
+        # A plan looks names up many times over: once for each place where a query writes them.
+        object.__setattr__(self, "_relations", {one.name.lower(): one for one in reversed(listed)})
+        object.__setattr__(self, "_fields", {(one.table, one.name.lower()): one for one, _ in pairs})
+        object.__setattr__(self, "_columns", dict(reversed(pairs)))
+
+    @classmethod
+    def of(cls, schemas: Schema | Iterable[Schema] | PlanTables) -> PlanTables:
+        """Gather one schema or several; refuse names that stand for two different tables."""
+        if isinstance(schemas, PlanTables):
+            return schemas
+        given = (schemas,) if isinstance(schemas, Schema) else tuple(schemas)
+        known: dict[str, Schema | Dimension] = {}
+        for schema in given:
+            checks.instance(Schema, schemas=schema)
+            for relation in _relations(schema):
+                if known.setdefault(relation.name.lower(), relation) != relation:
+                    rule = "tables with different names"
+                    raise InvalidParameter(name="schemas", rule=rule, value=relation.name)
+        return cls(given)
+
+    def relation(self, name: str) -> Schema | Dimension | None:
+        """Return the table with a name; None where there is none."""
+        return self._relations.get(name.lower())
+
+    def schema(self, name: str) -> Schema:
+        """Return the private table with a name."""
+        relation = self.relation(name)
+        if not isinstance(relation, Schema):
+            raise InvalidParameter(name="table", rule="a private table of the given schemas", value=name)
+        return relation
+
+    def field(self, table: str, name: str) -> Field | None:
+        """Return the column of a table that has a name, whatever its case; None where there is none."""
+        return self._fields.get((table, name.lower()))
+
+    def column(self, field: Field) -> Column:
+        """Return what is declared of a column."""
+        if field in self._columns:
+            return self._columns[field]
+        relation = self.relation(field.table)
+        if relation is None:
+            raise InvalidParameter(name="table", rule="a table of the given schemas", value=field.table)
+        return relation.column(field.name)
+
+    def grid(self, field: Field) -> Fraction:
+        """Return what one step of a number's or date's code is worth."""
+        column = self.column(field)
+        if isinstance(column, Integer | Decimal):
+            return column.grid
+        if isinstance(column, Date):
+            return Fraction(1)
+        raise InternalError(f"{field} is not a number")
+
+    def span(self, field: Field) -> Span:
+        """Return every code of a column: bounds of a number, positions of a category."""
+        column = self.column(field)
+        if isinstance(column, Ranged):
+            return column.code_lower, column.code_upper
+        if isinstance(column, Category):
+            return 0, column.size - 1
+        raise InternalError(f"{field} has no declared values")
+
+
+def declared(column: Column) -> bool:
+    """Say whether the values of a column are public."""
+    return isinstance(column, Ranged | Category)
+
+
+def _relations(schema: Schema) -> tuple[Schema | Dimension, ...]:
+    return schema, *schema.dimensions

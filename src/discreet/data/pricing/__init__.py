@@ -1,0 +1,1 @@
+"""What a plan costs, how its budget is split, and what it answers."""

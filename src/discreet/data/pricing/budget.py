@@ -1,0 +1,364 @@
+"""What one question costs and which noise it gets: decided from public facts, before a row is read.
+
+Every grouping set has a few vectors of whole numbers to be measured (`plan_facts`). Each gets the same share
+of the budget: no measure is known to matter more than another. Two ways are compared, and the one that
+predicts the smaller errors is taken:
+
+* discrete Laplace noise everywhere. The shares of epsilon add up, and delta pays for thresholds only;
+* discrete Gaussian noise everywhere, where delta > 0. The squares of mu add up to one Gaussian loss.
+
+Quantiles are chosen exactly at their share of epsilon, in both ways: half of it for the value and a quarter
+for either end of its interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Literal
+
+from discreet.accounting.calibrate import smallest
+from discreet.accounting.composition import Composed
+from discreet.core.errors import InternalError, Refused
+from discreet.core.guarantee import Guarantee
+from discreet.core.loss import (
+    ApproxLoss,
+    BoundedRangeLoss,
+    DiscreteLaplaceLoss,
+    GaussianLoss,
+    Loss,
+    gaussian_delta,
+)
+from discreet.core.neighbours import Neighbours
+from discreet.core.rounding import shorten_up
+from discreet.data.plan.facts import Facts, Measure, SetFacts, VectorSensitivity, facts, finder
+from discreet.data.plan.nodes import Field, Plan, Policy
+from discreet.data.plan.tables import PlanTables
+from discreet.data.pricing.quantiles import QuantileChoices, spread_per_row, units_off
+from discreet.data.pricing.thresholds import KeysAbove, threshold
+from discreet.mechanisms.gaussian import NARROWEST, discrete_loss
+from discreet.mechanisms.laplace import laplace_scale
+from discreet.mechanisms.planning import each_of
+from discreet.mechanisms.scores import rate_within
+from discreet.noise import AddNoise, DiscreteGaussian, DiscreteLaplace
+
+MAX_CHOICES = 10_000_000
+"""Groups times declared values that one quantile may have."""
+
+MAX_FRACTION = 1_000_000
+"""The largest denominator of a quantile: ranks are counted in as many parts of a row."""
+
+CONFIDENCE = Fraction(95, 100)
+"""The probability for which the intervals of quantiles are chosen."""
+
+Side = Literal[-1, 0, 1]
+
+_PARTS: dict[Side, Fraction] = {0: Fraction(1, 2), -1: Fraction(1, 4), 1: Fraction(1, 4)}
+_RESOLUTION = 30  # binary digits of the largest move of one entry: far finer than the noise
+_BETA = Fraction(1, 20)
+_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """One vector to be measured: a number a group.
+
+    Parameters
+    ----------
+    keys, measure, cells
+        What is measured; `cells` is None where a threshold finds the groups.
+    dropped
+        Last binary digits left out before the noise, so that sums of large numbers fit 64 bits.
+    moved
+        How far neighbours are apart after that.
+    noise
+        What is added to each entry.
+    threshold, failure
+        Where groups are found: the noisy number of units they need, and what that costs in delta.
+    """
+
+    keys: tuple[Field, ...]
+    measure: Measure
+    cells: int | None
+    dropped: int
+    moved: VectorSensitivity
+    noise: DiscreteLaplace | DiscreteGaussian
+    threshold: int | None = None
+    failure: Fraction = Fraction(0)
+
+    @property
+    def loss(self) -> DiscreteLaplaceLoss | GaussianLoss:
+        """What the noise costs."""
+        if isinstance(self.noise, DiscreteLaplace):
+            return DiscreteLaplaceLoss(self.moved.l1, self.noise.scale)
+        return discrete_loss(Fraction(self.moved.l2_squared), self.noise.variance)
+
+    @property
+    def step(self) -> AddNoise:
+        """The random step that adds the noise."""
+        return AddNoise(self.noise, *self._norm)
+
+    @property
+    def finding(self) -> KeysAbove:
+        """The random step that finds the groups."""
+        if self.threshold is None:
+            raise InternalError("declared groups are not found by a threshold")
+        return KeysAbove(self.noise, self.threshold, *self._norm)
+
+    @property
+    def _norm(self) -> tuple[Fraction, int]:
+        if isinstance(self.noise, DiscreteLaplace):
+            return Fraction(self.moved.l1), 1
+        return shorten_up(Fraction(self.moved.l2), 10), 2
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileChoice:
+    """One quantile to be chosen in every group, or one end of its interval.
+
+    `side` is -1 for the lower end, 0 for the value and 1 for the upper end.
+    """
+
+    keys: tuple[Field, ...]
+    measure: Measure
+    cells: int | None
+    step: QuantileChoices
+    side: Side
+
+    @property
+    def loss(self) -> BoundedRangeLoss:
+        """What choosing in all groups costs together."""
+        moved = spread_per_row(self.step.point) * self.step.sensitivity
+        return BoundedRangeLoss(self.step.rate * moved)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How a question will be answered. Holds public facts only."""
+
+    epsilon: Fraction
+    delta: Fraction
+    facts: Facts
+    vectors: tuple[Vector, ...]
+    choices: tuple[QuantileChoice, ...]
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Which change is hidden."""
+        return self.facts.neighbours
+
+    @property
+    def loss(self) -> Loss:
+        """Everything the answer costs."""
+        parts = self._losses()
+        parts += [ApproxLoss(Fraction(0), vector.failure) for vector in self.vectors if vector.failure]
+        return Composed(tuple((loss, 1) for loss in parts))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The loss with the change it is about."""
+        return Guarantee(self.loss, self.neighbours)
+
+    @property
+    def route(self) -> str:
+        """The noise that was chosen, in words."""
+        kinds = ["discrete Gaussian noise" if self._gaussian else "discrete Laplace noise"] * bool(
+            self.vectors
+        )
+        kinds += ["exact choices"] * bool(self.choices)
+        return " and ".join(kinds)
+
+    @property
+    def spent_delta(self) -> Fraction:
+        """The delta that is really used: nothing where neither a threshold nor Gaussian noise needs it."""
+        return self.delta if self._gaussian else sum((v.failure for v in self.vectors), Fraction(0))
+
+    @property
+    def _gaussian(self) -> bool:
+        return any(isinstance(vector.noise, DiscreteGaussian) for vector in self.vectors)
+
+    def aimed(self, choice: QuantileChoice, groups: int) -> QuantileChoices:
+        """Return the random step of a choice in so many groups, aimed at its side of the quantile.
+
+        The ends of all intervals of a histogram hold at once with probability `CONFIDENCE`.
+        """
+        if choice.side == 0:
+            return choice.step
+        ends = 2 * len(self.facts.points[choice.measure])
+        each_set = each_of(len(self.facts.sets), 1 - CONFIDENCE)
+        off = units_off(choice.step.span, choice.step.rate, each_of(max(1, groups * ends), each_set))
+        return replace(choice.step, shift=choice.side * (off + 1))
+
+    def _losses(self) -> list[Loss]:
+        return [*(vector.loss for vector in self.vectors), *(choice.loss for choice in self.choices)]
+
+    def kept(self) -> bool:
+        """Check that the loss is at most (epsilon, delta), by sums that hold whatever else is true."""
+        pure, square, spread = Fraction(0), Fraction(0), Fraction(0)
+        for loss in self._losses():
+            view = loss.gaussian()
+            if view is None:
+                pure += loss.exact_epsilon() or 0
+            else:
+                square, spread = square + view[0], spread + view[1]
+        mass = sum((vector.failure for vector in self.vectors), Fraction(0))
+        if pure > self.epsilon:
+            return False
+        return mass + Fraction(gaussian_delta(square, spread, self.epsilon - pure)) <= self.delta
+
+
+def budget(plan: Plan, tables: PlanTables, policy: Policy) -> Budget:
+    """Decide the noise of every measure of a plan.
+
+    Raises
+    ------
+    Refused
+        When a quantile has too many values to choose from.
+    """
+    epsilon = min(policy.epsilon, plan.options.epsilon or policy.epsilon)
+    delta = policy.delta if plan.options.delta is None else min(policy.delta, plan.options.delta)
+    return _budget(plan, tables, epsilon, delta)
+
+
+@lru_cache(maxsize=256)
+def _budget(plan: Plan, tables: PlanTables, epsilon: Fraction, delta: Fraction) -> Budget:
+    known = facts(plan, tables)
+    counted = finder(known)
+    places = [(one, measure, moved) for one in known.sets for measure, moved in one.measures]
+    measured = [place for place in places if place[1].kind != "histogram"]
+    chosen = [(place, point) for place in places for point in known.points.get(place[1], ())]
+    share = epsilon / (len(measured) + len(chosen))
+    choices = tuple(
+        _choice(*place, point, share * part, side) for place, point in chosen for side, part in _PARTS.items()
+    )
+    ways = [_laplace(known, counted, measured, share, delta)]
+    if delta > 0 and measured:
+        ways.append(_gaussian(known, counted, measured, share, delta))
+    vectors = ways[0] if len(ways) == 1 or not _better(ways[1], ways[0]) else ways[1]
+    made = Budget(epsilon, delta, known, vectors, choices)
+    if not made.kept():
+        raise InternalError(f"a planned answer costs more than epsilon {epsilon}, delta {delta}")
+    return made
+
+
+def _choice(  # noqa: PLR0917  # a place is three of them
+    one: SetFacts, measure: Measure, moved: VectorSensitivity, point: Fraction, share: Fraction, side: Side
+) -> QuantileChoice:
+    values = measure.row[1] - measure.row[0] + 1
+    if values * (one.cells or 1) > MAX_CHOICES:
+        raise Refused(
+            what="quantile",
+            why=f"it has more than {MAX_CHOICES} declared values to choose from, all groups together",
+            way_out="Give contribution_bounds_per_row, or ask for fewer groups",
+        )
+    if point.denominator > MAX_FRACTION:
+        raise Refused(
+            what="quantile",
+            why=f"it is a fraction with a denominator above {MAX_FRACTION}",
+            way_out="Round it to six decimals",
+        )
+    rows = max(1, moved.l1)
+    rate = rate_within(share, spread_per_row(point) * rows)
+    step = QuantileChoices(point, measure.row, rate, Fraction(rows))
+    return QuantileChoice(one.keys, measure, one.cells, step, side)
+
+
+Place = tuple[SetFacts, Measure, VectorSensitivity]
+
+
+def _laplace(
+    known: Facts, counted: Measure, places: list[Place], share: Fraction, delta: Fraction
+) -> tuple[Vector, ...]:
+    found = []
+    for one, measure, moved in places:
+        dropped, coarse = coarsened(moved)
+        noise = DiscreteLaplace(laplace_scale(coarse.l1, share))
+        found.append(Vector(one.keys, measure, one.cells, dropped, coarse, noise))
+    return _with_thresholds(known, counted, found, delta)
+
+
+def _gaussian(
+    known: Facts, counted: Measure, places: list[Place], share: Fraction, delta: Fraction
+) -> tuple[Vector, ...]:
+    """Give every vector the same part of mu^2; thresholds get half of delta where there are some."""
+    listed = [(one, measure, *coarsened(moved)) for one, measure, moved in places]
+    squares = Counter(coarse.l2_squared for _, _, _, coarse in listed)
+    half = delta / 2 if any(one.cells is None for one, _, _ in places) else Fraction(0)
+    factor = _gaussian_factor(tuple(sorted(squares.items())), share * len(listed), delta - half)
+    found = []
+    for one, measure, dropped, coarse in listed:
+        noise = DiscreteGaussian(_variance(coarse.l2_squared, factor))
+        found.append(Vector(one.keys, measure, one.cells, dropped, coarse, noise))
+    return _with_thresholds(known, counted, found, half)
+
+
+@lru_cache(maxsize=256)
+def _gaussian_factor(squares: tuple[tuple[int, int], ...], epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the smallest variance, in squared sensitivities, for which all vectors cost (epsilon, delta).
+
+    `squares` holds each squared sensitivity with the number of vectors that have it.
+    """
+
+    def keeps(factor: Fraction) -> bool:
+        if max(one for one, _ in squares) * factor < NARROWEST:
+            return False
+        square, spread = Fraction(0), Fraction(0)
+        for one, count in squares:
+            view = discrete_loss(Fraction(one), _variance(one, factor)).gaussian()
+            square, spread = square + count * view[0], spread + count * view[1]
+        return gaussian_delta(square, spread, epsilon) <= delta
+
+    return smallest(keeps, digits=_DIGITS)
+
+
+def _variance(square: int, factor: Fraction) -> Fraction:
+    return max(NARROWEST, shorten_up(square * factor, _DIGITS))
+
+
+def _with_thresholds(
+    known: Facts, counted: Measure, vectors: list[Vector], delta: Fraction
+) -> tuple[Vector, ...]:
+    """Set the threshold of every vector that finds groups; each gets an equal part of delta."""
+    finding = [vector.cells is None and vector.measure == counted for vector in vectors]
+    if not any(finding):
+        return tuple(vectors)
+    part, groups = delta / sum(finding), min(known.groups_per_unit, known.rows_per_unit)
+    return tuple(
+        replace(vector, threshold=threshold(vector.noise, groups=groups, delta=part), failure=part)
+        if finds
+        else vector
+        for vector, finds in zip(vectors, finding, strict=True)
+    )
+
+
+def _better(one: tuple[Vector, ...], other: tuple[Vector, ...]) -> bool:
+    """Tell whether the errors at 95 % of one way are smaller, in the geometric mean over the vectors."""
+    gain = 0.0
+    for first, second in zip(one, other, strict=True):
+        beta = each_of(first.cells or 1, _BETA)
+        gain += math.log((first.noise.reach(beta) + 1) / (second.noise.reach(beta) + 1))
+    return gain < 0
+
+
+def coarsened(moved: VectorSensitivity) -> tuple[int, VectorSensitivity]:
+    """Return how many binary digits to drop, and how far neighbours are apart after dropping them.
+
+    Dropping digits rounds down to multiples of 2^dropped, so a move of d becomes at most one more than
+    d / 2^dropped, and stays 0 where d is 0. A sensitivity of 0 is raised to 1: no answer is ever free.
+    """
+    dropped = max(0, moved.linf.bit_length() - _RESOLUTION)
+    if not dropped:
+        least = (max(1, moved.l0), max(1, moved.linf), max(1, moved.l1), max(1, moved.l2_squared))
+        return 0, VectorSensitivity(*least)
+    size = 1 << dropped
+    linf = -(-moved.linf // size)
+    length = -(-moved.l2_squared // size**2) + 2 * -(-moved.l1 // size) + moved.l0
+    return dropped, VectorSensitivity(
+        l0=moved.l0,
+        linf=linf,
+        l1=min(moved.l1 // size + moved.l0, moved.l0 * linf),
+        l2_squared=min(length, moved.l0 * linf**2),
+    )

@@ -1,0 +1,1 @@
+"""What an owner declares about a table: columns, bounds, keys, whom it protects."""

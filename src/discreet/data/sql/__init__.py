@@ -1,0 +1,1 @@
+"""SQL, parsed into plans and printed from them."""

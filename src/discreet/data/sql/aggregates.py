@@ -1,0 +1,236 @@
+"""The aggregates: each call by name, each argument by place or by name, anything else refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.data.plan.facts import measures
+from discreet.data.plan.nodes import Aggregate, Field, Kind
+from discreet.data.plan.numbers import Scaled, scaled
+from discreet.data.plan.tables import PlanTables
+from discreet.data.schema.columns import Boolean, Category, Date
+from discreet.data.schema.schema import Schema, User
+from discreet.data.sql.conditions import numeric
+from discreet.data.sql.nodes import Scope, take, unknown
+from discreet.data.sql.text import refused
+
+MAX_QUANTILES = 100
+_KINDS: dict[str, Kind] = {
+    "SUM": "sum",
+    "AVG": "average",
+    "VARIANCE": "variance_samp",
+    "VAR": "variance_samp",
+    "VAR_SAMP": "variance_samp",
+    "VAR_POP": "variance_pop",
+    "STDDEV": "deviation_samp",
+    "STDDEV_SAMP": "deviation_samp",
+    "STDDEV_POP": "deviation_pop",
+}
+_POINT = ("PERCENTILE_CONT", "QUANTILE", "QUANTILE_CONT", "APPROX_QUANTILE")
+KNOWN = ("COUNT", *_KINDS, "MEDIAN", "APPROX_QUANTILES", *_POINT)
+_EXTREME = "one row decides it"
+_USE = (
+    "Use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE or APPROX_QUANTILES; if it is a "
+    "function of these, compute it from the answer, which costs nothing"
+)
+_PAIR = ("it is not an aggregate of the language", "Compute it from AVG(x * y), AVG(x), AVG(y) and STDDEV")
+_INSTEAD = {
+    "CORR": _PAIR,
+    "COVAR_POP": _PAIR,
+    "COVAR_SAMP": _PAIR,
+    "MAX": (_EXTREME, "Use QUANTILE(x, 0.99)"),
+    "MIN": (_EXTREME, "Use QUANTILE(x, 0.01)"),
+    "MODE": ("it is not an aggregate of the language", "GROUP BY it, ask for COUNT(*) and take the largest"),
+}
+ROW, GROUP = "contribution_bounds_per_row", "contribution_bounds_per_group"
+Bounds = tuple[Fraction, Fraction]
+_NO_TABLES = PlanTables(())
+_ONE = Fraction(1)
+
+
+def aggregate(node: exp.Expression, scope: Scope) -> tuple[Aggregate, str]:
+    """Translate an aggregate; return it with the name it has where the request gives none."""
+    ordered: exp.Expression | None = None
+    if isinstance(node, exp.WithinGroup):
+        node, order = take(node, "this", "expression")
+        ordered = _ordered(order)
+    if not isinstance(node, exp.Anonymous):
+        raise unknown(node, "SELECT")
+    name, arguments = take(node, "this", "expressions")
+    name = str(name).upper()
+    if name not in KNOWN:
+        raise refused(name, *_INSTEAD.get(name, ("it is not an aggregate of the language", _USE)))
+    places, bounds = _arguments(name, arguments or [])
+    if ordered is not None:
+        if name != "PERCENTILE_CONT" or len(places) != 1:
+            raise refused(f"{name} WITHIN GROUP", "only PERCENTILE_CONT takes it", "Leave it out")
+        places = [ordered, *places]
+    if name == "COUNT":
+        return _count(places, bounds, scope)
+    return _of_numbers(name, places, bounds, scope)
+
+
+def _arguments(name: str, arguments: list[exp.Expression]) -> tuple[list[exp.Expression], dict[str, Bounds]]:
+    places: list[exp.Expression] = []
+    bounds: dict[str, Bounds] = {}
+    for argument in arguments:
+        if not isinstance(argument, exp.Kwarg):
+            places.append(argument)
+            continue
+        key, value = take(argument, "this", "expression")
+        word = take(key, "this")[0] if isinstance(key, exp.Var | exp.Identifier) else None
+        if word not in (ROW, GROUP) or bounds:
+            raise refused(f"{name}(... => ...)", "it is not a known argument", f"Use {ROW} or {GROUP}, once")
+        bounds[word] = _pair(value)
+    return places, bounds
+
+
+def _pair(node: exp.Expression) -> Bounds:
+    ends = take(node, "expressions")[0] if isinstance(node, exp.Tuple) else []
+    if len(ends) != 2:
+        raise refused("contribution bounds", "they are a pair of numbers", "Write => (0, 100)")
+    low, high = (_plain_number(end) for end in ends)
+    if not low < high:
+        raise refused("contribution bounds", "the first must be below the second", "Write => (0, 100)")
+    return low, high
+
+
+def _plain_number(node: exp.Expression) -> Fraction:
+    nowhere = Scope(_NO_TABLES, {}, {})
+    value = numeric(node, nowhere)
+    return sum((coefficient for _, coefficient in value.terms), Fraction(0))
+
+
+def _count(places: list[exp.Expression], bounds: dict[str, Bounds], scope: Scope) -> tuple[Aggregate, str]:
+    if len(places) != 1 or ROW in bounds:
+        raise refused("COUNT", "it takes * or one column", "Write COUNT(*)")
+    group = bounds.get(GROUP)
+    (what,) = places
+    if isinstance(what, exp.Star) or _is_literal(what):
+        if isinstance(what, exp.Star):
+            take(what)
+        return Aggregate("count", group_bounds=_counted(group, scope)), "count"
+    if isinstance(what, exp.Column) and isinstance(
+        scope.column(scope.field(what)), Boolean | Category | Date
+    ):
+        way_out = f"Use COUNT(*) with WHERE {what.name} IS NOT NULL"
+        raise refused(f"COUNT({what.name})", "only numbers are counted so", way_out)
+    if not isinstance(what, exp.Distinct):
+        return _named(Aggregate("count", numeric(what, scope), group_bounds=_counted(group, scope)), "count")
+    (columns,) = take(what, "expressions")
+    unit = scope.main.unit
+    field = scope.field(columns[0]) if len(columns) == 1 else None
+    if not isinstance(unit, User) or field != Field(scope.main.name, unit.column) or group is not None:
+        raise refused("COUNT(DISTINCT ...)", "only the privacy unit can be counted so", "GROUP BY it instead")
+    return Aggregate("count_units"), "units"
+
+
+def _of_numbers(
+    name: str, places: list[exp.Expression], bounds: dict[str, Bounds], scope: Scope
+) -> tuple[Aggregate, str]:
+    points: tuple[Fraction, ...] = ()
+    if name == "MEDIAN":
+        points = (Fraction(1, 2),)
+    elif name not in _KINDS:
+        if len(places) != 2:
+            raise refused(name, "it takes a number and which quantile", f"Write {name}(x, 0.5)")
+        points = _points(name, _plain_number(places.pop()))
+    if len(places) != 1:
+        raise refused(name, "it takes one number", f"Write {name}(x)")
+    number = numeric(places[0], scope)
+    kind = _KINDS.get(name, "quantile")
+    row, group = bounds.get(ROW), bounds.get(GROUP)
+    if group is not None and kind not in ("sum", "average"):
+        raise refused(f"{name}(... {GROUP} ...)", "it is for SUM, COUNT and AVG", f"Use {ROW}")
+    if kind == "average" or not isinstance(scope.main.unit, User):
+        # Our average is over rows: bounds on each row also bound each unit's own average. And where a row is
+        # a unit, what it adds is all that the unit adds.
+        row, group = row or group, None
+    exact = scaled(number, scope.tables)
+    row = _row_bounds(row, exact)
+    group = _group_bounds(group, _natural(row, exact, _rows(scope)), exact.unit)
+    found = Aggregate(kind, number, row, group, points)
+    measures(found, scope.tables)  # refuses what an engine could not add up exactly
+    return _named(found, kind)
+
+
+def _points(name: str, value: Fraction) -> tuple[Fraction, ...]:
+    if name != "APPROX_QUANTILES":
+        if not 0 <= value <= 1:
+            raise refused(name, "a quantile lies between 0 and 1", f"Write {name}(x, 0.5)")
+        return (value,)
+    if value.denominator != 1 or not 1 <= value <= MAX_QUANTILES:
+        raise refused(name, f"it takes a whole number from 1 to {MAX_QUANTILES}", f"Write {name}(x, 4)")
+    return tuple(Fraction(k, int(value)) for k in range(int(value) + 1))
+
+
+def _row_bounds(asked: Bounds | None, exact: Scaled) -> Bounds | None:
+    """Cut the asked bounds to what the columns allow; None where that leaves nothing to clamp."""
+    low, high = (end * exact.unit for end in exact.span)
+    if low == high:
+        raise refused("aggregate", "it is computed of a constant", "Use a column")
+    if asked is None or (asked[0] <= low and asked[1] >= high):
+        return None
+    cut = max(asked[0], low), min(asked[1], high)
+    if not cut[0] < cut[1]:
+        raise refused("contribution bounds", "they leave one value at most", "Choose wider bounds")
+    return _on_grid(cut, exact.unit)
+
+
+def _natural(row: Bounds | None, exact: Scaled, rows: int) -> Bounds:
+    """Return the range of one unit's total in a group where it has a row."""
+    low, high = row if row is not None else (exact.span[0] * exact.unit, exact.span[1] * exact.unit)
+    return min(low, rows * low), max(high, rows * high)
+
+
+def _group_bounds(asked: Bounds | None, natural: Bounds, unit: Fraction) -> Bounds | None:
+    """Cut the asked bounds to what a unit's total can be; None where that leaves nothing to clamp."""
+    if asked is None or (asked[0] <= natural[0] and asked[1] >= natural[1]):
+        return None
+    cut = max(asked[0], natural[0]), min(asked[1], natural[1])
+    if not cut[0] < cut[1]:
+        raise refused("contribution bounds", "they leave one value at most", "Choose wider bounds")
+    return _on_grid(cut, unit)
+
+
+def _counted(asked: Bounds | None, scope: Scope) -> Bounds | None:
+    return _group_bounds(asked, (Fraction(0), Fraction(_rows(scope))), _ONE)
+
+
+def _on_grid(bounds: Bounds, unit: Fraction) -> Bounds:
+    if any((end / unit).denominator != 1 for end in bounds):
+        why = f"they are not multiples of {float(unit):g}"
+        raise refused("contribution bounds", why, "Choose bounds on the column's grid")
+    return bounds
+
+
+def _rows(scope: Scope) -> int:
+    """Rows of one unit, before any tightening by the request: bounds wider than these change nothing."""
+    rows = 1
+    for relation in scope.names.values():
+        rows *= relation.unit.max_rows if isinstance(relation, Schema) else 1
+    return rows
+
+
+def _named(found: Aggregate, name: str) -> tuple[Aggregate, str]:
+    if found.number is None or not found.number.fields:
+        raise refused(name, "it is computed of a constant", "Use a column")
+    fields = found.number.fields
+    return found, f"{name}_{fields[0].name}" if len(fields) == 1 else name
+
+
+def _ordered(order: exp.Expression) -> exp.Expression:
+    (listed,) = take(order, "expressions")
+    if len(listed) != 1 or not isinstance(listed[0], exp.Ordered):
+        raise refused("WITHIN GROUP", "it orders by one number", "Write WITHIN GROUP (ORDER BY x)")
+    # Where missing values sort does not matter: they are left out.
+    (inner, _) = take(listed[0], "this", "nulls_first")
+    if not isinstance(inner, exp.Expression):
+        raise unknown(listed[0], "WITHIN GROUP")
+    return inner
+
+
+def _is_literal(node: exp.Expression) -> bool:
+    return isinstance(node, exp.Literal) and take(node, "this", "is_string") == ("1", False)

@@ -1,0 +1,162 @@
+"""The guard every node passes: each set argument is taken by name, or the request is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
+from typing import Any
+
+from sqlglot import exp
+
+from discreet.core.errors import Refused
+from discreet.data.plan.nodes import Field
+from discreet.data.plan.tables import PlanTables
+from discreet.data.schema.columns import Column
+from discreet.data.schema.schema import Dimension, Schema
+from discreet.data.sql.text import refused, shown
+
+_UNSET: tuple[object, ...] = (None, False, [], "")
+_AFTER = "Apply it to the answer, which costs nothing"
+_WORDS = {
+    "catalog": ("a catalogue before the table's name", "Leave it out"),
+    "db": ("a schema before the table's name", "Leave it out"),
+    "desc": ("DESC", "Leave it out"),
+    "distinct": ("DISTINCT", "GROUP BY the keys instead"),
+    "having": ("HAVING", _AFTER),
+    "into": ("INTO", "Leave it out"),
+    "limit": ("LIMIT", _AFTER),
+    "locks": ("FOR UPDATE", "Leave it out"),
+    "method": ("NATURAL JOIN", "Write JOIN ... USING (key)"),
+    "offset": ("OFFSET", _AFTER),
+    "order": ("ORDER BY", _AFTER),
+    "qualify": ("QUALIFY", _AFTER),
+    "query": ("a subquery", "List the values"),
+    "rollup": ("WITH ROLLUP", "Write GROUP BY ROLLUP (...)"),
+    "sample": ("TABLESAMPLE", "Leave it out"),
+    "side": ("an outer join", "Write JOIN ... USING (key)"),
+    "symmetric": ("SYMMETRIC", "Put the smaller bound first"),
+    "unnest": ("UNNEST", "List the values"),
+    "windows": ("WINDOW", "Leave it out"),
+    "with_": ("WITH", "Name the table in FROM"),
+}
+_NOT_KNOWN = "it is not part of the language"
+_COMPUTED = "Ask for the aggregates and compute it from the answer, which costs nothing"
+_NODES: dict[type, tuple[str, str, str]] = {
+    exp.Binary: ("arithmetic with aggregates", _NOT_KNOWN, _COMPUTED),
+    exp.Exists: ("EXISTS", _NOT_KNOWN, "Put conditions on the table's own columns"),
+    exp.Filter: ("FILTER", _NOT_KNOWN, "Put the condition in WHERE, and ask once for each"),
+    exp.Literal: ("a constant", "it says nothing about the table", "Leave it out"),
+    exp.Star: ("SELECT *", "single rows are never shown", "Ask for aggregates, such as COUNT(*) or AVG(x)"),
+    exp.Window: ("OVER", _NOT_KNOWN, "GROUP BY the keys instead"),
+}
+_PLACES = {
+    "FROM": "Name the table, with its conditions in WHERE",
+    "SELECT": "Ask for keys and aggregates",
+    "a condition": "Compare columns with values, by = <> < <= > >= IN BETWEEN LIKE",
+    "an expression": "Write the number, or + - * of columns and numbers",
+    "place of a column": "GROUP BY the column itself and add up the answer, or ask the owner for another",
+}
+
+
+def take(node: exp.Expression, *names: str) -> tuple[Any, ...]:
+    """Return the named arguments of a node; refuse if any other argument is set."""
+    for name, value in node.args.items():
+        if name not in names and value not in _UNSET:
+            what, way_out = _WORDS.get(name, (f"{type(node).__name__}.{name}", "Leave it out"))
+            raise refused(what, _NOT_KNOWN, way_out)
+    return tuple(node.args.get(name) for name in names)
+
+
+def unknown(node: exp.Expression, place: str) -> Refused:
+    """Return the refusal of a node that has no translation where it stands."""
+    if isinstance(node, exp.Column) and isinstance(node.args.get("this"), exp.Star):
+        return refused(*_NODES[exp.Star])
+    for kind, words in _NODES.items():
+        if isinstance(node, kind) and (place == "SELECT" or kind is exp.Exists):
+            return refused(*words)
+    return refused(f"{type(node).__name__.upper()} in {place}", _NOT_KNOWN, _PLACES[place])
+
+
+def word(node: object) -> str:
+    """Return the text of an identifier."""
+    if not isinstance(node, exp.Identifier):
+        raise refused("name", "a plain name is needed here", "Use the names of the schema")
+    (text, _) = take(node, "this", "quoted")
+    if not isinstance(text, str):
+        raise refused("name", "a plain name is needed here", "Use the names of the schema")
+    return text
+
+
+@dataclass(slots=True)
+class Work:
+    """What reading a question took so far.
+
+    `places` holds where the declared values of a column stand, once they were asked for; `matching` counts
+    comparisons of characters.
+    """
+
+    places: dict[Field, dict[object, int]] = dataclass_field(default_factory=dict)
+    matching: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The tables of one FROM clause under the names the request gave them.
+
+    `same` maps the key of a joined table to the column it equals, so that one column has one name. `work` is
+    shared by all parts of one question.
+    """
+
+    tables: PlanTables
+    names: dict[str, Schema | Dimension]
+    same: dict[Field, Field]
+    work: Work = dataclass_field(default_factory=Work)
+
+    @property
+    def main(self) -> Schema:
+        """The private table that stands first."""
+        first = next(iter(self.names.values()))
+        if not isinstance(first, Schema):
+            raise refused(first.name, "it is a public table", "Put a private table first and join it")
+        return first
+
+    def field(self, node: exp.Expression) -> Field:
+        """Return the column that a node names, or refuse."""
+        if not isinstance(node, exp.Column):
+            raise unknown(node, "place of a column")
+        name, table = take(node, "this", "table")
+        if table is None:
+            return self._unqualified(word(name))
+        relation = self.names.get(word(table).lower())
+        if relation is None:
+            raise refused(word(table), "no table of FROM has this name", "Use a table of FROM, or its alias")
+        field = self.tables.field(relation.name, word(name))
+        if field is None:
+            raise _unknown_column(word(name), relation)
+        return self.same.get(field, field)
+
+    def column(self, field: Field) -> Column:
+        """Return what is declared of a column."""
+        return self.tables.column(field)
+
+    def positions(self, field: Field) -> dict[object, int]:
+        """Return where each declared value of a category or a boolean stands."""
+        places = self.work.places
+        if field not in places:
+            places[field] = {value: i for i, value in enumerate(self.column(field).domain())}
+        return places[field]
+
+    def _unqualified(self, name: str) -> Field:
+        listed = [self.tables.field(relation.name, name) for relation in self.names.values()]
+        found = {self.same.get(field, field) for field in listed if field is not None}
+        if not found:
+            raise _unknown_column(name, *self.names.values())
+        if len(found) > 1:
+            raise refused(name, "several tables have a column of this name", "Put the table's name before it")
+        return found.pop()
+
+
+def _unknown_column(name: str, *relations: Schema | Dimension) -> Refused:
+    known = ", ".join(column.name for relation in relations for column in relation.columns)
+    way_out = f"Columns: {known if len(known) <= 400 else known[:400] + '...'}; text stands in single quotes"
+    return refused(f"column {shown(name)}", "it is not declared", way_out)

@@ -1,0 +1,7 @@
+"""Zero-sum games and their players: multiplicative and dense weights, Bregman projection."""
+
+from __future__ import annotations
+
+from discreet.core.lazy import offer
+
+__getattr__, __dir__, __all__ = offer(__name__)

@@ -1,0 +1,17 @@
+from discreet.mechanisms.exponential import Exponential as Exponential
+from discreet.mechanisms.gaussian import ClassicalGaussian as ClassicalGaussian
+from discreet.mechanisms.gaussian import ConcentratedGaussian as ConcentratedGaussian
+from discreet.mechanisms.gaussian import Gaussian as Gaussian
+from discreet.mechanisms.geometric import Geometric as Geometric
+from discreet.mechanisms.histogram import Count as Count
+from discreet.mechanisms.histogram import NoisyHistogram as NoisyHistogram
+from discreet.mechanisms.laplace import Laplace as Laplace
+from discreet.mechanisms.noisy_max import MaxNoise as MaxNoise
+from discreet.mechanisms.noisy_max import NoisyMax as NoisyMax
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
+from discreet.mechanisms.propose_test_release import ProposeTestRelease as ProposeTestRelease
+from discreet.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
+from discreet.mechanisms.scores import Monotone as Monotone
+from discreet.mechanisms.scores import Sensitivity as Sensitivity
+from discreet.mechanisms.subsample_aggregate import SubsampleAggregate as SubsampleAggregate
+from discreet.mechanisms.top_k import TopK as TopK

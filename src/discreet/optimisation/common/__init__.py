@@ -1,0 +1,1 @@
+"""What several problems share: graphs, labels, orders, weights, sequences of choices."""

@@ -1,0 +1,152 @@
+"""One reader for graphs: NetworkX graphs, SciPy sparse matrices, edge arrays and edge lists.
+
+The vertices are public and belong to the mechanism; the edges are private and are read at the door. Loops
+are left out and repeated edges count once: neither moves a graph by more than the change that is hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter
+from discreet.optimisation.common.labels import is_plain, read_labels
+
+Edges = NDArray[np.int64]
+"""An array of shape (edges, 2): different edges between different vertices, the smaller end first, sorted."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Vertices:
+    """The public vertices: a number of them, numbered from 0, or their names."""
+
+    size: int
+    names: tuple[Hashable, ...] | None = None
+
+    @classmethod
+    def of(cls, given: int | Iterable[Hashable] | Vertices) -> Vertices:
+        """Read a parameter: how many vertices, or what they are called."""
+        if type(given) is Vertices:  # read again, as whoever made it may have filled it himself
+            return cls.of(given.size if given.names is None else given.names)
+        if isinstance(given, str | bytes | bytearray) or not isinstance(given, Iterable):
+            return cls(checks.integer(1, vertices=given))
+        names = read_labels(given, "vertices")
+        if not names or len(set(names)) != len(names):
+            raise InvalidParameter(
+                name="vertices", rule="different names, at least one", value=f"{len(names)} names"
+            )
+        return cls(len(names), None if names == tuple(range(len(names))) else names)
+
+    @classmethod
+    def of_graph(cls, graph: Any) -> Vertices:
+        """Take the vertices of a NetworkX graph or of a square sparse matrix as the public ones."""
+        if is_networkx(graph):
+            return cls.of(list(graph.nodes))
+        if _is_sparse(graph) and graph.shape[0] == graph.shape[1]:
+            return cls.of(int(graph.shape[0]))
+        raise InvalidParameter(
+            name="graph", rule="a NetworkX graph or a square sparse matrix", value=type(graph).__name__
+        )
+
+    def name(self, place: int) -> Hashable:
+        """Return what a vertex is called."""
+        return place if self.names is None else self.names[place]
+
+    def all(self) -> Sequence[Hashable]:
+        """Return the names of all vertices, in order."""
+        return range(self.size) if self.names is None else self.names
+
+    def places(self) -> dict[Hashable, int]:
+        """Return the number of every vertex."""
+        return {name: place for place, name in enumerate(self.all())}
+
+    def __repr__(self) -> str:
+        return f"<{self.size} vertices>"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EdgeSet:
+    """Private edges as one value: comparable, and without a shape that would tell how many there are."""
+
+    ends: Edges
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EdgeSet) and np.array_equal(self.ends, other.ends)
+
+    def __hash__(self) -> int:
+        return hash(self.ends.tobytes())
+
+    def __repr__(self) -> str:
+        return "EdgeSet(...)"
+
+
+def read_edges(graph: Any, vertices: Vertices) -> Edges:
+    """Return the edges of a graph on the given public vertices.
+
+    Parameters
+    ----------
+    graph
+        A NetworkX graph, a square sparse matrix (an entry is an edge, in either triangle), an array of
+        shape (edges, 2), or pairs of vertices.
+    vertices
+        The public vertices; arrays and matrices speak of them by number.
+
+    Raises
+    ------
+    InvalidParameter
+        When it is no graph on these vertices. The message quotes no edge.
+    """
+    try:
+        ends = _pairs(graph, vertices)
+    except Exception:  # whatever is wrong with the private edges must look the same
+        raise _no_graph() from None
+    if ends.size and not (ends.min() >= 0 and ends.max() < vertices.size):
+        raise _no_graph()
+    low, high = ends.min(axis=1), ends.max(axis=1)
+    keys = np.sort((low * vertices.size + high)[low != high])
+    keys = keys[np.diff(keys, prepend=-1) > 0]
+    return np.stack([keys // vertices.size, keys % vertices.size], axis=1)
+
+
+def _pairs(graph: Any, vertices: Vertices) -> Edges:
+    if _is_sparse(graph):
+        if graph.shape != (vertices.size, vertices.size):
+            raise _no_graph()
+        entries = graph.tocoo()
+        there = entries.data != 0
+        return np.stack([entries.row[there], entries.col[there]], axis=1).astype(np.int64)
+    if isinstance(graph, np.ndarray):
+        if graph.dtype.kind not in "iu" or graph.ndim != 2 or graph.shape[1] != 2:
+            raise _no_graph()
+        return graph.astype(np.int64)
+    pairs = graph.edges() if is_networkx(graph) else graph
+    if isinstance(pairs, str | bytes):
+        raise _no_graph()
+    listed = [(u, v) for u, v, *_ in pairs]
+    place = vertices.places()
+    numbers = [place[end] for end in chain.from_iterable(listed) if is_plain(end)]
+    if len(numbers) < 2 * len(listed):
+        raise _no_graph()
+    return np.array(numbers, dtype=np.int64).reshape(-1, 2)
+
+
+def is_networkx(graph: Any) -> bool:
+    """Tell whether something looks like a NetworkX graph; that package need not be there."""
+    return hasattr(graph, "nodes") and hasattr(graph, "edges")
+
+
+def _is_sparse(graph: Any) -> bool:
+    return bool(sparse.issparse(graph))
+
+
+def _no_graph() -> InvalidParameter:
+    return InvalidParameter(
+        name="graph", rule="a graph, a sparse matrix or pairs, on the public vertices", value="something else"
+    )

@@ -1,0 +1,113 @@
+"""Instances on which every private algorithm does badly, for demonstrations and tests.
+
+Each is drawn at random, with the cost of the best solution and what any (epsilon, 0)-private algorithm must
+pay on average over the draw. None of them holds data.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter
+from discreet.core.rng import SYSTEM, Rng
+from discreet.core.rounding import below
+from discreet.optimisation.common.graphs import Edges
+from discreet.optimisation.common.orders import shuffled
+
+
+@dataclass(frozen=True, slots=True)
+class HardInstance:
+    """What every private algorithm is up against.
+
+    Attributes
+    ----------
+    optimum
+        The cost of the best solution.
+    bound
+        The expected cost of every (epsilon, 0)-private algorithm is at least this.
+    """
+
+    optimum: float
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
+class HardGraph(HardInstance):
+    """A graph for vertex cover: its number of vertices, and its edges."""
+
+    vertices: int
+    edges: Edges
+
+
+@dataclass(frozen=True, slots=True)
+class HardSystem(HardInstance):
+    """Sets of element numbers for set cover, and the elements to be covered."""
+
+    family: tuple[tuple[int, ...], ...]
+    elements: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HardDemand(HardInstance):
+    """A metric for k-median, and the site of every demand."""
+
+    distances: NDArray[np.float64]
+    demands: tuple[int, ...]
+
+
+def stars(*, groups: int, epsilon: checks.Number, rng: Rng = SYSTEM) -> HardGraph:
+    """Return disjoint stars with about 1 / epsilon leaves each, around random centres.
+
+    Without edges, a random pair of a group is covered by its second vertex half of the time; s edges later
+    still with probability e^(-epsilon s) / 2. So every star costs s e^(-epsilon s) / 2 on average,
+    and its centre alone would do. [Roth10] Theorem 51.
+    """
+    count, e = checks.integer(1, groups=groups), checks.positive(epsilon=epsilon)
+    leaves = max(1, math.floor(1 / e))
+    edges = []
+    for group in range(count):
+        first = group * (leaves + 1)
+        centre, *others = (first + shuffled(leaves + 1, rng)).tolist()
+        edges += [(min(centre, leaf), max(centre, leaf)) for leaf in others]
+    bound = count * below(leaves / 2 * math.exp(-float(e) * leaves), 4)
+    pairs = np.array(sorted(edges), dtype=np.int64)
+    return HardGraph(float(count), max(bound, float(count)), count * (leaves + 1), pairs)
+
+
+def random_subsets(*, sets: int, universe: int, epsilon: checks.Number, rng: Rng = SYSTEM) -> HardSystem:
+    """Return random sets of k = log2(sets) / (2 epsilon) elements, one of which is to be covered.
+
+    One set covers all; but no assignment is good for many of the sets, and k elements cannot tell a private
+    algorithm which of them it is. With a universe of at least k^10 elements the expected number of sets
+    in use is at least k / 4. [Roth10] Theorem 60; smaller universes show the same without a proof.
+    """
+    m, n = checks.integer(2, sets=sets), checks.integer(2, universe=universe)
+    size = max(1, math.ceil(math.log2(m) / (2 * float(checks.positive(epsilon=epsilon)))))
+    if size > n:
+        raise InvalidParameter(name="universe", rule=f"at least {size} elements", value=universe)
+    family = tuple(tuple(sorted(shuffled(n, rng)[:size].tolist())) for _ in range(m))
+    hidden = family[int(shuffled(m, rng)[0])]
+    return HardSystem(1.0, max(1.0, size / 4) if n >= size**10 else 1.0, family, hidden)
+
+
+def uniform_demands(*, sites: int, k: int, epsilon: checks.Number, rng: Rng = SYSTEM) -> HardDemand:
+    """Return k random sites with ln(sites / k) / (10 epsilon) demands each, all sites one apart.
+
+    Opening just these sites costs nothing; a private algorithm cannot find half of them. [Roth10] Theorem 47.
+    """
+    n, count = checks.integer(2, sites=sites), checks.integer(1, k=k)
+    e = float(checks.positive(epsilon=epsilon))
+    if count >= n:
+        raise InvalidParameter(name="k", rule=f"below the {n} sites", value=k)
+    each = math.floor(math.log(n / count) / (10 * e))
+    chosen = sorted(shuffled(n, rng)[:count].tolist())
+    demands = tuple(site for site in chosen for _ in range(each))
+    # Moving one of the k sites elsewhere takes 2 * each steps, and a site nobody asks for is as good as any.
+    found = min(1.0, math.exp(2 * e * each) * count / (n - count + 1))
+    bound = max(0.0, below(count * each * (1 - found), 8))
+    return HardDemand(0.0, bound, 1.0 - np.eye(n), demands)

@@ -1,0 +1,1 @@
+"""Clinics near private patients."""

@@ -1,0 +1,1 @@
+"""Small cuts of private graphs."""

@@ -1,0 +1,1 @@
+"""Public projects for private agents."""

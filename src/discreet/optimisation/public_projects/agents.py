@@ -1,0 +1,244 @@
+"""What agents want, and what each further item would give them.
+
+Nobody gets more than one unit in all, and no item takes anything away: both are enforced here, whatever the
+agents say, because the guarantee rests on them. Where valuations are non-decreasing and lie between 0 and 1
+nothing is changed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from discreet.core.errors import InvalidParameter
+from discreet.mechanisms.grid import total
+
+Integers = NDArray[np.int64]
+Valuation = Callable[[frozenset[int]], Any]
+
+
+class Agents(ABC):
+    """All agents of one instance, before anything is chosen."""
+
+    resources: int
+
+    @abstractmethod
+    def begin(self) -> ChoiceRounds:
+        """Return the state in which nothing is chosen yet."""
+
+    @abstractmethod
+    def keep(self, kept: NDArray[np.bool_]) -> Agents:
+        """Return some of the agents."""
+
+    @abstractmethod
+    def rows(self) -> Sequence[Hashable]:
+        """Return what each agent said, for counting in how many agents two instances differ."""
+
+    @property
+    def count(self) -> int:
+        """How many agents there are."""
+        return len(self.rows())
+
+    def distance(self, other: Agents) -> int:
+        """Count the agents that are in one of the instances only."""
+        mine, theirs = Counter(self.rows()), Counter(other.rows())
+        return (mine - theirs).total() + (theirs - mine).total()
+
+
+class ChoiceRounds(ABC):
+    """The state between two choices."""
+
+    @abstractmethod
+    def gains(self) -> Integers:
+        """Return what every item would add, over all agents, in units."""
+
+    @abstractmethod
+    def take(self, item: int) -> None:
+        """Choose an item."""
+
+
+class Coverage(Agents):
+    """Agents who want any one of a few items: one unit if one of theirs is chosen."""
+
+    def __init__(self, wanted: Any, by_item: Any = None, present: NDArray[np.bool_] | None = None) -> None:
+        self._wanted = wanted
+        self._by_item = wanted.tocsc() if by_item is None else by_item
+        self._present = np.ones(wanted.shape[0], dtype=bool) if present is None else present
+        self.resources = int(wanted.shape[1])
+
+    @property
+    def count(self) -> int:
+        """How many agents there are."""
+        return int(self._present.sum())
+
+    def begin(self) -> ChoiceRounds:
+        """Return the state in which nobody is covered."""
+        return _CoverageRounds(self._wanted, self._by_item, self._present.copy())
+
+    def keep(self, kept: NDArray[np.bool_]) -> Coverage:
+        """Return some of the agents."""
+        present = self._present.copy()
+        present[present] = kept
+        return Coverage(self._wanted, self._by_item, present)
+
+    def rows(self) -> Sequence[Hashable]:
+        """Return the items each agent wants."""
+        return [
+            frozenset(_row(self._wanted, agent).tolist()) for agent in np.flatnonzero(self._present).tolist()
+        ]
+
+
+class _CoverageRounds(ChoiceRounds):
+    def __init__(self, wanted: Any, by_item: Any, open_: NDArray[np.bool_]) -> None:
+        self._wanted, self._by_item, self._open = wanted, by_item, open_
+        self._gains = self._wishes(np.flatnonzero(open_))
+
+    def gains(self) -> Integers:
+        return self._gains
+
+    def take(self, item: int) -> None:
+        agents = _row(self._by_item, item)
+        covered = agents[self._open[agents]]
+        self._open[covered] = False
+        self._gains = self._gains - self._wishes(covered)
+
+    def _wishes(self, agents: NDArray[Any]) -> Integers:
+        """Count how many of the agents want every item."""
+        starts, ends = self._wanted.indptr[agents], self._wanted.indptr[agents + 1]
+        lengths = ends - starts
+        # Positions of all their entries: one run of consecutive numbers an agent.
+        shift = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
+        places = np.arange(shift.size) + shift
+        return np.bincount(self._wanted.indices[places], minlength=self._wanted.shape[1]).astype(np.int64)
+
+
+def _row(table: Any, place: int) -> NDArray[Any]:
+    """Return the entries of one row of a row-wise table, or of one column of a column-wise one."""
+    found: NDArray[Any] = table.indices[table.indptr[place] : table.indptr[place + 1]]
+    return found
+
+
+class Oracles(Agents):
+    """Agents who value any set of items: functions from sets to numbers between 0 and 1, on a grid."""
+
+    def __init__(self, valuations: Sequence[Valuation], resources: int, unit: Fraction) -> None:
+        self.valuations, self.resources, self.unit = tuple(valuations), resources, unit
+
+    def begin(self) -> ChoiceRounds:
+        """Return the state in which nothing is chosen yet."""
+        return _OracleRounds(self)
+
+    def keep(self, kept: NDArray[np.bool_]) -> Oracles:
+        """Return some of the agents."""
+        chosen = [f for f, k in zip(self.valuations, kept.tolist(), strict=True) if k]
+        return Oracles(chosen, self.resources, self.unit)
+
+    def rows(self) -> Sequence[Hashable]:
+        """Return the functions themselves."""
+        return self.valuations
+
+
+class _OracleRounds(ChoiceRounds):
+    def __init__(self, agents: Oracles) -> None:
+        self._agents, self._most = agents, int(1 / agents.unit)
+        self._chosen: frozenset[int] = frozenset()
+        self._had = [self._value(f, self._chosen) for f in agents.valuations]
+
+    def gains(self) -> Integers:
+        found = (self._gain(frozenset({*self._chosen, item})) for item in range(self._agents.resources))
+        return np.array([sum(gains) for gains in found], dtype=np.int64)
+
+    def take(self, item: int) -> None:
+        chosen = frozenset({*self._chosen, item})
+        self._had = [had + gain for had, gain in zip(self._had, self._gain(chosen), strict=True)]
+        self._chosen = chosen
+
+    def _gain(self, items: frozenset[int]) -> list[int]:
+        together = zip(self._agents.valuations, self._had, strict=True)
+        return [max(0, self._value(f, items) - had) for f, had in together]
+
+    def _value(self, valuation: Valuation, items: frozenset[int]) -> int:
+        value = total(valuation, items, otherwise=Fraction(0)) / self._agents.unit
+        return max(0, min(self._most, round(value)))
+
+
+def read_agents(data: Any, resources: int, unit: Fraction) -> Agents:
+    """Read agents at the door.
+
+    Parameters
+    ----------
+    data
+        A table of agents by items, dense or sparse, that says who wants what; or the items that each agent
+        wants; or a function an agent, from a frozenset of items to a number between 0 and 1. The last two may
+        be mixed. An item that does not exist is wanted in vain, and so is what is neither.
+    resources
+        How many items there are.
+    unit
+        The grid of the functions' values; 1 for a table.
+    """
+    if sparse.issparse(data) or isinstance(data, np.ndarray):
+        return _from_table(data, resources, unit)
+    if not isinstance(data, Sequence) or isinstance(data, str | bytes):
+        raise _no_agents(type(data).__name__)
+    agents = list(data)
+    # Which agents there are must not decide whether there is an answer: each is read by himself.
+    if unit != 1 or any(map(callable, agents)):
+        return Oracles([_valuation(agent, resources) for agent in agents], resources, unit)
+    wanted = [_wishes(agent, resources) for agent in agents]
+    ends = np.cumsum([0, *map(len, wanted)])
+    items = np.fromiter(chain.from_iterable(wanted), dtype=np.int64, count=int(ends[-1]))
+    shape = (len(wanted), resources)
+    return Coverage(sparse.csr_array((np.ones(items.size, dtype=bool), items, ends), shape=shape))
+
+
+def _wishes(agent: Any, resources: int) -> frozenset[int]:
+    """Return the items that an agent wants, none where that cannot be read."""
+    try:
+        return frozenset(int(item) for item in agent if 0 <= int(item) < resources)
+    except BaseException:  # whatever it raises would speak of one agent
+        return frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _AnyOf:
+    """The valuation of an agent who is content with any one of some items."""
+
+    wanted: frozenset[int]
+
+    def __call__(self, items: frozenset[int]) -> int:
+        return int(not self.wanted.isdisjoint(items))
+
+
+def _valuation(agent: Any, resources: int) -> Valuation:
+    """Return an agent as a function."""
+    return agent if callable(agent) else _AnyOf(_wishes(agent, resources))
+
+
+def _from_table(data: Any, resources: int, unit: Fraction) -> Coverage:
+    _require_whole(unit)
+    if data.ndim != 2 or data.shape[1] != resources or data.dtype.kind not in "biuf":
+        raise _no_agents(data.shape)
+    # Every entry counts once, whatever its value; a repeated one is added up and still counts once.
+    table: Any = sparse.csr_array(data != 0)
+    table.sum_duplicates()
+    return Coverage(table)
+
+
+def _require_whole(unit: Fraction) -> None:
+    if unit != 1:
+        raise InvalidParameter(name="grid", rule="given for functions only", value=unit)
+
+
+def _no_agents(what: object) -> InvalidParameter:
+    return InvalidParameter(
+        name="data", rule="a table of agents by items, the items of each, or functions", value=what
+    )

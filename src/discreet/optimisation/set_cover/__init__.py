@@ -1,0 +1,1 @@
+"""Covers of private elements by public sets."""

@@ -1,0 +1,181 @@
+"""Greedy covers by exponential choices: one round after the other, and all of it on a secret sample."""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.core.progress import track
+from discreet.core.rng import Primitive, Rng
+from discreet.core.rounding import exp_fraction
+from discreet.noise import coins
+from discreet.noise.selection import ExponentialChoice
+from discreet.optimisation.common.orders import Order, UniformOrder
+from discreet.optimisation.set_cover.systems import Present, SetSystem
+
+Perform = Callable[[Primitive[Any, Any], Any], Any]
+"""How a random step is made: by the generator, or along a path of an enumeration."""
+
+GRID = 1 << 10
+"""A weighted score is kept in units of 1 / GRID."""
+
+
+class GreedyPlan(ABC):
+    """A greedy algorithm: public parameters, and a run on the elements that are present."""
+
+    system: SetSystem
+
+    @abstractmethod
+    def run(self, present: Present, perform: Perform) -> Order:
+        """Order the sets."""
+
+
+class _Residual:
+    """How many elements that are present and uncovered every set has."""
+
+    __slots__ = ("_open", "_system", "sizes")
+
+    def __init__(self, system: SetSystem, present: Present) -> None:
+        self._system, self._open = system, present.copy()
+        self.sizes = system.sizes(present)
+
+    def take(self, place: int) -> None:
+        """Cover the elements of a set."""
+        members = self._system.members(place)
+        fresh = members[self._open[members]]
+        if fresh.size:
+            self._open[fresh] = False
+            self.sizes -= np.bincount(self._system.holders(fresh), minlength=self.sizes.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Greedy(GreedyPlan):
+    """Choose among the sets not yet put out, with probability ~ exp(rate * uncovered elements)."""
+
+    system: SetSystem
+    rate: Fraction
+
+    def run(self, present: Present, perform: Perform) -> Order:
+        """Choose until no set is left."""
+        residual, step = _Residual(self.system, present), ExponentialChoice(self.rate, Fraction(1))
+        left, order = np.arange(len(self.system.names)), []
+        for _ in track(range(left.size), total=left.size, label="set cover"):
+            place = perform(step, residual.sizes[left])
+            order.append(int(left[place]))
+            left = np.delete(left, place)
+            residual.take(order[-1])
+        return tuple(order)
+
+
+@dataclass(frozen=True, slots=True)
+class Halving(GreedyPlan):
+    """Choose with probability ~ exp(rate * (uncovered elements - r cost)), or halve r.
+
+    Halving has weight exp(-rate * patience). r falls from the number of elements to below 1 / (largest cost);
+    then the other sets follow in random order.
+
+    Attributes
+    ----------
+    rate
+        The exponent of one unit, 1 / GRID of an element.
+    offsets
+        For every set, elements * cost in units, rounded down.
+    patience
+        The handicap of halving, in units.
+    halvings
+        How often r is halved.
+    """
+
+    system: SetSystem
+    rate: Fraction
+    offsets: tuple[int, ...]
+    patience: int
+    halvings: int
+
+    def run(self, present: Present, perform: Perform) -> Order:
+        """Choose or halve until r is small; halving is the last candidate."""
+        residual, step = _Residual(self.system, present), ExponentialChoice(self.rate, Fraction(GRID))
+        offsets = np.array(self.offsets, dtype=np.int64)
+        left: NDArray[np.int64] = np.arange(offsets.size)
+        halved, order = 0, []
+        going = iter(lambda: halved < self.halvings and left.size > 0, False)
+        for _ in track(going, total=offsets.size + self.halvings, label="weighted set cover"):
+            scores = residual.sizes[left] * GRID - (offsets[left] >> halved)
+            place = perform(step, np.append(scores, -self.patience))
+            if place == left.size:
+                halved += 1
+                continue
+            order.append(int(left[place]))
+            left = np.delete(left, place)
+            residual.take(order[-1])
+        tail = perform(UniformOrder(), left.size) if left.size > 1 else range(left.size)
+        return (*order, *(int(left[place]) for place in tail))
+
+
+@dataclass(frozen=True, slots=True)
+class SampledRun(Primitive[Present, Order]):
+    """Forget every element with probability exp(-epsilon), independently, and run a plan on the others."""
+
+    plan: GreedyPlan
+    epsilon: Fraction
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """One element."""
+        return Fraction(1)
+
+    def sample(self, value: Present, rng: Rng) -> Order:
+        """Forget, then run."""
+        kept = value.copy()
+        here = np.flatnonzero(value)
+        kept[here[coins.bernoulli_exp(self.epsilon, here.size, rng)]] = False
+        return self.plan.run(kept, lambda step, given: step.sample(given, rng))
+
+    def law(self, value: Present) -> Iterator[tuple[Order, Fraction]]:
+        """Mix the laws of the plan over all samples."""
+        drop, here = exp_fraction(self.epsilon), np.flatnonzero(value).tolist()
+        mixed: dict[Order, Fraction] = {}
+        for count in range(len(here) + 1):
+            for sample in itertools.combinations(here, count):
+                share = (1 - drop) ** count * drop ** (len(here) - count)
+                kept = np.zeros_like(value)
+                kept[list(sample)] = True
+                for order, chance in run_law(self.plan, kept):
+                    mixed[order] = mixed.get(order, Fraction(0)) + share * chance
+        yield from mixed.items()
+
+    def distance(self, value: Present, other: Present) -> Fraction:
+        """Count the elements that are present on one side only."""
+        return Fraction(int(np.sum(np.asarray(value) != np.asarray(other))))
+
+
+def run_law(plan: GreedyPlan, present: Present) -> Iterator[tuple[Order, Fraction]]:
+    """Yield the outcome of every path of a run with its probability, for tiny instances."""
+    path: list[tuple[list[tuple[Any, Fraction]], int]] = []
+    while True:
+        depth, chance = 0, Fraction(1)
+
+        def perform(step: Primitive[Any, Any], given: Any) -> Any:
+            nonlocal depth, chance
+            if depth == len(path):
+                path.append((list(step.law(given)), 0))
+            law, chosen = path[depth]
+            depth += 1
+            outcome, probability = law[chosen]
+            chance *= probability
+            return outcome
+
+        yield plan.run(present, perform), chance
+        while path and path[-1][1] + 1 == len(path[-1][0]):
+            path.pop()
+        if not path:
+            return
+        law, chosen = path.pop()
+        path.append((law, chosen + 1))

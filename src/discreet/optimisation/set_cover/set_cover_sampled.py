@@ -1,0 +1,119 @@
+"""Set cover on a secret sample of the elements, with costs or without: pure privacy by one-sidedness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.core import checks
+from discreet.core.card import Card, Tiny
+from discreet.core.errors import NoBound
+from discreet.core.loss import Loss, PureLoss
+from discreet.core.neighbours import AddRemove
+from discreet.core.progress import LongRun
+from discreet.core.rng import Rng
+from discreet.core.rounding import shorten_down, up
+from discreet.optimisation.common.sequential import sampled_rate
+from discreet.optimisation.common.weights import read_weights
+from discreet.optimisation.set_cover.greedy import GRID, Greedy, GreedyPlan, SampledRun
+from discreet.optimisation.set_cover.set_cover import ELEMENTS, element_pairs
+from discreet.optimisation.set_cover.set_cover_weighted import halving_plan
+from discreet.optimisation.set_cover.systems import Assignment, Part, SetSystem
+
+_PLANNED = Fraction(1, 20)
+"""What the handicap of halving is planned with; privacy does not depend on it."""
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class SetCoverSampled(LongRun[Any, Assignment]):
+    """Forget some elements at random, then order the sets greedily by the others.
+
+    Privacy: (epsilon, 0) for one element. An added element favours no order by more than exp(rate), and each
+    is forgotten with probability exp(-epsilon): both together lose epsilon either way. After [GKKMS24].
+    Accuracy: only the trivial bound is proved, all sets; in practice the best of the covers here.
+    Time: O(sets^2) and every incidence once.
+
+    Parameters
+    ----------
+    family
+        The public sets: a mapping, a sequence of collections, or a matrix of sets by elements.
+    epsilon
+        The budget of one release.
+    costs
+        What each set costs: positive and public, in the order of the sets. Equal where left out.
+
+    Examples
+    --------
+    >>> cover = SetCoverSampled(family={"north": [1, 2, 3], "south": [3, 4]}, epsilon=1)
+    >>> round(float(cover.rate), 4)
+    1.3133
+    """
+
+    family: SetSystem
+    epsilon: Fraction
+    costs: tuple[Fraction, ...] | None
+    neighbours: AddRemove
+
+    def __init__(
+        self, *, family: Any, epsilon: checks.Number, costs: Iterable[checks.Number] | None = None
+    ) -> None:
+        system = SetSystem.of(family)
+        self._set(
+            family=system,
+            epsilon=checks.positive(epsilon=epsilon),
+            costs=None if costs is None else read_weights(costs, len(system.names)),
+            neighbours=ELEMENTS,
+        )
+        self._plan()  # refuses costs too far apart
+
+    @property
+    def rate(self) -> Fraction:
+        """The exponent of one uncovered element: ln(1 + e^epsilon), rounded down."""
+        return sampled_rate(self.epsilon)
+
+    @property
+    def loss(self) -> Loss:
+        """The budget."""
+        return PureLoss(self.epsilon)
+
+    def error(self, beta: checks.Number) -> float:
+        """Refuse, but where all covers cost the same: on sampled elements there is no theorem of ours."""
+        checks.probability(beta=beta)
+        sets, elements = len(self.family.names), len(self.family.elements)
+        trivial = float(min(sets, elements)) if self.costs is None else up(sum(self.costs) / min(self.costs))
+        if trivial <= 1:
+            return 1.0
+        raise NoBound(
+            what="the cost of this cover",
+            why="nothing is proved about it but that no cover costs more than all sets",
+            way_out="Use SetCover or SetCoverWeighted, or compare the cover with a bound on public data",
+        )
+
+    def _plan(self) -> GreedyPlan:
+        if self.costs is None:
+            return Greedy(self.family, self.rate)
+        return halving_plan(self.family, self.costs, shorten_down(self.rate / GRID, 12), _PLANNED)
+
+    def _draw(self, data: Any, rng: Rng) -> Assignment:
+        order = rng.perform(SampledRun(self._plan(), self.epsilon), self.family.read(data))
+        return Assignment((Part(tuple(self.family.names[place] for place in order), self.family),))
+
+
+def _tiny() -> Iterator[Tiny]:
+    cover = SetCoverSampled(family=([0, 1], [1, 2], [2]), epsilon=1)
+    yield Tiny(cover, element_pairs(cover.family, 3), tight=False)
+    paid = SetCoverSampled(family=([0], [0, 1]), epsilon=1, costs=(1, 2))
+    yield Tiny(paid, element_pairs(paid.family, 2))
+
+
+CARD = Card(
+    name="set-cover-sampled",
+    family="optimisation",
+    title="Set cover on a secret sample of the elements",
+    theorem="(epsilon, 0)-differential privacy for an element, with any public costs",
+    reference="[GKKMS24]; [Roth10] Algorithms 5 and 6",
+    example=lambda: (SetCoverSampled(family={"north": (1, 2, 3), "south": (3, 4)}, epsilon=1), (1, 4)),
+    tiny=_tiny,
+)

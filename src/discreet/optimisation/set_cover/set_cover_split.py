@@ -1,0 +1,170 @@
+"""Weighted set cover with costs that lie arbitrarily far apart: many small instances side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from discreet.core import checks
+from discreet.core.bounds import MORE, useful
+from discreet.core.card import Card, Tiny
+from discreet.core.loss import Loss
+from discreet.core.neighbours import AddRemove
+from discreet.core.progress import LongRun
+from discreet.core.rng import Rng
+from discreet.core.rounding import shorten_down, up
+from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range
+from discreet.optimisation.common.weights import read_weights
+from discreet.optimisation.set_cover.greedy import GRID, Halving
+from discreet.optimisation.set_cover.set_cover import ELEMENTS, element_pairs
+from discreet.optimisation.set_cover.set_cover_weighted import halving_plan, halving_ratio, halvings
+from discreet.optimisation.set_cover.systems import Assignment, Part, SetSystem
+
+Instance = tuple[SetSystem, tuple[Fraction, ...]]
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class SetCoverSplit(LongRun[Any, Assignment]):
+    """Cover elements whose cheapest sets cost about the same together, and others apart.
+
+    Privacy: (epsilon, delta) for one element, which is in one instance only: parallel composition.
+    Accuracy: with probability 1 - beta the cost is at most error(beta) times the least, whatever the costs.
+    Time: that of the instances together.
+
+    With n elements, costs are split into classes (n^j, n^(j+1)]. Elements whose cheapest set is of class j
+    may use sets of the classes j and j + 1; dearer ones are never worth it. Splitting costs a factor of 4.
+
+    Parameters
+    ----------
+    family
+        The public sets: a mapping, a sequence of collections, or a matrix of sets by elements.
+    costs
+        What each set costs: positive and public, in the order of the sets.
+    epsilon, delta
+        The budget of one release.
+    beta
+        The probability with which the bound on the costs may fail; privacy does not depend on it.
+    """
+
+    family: SetSystem
+    costs: tuple[Fraction, ...]
+    epsilon: Fraction
+    delta: Fraction
+    beta: Fraction
+    rate: Fraction
+    neighbours: AddRemove
+
+    def __init__(
+        self,
+        *,
+        family: Any,
+        costs: Iterable[checks.Number],
+        epsilon: checks.Number,
+        delta: checks.Number,
+        beta: checks.Number = Fraction(1, 20),
+    ) -> None:
+        system = SetSystem.of(family)
+        prices = read_weights(costs, len(system.names))
+        e, d = checks.positive(epsilon=epsilon), checks.probability(delta=delta)
+        self._set(
+            family=system,
+            costs=prices,
+            epsilon=e,
+            delta=d,
+            beta=checks.probability(beta=beta),
+            rate=shorten_down(sequential_range(e, d, _rounds(system, prices)) / GRID, 12),
+            neighbours=ELEMENTS,
+        )
+        self._plans()  # refuses costs and budgets that 64 bits cannot hold
+
+    @property
+    def loss(self) -> Loss:
+        """The exact curve of the longest instance."""
+        return SequentialLoss(self.rate * GRID, _rounds(self.family, self.costs))
+
+    def error(self, beta: checks.Number) -> float:
+        """Return alpha: the cover costs more than alpha times the least with probability <= beta."""
+        planned = checks.probability(beta=beta) >= self.beta
+        parts = zip(self._plans(), split(self.family, self.costs), strict=True)
+        ratios = [min(up(sum(costs) / min(costs)), halving_ratio(plan)) for plan, (_, costs) in parts]
+        return useful(
+            4 * max(ratios) if planned else math.inf,
+            trivial=up(sum(self.costs) / min(self.costs)),
+            least=1.0,
+            what="the cost of this cover",
+            way_out=MORE if planned else f"Plan with this beta; it was planned with {float(self.beta):g}",
+        )
+
+    def _plans(self) -> list[Halving]:
+        instances = split(self.family, self.costs)
+        share = self.beta / len(instances)
+        return [halving_plan(system, costs, self.rate, share) for system, costs in instances]
+
+    def _draw(self, data: Any, rng: Rng) -> Assignment:
+        present, parts = self.family.read(data), []
+        for plan in self._plans():
+            here = present[[self.family.place(element) for element in plan.system.elements]]
+            order = plan.run(here, rng.perform)
+            parts.append(Part(tuple(plan.system.names[place] for place in order), plan.system))
+        return Assignment(tuple(parts))
+
+
+def _rounds(system: SetSystem, costs: tuple[Fraction, ...]) -> int:
+    return max(len(prices) + halvings(part, prices) for part, prices in split(system, costs))
+
+
+@lru_cache(maxsize=16)
+def split(system: SetSystem, costs: tuple[Fraction, ...]) -> tuple[Instance, ...]:
+    """Return the instances: for every class, the elements whose cheapest set is in it, and its sets."""
+    classes = np.array(_classes(costs, len(system.elements)))
+    cheapest = np.full(len(system.elements), classes.max() + 1)
+    for place in range(len(costs)):
+        members = system.members(place)
+        cheapest[members] = np.minimum(cheapest[members], classes[place])
+    instances = []
+    for level in sorted(set(cheapest.tolist()) - {int(classes.max()) + 1}):
+        elements = np.flatnonzero(cheapest == level)
+        holders = np.unique(system.holders(elements))
+        sets = holders[(classes[holders] == level) | (classes[holders] == level + 1)]
+        instances.append((system.part(sets, elements), tuple(costs[place] for place in sets.tolist())))
+    return tuple(instances)
+
+
+def _classes(costs: tuple[Fraction, ...], count: int) -> list[int]:
+    """Return j for every cost, which lies in (base^j, base^(j+1)] times the smallest; -1 for the smallest."""
+    base, least = max(2, count), min(costs)
+    classes = []
+    for cost in costs:
+        j, power = -1, Fraction(1)
+        while cost / least > power:
+            j, power = j + 1, power * base
+        classes.append(j)
+    return classes
+
+
+def _tiny() -> Iterator[Tiny]:
+    family = ([0], [0, 1], [1])
+    cover = SetCoverSplit(family=family, costs=(1, 2, 2), epsilon=2, delta=0.05, beta=0.5)
+    yield Tiny(cover, element_pairs(cover.family, 2), tight=False)
+
+
+CARD = Card(
+    name="set-cover-split",
+    family="optimisation",
+    title="Weighted set cover for costs far apart",
+    theorem="(epsilon, delta)-differential privacy for an element; a bound free of the spread of costs",
+    reference="[Roth10] Section 7.7.3 and Theorem 59",
+    example=lambda: (
+        SetCoverSplit(
+            family={"a": (1, 2), "b": (2, 3), "c": (3,)}, costs=(1, 90, 1000), epsilon=1, delta=1e-6
+        ),
+        (1, 3),
+    ),
+    tiny=_tiny,
+)

@@ -1,0 +1,1 @@
+"""Vertex covers of private edges."""

@@ -1,0 +1,151 @@
+"""Vertex cover on a secret sample of the edges, with weights or without: pure privacy by one-sidedness."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.core import checks
+from discreet.core.bounds import MORE, useful
+from discreet.core.card import Card, Tiny
+from discreet.core.loss import Loss, PureLoss
+from discreet.core.neighbours import Edge
+from discreet.core.progress import LongRun
+from discreet.core.rng import Rng
+from discreet.core.rounding import above, exp_bounds, shorten_up, up
+from discreet.optimisation.common.graphs import EdgeSet, Vertices, read_edges
+from discreet.optimisation.common.orders import DegreeOrder, SampledOrder
+from discreet.optimisation.common.weights import read_weights, scores_of
+from discreet.optimisation.vertex_cover.orientation import Orientation
+from discreet.optimisation.vertex_cover.scored_orders import ScoredOrder
+from discreet.optimisation.vertex_cover.vertex_cover import graph_pairs
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class VertexCoverSampled(LongRun[Any, Orientation]):
+    """Forget some edges at random, then order the vertices by what is left.
+
+    Privacy: (epsilon, 0) for one edge. An added edge favours no order by more than 1 + 1 / ghosts, and each
+    is forgotten with probability exp(-epsilon): both together lose epsilon either way. After [GKKMS24].
+    Accuracy: the expected cover is at most `ratio` times the smallest; error(beta) is that ratio over beta.
+    With weights no ratio is known but the trivial one.
+    Time: O(vertices + edges).
+
+    Parameters
+    ----------
+    vertices
+        How many vertices there are, or their names. Public.
+    epsilon
+        The budget of one release.
+    weights
+        What each vertex costs: positive and public, in the order of the vertices. Equal where left out.
+
+    Examples
+    --------
+    >>> round(VertexCoverSampled(vertices=1000, epsilon=1).ratio, 1)
+    12.8
+    """
+
+    vertices: Vertices
+    epsilon: Fraction
+    weights: tuple[Fraction, ...] | None
+    neighbours: Edge
+
+    def __init__(
+        self,
+        *,
+        vertices: int | Iterable[Hashable] | Vertices,
+        epsilon: checks.Number,
+        weights: Iterable[checks.Number] | None = None,
+    ) -> None:
+        names = Vertices.of(vertices)
+        self._set(
+            vertices=names,
+            epsilon=checks.positive(epsilon=epsilon),
+            weights=None if weights is None else read_weights(weights, names.size),
+            neighbours=Edge(),
+        )
+
+    @property
+    def ghosts(self) -> Fraction:
+        """The weight of a vertex without edges: exp(-epsilon), rounded up."""
+        _, high = exp_bounds(self.epsilon, 200)
+        return shorten_up(Fraction(high, 1 << 200), 6)
+
+    @property
+    def loss(self) -> Loss:
+        """The budget."""
+        return PureLoss(self.epsilon)
+
+    @property
+    def ratio(self) -> float:
+        """How many times the smallest cover the expected cover is at most.
+
+        Let every edge and every ghost ring at a random time. An edge that is silent at time t was kept with
+        probability q(t), so that until t the algorithm pays at most 2 + ghosts / q(t) for every unit of the
+        best cover that it takes; and it has taken all but exp(-ghosts t) of what it will take. Every t
+        gives a bound.
+        """
+        size = self.vertices.size
+        if self.weights is not None:
+            return max(1.0, up((sum(self.weights) - min(self.weights)) / min(self.weights)))
+        return max(1.0, min(size - 1.0, _best_ratio(float(self.epsilon), up(self.ghosts))))
+
+    def error(self, beta: checks.Number) -> float:
+        """Return alpha: the cover costs more than alpha times the least with probability <= beta."""
+        b = checks.probability(beta=beta)
+        trivial = self.ratio if self.weights is not None else self.vertices.size - 1.0
+        return useful(
+            up(Fraction(self.ratio) / b),
+            trivial=trivial,
+            least=1.0,
+            what="the cost of this cover",
+            way_out=MORE,
+        )
+
+    def _draw(self, data: Any, rng: Rng) -> Orientation:
+        size = self.vertices.size
+        inner: DegreeOrder | ScoredOrder
+        if self.weights is None:
+            inner = DegreeOrder(size, size, self.ghosts)
+        else:
+            inner = ScoredOrder.of(scores_of(self.weights), self.ghosts)
+        order = rng.perform(SampledOrder(inner, self.epsilon), EdgeSet(read_edges(data, self.vertices)))
+        return Orientation(tuple(map(self.vertices.name, order)))
+
+
+def _best_ratio(epsilon: float, ghosts: float) -> float:
+    """Return the smallest (2 + ghosts / q(t)) / (1 - exp(-ghosts t)) on a grid of t, rounded up.
+
+    An edge is kept with probability p = 1 - exp(-epsilon) and then rings at rate 2, so that q(t) is
+    p exp(-2 t) / (p exp(-2 t) + 1 - p).
+    """
+
+    def bound(t: float) -> float:
+        odds = math.exp(-2 * t) * math.expm1(min(epsilon, 700.0))
+        return (2 + ghosts * (1 + 1 / odds)) / -math.expm1(-ghosts * t)
+
+    return above(min(bound(2.0 ** (k / 16)) for k in range(-96, 97)) * (1 + 1e-12))
+
+
+def _tiny() -> Iterator[Tiny]:
+    yield Tiny(VertexCoverSampled(vertices=3, epsilon=1), graph_pairs(3, 3), tight=False)
+    yield Tiny(VertexCoverSampled(vertices=4, epsilon=2), graph_pairs(4, 2))
+    yield Tiny(VertexCoverSampled(vertices=4, epsilon=2, weights=(1, 2, 3, 8)), graph_pairs(4, 2))
+
+
+CARD = Card(
+    name="vertex-cover-sampled",
+    family="optimisation",
+    title="Vertex cover on a secret sample of the edges",
+    theorem="(epsilon, 0)-differential privacy for an edge, with any public vertex weights",
+    reference="[GKKMS24]; [Roth10] Section 7.6",
+    example=lambda: (
+        VertexCoverSampled(vertices=("ann", "bob", "cy", "dee"), epsilon=1, weights=(1, 1, 2, 5)),
+        [("ann", "bob"), ("bob", "dee")],
+    ),
+    tiny=_tiny,
+)

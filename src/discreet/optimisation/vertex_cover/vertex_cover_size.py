@@ -1,0 +1,90 @@
+"""The size of a smallest vertex cover, within a factor of two and a little noise."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+from discreet.core import checks
+from discreet.core.card import Card, Tiny
+from discreet.core.loss import DiscreteLaplaceLoss, Loss
+from discreet.core.neighbours import Edge
+from discreet.core.progress import LongRun
+from discreet.core.rng import Rng
+from discreet.mechanisms.laplace import laplace_scale, laplace_step
+from discreet.mechanisms.planning import cheapest
+from discreet.noise import DiscreteLaplace
+from discreet.optimisation.common.graphs import Vertices, read_edges
+from discreet.optimisation.vertex_cover.matching import matching_size
+from discreet.optimisation.vertex_cover.vertex_cover import graph_pairs
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class VertexCoverSize(LongRun[Any, int]):
+    """Release twice the size of a maximum matching, with noise.
+
+    Privacy: (epsilon, 0) for one edge: it moves a maximum matching by at most one.
+    Accuracy: error(beta) is the exact quantile of the noise. Without noise, the smallest cover has at most
+    the released number of vertices and at least half of it.
+    Time: that of a maximum matching; fast where the graph is bipartite.
+
+    Parameters
+    ----------
+    vertices
+        How many vertices there are, or their names. Public.
+    epsilon
+        The budget of one release.
+
+    Examples
+    --------
+    >>> VertexCoverSize(vertices=100, epsilon=1).error(0.05)
+    6.0
+    """
+
+    vertices: Vertices
+    epsilon: Fraction
+    neighbours: Edge
+
+    def __init__(self, *, vertices: int | Iterable[Hashable] | Vertices, epsilon: checks.Number) -> None:
+        self._set(vertices=Vertices.of(vertices), epsilon=checks.positive(epsilon=epsilon), neighbours=Edge())
+
+    @classmethod
+    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
+        """Return the cheapest mechanism whose noise exceeds alpha with probability at most beta."""
+        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
+
+    @property
+    def scale(self) -> Fraction:
+        """The scale of the noise on the size of the matching."""
+        return laplace_scale(1, self.epsilon)
+
+    @property
+    def loss(self) -> Loss:
+        """The exact curve of integer noise."""
+        return DiscreteLaplaceLoss(1, self.scale)
+
+    def error(self, beta: checks.Number) -> float:
+        """Return alpha: the release is more than alpha off twice the matching with probability <= beta."""
+        b = checks.probability(beta=beta)
+        return 2.0 * DiscreteLaplace(self.scale).reach(b)
+
+    def _draw(self, data: Any, rng: Rng) -> int:
+        found = matching_size(read_edges(data, self.vertices), self.vertices.size)
+        return 2 * int(rng.perform(laplace_step(1, self.epsilon), found))
+
+
+def _tiny() -> Iterator[Tiny]:
+    yield Tiny(VertexCoverSize(vertices=4, epsilon=2), graph_pairs(4, 2))
+
+
+CARD = Card(
+    name="vertex-cover-size",
+    family="optimisation",
+    title="Size of a smallest vertex cover",
+    theorem="(epsilon, 0)-differential privacy for an edge; twice a maximum matching plus integer noise",
+    reference="[Roth10] Section 7.5",
+    example=lambda: (VertexCoverSize(vertices=("ann", "bob", "cy", "dee"), epsilon=1), [("ann", "bob")]),
+    tiny=_tiny,
+)

@@ -1,0 +1,1 @@
+"""The kinds of workloads, each with exact sensitivities and no dense matrix."""

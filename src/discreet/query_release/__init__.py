@@ -1,0 +1,7 @@
+"""Releasing workloads: noisy answers, synopses and synthetic data."""
+
+from __future__ import annotations
+
+from discreet.core.lazy import offer
+
+__getattr__, __dir__, __all__ = offer(__name__)

@@ -1,0 +1,100 @@
+"""A workload together with the table it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol, overload, runtime_checkable
+
+from discreet.core.errors import InvalidParameter
+from discreet.core.guarantee import Guarantee
+from discreet.core.neighbours import Neighbours
+from discreet.queries.histogram import Histogram
+from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.universe import Universe
+from discreet.queries.workload import Workload
+from discreet.queries.written import written_down
+
+
+@runtime_checkable
+class Countable(Protocol):
+    """A private table that can count itself, such as `discreet.data.Table`."""
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Which change of the table is hidden."""
+
+    @property
+    def rows_per_unit(self) -> int:
+        """How many rows of one unit count."""
+
+    def universe(self, columns: Iterable[str] | None = None) -> Universe:
+        """Return every combination of the declared values of some columns; public."""
+
+    def histogram(self, columns: Iterable[str] | None = None) -> Histogram:
+        """Count the rows; private."""
+
+    def per_unit(self, guarantee: Guarantee) -> Guarantee:
+        """Say what a guarantee about rows means for one unit."""
+
+
+class TableWorkload(NamedTuple):
+    """What is to be released: a table or a histogram, and the queries about it. Nothing is read yet."""
+
+    data: Countable | Histogram
+    workload: Workload
+
+    def __repr__(self) -> str:
+        return f"Asked({self.workload!r} of {self.data!r})"
+
+
+@overload
+def marginals(of: Universe, *, order: int, columns: Iterable[str] | None = None) -> Marginals: ...
+@overload
+def marginals(
+    of: Countable | Histogram, *, order: int, columns: Iterable[str] | None = None
+) -> TableWorkload: ...
+def marginals(of: Any, *, order: int, columns: Iterable[str] | None = None) -> Marginals | TableWorkload:
+    """Ask for every table over `order` attributes.
+
+    Parameters
+    ----------
+    of
+        A table, a histogram or a universe. Only declared values are looked at.
+    order
+        How many attributes each table is over.
+    columns
+        The attributes to combine; all with declared values where left out.
+
+    Returns
+    -------
+    For a universe the workload alone, else the workload and the data to release it from.
+    """
+    if isinstance(of, Universe):
+        return Marginals.of_order(of if columns is None else of.project(columns), order)
+    if isinstance(of, Histogram):
+        counted = of if columns is None else of.marginal(columns)
+        return TableWorkload(counted, Marginals.of_order(counted.universe, order))
+    return TableWorkload(countable(of), Marginals.of_order(of.universe(columns), order))
+
+
+def countable(data: object) -> Countable:
+    """Return data that must be a table which can count itself."""
+    if isinstance(data, Countable):
+        return data
+    raise InvalidParameter(
+        name="data", rule="a Table, a Histogram or a Universe", got=f"a {type(data).__name__}"
+    )
+
+
+def asked(wanted: Workload | TableWorkload | tuple[Any, Workload], data: Any) -> TableWorkload:
+    """Return the data and the queries, given together or apart."""
+    if isinstance(wanted, tuple):
+        if data is not None or len(wanted) != len(TableWorkload._fields):
+            raise InvalidParameter(
+                name="wanted", rule="(data, workload), or a workload and data", got="something else"
+            )
+        data, workload = wanted
+    else:
+        workload = wanted
+    fixed = written_down(workload)
+    return TableWorkload(data if isinstance(data, Histogram) else countable(data), fixed)

@@ -1,0 +1,1 @@
+"""Releases that hold a weight for every cell: MWEM, projection, small databases."""

@@ -1,0 +1,91 @@
+"""The K-projected Laplace mechanism as the book prints it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting.composition import Composed
+from discreet.core import checks
+from discreet.core.errors import InternalError, InvalidParameter, NeighboursMismatch
+from discreet.core.loss import DiscreteLaplaceLoss, Loss
+from discreet.core.neighbours import Neighbours
+from discreet.core.rng import Rng
+from discreet.core.rounding import above, shorten_up, up
+from discreet.noise import AddNoise, DiscreteLaplace
+from discreet.queries.workload import Workload
+from discreet.query_release.explicit.projection_base import ProjectedRelease, laplace_deviation
+from discreet.query_release.linear.tails import laplace_tail
+from discreet.query_release.linear.weight_grid import sensitivity_of
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class BookProjection(ProjectedRelease):
+    """The K-projected Laplace mechanism with the book's constants; see `Projection.book`.
+
+    Privacy: (epsilon, delta) for predicates and a public number of rows. [DR14] Theorem 12.7.
+    Accuracy: root_mean_square(beta). [DR14] Theorem 12.8.
+    Time: some hundred passes over universe and workload.
+    """
+
+    def __init__(
+        self,
+        *,
+        workload: Workload,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        rows: int,
+        neighbours: Neighbours,
+    ) -> None:
+        self._set_shared(
+            workload=workload, epsilon=epsilon, delta=delta, rows=rows, grid=None, neighbours=neighbours
+        )
+        checks.probability(delta=delta)
+        if not self.is_public:
+            raise NeighboursMismatch(
+                f"the book's projection uses the number of rows, which {neighbours} is to hide. "
+                "Use Projection(...), which pays for it, or Replace('row')"
+            )
+        if not workload.is_predicates:
+            raise InvalidParameter(name="workload", rule="of predicates", value=workload)
+        if not self.guarantee.implies(epsilon=self.epsilon, delta=self.delta):
+            raise InternalError(f"{self!r} does not keep its promise")
+
+    @property
+    def scale(self) -> Fraction:
+        """The scale of the noise: sqrt(8 k ln(1 / delta)) / epsilon, rounded up."""
+        root = above(math.sqrt(8 * len(self.workload) * -math.log(self.delta)), steps=8)
+        return shorten_up(Fraction(root) / self.epsilon, 12)
+
+    @property
+    def loss(self) -> Loss:
+        """As many unit steps as one row changes answers."""
+        moved = int(sensitivity_of(self.workload, self.neighbours, 1))
+        return Composed(((DiscreteLaplaceLoss(1, self.scale), moved),))
+
+    @property
+    def body(self) -> str:
+        """The image of all weights whose sizes add up to at most the number of rows."""
+        return "ball"
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise, rounded up."""
+        return laplace_deviation(self.scale)
+
+    def printed_distance(self, beta: checks.Number) -> float:
+        """Return the bound on the L2 distance that Theorem 12.8 prints: sqrt(192) under the root."""
+        b, queries = float(checks.probability(beta=beta)), len(self.workload)
+        logs = -math.log(self.delta) * math.log(2 * self.workload.universe.size / b)
+        return up(math.sqrt(queries * self.rows * math.sqrt(192 * logs) / self.epsilon))
+
+    def _tail(self, square: float, largest: float, count: int, beta: Fraction) -> float:
+        return laplace_tail(self.scale, square, largest, count, beta)
+
+    def _noised(self, numbers: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
+        moved = sensitivity_of(self.workload, self.neighbours, 1)
+        return np.asarray(rng.perform(AddNoise(DiscreteLaplace(self.scale), moved), numbers))

@@ -1,0 +1,305 @@
+"""The small database mechanism: the best of all small databases, chosen privately."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting.composition import Composed
+from discreet.core import checks
+from discreet.core.bounds import MORE, useful
+from discreet.core.card import Card, Tiny
+from discreet.core.errors import InvalidParameter
+from discreet.core.loss import Loss
+from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.progress import track
+from discreet.core.rng import Rng
+from discreet.core.rounding import shorten_down, up
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.queries.histogram import Histogram
+from discreet.queries.kinds.prefixes import Prefixes
+from discreet.queries.kinds.weighted import Weighted
+from discreet.queries.universe import Universe
+from discreet.queries.workload import Workload
+from discreet.query_release.base import WorkloadRelease, most_apart
+from discreet.query_release.explicit.small_database_candidates import (
+    AllMultisets,
+    SmallDatabases,
+    read_candidates,
+)
+from discreet.query_release.explicit.small_database_size import size_for, span
+from discreet.query_release.linear.weight_grid import on_grid, sensitivity_of
+from discreet.query_release.synopses.synopsis import Weights
+
+_LARGEST = 1 << 61
+
+CHOICES = ("permute-and-flip", "exponential")
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class SmallDatabase(WorkloadRelease):
+    """Score every small database by its worst answer and choose one; scaled up, it answers the workload.
+
+    Privacy: (epsilon, 0). [Roth10] Theorem 4, with permute-and-flip in place of the exponential mechanism;
+    where the number of rows is private, it is released first and paid for.
+    Accuracy: error(beta) bounds the error of all answers together. [Roth10] Theorem 4.
+    Time: O(candidates x queries), up to 10^7 candidates.
+
+    Parameters
+    ----------
+    workload
+        The queries. Weights that are not whole need a `grid`.
+    epsilon
+        The budget of one release.
+    rows
+        With `Replace` the public number of rows. With `AddRemove` a public bound on it: only the error is
+        stated for it.
+    size
+        How many rows a small database has; `for_accuracy` finds one.
+    grid
+        The unit that weights are rounded to. The queries are public, so this costs accuracy only.
+    candidates
+        Small databases that were chosen without looking at the data; every one of the size where left out.
+    choice
+        "permute-and-flip", or the source's "exponential", which composes better.
+    neighbours
+        `Replace` or `AddRemove`.
+    """
+
+    rows: int
+    grid: Fraction | None
+    candidates: SmallDatabases
+    choice: str
+
+    def __init__(
+        self,
+        *,
+        workload: Workload,
+        epsilon: checks.Number,
+        rows: int,
+        neighbours: Neighbours,
+        size: int | None = None,
+        grid: checks.Number | None = None,
+        candidates: SmallDatabases | None = None,
+        choice: str = "permute-and-flip",
+    ) -> None:
+        self._set_public(workload=workload, epsilon=epsilon, delta=0, neighbours=neighbours)
+        if (size is None) == (candidates is None):
+            raise InvalidParameter(name="size", rule="given, or else candidates", value=size)
+        given = candidates if size is None else AllMultisets(self.workload.universe, size)
+        listed = read_candidates(given, self.workload.universe)
+        self._set(
+            rows=checks.integer(1, rows=rows),
+            grid=None if grid is None else checks.positive(grid=grid),
+            candidates=listed,
+            choice=checks.one_of(CHOICES, choice=choice),
+        )
+        listed.require_few(len(self.workload))
+        if self.rows * listed.size * self.whole.largest_weight > _LARGEST:
+            raise InvalidParameter(name="rows", rule="such that scores fit 62 bits", value=rows)
+        if self.shift < 1:
+            raise InvalidParameter(name="workload", rule="one that some row changes", value=self.workload)
+
+    @classmethod
+    def for_accuracy(cls, accuracy: checks.Number, *, workload: Workload, **public: Any) -> Self:
+        """Return the mechanism whose best candidate is within half of a relative accuracy.
+
+        The size is the least that is known to do, from the number of cells, the number of queries, or the VC
+        or fat-shattering dimension.
+        """
+        return cls(workload=workload, size=size_for(workload, accuracy=accuracy), **public)
+
+    @property
+    def whole(self) -> Workload:
+        """The workload in whole weights, in units of the grid."""
+        return on_grid(self.workload, self.grid)
+
+    @property
+    def shift(self) -> int:
+        """How many units one row moves one answer."""
+        return int(sensitivity_of(self.whole, self.neighbours, math.inf))
+
+    @property
+    def _rows_epsilon(self) -> Fraction:
+        """The part of epsilon that pays for the number of rows."""
+        if isinstance(self.neighbours, Replace):
+            return Fraction(0)
+        # The error of the number falls as 1 / part, that of the choice as 2 log(candidates) / rest.
+        return shorten_down(
+            self.epsilon / (1 + Fraction(math.sqrt(2 * math.log(2 * self.candidates.count)))), 6
+        )
+
+    @property
+    def counting(self) -> Laplace | None:
+        """The step that releases the number of rows, where it is private."""
+        if isinstance(self.neighbours, Replace):
+            return None
+        return Laplace(sensitivity=1, epsilon=self._rows_epsilon, neighbours=self.neighbours)
+
+    @property
+    def choosing(self) -> PermuteAndFlip | Exponential:
+        """The step that chooses a candidate: every score moves by the shift times the candidates' size."""
+        kind = PermuteAndFlip if self.choice == "permute-and-flip" else Exponential
+        return kind(
+            sensitivity=self.shift * self.candidates.size,
+            epsilon=self.epsilon - self._rows_epsilon,
+            size=self.candidates.count,
+            neighbours=self.neighbours,
+        )
+
+    @property
+    def loss(self) -> Loss:
+        """The loss of the choice, and of the number of rows where it is private."""
+        if self.counting is None:
+            return self.choosing.loss
+        return Composed(((self.counting.loss, 1), (self.choosing.loss, 1)))
+
+    def behind(self, beta: checks.Number) -> float:
+        """Return how far the worst answer may be behind that of the best candidate, but for beta."""
+        unit = Fraction(1) if self.grid is None else self.grid
+        return up(Fraction(self.choosing.error(beta)) * unit / self.candidates.size)
+
+    def error(self, beta: checks.Number) -> float:
+        """Return alpha: some answer of the workload is off by more with probability at most beta.
+
+        The best candidate's error, how far the choice is behind it, what the number of rows is off by, and
+        the rounding of the weights.
+        """
+        b = checks.probability(beta=beta)
+        unit = Fraction(1) if self.grid is None else self.grid
+        covered = Fraction(self.candidates.cover(self.whole)) * self.rows * unit * span(self.whole)
+        # Half a unit for the true answer, half for the candidate's.
+        rounding = Fraction(0) if self.grid is None else self.rows * self.grid
+        if self.counting is None:
+            bound = up(covered + Fraction(self.behind(b)) + rounding)
+        else:
+            off = Fraction(self.counting.error(b / 2)) * unit * self.whole.largest_weight
+            bound = up(covered + Fraction(self.behind(b / 2)) + off + rounding)
+        trivial = up(self.rows * unit * most_apart(self.whole))
+        return useful(bound, trivial=trivial, what="the answers", way_out=MORE)
+
+    def _draw(self, data: Histogram, rng: Rng) -> Weights:
+        public = self.counting is None
+        histogram = self._histogram(data, rows=self.rows if public else None)
+        total = self.rows if self.counting is None else self._counted(histogram.total, rng)
+        # No answer on at most `rows` rows is larger; cutting off larger ones moves no two further apart.
+        largest = self.rows * int(self.whole.largest_weight)
+        answers = np.clip(self.whole.answers(histogram), -largest, largest)
+        place = int(self.choosing.release(self._scores(answers, total), rng=rng).value)
+        cells = self.candidates.cells(place)
+        weights = np.bincount(cells, minlength=self.workload.universe.size) * (total / len(cells))
+        return Weights(self.workload.universe, weights, transcript=(total, tuple(cells)))
+
+    def _counted(self, total: int, rng: Rng) -> int:
+        noisy = self.counting.release(total, rng=rng).value if self.counting is not None else total
+        return min(max(int(noisy), 0), self.rows)
+
+    def _scores(self, answers: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+        """Return, for every candidate, minus the largest |size * answer - total * its own answer|."""
+        columns = _columns(self.whole)
+        scaled = answers * self.candidates.size
+        scores = np.empty(self.candidates.count, dtype=np.int64)
+        start = 0
+        blocks = self.candidates.blocks(columns)
+        for sums in track(blocks, total=self.candidates.steps(len(answers)), label="candidates"):
+            away = np.abs(scaled - total * sums)
+            away.max(axis=1, out=scores[start : start + len(sums)])
+            start += len(sums)
+        return np.negative(scores, out=scores)
+
+
+@lru_cache(maxsize=8)
+def _columns(workload: Workload) -> NDArray[np.int64]:
+    """Return the weights of all queries, one row a cell."""
+    universe = workload.universe
+    weights = workload.block(0, len(workload), universe.unravel(np.arange(universe.size)))
+    columns = np.ascontiguousarray(weights.T.astype(np.int64))
+    columns.flags.writeable = False
+    return columns
+
+
+def _rows(counts: tuple[int, ...]) -> Histogram:
+    return Histogram.dense(_COIN, counts)
+
+
+def _replaced(total: int) -> list[tuple[Histogram, Histogram]]:
+    """Return all data sets of two cells with their neighbours."""
+    return [(_rows((k, total - k)), _rows((k + 1, total - k - 1))) for k in range(total)]
+
+
+def _added(most: int) -> list[tuple[Histogram, Histogram]]:
+    """Return small data sets of two cells with one more row in either cell."""
+    grid = [(a, b) for a in range(most) for b in range(most - a)]
+    return [(_rows((a, b)), _rows(more)) for a, b in grid for more in ((a + 1, b), (a, b + 1))]
+
+
+def _tiny() -> Iterator[Tiny]:
+    for size, choice in ((1, "permute-and-flip"), (2, "permute-and-flip"), (2, "exponential")):
+        mechanism = SmallDatabase(
+            workload=_HEADS, epsilon=2, rows=6, size=size, neighbours=Replace("row"), choice=choice
+        )
+        yield Tiny(mechanism, _replaced(6))
+    private = SmallDatabase(workload=_HEADS, epsilon=8, rows=6, size=2, neighbours=AddRemove("row"))
+    yield Tiny(private, _added(4))
+
+
+def _tiny_linear() -> Iterator[Tiny]:
+    for neighbours, pairs in ((Replace("row"), _replaced(5)), (AddRemove("row"), _added(4))):
+        yield Tiny(
+            SmallDatabase(
+                workload=_SPENT, epsilon=6, rows=5, size=2, grid=Fraction(1, 4), neighbours=neighbours
+            ),
+            pairs,
+        )
+
+
+_COIN = Universe([("side", ("heads", "tails"))])
+_HEADS = Weighted(_COIN, [(["side"], [1, 0])])
+_SPENT = Weighted(_COIN, [(["side"], [1.0, 0.0]), (["side"], [0.3, 0.1])])
+_AGES = Universe([("age", range(0, 80, 10))])
+_YOUNGER = Prefixes(_AGES, ["age"])
+_SHARES = Weighted(_AGES, [(["age"], np.linspace(0, 1, 8)), (["age"], np.linspace(1, 0, 8) ** 2)])
+_PEOPLE = (120, 310, 400, 280, 210, 160, 90, 30)
+
+CARDS = (
+    Card(
+        name="small-database",
+        family="query_release",
+        title="Small database mechanism (BLR)",
+        theorem="(epsilon, 0)-differential privacy; all answers within cover + 2 log(candidates) / epsilon",
+        reference="[Roth10] Theorem 4; [BLR08]",
+        example=lambda: (
+            SmallDatabase(workload=_YOUNGER, epsilon=1, rows=1600, size=5, neighbours=Replace("row")),
+            Histogram.dense(_AGES, _PEOPLE),
+        ),
+        tiny=_tiny,
+    ),
+    Card(
+        name="small-database-linear",
+        family="query_release",
+        title="Small database for real-valued linear queries, noisy norm paid for",
+        theorem="(epsilon, 0)-differential privacy; sensitivity sup |q_i|, half of the source's budget",
+        reference="[Roth10] Theorem 31",
+        example=lambda: (
+            SmallDatabase(
+                workload=_SHARES,
+                epsilon=1,
+                rows=2000,
+                size=4,
+                grid=Fraction(1, 1000),
+                neighbours=AddRemove("row"),
+            ),
+            Histogram.dense(_AGES, _PEOPLE),
+        ),
+        tiny=_tiny_linear,
+    ),
+)

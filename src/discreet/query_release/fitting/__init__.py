@@ -1,0 +1,1 @@
+"""Fitting weights and factors to noisy tables: numerical kernels that know nothing of privacy."""

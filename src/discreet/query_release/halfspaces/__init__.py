@@ -1,0 +1,1 @@
+"""Halfspaces over points in a ball or a plane."""

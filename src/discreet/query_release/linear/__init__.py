@@ -1,0 +1,1 @@
+"""Linear measurements with noise fixed beforehand: marginals, trees, intervals."""

@@ -1,0 +1,1 @@
+"""The median mechanism: questions answered by databases that still agree."""

@@ -1,0 +1,199 @@
+"""The median mechanism over a listed family of small databases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.core import checks
+from discreet.core.card import Card, Tiny
+from discreet.core.mechanism import Conversation
+from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.rounding import above
+from discreet.queries.histogram import Histogram
+from discreet.queries.query import TableQuery
+from discreet.queries.universe import Universe
+from discreet.query_release.median.candidates import Family, family_size, small_databases
+from discreet.query_release.median.conversation import MedianParameters
+from discreet.query_release.median.median_thesis import MedianThesis
+from discreet.sparse.conversation import QUERIES
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class MedianMechanism(MedianParameters):
+    """Answer queries by the median over all small databases that agree with what was published.
+
+    Privacy: (epsilon, delta) for the whole conversation, however many questions: one sparse-vector
+    technique with fresh noise for measured answers. [Roth10] Figure 4.1 on the calibration of [DR14] 3.6.
+    Accuracy: error(beta) covers all answers until closing. While the noise is at most alpha, with
+    alpha + nearest <= width and width + 2 alpha + 1 < threshold, each measured answer halves the family
+    and never empties it: at most `halvings` are measured, whatever is asked.
+    Time: O(family size x cells) a question.
+
+    Parameters
+    ----------
+    universe
+        What queries are about; tiny here.
+    rows
+        The number of rows; under `AddRemove` a public guess, on which accuracy depends and privacy does not.
+    epsilon, delta
+        The budget of one conversation; delta may be 0.
+    updates
+        How many answers may be measured; then the conversation closes.
+    threshold
+        How far a guess may be off, in rows, before it counts as wrong.
+    size
+        The number of rows of a small database.
+    width
+        How far from a measured answer a database may be and stay, in rows; half the threshold by default.
+    grid
+        The unit weights are rounded to, such as 0.001, for queries with weights between 0 and 1.
+    queries
+        How many questions `error` speaks about. More may be asked.
+    neighbours
+        `Replace`: the number of rows is public. `AddRemove`: it is private.
+    """
+
+    size: int
+
+    def __init__(
+        self,
+        *,
+        universe: Universe,
+        rows: int,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        updates: int,
+        threshold: checks.Number,
+        size: int,
+        width: checks.Number | None = None,
+        grid: checks.Number | None = None,
+        queries: int = QUERIES,
+        neighbours: Neighbours,
+    ) -> None:
+        self._set(size=checks.integer(1, size=size))
+        MedianParameters.__init__(
+            self,
+            universe=universe,
+            rows=rows,
+            epsilon=epsilon,
+            delta=delta,
+            updates=updates,
+            threshold=threshold,
+            width=width,
+            grid=grid,
+            queries=queries,
+            neighbours=neighbours,
+        )
+
+    def _check_room(self) -> None:
+        small_databases(self.universe.size, self.size)  # refuses what cannot be listed
+
+    @classmethod
+    def thesis(
+        cls,
+        *,
+        universe: Universe,
+        rows: int,
+        epsilon: checks.Number,
+        accuracy: checks.Number,
+        queries: int,
+    ) -> MedianThesis:
+        """Return [Roth10] Figure 4.1 with its own constants, repaired; it needs billions of rows.
+
+        Parameters
+        ----------
+        accuracy
+            The wanted error as a part of all rows.
+        queries
+            How many questions may be asked.
+        """
+        return MedianThesis(
+            universe=universe, rows=rows, epsilon=epsilon, accuracy=accuracy, queries=queries, efficient=False
+        )
+
+    @property
+    def halvings(self) -> int:
+        """How often the family can be halved before one database is left."""
+        return family_size(self.universe.size, self.size).bit_length() - 1
+
+    @property
+    def nearest(self) -> float:
+        """How far from the data the best small database may be, in rows, on `queries` questions together.
+
+        Rounding the data to a small database misses any query by a quarter row of it a cell at most; some
+        sample of the data misses k queries by sqrt(ln(2 k) / (2 size)) of all rows at most.
+        """
+        rounded = self.universe.size / (4 * self.size)
+        sampled = math.sqrt(math.log(2 * self.queries) / (2 * self.size))
+        return above(self.rows * min(rounded, sampled), 8)
+
+    def candidates(self) -> Family:
+        """Return all small databases."""
+        return Family(small_databases(self.universe.size, self.size), size=self.size, rows=self.rows)
+
+
+def each_query(universe: Universe, *weights: Any) -> Callable[[Conversation[Any]], Hashable]:
+    """Return a script that asks queries, given by their weights, and notes how the conversation ends."""
+    axes = tuple(range(len(universe.shape)))
+    queries = [TableQuery(universe, axes, f"query {n}", table=table) for n, table in enumerate(weights)]
+
+    def script(conversation: Conversation[Any]) -> Hashable:
+        answers: list[Any] = []
+        for query in queries:
+            if conversation.closed:
+                break
+            answer = conversation.ask(query)
+            answers.append((answer.kind, answer.value))
+        return (*answers, "closed" if conversation.closed else "open")
+
+    return script
+
+
+TINY = Universe([("cell", (0, 1))])
+CROSSING = [([3, 0], [4, 0]), ([1, 2], [2, 2])]
+"""Neighbours between which the first query below goes away from its guess and the second towards it."""
+
+
+def histogram_pairs(universe: Universe, pairs: Any) -> list[tuple[Histogram, Histogram]]:
+    """Return pairs of counts as pairs of histograms."""
+    return [(Histogram.dense(universe, a), Histogram.dense(universe, b)) for a, b in pairs]
+
+
+def _tiny() -> Iterator[Tiny]:
+    public: dict[str, Any] = {"universe": TINY, "rows": 4, "delta": 0, "updates": 1, "size": 2, "queries": 2}
+    hidden = MedianMechanism(epsilon=9, threshold=1, neighbours=AddRemove("row"), **public)
+    yield Tiny(hidden, histogram_pairs(TINY, CROSSING), script=each_query(TINY, [1, 0], [1, 1]))
+    replaced = MedianMechanism(epsilon=9, threshold=1, neighbours=Replace("row"), **public)
+    pairs = histogram_pairs(TINY, [([4, 0], [3, 1]), ([2, 2], [1, 3])])
+    yield Tiny(replaced, pairs, script=each_query(TINY, [1, 0], [0, 1]), tight=False)
+    real = MedianMechanism(epsilon=12, threshold=1, grid=0.5, neighbours=AddRemove("row"), **public)
+    halves = each_query(TINY, [1.0, 0.5], [0.5, 1.0])
+    yield Tiny(real, histogram_pairs(TINY, CROSSING[:1]), script=halves, tight=False)
+
+
+_EXAMPLE = Universe([("age", ("young", "middle", "old")), ("smoker", (False, True))])
+
+CARD = Card(
+    name="median-mechanism",
+    family="query_release",
+    title="The median mechanism over all small databases",
+    theorem="(epsilon, delta)-differential privacy for any number of adaptive linear queries",
+    reference="[Roth10] Theorems 18, 21 and 32, [DR14] Theorem 3.28",
+    example=lambda: (
+        MedianMechanism(
+            universe=_EXAMPLE,
+            rows=10_000,
+            epsilon=1,
+            delta=1e-9,
+            updates=12,
+            threshold=1500,
+            size=8,
+            neighbours=Replace("row"),
+        ),
+        Histogram.dense(_EXAMPLE, [4000, 1000, 2500, 1300, 1100, 100]),
+    ),
+    tiny=_tiny,
+)

@@ -1,0 +1,119 @@
+"""The synopsis of a factored model: tables over any few attributes, and rows over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.core import checks
+from discreet.core.errors import Refused
+from discreet.core.rng import SYSTEM, Rng
+from discreet.queries.kinds.union import Union
+from discreet.queries.query import weighted
+from discreet.queries.universe import Universe
+from discreet.queries.workload import Tabled, Workload
+from discreet.query_release.fitting.junction import Axes, cells, ordered
+from discreet.query_release.models.factored_learner import Learner, MeasuredTable
+from discreet.query_release.models.factored_rows import rows_of
+from discreet.query_release.synopses.synopsis import Synopsis
+from discreet.query_release.synopses.synthetic import SyntheticTable
+
+Array = NDArray[Any]
+
+LARGEST = 10_000_000
+"""The most cells one answered table may have."""
+
+
+class Factored(Synopsis):
+    """A distribution over all attributes as a product of small tables, with corrections for single tables.
+
+    Tables are answered by the model and by the measurements that it had no room for, so two of them may
+    differ a little on what they share; synthetic rows come from the model alone.
+
+    Attributes
+    ----------
+    measurements
+        Every released noisy table, in order.
+    """
+
+    def __init__(self, universe: Universe, learner: Learner, measurements: Sequence[MeasuredTable]) -> None:
+        self.universe, self.measurements = universe, tuple(measurements)
+        self.transcript = tuple(
+            (one.axes, one.grain, one.counts.tobytes(), one.variance) for one in self.measurements
+        )
+        self._learner = learner
+        self._measured = {axis for one in self.measurements for axis in one.axes}
+        self._table = lru_cache(maxsize=256)(self._make_table)
+
+    def answers(self, workload: Workload) -> Array:
+        """Return estimated counts, one a query, for queries that look at few attributes each."""
+        checks.instance(Workload, workload=workload)
+        if isinstance(workload, Tabled):
+            return np.asarray(workload.from_tables(self._table), dtype=np.float64)
+        if isinstance(workload, Union):
+            each = zip(workload.weights, workload.parts, strict=True)
+            return np.concatenate([float(weight) * self.answers(part) for weight, part in each])
+        found = [weighted(self._table(query.axes), query.table()) for query in workload]
+        return np.array(found, dtype=np.float64)
+
+    def deviations(self, workload: Workload) -> Array:
+        """Estimate the standard deviation of every answer, as if the errors of cells were independent."""
+        checks.instance(Workload, workload=workload)
+        return np.asarray(np.sqrt(self._spread(workload, lambda axes: self._deviations(axes) ** 2)))
+
+    def model_gaps(self, workload: Workload) -> Array:
+        """Estimate the variance of every answer that releasing this synopsis' own rows again cannot show."""
+        checks.instance(Workload, workload=workload)
+        return self._spread(workload, self._gaps)
+
+    def _spread(self, workload: Workload, table: Callable[[Axes], Array]) -> Array:
+        """Return the variance of every answer from that of cells, as if their errors were independent."""
+        cells_of = {axes: table(axes) for axes in {query.axes for query in workload}}
+        found = [weighted(cells_of[query.axes], query.table().astype(np.float64) ** 2) for query in workload]
+        return np.array(found, dtype=np.float64)
+
+    def synthetic(self, rows: int | None = None, *, rng: Rng = SYSTEM) -> SyntheticTable:
+        """Return made-up rows of the model; as many as it thinks there are by default."""
+        count = round(self.total) if rows is None else checks.integer(0, rows=rows)
+        return SyntheticTable(self.universe, rows_of(self._learner.model, count, rng))
+
+    @property
+    def total(self) -> float:
+        """The estimated number of rows."""
+        return self._learner.total
+
+    def _make_table(self, axes: Axes) -> Array:
+        table = _public(self._learner.best_table(self._checked(axes)), self._checked(axes))
+        table.flags.writeable = False
+        return table
+
+    def _deviations(self, axes: Axes) -> Array:
+        return _public(self._learner.deviations(self._checked(axes)), self._checked(axes))
+
+    def _gaps(self, axes: Axes) -> Array:
+        return _public(self._learner.gaps(self._checked(axes)), self._checked(axes))
+
+    def _checked(self, axes: Axes) -> Axes:
+        unknown = [self.universe.names[axis] for axis in axes if axis not in self._measured]
+        if unknown:
+            raise Refused(
+                what=f"a query about {', '.join(unknown)}",
+                why="the workload of this release did not contain it",
+                way_out="Release again with a workload that does",
+            )
+        if cells(self.universe.shape, axes) > LARGEST:
+            raise Refused(
+                what=f"a table over {', '.join(self.universe.names[axis] for axis in axes)}",
+                why=f"a table may have at most {LARGEST} cells",
+                way_out="Ask about fewer attributes, or count synthetic rows",
+            )
+        return ordered(self.universe.shape, axes)
+
+
+def _public(table: Array, axes: Axes) -> Array:
+    """Return a table with its axes in the order of the universe."""
+    return np.ascontiguousarray(table.transpose(np.argsort(axes))) if axes else np.asarray(table)

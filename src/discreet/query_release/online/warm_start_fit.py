@@ -1,0 +1,51 @@
+"""From estimated marginal tables to a weight for every cell."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.queries.kinds.marginals import Marginals
+from discreet.query_release.fitting.quasi_newton import minimise
+from discreet.query_release.synopses.marginal_tables import MarginalTables
+
+Floats = NDArray[np.float64]
+
+CLOSE, FLAT = 0.03, 0.1
+"""How much the flattest weights are preferred to a closer fit.
+
+Close weights answer what was measured; flat ones say less that is wrong about everything else.
+"""
+STEPS = 300
+UNIFORM = 1e-4
+"""The part of the total that is spread over all cells, so that no weight is zero."""
+
+
+def fit_weights(tables: MarginalTables, *, flatness: float) -> Floats:
+    """Return positive weights with the estimated total that fit every estimated table and its subsets.
+
+    The weights maximise entropy minus squared misfits over their variances: exponentials of sums of one table
+    a set of attributes. Those are found by quasi-Newton steps on the dual, which is smooth and convex.
+    """
+    universe, total = tables.universe, max(tables.total, 1.0)
+    names = universe.names
+    workload = Marginals(universe, [[names[axis] for axis in axes] for axes in tables.layout.sets])
+    wanted = tables.answers(workload)
+    deviations = [tables.standard_errors([names[axis] for axis in axes]) for axes in tables.layout.sets]
+    spread = np.maximum(np.concatenate([np.ravel(each) for each in deviations]), 0.5)
+
+    def weights(dual: Floats) -> tuple[Floats, float]:
+        logs = workload.adjoint(dual / spread)
+        top = float(logs.max())
+        found = np.exp(logs - top)
+        mass = float(found.sum())
+        return found * (total / mass), top + float(np.log(mass))
+
+    def objective(dual: Floats) -> tuple[float, Floats]:
+        found, log_mass = weights(dual)
+        misfit = (workload.answers(found) - wanted) / spread
+        value = total * log_mass - float(dual @ (wanted / spread)) + flatness / 2 * float(dual @ dual)
+        return value, misfit + flatness * dual
+
+    best = minimise(objective, np.zeros(len(workload)), iterations=STEPS, still=1e-9)
+    return (1 - UNIFORM) * weights(best)[0] + UNIFORM * total / universe.size

@@ -1,0 +1,1 @@
+"""Which mechanism a workload and a budget call for, with predicted errors."""

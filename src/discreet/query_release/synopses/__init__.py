@@ -1,0 +1,1 @@
+"""What a release returns: tables, weights, rows and answers with their errors."""

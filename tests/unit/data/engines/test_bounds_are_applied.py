@@ -1,0 +1,209 @@
+"""The bound that prices is the bound that clamps, and rendering refuses a query where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+import pytest
+from sqlglot import exp
+
+from discreet import AddRemove, Replace
+from discreet.core.errors import InternalError
+from discreet.core.rng import Primitive, Rng
+from discreet.data import Category, Dimension, Identifier, Integer, Row, Schema, Table, Text, User
+from discreet.data.engines import render as rendering
+from discreet.data.engines.render import Kept, render
+from discreet.data.engines.render_expressions import table as relation
+from discreet.data.plan.facts import Measure, facts
+from discreet.data.plan.nodes import Aggregate, Policy
+from discreet.data.plan.numbers import variable
+from discreet.data.sql.aggregates import GROUP
+from discreet.data.sql.parse import parse
+
+POLICY = Policy(epsilon=Fraction(1), delta=Fraction("1e-6"))
+USER = User(column="who", max_rows=3, max_groups=1)
+PAY = pd.DataFrame(
+    {
+        "who": ["ann", "ann", "bob", "cay"],
+        "g": ["a", "b", "a", "a"],
+        "pay": [90_000, 70_000, 50_000, None],
+        "note": ["p"] * 4,
+    }
+).astype({"who": object, "g": object, "note": object})
+
+
+def staff(unit: Row | User, kind: type[AddRemove] | type[Replace] = AddRemove) -> Schema:
+    return Schema(
+        "staff",
+        columns=(
+            Identifier("who"),
+            Category("g", values=("a", "b")),
+            Integer("pay", lower=-10, upper=100_000),
+            Text("note"),
+        ),
+        unit=unit,
+        neighbours=kind(unit.name),
+        dimensions=(Dimension("sites", key="g", columns=(Category("g", values=("a", "b")),)),),
+    )
+
+
+def orders(unit: User) -> Schema:
+    columns = (Identifier("who"), Integer("price", lower=0, upper=5))
+    return Schema("orders", columns=columns, unit=unit, neighbours=AddRemove("who"))
+
+
+class Watched(Rng):
+    """Keeps what the random steps were given, and adds no noise of its own."""
+
+    def __init__(self) -> None:
+        self.given: list[Any] = []
+
+    def random_bytes(self, count: int) -> bytes:
+        return bytes(count)
+
+    def perform(self, primitive: Primitive[Any, Any], value: Any) -> Any:
+        self.given.append((primitive, value))
+        return super().perform(primitive, value)
+
+
+@pytest.mark.parametrize(
+    ("call", "most", "total"),
+    [
+        ("SUM(pay, contribution_bounds_per_group => (0, 1))", 1, 3),
+        ("SUM(pay, contribution_bounds_per_group => (60000, 80000))", 80_000, 80_000 + 70_000 + 60_000),
+        ("SUM(pay * pay, contribution_bounds_per_group => (0, 4))", 4, 12),
+        ("SUM(pay, contribution_bounds_per_row => (0, 1))", 1, 3),
+    ],
+)
+@pytest.mark.parametrize("kind", [AddRemove, Replace])
+def test_a_row_that_is_a_unit_is_held_to_the_bounds_of_a_unit(
+    call: str, most: int, total: int, kind: type[AddRemove] | type[Replace]
+) -> None:
+    """Noise for a total of at most `most` needs a row that adds at most `most`."""
+    rng = Watched()
+    with Table(PAY, schema=staff(Row(), kind), dimensions={"sites": PAY[["g"]].drop_duplicates()}) as opened:
+        opened.sql(f"SELECT {call} AS s FROM staff", epsilon=1, delta=0, rng=rng)
+    ((primitive, value),) = rng.given
+    assert primitive.sensitivity == most
+    assert value.tolist() == [total]
+
+
+def known(text: str, unit: Row | User = USER) -> Any:
+    schemas = (staff(unit), orders(USER)) if isinstance(unit, User) else (staff(unit),)
+    return facts(parse(text, schemas=schemas, policy=POLICY), schemas)
+
+
+EVERYTHING = (
+    "SELECT g, COUNT(*), COUNT(pay), COUNT(DISTINCT who), SUM(pay), AVG(pay), STDDEV(pay), MEDIAN(pay), "
+    "SUM(pay, contribution_bounds_per_group => (0, 9)) FROM staff JOIN sites USING (g) GROUP BY CUBE(g, note)"
+)
+
+
+def test_what_is_rendered_passes() -> None:
+    assert len(render(known(EVERYTHING), key="00")) == 8
+    for unit in (Row(), USER):
+        assert render(known("SELECT g, SUM(pay), MEDIAN(pay) FROM staff GROUP BY g", unit), key="00")
+
+
+def test_a_bound_of_a_plan_that_no_query_applies_is_found() -> None:
+    """A plan that was not parsed: its unit is a row, and its bound is on what a unit has in a group."""
+    made = known("SELECT SUM(pay) FROM staff", Row())
+    pay = made.plan.aggregates[0].number.fields[0]
+    bounded = Aggregate("sum", variable(pay), group_bounds=(Fraction(0), Fraction(1)))
+    plan = replace(made.plan, outputs=(replace(made.plan.outputs[0], what=bounded),))
+    with pytest.raises(InternalError, match="of one unit is not held to"):
+        render(facts(plan, made.tables), key="00")
+
+
+def unclamped(value: exp.Expr, span: Any) -> exp.Expr:
+    return value
+
+
+def wider(value: exp.Expr, span: Any) -> exp.Expr:
+    return clamped(value, (span[0], span[1] + 1))
+
+
+clamped = rendering.clamped
+BREAKS: dict[str, tuple[str, Callable[..., Any], str]] = {
+    "no clamp": ("clamped", unclamped, "SELECT SUM(pay) FROM staff"),
+    "a wider clamp": ("clamped", wider, "SELECT SUM(pay) FROM staff"),
+    "no clamp of squares": ("clamped", unclamped, "SELECT VARIANCE(pay) FROM staff"),
+    "no clamp of a histogram": ("clamped", unclamped, "SELECT MEDIAN(pay) FROM staff"),
+    "a wider clamp of a histogram": ("clamped", wider, "SELECT MEDIAN(pay) FROM staff"),
+    "more rows": (
+        "bounded",
+        lambda schema, *, max_rows, key: BOUNDED(schema, max_rows=max_rows + 1, key=key),
+        "SELECT COUNT(*) FROM staff",
+    ),
+    "all rows": (
+        "bounded",
+        lambda schema, **_: exp.select("*").from_(schema.name),
+        "SELECT COUNT(*) FROM staff JOIN orders USING (who)",
+    ),
+}
+BOUNDED = rendering.bounded
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_query_without_its_bound_is_not_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    attribute, broken, text = BREAKS[name]
+    assert render(known(text), key="00")
+    monkeypatch.setattr(rendering, attribute, broken)
+    with pytest.raises(InternalError, match="not held to"):
+        render(known(text), key="00")
+
+
+def _plain_total(self: Any, measure: Measure, place: int) -> exp.Expr:
+    return self._sum(rendering.own(f"m{place}"))
+
+
+@pytest.mark.parametrize(
+    ("method", "broken", "text"),
+    [
+        (
+            "_clamped_total",
+            _plain_total,
+            f"SELECT COUNT(*, {GROUP} => (0, 2)) FROM staff",
+        ),
+        (
+            "_needs_totals",
+            lambda *_: False,
+            f"SELECT SUM(pay, {GROUP} => (0, 9)) FROM staff",
+        ),
+        ("_needs_totals", lambda *_: False, "SELECT g, COUNT(*) FROM staff GROUP BY g"),
+        ("_needs_totals", lambda *_: False, "SELECT COUNT(DISTINCT who) FROM staff"),
+        ("_relation", lambda _, name: relation(name), "SELECT COUNT(*) FROM staff"),
+    ],
+)
+def test_a_step_that_is_left_out_is_noticed(
+    method: str, broken: Callable[..., Any], text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert render(known(text), key="00")
+    monkeypatch.setattr(rendering._Renderer, method, broken)
+    with pytest.raises(InternalError, match=r"not held to|counted by their rows"):
+        render(known(text), key="00")
+
+
+@pytest.mark.parametrize("more", [1, 2])
+def test_groups_are_held_to_what_was_priced(more: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = known("SELECT g, pay, COUNT(*) FROM staff GROUP BY g, pay")
+    of_users = rendering._Renderer._of_users
+
+    def loose(self: Any, *given: Any) -> exp.Select:
+        bounds = replace(self.known, groups_per_unit=self.known.groups_per_unit + more)
+        return of_users(replace(self, known=bounds), *given)
+
+    monkeypatch.setattr(rendering._Renderer, "_of_users", loose)
+    with pytest.raises(InternalError, match="groups of one user are not held to 1"):
+        render(made, key="00")
+
+
+def test_kept_rows_of_another_bound_are_not_read() -> None:
+    made = known("SELECT COUNT(*) FROM staff")
+    assert render(made, key="00", kept={"staff": Kept(relation("discreet_1"), 3)})
+    with pytest.raises(InternalError, match="rows of one user in staff are not held to 3"):
+        render(made, key="00", kept={"staff": Kept(relation("discreet_1"), 4)})

@@ -1,0 +1,284 @@
+"""The engine is shut once loaded, says one constant sentence when it fails, and never shows a value."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import io
+import logging
+import os
+import pickle  # noqa: TID251  # to see it refused
+import stat
+import traceback
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from discreet import AddRemove
+from discreet.core.errors import DiscreetError, EngineFailed, InternalError
+from discreet.data import (
+    Category,
+    Integer,
+    Row,
+    Schema,
+    Table,
+    Text,
+    format_schema,
+)
+from discreet.data.engines import base as base_module
+from discreet.data.engines import duckdb as duckdb_module
+
+CANARY = "CANARY7f3a"
+ROWS = Row()
+NOTES = Schema(
+    "notes",
+    columns=(Integer("age", lower=0, upper=100), Category("region", values=("n", "s")), Text("note")),
+    unit=ROWS,
+    neighbours=AddRemove("row"),
+)
+FRAME = {"age": [1, 50, 300], "region": ["n", CANARY, None], "note": [CANARY, CANARY + "2", None]}
+
+
+def query(sql):
+    return sqlglot.parse_one(sql, read="duckdb")
+
+
+@pytest.fixture
+def notes():
+    with Table(pd.DataFrame(FRAME), schema=NOTES) as table:
+        yield table
+
+
+ESCAPES = (
+    "SELECT * FROM read_csv('/etc/passwd')",
+    "SELECT * FROM read_csv_auto('/etc/passwd')",
+    "SELECT * FROM sniff_csv('/etc/passwd')",
+    "SELECT * FROM read_text('/etc/passwd')",
+    "SELECT * FROM read_blob('/etc/passwd')",
+    "SELECT * FROM read_parquet('/etc/passwd')",
+    "SELECT * FROM read_json('/etc/passwd')",
+    "SELECT * FROM glob('/*')",
+    "SELECT * FROM '/etc/passwd'",
+    "SELECT * FROM hidden",
+    "SELECT * FROM parquet_metadata('/etc/passwd')",
+    "COPY notes TO '{folder}/stolen.csv'",
+    "COPY notes FROM '/etc/passwd'",
+    "EXPORT DATABASE '{folder}/stolen'",
+    "IMPORT DATABASE '{folder}/stolen'",
+    "ATTACH '{folder}/stolen.db' AS stolen",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "LOAD '{folder}/evil.duckdb_extension'",
+    "CREATE SECRET stolen (TYPE s3)",
+    "SET threads = 1",
+    "SET enable_external_access = true",
+    "SET python_enable_replacements = true",
+    "SET temp_directory = '{folder}'",
+    "RESET lock_configuration",
+    "SET lock_configuration = false",
+    "PRAGMA enable_profiling = 'json'",
+    "SET profiling_output = '{folder}/stolen'",
+    "SET enable_logging = true",
+    "SET log_query_path = '{folder}/stolen'",
+)
+
+
+@pytest.mark.parametrize("sql", ESCAPES)
+@pytest.mark.parametrize("fresh", [False, True], ids=["connection", "cursor"])
+def test_the_loaded_engine_cannot_be_left(notes, tmp_path, sql, fresh):
+    hidden = pd.DataFrame({"a": [CANARY]})
+    assert len(hidden) == 1
+    connection = notes._source._connection
+    connection = connection.cursor() if fresh else connection
+    with pytest.raises(duckdb.Error):
+        connection.execute(sql.format(folder=tmp_path)).fetchall()
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_open_engine_would_have_been_left(tmp_path):
+    """Show that the list above has teeth: a plain connection does what the locked one refuses."""
+    connection = duckdb.connect()
+    hidden = pd.DataFrame({"a": [CANARY]})
+    assert connection.execute("SELECT * FROM hidden").fetchall() == [(hidden.a[0],)]
+    assert connection.execute("SELECT content FROM read_text('/etc/passwd')").fetchall()
+    connection.execute(f"COPY (SELECT 1) TO '{tmp_path}/stolen.csv'")
+    assert list(tmp_path.iterdir())
+
+
+def test_settings_are_as_declared(notes):
+    asked = "SELECT name, value FROM duckdb_settings()"
+    settings = dict(notes._source._connection.cursor().execute(asked).fetchall())
+    for name in (
+        "enable_external_access",
+        "autoinstall_known_extensions",
+        "autoload_known_extensions",
+        "allow_community_extensions",
+        "allow_unsigned_extensions",
+        "python_enable_replacements",
+    ):
+        assert settings[name] == "false", name
+    assert settings["lock_configuration"] == "true"
+    assert settings["pandas_analyze_sample"] == "0"
+    assert settings["memory_limit"] and settings["temp_directory"] == notes._source._spill
+
+
+def test_spill_directory_is_private_and_goes_away():
+    table = Table(pd.DataFrame(FRAME), schema=NOTES)
+    spill = table._source._spill
+    assert stat.S_IMODE(os.stat(spill).st_mode) == 0o700
+    table.close()
+    assert not os.path.exists(spill)
+    with pytest.raises(EngineFailed):
+        table._source.execute(query("SELECT COUNT(*) FROM notes"))
+    dropped = Table(pd.DataFrame(FRAME), schema=NOTES)
+    spill = dropped._source._spill
+    del dropped
+    gc.collect()
+    assert not os.path.exists(spill), "also when nobody closes it"
+
+
+def test_what_does_not_fit_is_spilled_to_the_private_directory_only(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(duckdb_module._BEFORE, "memory_limit", "64MB")
+    rows = 600_000
+    frame = pa.table({"age": range(rows), "region": ["n"] * rows, "note": [f"{k:0100}" for k in range(rows)]})
+    with Table(frame, schema=NOTES) as table:
+        assert os.listdir(table._source._spill), "the rows do not fit into the memory they were given"
+        assert table._source.execute(query("SELECT COUNT(*) AS n FROM notes")) == [(rows,)]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM elsewhere",
+        "SELECT * FROM main.notes",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM duckdb_settings()",
+        "SELECT * FROM information_schema.tables",
+        "SELECT (SELECT COUNT(*) FROM hidden) FROM notes",
+        "SELECT * FROM notes JOIN duckdb_tables() ON TRUE",
+        "WITH notes AS (SELECT * FROM notes) SELECT * FROM notes",
+        "SELECT * FROM notes TABLESAMPLE 10 PERCENT",
+        "WITH v AS (SELECT * FROM notes) SELECT * FROM main.v",
+        "DROP TABLE notes",
+        "INSERT INTO notes SELECT * FROM notes",
+        "SET threads = 1",
+    ],
+)
+def test_only_loaded_relations_are_read(notes, sql):
+    for run in (notes._source.execute, lambda q: notes._source.materialise(q, key="k")):
+        with pytest.raises(InternalError):
+            run(query(sql))
+
+
+def test_rows_are_whole_numbers_and_text(notes):
+    assert notes._source.execute(query("SELECT age, region FROM notes ORDER BY age")) == [
+        (1, "n"),
+        (50, None),
+        (100, None),
+    ]
+    for wrong in ("SELECT 0.5 AS x FROM notes", "SELECT CAST(1 AS DOUBLE) AS x FROM notes"):
+        with pytest.raises(InternalError, match="whole numbers and text"):
+            notes._source.execute(query(wrong))
+
+
+FAILING = (
+    "SELECT CAST(note AS INT) AS x FROM notes",
+    "SELECT error(note) AS x FROM notes",
+    "SELECT strptime(note, '%Y') AS x FROM notes",
+    "SELECT SUM(age * CAST(9223372036854775807 AS BIGINT)) AS s FROM notes",
+    "SELECT nothing AS x FROM notes",
+)
+
+
+@pytest.mark.parametrize("sql", FAILING)
+def test_engine_errors_are_one_constant_sentence(notes, sql, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    for run in (notes._source.execute, lambda q: notes._source.materialise(q, key=sql)):
+        with pytest.raises(EngineFailed) as caught:
+            run(query(sql))
+        error = caught.value
+        assert str(error) == str(EngineFailed())
+        assert error.__cause__ is None and error.__context__ is None
+        text = io.StringIO()
+        traceback.print_exception(error, file=text)
+        shown = text.getvalue() + caplog.text + "".join(capfd.readouterr())
+        assert CANARY not in shown and "notes" not in str(error)
+    assert notes._source.execute(query("SELECT COUNT(*) AS n FROM notes")) == [(3,)], "still usable"
+
+
+def test_nothing_of_the_data_is_shown(notes):
+    hidden = [notes._key, CANARY]
+    for shown in (repr(notes), str(notes), f"{notes}", repr(notes._source), format_schema(notes.schema)):
+        assert not any(secret in shown for secret in hidden)
+    for leave in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(DiscreetError):
+            leave(notes)
+    assert repr(notes) == "Table('notes', 3 columns, duckdb)"
+
+
+def test_keys_are_fresh():
+    with Table(pd.DataFrame(FRAME), schema=NOTES) as one, Table(pd.DataFrame(FRAME), schema=NOTES) as two:
+        assert one._key != two._key and len(one._key) == 32
+
+
+def test_materialised_queries_are_kept_and_bounded(notes, monkeypatch):
+    monkeypatch.setattr(base_module, "CACHED", 3)
+    source = notes._source
+    for k in range(8):
+        relation = source.materialise(query(f"SELECT age + {k} AS x FROM notes"), key=f"key {k}")
+        assert source.execute(exp.select("x").from_(relation).order_by("x"))[0] == (1 + k,)
+    stored = source._connection.execute("SELECT COUNT(*) FROM duckdb_tables()").fetchall()
+    assert stored == [(1 + 3,)]
+    with pytest.raises(InternalError):
+        source.execute(exp.select("x").from_("discreet_" + "0" * 24))
+
+
+EXTREMES = {
+    "normal": pd.DataFrame({"age": [3, 4], "region": ["n", "s"], "note": ["a", "b"]}),
+    "empty": pd.DataFrame(
+        {
+            "age": pd.Series([], dtype="int64"),
+            "region": pd.Series([], dtype="str"),
+            "note": pd.Series([], dtype=object),
+        }
+    ),
+    "missing": pd.DataFrame({"age": [None] * 2, "region": [None] * 2, "note": [None] * 2}),
+    "zero": pd.DataFrame({"age": [0] * 2, "region": [""] * 2, "note": [""] * 2}),
+    "extreme": pd.DataFrame(
+        {"age": [2**63 - 1, -(2**63)], "region": ["\U0001f600" * 99, "x\0y"], "note": ["'", "\\"]}
+    ),
+    "mixed": pd.DataFrame({"age": [1, CANARY], "region": ["n", 1.5], "note": [b"x", 3]}),
+}
+
+
+@pytest.mark.parametrize("values", ["(1, 'n', 'x')", "(NULL, NULL, NULL)", None])
+def test_no_data_change_a_type_on_the_way_from_another_connection(values):
+    owner = duckdb.connect()
+    owner.execute("CREATE TABLE raw (age INT, region VARCHAR, note VARCHAR)")
+    if values:
+        owner.execute(f"INSERT INTO raw VALUES {values}")
+    with Table((owner, "raw"), schema=NOTES) as table:
+        described = table._source._connection.execute("DESCRIBE notes").fetchall()
+        assert [row[1] for row in described] == ["BIGINT", "VARCHAR", "VARCHAR"]
+
+
+@pytest.mark.parametrize("data", EXTREMES.values(), ids=EXTREMES)
+def test_no_data_changes_type_or_outcome(data):
+    with Table(data, schema=NOTES) as table:
+        described = table._source._connection.execute("DESCRIBE notes").fetchall()
+        assert [(row[0], row[1]) for row in described] == [
+            ("age", "BIGINT"),
+            ("region", "VARCHAR"),
+            ("note", "VARCHAR"),
+        ]
+        ((count, total),) = table._source.execute(
+            query("SELECT COUNT(*) AS n, COALESCE(SUM(CAST(age AS DECIMAL(38, 0))), 0) AS s FROM notes")
+        )
+        assert (count, type(total)) == (len(data), int)
+        assert repr(table) == "Table('notes', 3 columns, duckdb)"

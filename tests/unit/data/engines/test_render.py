@@ -1,0 +1,211 @@
+"""The SQL that engines are sent: word for word for three dialects, and run on one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from sql_schemas import PEOPLE, POLICY, TABLES, plan
+
+from discreet import AddRemove
+from discreet.core.errors import InternalError, InvalidParameter
+from discreet.data import Boolean, Category, Identifier, Integer, Schema, Table, Text, User
+from discreet.data.engines.histogram import kept_rows
+from discreet.data.engines.render import bounded, filled, histograms, render
+from discreet.data.plan.facts import facts
+from discreet.data.plan.nodes import Plan
+from discreet.data.plan.tables import PlanTables
+from discreet.data.sql.parse import parse
+
+GOLDEN = Path(__file__).with_name("render_golden.sql")
+TRIPS = Schema(
+    "trips",
+    columns=(
+        Identifier("who"),
+        Category("zone", values=("it's", 'a"b', "b\\c")),
+        Integer("km", lower=0, upper=50),
+        Boolean("night"),
+        Text("note"),
+    ),
+    unit=User(column="who", max_rows=3, max_groups=1),
+    neighbours=AddRemove("who"),
+)
+QUERIES = {
+    "rows": "SELECT region, COUNT(*), SUM(age) FROM people WHERE age >= 18 AND region <> 's' GROUP BY region",
+    "users": "SELECT zone, AVG(km), COUNT(DISTINCT who) FROM trips WHERE night OR zone <> 'a\"b' "
+    "GROUP BY zone",
+    "totals": "SELECT SUM(2 * km - 1, contribution_bounds_per_group => (0, 99)) FROM trips WHERE km * km > 9",
+    "values": "SELECT MEDIAN(km) FROM trips",
+}
+DIALECTS = ("duckdb", "postgres", "spark")
+
+
+def made(text: str) -> Plan:
+    return parse(text, schemas=(TRIPS, PEOPLE), policy=POLICY)
+
+
+def golden() -> str:
+    """Everything in one text: a change of the library that renders must show here."""
+    parts = []
+    for name, text in QUERIES.items():
+        for dialect in DIALECTS:
+            wide = dialect == "duckdb"
+            for query in render(facts(made(text), (TRIPS, PEOPLE)), key="5ec7e7", sums_widen=wide):
+                shown = query.tree.sql(dialect=dialect, identify=True, pretty=True)
+                parts.append(f"-- {name}, {dialect}\n{shown};\n")
+    return "\n".join(parts)
+
+
+def test_golden_sql() -> None:
+    assert golden() == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_no_text_of_the_request_reaches_the_engine() -> None:
+    text = (
+        "SELECT COUNT(*) AS canary1, AVG(t.km) AS canary2 FROM trips AS t "
+        "WHERE t.zone IN ('it''s') OR t.zone NOT LIKE 'canary3%' AND t.km > 1234567"
+    )
+    for dialect in DIALECTS:
+        for query in render(facts(made(text), TRIPS), key="00"):
+            shown = query.tree.sql(dialect=dialect, identify=True)
+            assert "canary" not in shown
+            assert "1234567" not in shown
+            assert "it''s" in shown or "it\\'s" in shown
+
+
+ROWS = [
+    ("ann", "it's", 10, True, "p"),
+    ("ann", "it's", 20, False, "p"),
+    ("ann", 'a"b', 30, True, "q"),
+    ("ann", "b\\c", 40, None, None),
+    ("bob", "b\\c", 99, True, "q"),
+    ("cay", None, 5, True, "q"),
+    (None, "it's", 5, True, "q"),
+]
+
+
+@pytest.fixture(scope="module")
+def table() -> Iterator[Table]:
+    raw = duckdb.connect(config={"threads": 1})
+    raw.execute("CREATE TABLE trips (who TEXT, zone TEXT, km BIGINT, night BOOLEAN, note TEXT)")
+    raw.executemany("INSERT INTO trips VALUES (?, ?, ?, ?, ?)", ROWS)
+    with Table((raw, "trips"), schema=TRIPS) as opened:
+        yield opened
+    raw.close()
+
+
+def test_declared_keys_come_out_in_declared_order_and_zeros_are_filled_in(table: Table) -> None:
+    text = "SELECT zone, COUNT(*) FROM trips WHERE night GROUP BY zone"
+    (query,) = render(facts(made(text), TRIPS), key=table._key)
+    found = filled(query, table._source.execute(query.tree), PlanTables.of(TRIPS))
+    assert [group for group, _ in found] == [("it's",), ('a"b',), ("b\\c",)]
+    assert dict(found)["b\\c",] == (1,)
+    assert sum(values[0] for _, values in found) <= 2  # one group of ann, one of bob
+
+
+def test_a_user_counts_with_few_rows_in_few_groups(table: Table) -> None:
+    text = "SELECT COUNT(*), COUNT(DISTINCT who) FROM trips"
+    (query,) = render(facts(made(text), TRIPS), key=table._key)
+    assert table._source.execute(query.tree) == [(3 + 1 + 1, 3)]
+    text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=1) COUNT(*) FROM trips"
+    (query,) = render(facts(made(text), TRIPS), key=table._key)
+    assert table._source.execute(query.tree) == [(3,)]
+
+
+def test_bounded_rows_can_be_kept(table: Table) -> None:
+    asked = made("SELECT zone, SUM(km), COUNT(*) FROM trips GROUP BY zone")
+    known = facts(asked, TRIPS)
+    kept = {name: kept_rows(table._source, TRIPS, max_rows=rows, key=table._key) for name, rows in known.kept}
+    (inline,) = render(known, key=table._key)
+    (short,) = render(known, key=table._key, kept=kept)
+    assert sorted(table._source.execute(short.tree)) == sorted(table._source.execute(inline.tree))
+    assert "ROW_NUMBER" in inline.tree.sql()
+    assert "ROW_NUMBER" not in short.tree.sql()
+
+
+def test_the_key_decides_which_rows_stay(table: Table) -> None:
+    """Otherwise the order would not depend on the secret at all."""
+    asked = made("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed=1) SUM(km) FROM trips")
+    known = facts(asked, TRIPS)
+    sums = {table._source.execute(render(known, key=f"{k:02x}")[0].tree)[0][0] for k in range(24)}
+    assert len(sums) > 1
+    assert all(sum_ in {bob + ann for bob in (55,) for ann in (10, 20, 30, 40)} for sum_ in sums)
+
+
+def test_sums_do_not_wrap(table: Table) -> None:
+    wide = Schema(
+        "wide",
+        columns=(Integer("x", lower=-(2**53), upper=2**53),),
+        unit=PEOPLE.unit,
+        neighbours=PEOPLE.neighbours,
+    )
+    raw = duckdb.connect(config={"threads": 1})
+    raw.execute(f"CREATE TABLE wide AS SELECT {2**62}::BIGINT AS x FROM range(5000)")
+    asked = parse("SELECT SUM(x), SUM(512 * x) FROM wide", schemas=wide, policy=POLICY)
+    with Table((raw, "wide"), schema=wide) as opened:
+        for widen in (False, opened._source.sums_widen):
+            (query,) = render(facts(asked, wide), key="00", sums_widen=widen)
+            assert opened._source.execute(query.tree) == [(5000 * 2**53, 5000 * 2**53)]
+    raw.close()
+    assert asked.aggregates[1].number != asked.aggregates[0].number
+
+
+ODD = {
+    "empty": [],
+    "missing": [(None, None, None, None, None), ("ann", None, None, None, None)],
+    "zero": [("", "", 0.0, False, "")] * 9,
+    "odd": [
+        ("ann", "it's", number, True, "x" * 9000)
+        for number in (math.nan, math.inf, -math.inf, -0.0, 5e-324, 1e308)
+    ],
+}
+
+
+@pytest.mark.parametrize("rows", ODD.values(), ids=ODD)
+def test_every_table_gives_an_answer_of_one_shape(rows: list[tuple[object, ...]]) -> None:
+    raw = duckdb.connect(config={"threads": 1})
+    raw.execute("CREATE TABLE trips (who TEXT, zone TEXT, km DOUBLE, night BOOLEAN, note TEXT)")
+    if rows:
+        raw.executemany("INSERT INTO trips VALUES (?, ?, ?, ?, ?)", rows)
+    asked = made(
+        "SELECT zone, COUNT(*), SUM(km * km * km), AVG(km), STDDEV(km) FROM trips WHERE km < 60 GROUP BY zone"
+    )
+    with Table((raw, "trips"), schema=TRIPS) as opened:
+        (query,) = render(facts(asked, TRIPS), key=opened._key)
+        found = filled(query, opened._source.execute(query.tree), PlanTables.of(TRIPS))
+    raw.close()
+    assert [group for group, _ in found] == [(code,) for code in TRIPS.column("zone").codes()]
+    assert all(type(value) is int for _, values in found for value in values)
+
+
+def test_histograms_count_rows_by_value(table: Table) -> None:
+    (query,) = render(facts(made("SELECT MEDIAN(km) FROM trips WHERE night"), TRIPS), key=table._key)
+    ((group, counts),) = histograms(query, table._source.execute(query.tree), PlanTables.of(TRIPS))
+    assert group == ()
+    assert counts.items() >= {50: 1, 5: 1}.items()
+    with pytest.raises(InternalError):
+        filled(query, [], PlanTables.of(TRIPS))
+
+
+def test_groups_that_are_not_declared_come_as_they_are(table: Table) -> None:
+    (query,) = render(facts(made("SELECT note, SUM(km) FROM trips GROUP BY note"), TRIPS), key=table._key)
+    assert [measure.kind for measure in query.measures] == ["sum", "units"]
+    found = table._source.execute(query.tree)
+    assert {row[0] for row in found} <= {"p", "q"}
+    with pytest.raises(InvalidParameter):
+        filled(query, found, PlanTables.of(TRIPS))
+
+
+def test_only_users_are_bounded() -> None:
+    with pytest.raises(InternalError):
+        bounded(PEOPLE, max_rows=3, key="00")
+
+
+def test_grouping_sets_are_separate_queries() -> None:
+    asked = plan("SELECT COUNT(*), MEDIAN(age) FROM people GROUP BY CUBE(region)")
+    made_queries = render(facts(asked, TABLES), key="00")
+    kinds = [(query.keys, query.measures[0].kind) for query in made_queries]
+    assert [kind for _, kind in kinds] == ["rows", "histogram"] * 2

@@ -1,0 +1,133 @@
+"""`discreet.release`: from a table to a synopsis under the table's own promise."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import discreet as dp
+from discreet.core.errors import InternalError, InvalidParameter
+from discreet.core.guarantee import Guarantee
+from discreet.core.loss import PureLoss
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.data import Category, Identifier, Integer, Row, Schema, User
+from discreet.queries import Histogram, Marginals, Union, Universe
+from discreet.query_release.front_door import Released
+from discreet.testing import unsafe_seeded
+
+pandas = pytest.importorskip("pandas")
+
+COLUMNS = (Integer("age", lower=0, upper=9), Category("region", values=("n", "s")))
+
+
+def people(unit, neighbours):
+    columns = COLUMNS if unit == Row() else (Identifier("id"), *COLUMNS)
+    frame = pandas.DataFrame({"id": [k // 2 for k in range(400)]})
+    frame["age"] = [k % 10 for k in range(400)]
+    frame["region"] = ["n" if k % 3 else "s" for k in range(400)]
+    schema = Schema("people", columns=columns, unit=unit, neighbours=neighbours)
+    return dp.Table(frame if unit != Row() else frame.drop(columns="id"), schema=schema)
+
+
+def test_a_table_becomes_a_synopsis_and_synthetic_rows():
+    with people(Row(), AddRemove("row")) as table:
+        wanted = dp.marginals(table, order=2)
+        found = dp.release(wanted, epsilon=5, delta=1e-6, rows=400, rng=unsafe_seeded(1))
+    assert isinstance(found, Released)
+    assert found.guarantee.implies(epsilon=5, delta=1e-6)
+    assert found.guarantee.neighbours == AddRemove("row")
+    rows = found.synthetic(50)
+    assert rows.columns()["region"][0] in {"n", "s"} and len(rows) == 50
+    assert 0 < rows.departure < 0.02 and "of the rows off the released answer" in repr(rows)
+    assert found.value.synthetic(50).departure is None
+    assert found.answers().shape == (33,) and found.marginal("region").shape == (3,)
+    assert np.abs(found.marginal("region") - [266, 134, 0]).max() < 40
+    assert found.standard_errors(runs=2, rng=unsafe_seeded(2)).shape == (33,)
+    assert found.plan.best.name in repr(found) and "UNSAFE" in repr(found)
+
+
+def test_a_person_with_several_rows_gets_the_whole_promise():
+    """The noise must be calibrated for all of a person's rows: a budget for one row would not do."""
+    unit = User(column="id", max_rows=2, max_groups=2)
+    with people(unit, AddRemove("id")) as table:
+        for delta in (0, 1e-6):
+            found = dp.release(dp.marginals(table, order=1), epsilon=2, delta=delta, rows=400)
+            assert found.guarantee.neighbours == AddRemove("id")
+            assert found.guarantee.implies(epsilon=2, delta=delta)
+            assert found.mechanism.epsilon == 1  # half for each row
+            assert not found.guarantee.implies(epsilon=1, delta=delta)
+
+
+def test_a_replaced_row_has_a_public_number():
+    with people(Row(), Replace("row")) as table:
+        found = dp.release(dp.marginals(table, order=1), epsilon=2, delta=1e-6)
+    assert found.plan.facts.rows == 400
+    assert found.guarantee.neighbours == Replace("row")
+
+
+def test_a_table_declares_its_own_neighbours():
+    with people(Row(), AddRemove("row")) as table, pytest.raises(InvalidParameter, match="left to the table"):
+        dp.release(dp.marginals(table, order=1), epsilon=1, delta=0, neighbours=Replace("row"))
+
+
+def test_a_broken_promise_is_caught_before_data_are_read():
+    class Liar:
+        neighbours, rows_per_unit = AddRemove("person"), 1
+
+        def universe(self, columns=None):
+            return Universe([("a", (0, 1))])
+
+        def histogram(self, columns=None):
+            raise AssertionError("private data were read")
+
+        def per_unit(self, guarantee):
+            return Guarantee(PureLoss(7), self.neighbours)
+
+    with pytest.raises(InternalError, match="not within"):
+        dp.release(dp.marginals(Liar(), order=1), epsilon=1, delta=0)
+
+
+UNIVERSE = Universe([("a", (0, 1)), ("b", (0, 1, 2))])
+DATA = Histogram.dense(UNIVERSE, [50, 10, 20, 30, 60, 40])
+
+
+@pytest.mark.parametrize("form", ["asked", "pair", "apart"])
+def test_three_ways_to_ask(form):
+    workload = Marginals.of_order(UNIVERSE, 2)
+    wanted = {
+        "asked": (dp.marginals(DATA, order=2),),
+        "pair": ((DATA, workload),),
+        "apart": (workload, DATA),
+    }[form]
+    found = dp.release(*wanted, epsilon=20, delta=0, rows=210)
+    assert np.abs(found.answers() - DATA.counts().ravel()).max() < 30
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.plan = None
+
+
+def test_parts_answer_what_each_of_them_knows():
+    parts = Union([Marginals(UNIVERSE, [["a"]]), Marginals(UNIVERSE, [["b"]])])
+    found = dp.plan(parts, epsilon=50, delta=0, rows=210).of("split").mechanism.release(DATA).value
+    assert np.abs(found.answers(parts) - parts.answers(DATA)).max() < 20
+    assert np.abs(found.answers(parts.parts[1]) - parts.parts[1].answers(DATA)).max() < 20
+    assert found.total == pytest.approx(210, abs=20)
+    assert abs(found.answer(parts.query(3)) - parts.answers(DATA)[3]) < 30
+    assert len(found.synthetic(10)) == 10
+
+
+@pytest.mark.parametrize("wanted", [("no data",), (DATA, Marginals.of_order(UNIVERSE, 1), 3)])
+def test_incomplete_requests_are_refused(wanted):
+    with pytest.raises(InvalidParameter):
+        dp.release(wanted, epsilon=1, delta=0)
+
+
+def test_a_workload_needs_data_and_marginals_need_something_with_values():
+    with pytest.raises(InvalidParameter, match="Table"):
+        dp.release(Marginals.of_order(UNIVERSE, 1), epsilon=1, delta=0)
+    with pytest.raises(InvalidParameter, match="Table"):
+        dp.marginals([1, 2], order=1)
+
+
+def test_marginals_of_some_columns():
+    assert len(dp.marginals(UNIVERSE, order=1, columns=["b"])) == 3
+    assert dp.marginals(DATA, order=1, columns=["a"]).workload.universe.names == ("a",)
