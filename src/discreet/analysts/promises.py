@@ -167,7 +167,7 @@ def read_asked(
 ) -> QueriesAndData:
     """Return data that must be a histogram and a book with these caps, of a given size if one is public."""
     if type(data) is not QueriesAndData:
-        rule, hint = "an Asked", "Make one with Asked(histogram, book)"
+        rule, hint = "a QueriesAndData", "Make one with QueriesAndData(histogram, book)"
         raise InvalidParameter(name="data", rule=rule, got=f"a {type(data).__name__}", hint=hint)
     if data.book.universe != universe or data.book.caps != caps:
         rule = "a book over this universe with these caps"

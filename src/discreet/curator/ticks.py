@@ -64,7 +64,7 @@ class FairLock:
     turn that nobody can have: whoever gives up points those behind her to who was ahead, and leaving is one
     step that the interpreter does not interrupt.
 
-    >>> line = Line()
+    >>> line = FairLock()
     >>> with line.turn():
     ...     pass
     """

@@ -122,9 +122,9 @@ class NoisyHistogram(Geometric):
 
     Examples
     --------
-    >>> Histogram(epsilon=1, size=10_000, neighbours=AddRemove("person")).error(0.05)
+    >>> NoisyHistogram(epsilon=1, size=10_000, neighbours=AddRemove("person")).error(0.05)
     12.0
-    >>> Histogram(epsilon=1, cells=("north", "south"), neighbours=AddRemove("person")).size
+    >>> NoisyHistogram(epsilon=1, cells=("north", "south"), neighbours=AddRemove("person")).size
     2
     """
 

@@ -44,7 +44,7 @@ class TableWorkload(NamedTuple):
     workload: Workload
 
     def __repr__(self) -> str:
-        return f"Asked({self.workload!r} of {self.data!r})"
+        return f"TableWorkload({self.workload!r} of {self.data!r})"
 
 
 @overload

@@ -73,7 +73,7 @@ class RangeTree(WorkloadRelease):
         (axis,) = axes_of(self.workload, most=1)
         size, known = self.workload.universe.shape[axis], isinstance(neighbours, Replace)
         if tree is not None and checks.exactly(CountTree, tree=tree).size != size:
-            raise InvalidParameter(name="tree", rule=f"a Tree over {size} values", value=tree)
+            raise InvalidParameter(name="tree", rule=f"a CountTree over {size} values", value=tree)
         given = None if tree is None else (tree,)
         (chosen,), noise = best_measured(self, trees=given, sizes=(size,), known=known)
         self._set(tree=chosen, noise=noise)
