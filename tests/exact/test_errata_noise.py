@@ -10,8 +10,8 @@ import pytest
 from discreet.audit.exact_report import exact
 from discreet.core.loss import DiscreteLaplaceLoss, LaplaceLoss
 from discreet.mechanisms.gaussian import ClassicalGaussian, Gaussian
-from discreet.mechanisms.histogram import theorem_3_8
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.noisy_histogram import theorem_3_8
 from discreet.noise import DiscreteLaplace
 
 

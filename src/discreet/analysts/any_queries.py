@@ -37,7 +37,6 @@ from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import up
 from discreet.core.sensitive import Sensitive
 from discreet.mechanisms.grid import Grid, total
-from discreet.mechanisms.planning import cheapest
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import read_name
@@ -121,11 +120,6 @@ class AnyQueries(Apart):
             neighbours=self.neighbours,
         )
         self._set(noise=noise)
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the smallest epsilon whose error exceeds alpha with probability at most beta."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @property
     def steps(self) -> int:

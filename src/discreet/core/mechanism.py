@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar
@@ -16,6 +17,7 @@ from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.bounds import cheapest
 from discreet.core.errors import ConversationClosed, DiscreetError, InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, Loss, PureLoss
@@ -74,6 +76,29 @@ class Promise(ABC):
         NoBound
             Where no theorem says so, or only one that promises no more than is true without any release.
         """
+
+    @classmethod
+    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
+        """Return the mechanism with the smallest epsilon whose error(beta) is at most alpha.
+
+        Parameters
+        ----------
+        alpha, beta
+            The wanted error and the probability of missing it.
+        public
+            All parameters but the budget.
+
+        Raises
+        ------
+        NoBound
+            Where no error is known at any budget.
+        """
+        return cheapest(cls._for_budget(alpha, public), alpha=alpha, beta=beta)
+
+    @classmethod
+    def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
+        """Return what builds the mechanism from a budget; a parameter may follow from the wanted error."""
+        return lambda epsilon: cls(epsilon=epsilon, **public)  # type: ignore[call-arg]
 
     def __repr__(self) -> str:
         shown = (f"{f.name}={_plain(getattr(self, f.name))}" for f in fields(self))  # type: ignore[arg-type]

@@ -1,11 +1,11 @@
+from discreet.mechanisms.count import Count as Count
 from discreet.mechanisms.exponential import Exponential as Exponential
 from discreet.mechanisms.gaussian import ClassicalGaussian as ClassicalGaussian
 from discreet.mechanisms.gaussian import ConcentratedGaussian as ConcentratedGaussian
 from discreet.mechanisms.gaussian import Gaussian as Gaussian
 from discreet.mechanisms.geometric import Geometric as Geometric
-from discreet.mechanisms.histogram import Count as Count
-from discreet.mechanisms.histogram import NoisyHistogram as NoisyHistogram
 from discreet.mechanisms.laplace import Laplace as Laplace
+from discreet.mechanisms.noisy_histogram import NoisyHistogram as NoisyHistogram
 from discreet.mechanisms.noisy_max import MaxNoise as MaxNoise
 from discreet.mechanisms.noisy_max import NoisyMax as NoisyMax
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip

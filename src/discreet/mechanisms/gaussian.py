@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from discreet.accounting.calibrate import smallest
 from discreet.core import checks
+from discreet.core.bounds import each_of
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.loss import GaussianLoss, Loss
@@ -20,7 +21,6 @@ from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_up, up
 from discreet.mechanisms.grid import Grid
-from discreet.mechanisms.planning import cheapest, each_of
 from discreet.mechanisms.reading import GRID_HINT
 from discreet.noise import AddNoise, DiscreteGaussian
 
@@ -144,16 +144,6 @@ class Gaussian(PairNoise):
         self._set_public(l2_sensitivity=l2_sensitivity, grid=grid, size=size, neighbours=neighbours)
         self._set(epsilon=checks.positive(epsilon=epsilon), delta=checks.probability(delta=delta))
 
-    @classmethod
-    def for_epsilon(cls, epsilon: checks.Number, **public: Any) -> Self:
-        """Return the mechanism for a budget: the same as the constructor."""
-        return cls(epsilon=epsilon, **public)
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the smallest epsilon, at a given delta, that keeps the error below alpha but for beta."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
-
     @staticmethod
     def for_rho(rho: checks.Number, **public: Any) -> ConcentratedGaussian:
         """Return the mechanism that is rho-zCDP: the variance is sensitivity^2 / (2 rho)."""
@@ -196,9 +186,9 @@ class ConcentratedGaussian(GaussianNoise):
         self._set(rho=checks.positive(rho=rho))
 
     @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the smallest rho whose error exceeds alpha with probability at most beta."""
-        return cheapest(lambda rho: cls(rho=rho, **public), alpha=alpha, beta=beta)
+    def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
+        """Take the budget for rho."""
+        return lambda rho: cls(rho=rho, **public)
 
     @property
     def variance(self) -> Fraction:

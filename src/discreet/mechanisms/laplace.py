@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from discreet.core import checks
+from discreet.core.bounds import each_of
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import ROWS, Neighbours
+from discreet.core.parameters import Exact, MaybeExact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_up, up
 from discreet.mechanisms.grid import Grid
-from discreet.mechanisms.planning import cheapest, each_of
 from discreet.mechanisms.reading import GRID_HINT, NUMBERS, Wording
 from discreet.noise import AddNoise, DiscreteLaplace
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class Laplace(Mechanism[Any, Any]):
     """Add Laplace noise to a number, or to `size` numbers with a joint L1 sensitivity.
 
@@ -49,43 +49,18 @@ class Laplace(Mechanism[Any, Any]):
     6.0
     """
 
-    sensitivity: Fraction
-    epsilon: Fraction
-    grid: Fraction | None
-    size: int
-    neighbours: Neighbours
+    sensitivity: Exact = public(checks.positive)
+    epsilon: Exact = public(checks.positive)
+    grid: MaybeExact = public(checks.positive, default=None)
+    size: int = public(checks.integer, 1, default=1)
+    neighbours: Neighbours = public(checks.instance, Neighbours, default=ROWS)
     wording: ClassVar[Wording] = NUMBERS
 
-    def __init__(
-        self,
-        *,
-        sensitivity: checks.Number,
-        epsilon: checks.Number,
-        grid: checks.Number | None = None,
-        size: int = 1,
-        neighbours: Neighbours = ROWS,
-    ) -> None:
-        self._set(
-            sensitivity=checks.positive(sensitivity=sensitivity),
-            epsilon=checks.positive(epsilon=epsilon),
-            grid=None if grid is None else checks.positive(grid=grid),
-            size=checks.integer(1, size=size),
-            neighbours=checks.instance(Neighbours, neighbours=neighbours),
-        )
+    def _complete(self) -> None:
         if self.shift < 1:
             raise InvalidParameter(
-                name="sensitivity", rule=">= 1 for integers", value=sensitivity, hint=GRID_HINT
+                name="sensitivity", rule=">= 1 for integers", value=self.sensitivity, hint=GRID_HINT
             )
-
-    @classmethod
-    def for_epsilon(cls, epsilon: checks.Number, **public: Any) -> Self:
-        """Return the mechanism for a budget: the same as the constructor."""
-        return cls(epsilon=epsilon, **public)
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the cheapest mechanism whose error exceeds alpha with probability at most beta."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @property
     def shift(self) -> int:

@@ -22,7 +22,6 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.grid import LIMIT, Bounds, Grid, total
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
-from discreet.mechanisms.planning import cheapest
 from discreet.mechanisms.reading import plain
 from discreet.noise import DiscreteLaplace, NoisyComparison
 
@@ -94,15 +93,15 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
             raise InvalidParameter(name="delta", rule="> 2**-99", value=delta)
 
     @classmethod
-    def for_epsilon(cls, epsilon: checks.Number, **public: Any) -> Self:
+    def split_evenly(cls, epsilon: checks.Number, **public: Any) -> Self:
         """Return the mechanism for a budget, half for the test and half for the reply."""
         half = checks.positive(epsilon=epsilon) / 2
         return cls(epsilon_test=half, epsilon_release=half, **public)
 
     @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the mechanism with the smallest epsilon_release whose replies are good enough."""
-        return cheapest(lambda epsilon: cls(epsilon_release=epsilon, **public), alpha=alpha, beta=beta)
+    def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
+        """Only the reply has an error; what the test costs is given."""
+        return lambda epsilon: cls(epsilon_release=epsilon, **public)
 
     @classmethod
     def median(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.core import checks
+from discreet.core.bounds import cheapest, each_of
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import Loss, PureLoss
@@ -23,7 +24,6 @@ from discreet.core.rng import SYSTEM, Primitive, Rng
 from discreet.core.rounding import above, below, exp_bounds, exp_fraction
 from discreet.core.sensitive import Sensitive
 from discreet.mechanisms.grid import Grid
-from discreet.mechanisms.planning import cheapest, each_of
 from discreet.mechanisms.reading import Wording, plain, type_name
 from discreet.mechanisms.report_tails import Crowd, ReportCoin, smallest_distance
 from discreet.noise import coins, oracle
@@ -162,16 +162,6 @@ class RandomizedResponse(Mechanism[Any, Any]):
         It keeps an answer with probability 3/4, so its epsilon is log 3 (rounded up in the fifteenth digit).
         """
         return cls(epsilon=Fraction("1.09861228866811"), categories=2, people=people)
-
-    @classmethod
-    def for_epsilon(cls, epsilon: checks.Number, **public: Any) -> Self:
-        """Return the mechanism for a budget: the same as the constructor."""
-        return cls(epsilon=epsilon, **public)
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the cheapest mechanism with error(beta) <= alpha."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @classmethod
     def for_frequency_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:

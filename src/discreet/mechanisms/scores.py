@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import AddRemove, Edge, Neighbours, OneQuery, UserStream
 from discreet.core.rounding import shorten_down, up
 from discreet.mechanisms.grid import Grid
-from discreet.mechanisms.planning import cheapest
 from discreet.mechanisms.reading import GRID_HINT, Wording, is_labelled, read_names
 
 
@@ -113,16 +112,6 @@ class Selection(Mechanism[Any, Any]):
 
     @abstractmethod
     def __init__(self, *, epsilon: checks.Number, **public: Any) -> None: ...
-
-    @classmethod
-    def for_epsilon(cls, epsilon: checks.Number, **public: Any) -> Self:
-        """Return the mechanism for a budget: the same as the constructor."""
-        return cls(epsilon=epsilon, **public)
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the cheapest mechanism that falls more than alpha short with probability at most beta."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @property
     def spread(self) -> int:

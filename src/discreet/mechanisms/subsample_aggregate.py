@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.grid import Bounds, total
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
-from discreet.mechanisms.planning import cheapest
 from discreet.mechanisms.reading import is_column, plain
 from discreet.noise import DiscreteLaplace, coins
 
@@ -124,16 +123,6 @@ class SubsampleAggregate(Mechanism[Any, Any]):
             raise InvalidParameter(name="otherwise", rule="between lower and upper", value=otherwise)
         if not isinstance(neighbours, AddRemove | Replace):
             raise NeighboursMismatch(f"blocks of rows need AddRemove or Replace, not {neighbours}")
-
-    @classmethod
-    def for_epsilon(cls, epsilon: checks.Number, **public: Any) -> Self:
-        """Return the mechanism for a budget: the same as the constructor."""
-        return cls(epsilon=epsilon, **public)
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the cheapest mechanism whose error exceeds alpha with probability at most beta."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @property
     def bounds(self) -> Bounds:

@@ -9,13 +9,13 @@ from typing import Any, Self
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
+from discreet.core.bounds import each_of
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss, Loss
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import Rng
 from discreet.mechanisms.exponential import REAL_GRID, REAL_PAIRS, range_for_rho, score_pairs, units_behind
-from discreet.mechanisms.planning import each_of
 from discreet.mechanisms.scores import Monotone, Selection, Sensitivity, rate_within
 from discreet.noise.selection import PeeledChoices
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
@@ -13,7 +13,6 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.progress import LongRun
-from discreet.mechanisms.planning import cheapest
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
@@ -56,11 +55,11 @@ class WorkloadRelease(LongRun[Histogram, Synopsis]):
         return False
 
     @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the mechanism with the smallest epsilon whose error(beta) is at most alpha."""
-        if "workload" in public:  # once, and not for every epsilon that is tried
-            public["workload"] = written_down(public["workload"])
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)  # type: ignore[call-arg]
+    def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
+        """Write the workload down once, and not for every epsilon that is tried."""
+        if "workload" in public:
+            public = public | {"workload": written_down(public["workload"])}
+        return lambda epsilon: cls(epsilon=epsilon, **public)  # type: ignore[call-arg]
 
     @property
     def words(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.core.sensitive import Sensitive
 from discreet.mechanisms.grid import Grid, shield
-from discreet.mechanisms.planning import cheapest
 from discreet.mechanisms.scores import Monotone, Sensitivity
 from discreet.noise import AddNoise, Noise, NoisyComparison
 from discreet.sparse import accuracy
@@ -42,20 +41,6 @@ class SparseVector(Interactive[Any, Value]):
     rule: Rule
     grid: Fraction | None
     queries: int
-
-    @classmethod
-    def for_epsilon(cls, epsilon: checks.Number, **public: Any) -> Self:
-        """Return the mechanism for a budget: the same as the constructor."""
-        return cls(epsilon=epsilon, **public)  # type: ignore[call-arg]
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the cheapest mechanism whose error exceeds alpha with probability at most beta."""
-        return cheapest(
-            lambda epsilon: cls(epsilon=epsilon, **public),  # type: ignore[call-arg]
-            alpha=alpha,
-            beta=beta,
-        )
 
     def _read(
         self,

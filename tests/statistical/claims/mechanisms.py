@@ -12,9 +12,10 @@ import discreet as dp
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.rng import Rng
+from discreet.mechanisms.count import Count
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
-from discreet.mechanisms.histogram import Count, NoisyHistogram
+from discreet.mechanisms.noisy_histogram import NoisyHistogram
 from discreet.mechanisms.propose_test_release import ProposeTestRelease
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.mechanisms.subsample_aggregate import SubsampleAggregate

@@ -154,10 +154,6 @@ def test_for_error_is_the_cheapest():
     assert cheaper.error(0.05) > 10
 
 
-def test_for_epsilon_is_the_constructor():
-    assert Exponential.for_epsilon(0.5, sensitivity=1, size=3) == make(epsilon=0.5)
-
-
 @pytest.mark.parametrize("rho", [1e-4, 0.02, 0.5, 20])
 def test_for_rho_costs_rho_and_hardly_less(rho):
     mechanism = Exponential.for_rho(rho, sensitivity=1, size=3)

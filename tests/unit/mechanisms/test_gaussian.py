@@ -211,7 +211,7 @@ def test_the_error_is_the_exact_quantile(size):
 
 def test_budget_and_error_are_two_ways_in():
     mechanism = Gaussian.for_error(alpha=30, beta=0.05, delta=1e-6, l2_sensitivity=1)
-    assert mechanism == Gaussian.for_epsilon(mechanism.epsilon, delta=1e-6, l2_sensitivity=1)
+    assert mechanism == Gaussian(epsilon=mechanism.epsilon, delta=1e-6, l2_sensitivity=1)
     assert mechanism.error(0.05) <= 30
     assert (
         Gaussian(l2_sensitivity=1, epsilon=mechanism.epsilon * Fraction(96, 100), delta=1e-6).error(0.05) > 30

@@ -71,7 +71,7 @@ def test_it_is_the_laplace_mechanism_on_the_integers():
 def test_both_ways_in():
     mechanism = Geometric.for_error(alpha=10, beta=0.05, sensitivity=1)
     assert isinstance(mechanism, Geometric)
-    assert mechanism == Geometric.for_epsilon(mechanism.epsilon, sensitivity=1)
+    assert mechanism == Geometric(epsilon=mechanism.epsilon, sensitivity=1)
 
 
 @pytest.mark.parametrize("tiny", list(CARD.tiny()), ids=lambda tiny: repr(tiny.mechanism))

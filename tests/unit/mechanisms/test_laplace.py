@@ -156,7 +156,7 @@ def test_the_interval_is_the_error_either_way():
 
 def test_budget_and_error_are_two_ways_in():
     mechanism = Laplace.for_error(alpha=10, beta=0.05, sensitivity=1)
-    assert mechanism == Laplace.for_epsilon(mechanism.epsilon, sensitivity=1)
+    assert mechanism == Laplace(epsilon=mechanism.epsilon, sensitivity=1)
     assert mechanism.error(0.05) <= 10
     assert Laplace(sensitivity=1, epsilon=mechanism.epsilon * Fraction(98, 100)).error(0.05) > 10
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.core.bounds import cheapest, each_of
 from discreet.core.errors import InvalidParameter
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.planning import cheapest, each_of
 
 
 @given(

@@ -218,7 +218,7 @@ def test_both_ways_in():
     public = {
         name: value for name, value in PUBLIC.items() if name not in ("epsilon_test", "epsilon_release")
     }
-    half = ProposeTestRelease.for_epsilon(
+    half = ProposeTestRelease.split_evenly(
         3, distance=len, value=len, **{k: v for k, v in public.items() if k not in ("lower", "upper")}
     )
     assert half.epsilon_test == half.epsilon_release == Fraction(3, 2)

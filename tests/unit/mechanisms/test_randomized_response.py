@@ -269,7 +269,7 @@ def test_bad_reports_are_refused(bad):
 def test_both_ways_in():
     mechanism = RandomizedResponse.for_frequency_error(alpha=0.01, beta=0.05, people=10_000, categories=2)
     assert mechanism.frequency_error(0.05) <= 0.01
-    assert mechanism == RandomizedResponse.for_epsilon(mechanism.epsilon, people=10_000, categories=2)
+    assert mechanism == RandomizedResponse(epsilon=mechanism.epsilon, people=10_000, categories=2)
     cheaper = RandomizedResponse(epsilon=mechanism.epsilon * Fraction(99, 100), people=10_000)
     assert cheaper.frequency_error(0.05) > 0.01
     honest = RandomizedResponse.for_error(alpha=Fraction(1, 2), beta=0.05)

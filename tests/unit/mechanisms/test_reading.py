@@ -11,12 +11,13 @@ import pytest
 
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import AddRemove, Replace
+from discreet.mechanisms.count import Count
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.grid import LIMIT, Grid
-from discreet.mechanisms.histogram import Count, NoisyHistogram
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.noisy_histogram import NoisyHistogram
 from discreet.mechanisms.noisy_max import MaxNoise, NoisyMax
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.propose_test_release import ProposeTestRelease

@@ -179,8 +179,8 @@ def test_both_ways_in():
     public = {name: value for name, value in PUBLIC.items() if name != "epsilon"} | {"grid": Fraction(1, 100)}
     found = SubsampleAggregate.for_error(alpha=0.5, beta=0.05, **public)
     assert found.error(0.05) <= 0.5
-    assert found == SubsampleAggregate.for_epsilon(found.epsilon, **public)
-    assert SubsampleAggregate.for_epsilon(found.epsilon * Fraction(9, 10), **public).error(0.05) > 0.5
+    assert found == SubsampleAggregate(epsilon=found.epsilon, **public)
+    assert SubsampleAggregate(epsilon=found.epsilon * Fraction(9, 10), **public).error(0.05) > 0.5
 
 
 @pytest.mark.parametrize(

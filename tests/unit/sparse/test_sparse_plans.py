@@ -167,11 +167,11 @@ def test_gaussian_values_win_where_there_are_several():
     assert NumericSparse(**public).error(0.05) <= laplace.error(0.05)
 
 
-def test_for_error_and_for_epsilon():
+def test_for_error_is_the_cheapest():
     public = {"sensitivity": 1, "delta": 0, "queries": 50}
     mechanism = AboveThreshold.for_error(alpha=40, beta=0.05, **public)
     assert mechanism.error(0.05) <= 40
-    assert AboveThreshold.for_epsilon(mechanism.epsilon * Fraction(8, 10), **public).error(0.05) > 40
+    assert AboveThreshold(epsilon=mechanism.epsilon * Fraction(8, 10), **public).error(0.05) > 40
     numeric = NumericSparse.for_error(alpha=100, beta=0.05, positives=2, **public)
     assert numeric.error(0.05) <= 100
 

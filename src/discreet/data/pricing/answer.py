@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from discreet.core import checks
+from discreet.core.bounds import each_of
 from discreet.core.errors import InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.rounding import down, up
@@ -19,7 +20,6 @@ from discreet.data.plan.nodes import Aggregate, Span
 from discreet.data.pricing.budget import CONFIDENCE, Side, Vector
 from discreet.data.pricing.estimates import Number, enclosure, estimate, plain
 from discreet.data.pricing.explain import Explanation
-from discreet.mechanisms.planning import each_of
 
 Value = bool | int | float | str | datetime.date | tuple[Number, ...] | None
 """What a cell of an answer may hold; None for a key that its grouping set leaves out."""

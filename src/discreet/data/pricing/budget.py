@@ -22,6 +22,7 @@ from typing import Literal
 
 from discreet.accounting.calibrate import smallest
 from discreet.accounting.composition import Composed
+from discreet.core.bounds import each_of
 from discreet.core.errors import InternalError, Refused
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import (
@@ -41,7 +42,6 @@ from discreet.data.pricing.quantiles import QuantileChoices, spread_per_row, uni
 from discreet.data.pricing.thresholds import KeysAbove, threshold
 from discreet.mechanisms.gaussian import NARROWEST, discrete_loss
 from discreet.mechanisms.laplace import laplace_scale
-from discreet.mechanisms.planning import each_of
 from discreet.mechanisms.scores import rate_within
 from discreet.noise import AddNoise, DiscreteGaussian, DiscreteLaplace
 

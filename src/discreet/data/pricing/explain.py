@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from discreet.core.bounds import each_of
 from discreet.core.guarantee import Guarantee
 from discreet.core.rounding import up
 from discreet.data.plan.facts import Measure
 from discreet.data.plan.nodes import Aggregate
 from discreet.data.pricing.budget import Budget, QuantileChoice, Vector
 from discreet.data.pricing.quantiles import rank_error
-from discreet.mechanisms.planning import each_of
 from discreet.noise import DiscreteLaplace
 
 _BETA = Fraction(1, 20)

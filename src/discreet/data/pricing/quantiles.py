@@ -29,11 +29,11 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.bounds import each_of
 from discreet.core.rng import Primitive, Rng
 from discreet.data.plan.nodes import Span
 from discreet.mechanisms.exponential import units_behind
 from discreet.mechanisms.grid import LIMIT
-from discreet.mechanisms.planning import each_of
 from discreet.noise.oracle import uniform_below
 from discreet.noise.selection import ExponentialChoice, exponential_weights
 

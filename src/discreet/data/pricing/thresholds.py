@@ -18,9 +18,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.core.bounds import each_of
 from discreet.core.rng import Primitive, Rng
 from discreet.data.schema.columns import Code
-from discreet.mechanisms.planning import each_of
 from discreet.noise import AddNoise
 from discreet.noise.laws import Noise
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
 from discreet.core import checks
+from discreet.core.bounds import each_of
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.mechanism import Mechanism
@@ -21,7 +22,6 @@ from discreet.core.rng import TAIL, Primitive, Rng
 from discreet.core.rounding import above, down
 from discreet.mechanisms.grid import total
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.planning import each_of
 from discreet.noise.oracle import bernoulli
 
 Data = TypeVar("Data")

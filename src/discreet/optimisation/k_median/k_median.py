@@ -14,15 +14,15 @@ import numpy as np
 from discreet.accounting.calibrate import zcdp_rho
 from discreet.accounting.composition import Composed
 from discreet.core import checks
+from discreet.core.bounds import each_of
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import BoundedRangeLoss, Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.progress import LongRun, track
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
+from discreet.mechanisms.count import cells_moved
 from discreet.mechanisms.exponential import range_for_rho, units_behind
-from discreet.mechanisms.histogram import cells_moved
-from discreet.mechanisms.planning import each_of
 from discreet.mechanisms.scores import rate_within
 from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.k_median.metric import Floats, Medians, Metric, read_k

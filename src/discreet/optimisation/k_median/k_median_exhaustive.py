@@ -19,8 +19,8 @@ from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
+from discreet.mechanisms.count import cells_moved
 from discreet.mechanisms.exponential import units_behind
-from discreet.mechanisms.histogram import cells_moved
 from discreet.mechanisms.scores import rate_within
 from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.k_median.k_median import line

@@ -17,7 +17,7 @@ from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import AddRemove, Neighbours
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, down, up
-from discreet.mechanisms.histogram import NoisyHistogram
+from discreet.mechanisms.noisy_histogram import NoisyHistogram
 from discreet.optimisation.k_median.k_median import line
 from discreet.optimisation.k_median.metric import Medians, Metric, read_k
 from discreet.optimisation.k_median.swaps import local_optimum, spread_out

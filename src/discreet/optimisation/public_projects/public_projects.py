@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.bounds import each_of
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
 from discreet.core.loss import Loss
@@ -19,7 +20,6 @@ from discreet.core.progress import LongRun, track
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_down, up
 from discreet.mechanisms.exponential import units_behind
-from discreet.mechanisms.planning import each_of
 from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range
 from discreet.optimisation.public_projects.agents import read_agents

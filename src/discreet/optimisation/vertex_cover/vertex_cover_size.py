@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
@@ -14,7 +14,6 @@ from discreet.core.neighbours import Edge
 from discreet.core.progress import LongRun
 from discreet.core.rng import Rng
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
-from discreet.mechanisms.planning import cheapest
 from discreet.noise import DiscreteLaplace
 from discreet.optimisation.common.graphs import Vertices, read_edges
 from discreet.optimisation.vertex_cover.matching import matching_size
@@ -49,11 +48,6 @@ class VertexCoverSize(LongRun[Any, int]):
 
     def __init__(self, *, vertices: int | Iterable[Hashable] | Vertices, epsilon: checks.Number) -> None:
         self._set(vertices=Vertices.of(vertices), epsilon=checks.positive(epsilon=epsilon), neighbours=Edge())
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the cheapest mechanism whose noise exceeds alpha with probability at most beta."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @property
     def scale(self) -> Fraction:

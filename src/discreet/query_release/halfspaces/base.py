@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.planning import cheapest
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
 from discreet.query_release.base import about_rows, check_unit
@@ -61,11 +60,6 @@ class PointRelease(Mechanism[Histogram, Counts], Generic[Counts]):
 
     @abstractmethod
     def __init__(self, *, epsilon: checks.Number, **public: Any) -> None: ...
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the cheapest mechanism whose error exceeds alpha with probability at most beta."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @property
     @abstractmethod

@@ -18,7 +18,6 @@ from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import shorten_down, up
-from discreet.mechanisms.planning import cheapest
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.kinds.prefixes import Prefixes
@@ -187,12 +186,9 @@ class Split(WorkloadRelease):
         return best
 
     @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the mechanism with the smallest epsilon whose error(beta) is at most alpha.
-
-        Its parts share a budget: `public` is what `shared` takes besides an epsilon.
-        """
-        return cheapest(lambda epsilon: cls.shared(epsilon=epsilon, **public), alpha=alpha, beta=beta)
+    def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
+        """Parts share a budget: `public` is what `shared` takes besides an epsilon."""
+        return lambda epsilon: cls.shared(epsilon=epsilon, **public)
 
     @property
     def is_noise_alone(self) -> bool:

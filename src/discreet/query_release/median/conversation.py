@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -27,7 +28,6 @@ from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, up
 from discreet.core.sensitive import Sensitive
-from discreet.mechanisms.planning import cheapest
 from discreet.noise import AddNoise, Noise, NoisyComparison
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import LinearQuery, weighted
@@ -102,22 +102,10 @@ class MedianParameters(Interactive[Histogram, OnlineAnswer]):
         """Raise where the candidates are too many, or too large, to be kept."""
 
     @classmethod
-    def for_epsilon(cls, epsilon: checks.Number, **public: Any) -> Self:
-        """Return the mechanism for a budget: the same as the constructor."""
-        return cls(epsilon=epsilon, **public)
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the cheapest mechanism whose answers miss alpha with probability at most beta.
-
-        Four fifths of alpha are the threshold, so that noise within the rest lets every update halve.
-        """
+    def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
+        """Four fifths of alpha are the threshold, so that noise within the rest lets every update halve."""
         close = checks.positive(alpha=alpha) * 4 / 5
-        return cheapest(
-            lambda epsilon: cls(epsilon=epsilon, threshold=close, **public),
-            alpha=alpha,
-            beta=beta,
-        )
+        return lambda epsilon: cls(epsilon=epsilon, threshold=close, **public)
 
     @property
     def gate(self) -> NumericSparse:

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.bounds import each_of
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound
 from discreet.core.loss import Loss
@@ -21,7 +22,6 @@ from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_up
-from discreet.mechanisms.planning import each_of
 from discreet.mechanisms.scores import rate_within
 from discreet.noise import AddNoise, DiscreteGaussian
 from discreet.noise.selection import ExponentialChoice
@@ -108,11 +108,6 @@ class Adaptive(WorkloadRelease):
             choices=checks.integer(1, choices=choices),
             cells=checks.integer(1, cells=cells),
         )
-
-    @classmethod
-    def for_epsilon(cls, epsilon: checks.Number, **public: Any) -> Self:
-        """Return the mechanism for a budget: the same as the constructor."""
-        return cls(epsilon=epsilon, **public)
 
     @property
     def plan(self) -> AdaptivePlan:

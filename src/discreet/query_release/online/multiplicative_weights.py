@@ -19,7 +19,6 @@ from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.core.sensitive import Sensitive
-from discreet.mechanisms.planning import cheapest
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import ProductQuery
@@ -125,11 +124,6 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
         if start is not None and (start.workload.universe != universe or start.neighbours != neighbours):
             raise InvalidParameter(name="start", rule="over this universe and these neighbours", got="others")
         _ = self.plan  # refuses what cannot be planned
-
-    @classmethod
-    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
-        """Return the cheapest mechanism whose error exceeds alpha with probability at most beta."""
-        return cheapest(lambda epsilon: cls(epsilon=epsilon, **public), alpha=alpha, beta=beta)
 
     @classmethod
     def warm(

@@ -10,11 +10,11 @@ from html import escape
 
 from discreet import plots
 from discreet.core import checks
+from discreet.core.bounds import LARGEST_EPSILON
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import shorten_up
-from discreet.mechanisms.planning import LARGEST_EPSILON
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.union import Union
 from discreet.queries.workload import Workload

