@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import Self, cast
 
 import numpy as np
@@ -82,7 +83,7 @@ class QueryBook(Fixed):
     universe: Universe
     caps: Caps
     names: tuple[str, ...]
-    _pages: dict[int, Page]
+    _pages: Mapping[int, Page]
 
     def __init__(
         self,
@@ -97,7 +98,7 @@ class QueryBook(Fixed):
             if query is not None:
                 place = checks.index(len(self.names) * self.caps.queries, place=given)
                 pages.setdefault(place // self.caps.queries, {})[place] = query
-        self._pages = {owner: self._page(own) for owner, own in pages.items()}
+        self._pages = MappingProxyType({owner: self._page(own) for owner, own in pages.items()})
 
     def _set(self, universe: Universe, caps: Caps, names: Iterable[str]) -> None:
         self.universe = checks.instance(Universe, universe=universe)
@@ -165,10 +166,10 @@ class QueryBook(Fixed):
         return self._of(self.universe, self.caps, self.names, kept)
 
     @classmethod
-    def _of(cls, universe: Universe, caps: Caps, names: tuple[str, ...], pages: dict[int, Page]) -> Self:
+    def _of(cls, universe: Universe, caps: Caps, names: tuple[str, ...], pages: Mapping[int, Page]) -> Self:
         self = cls.__new__(cls)
         self._set(universe, caps, names)
-        self._pages = pages
+        self._pages = MappingProxyType(dict(pages))
         return self
 
     def page(self, analyst: str) -> Page | None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
-from discreet.core.errors import NeighboursMismatch, Refused
+from discreet.core.errors import InternalError, NeighboursMismatch, Refused
 from discreet.core.neighbours import AddRemove, Bidder, Event, LocalReport, Neighbours, Replace
 from discreet.queries.universe import Codes
 
@@ -90,6 +90,10 @@ def _largest_single(workload: Workload, replaced: bool) -> Fraction:
 
 def _span(low: Any, high: Any, replaced: bool) -> Fraction:
     a, b = (Fraction(int(x) if np.asarray(x).dtype.kind in "biu" else float(x)) for x in (low, high))
+    if a > b:
+        raise InternalError(
+            "a query's smallest weight is above its largest: its sensitivity would be too small"
+        )
     return b - a if replaced else max(abs(a), abs(b))
 
 
@@ -158,13 +162,14 @@ class _Scale:
         """Return a bound on the exact sum, given the one that was computed."""
         if self.is_exact:
             return Fraction(int(largest))
-        # Each term and each addition is off by a unit in the last place at most; squares below the range
-        # of floats were lost.
+        # Each term and each addition is off by a unit in the last place at most; what was below the range of
+        # floats was lost.
         raised = Fraction(float(largest)) * (1 + (self.count + 4) * _UNIT) + self._lost()
         return raised * Fraction(2) ** (self.exponent * self.power)
 
     def _lost(self) -> Fraction:
-        return Fraction(self.count, 1 << 1000) if self.power == 2 else Fraction(0)
+        # Without this a weight that is tiny next to the largest would count for nothing.
+        return Fraction(self.count, 1 << (1000 if self.power == 2 else 1072))
 
 
 def combined(classes: list[NDArray[np.int64]], most: int) -> Codes | None:

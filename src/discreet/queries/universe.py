@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -93,8 +94,8 @@ class Universe:
     attributes: tuple[Attribute, ...]
     shape: tuple[int, ...] = field(init=False, repr=False, compare=False)
     size: int = field(init=False, repr=False, compare=False)
-    _places: dict[str, int] = field(init=False, repr=False, compare=False)
-    _codes: tuple[dict[Any, int], ...] = field(init=False, repr=False, compare=False)
+    _places: Mapping[str, int] = field(init=False, repr=False, compare=False)
+    _codes: tuple[Mapping[Any, int], ...] = field(init=False, repr=False, compare=False)
 
     def __init__(self, attributes: Iterable[Attribute | tuple[str, Iterable[Any]]]) -> None:
         listed = tuple(a if isinstance(a, Attribute) else Attribute(*a) for a in attributes)
@@ -109,10 +110,13 @@ class Universe:
             ("attributes", listed),
             ("shape", shape),
             ("size", math.prod(shape)),
-            ("_places", places),
-            ("_codes", tuple({v: code for code, v in enumerate(a.values)} for a in listed)),
+            ("_places", MappingProxyType(places)),
+            ("_codes", tuple(MappingProxyType({v: c for c, v in enumerate(a.values)}) for a in listed)),
         ):
             object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.attributes,)
 
     @classmethod
     def from_columns(cls, columns: Iterable[HasDomain]) -> Self:

@@ -80,9 +80,17 @@ class Workload(Fixed, ABC):
         given = as_data(self.universe, data)
         if self._might_wrap(given.entries()[1] if isinstance(given, Histogram) else given):
             # One by one in numbers of any size, then cut off: whether it raises must not depend on the data.
-            exact = [min(max(int(query.evaluate(given)), -MOST), MOST) for query in self]
+            exact = [min(max(answer, -MOST), MOST) for answer in self._evaluate_each(given)]
             return np.array(exact, dtype=np.int64)
         return self._answers(given)
+
+    def _evaluate_each(self, data: Histogram | Array) -> Iterator[int]:
+        """Yield the answers of queries with whole weights, in numbers of any size."""
+        return (int(query.evaluate(data)) for query in self)
+
+    def multiply(self, scale: checks.Number) -> Workload:
+        """Return the same queries, with all of their weights times a positive number."""
+        return Queries(self.universe, [query.multiply(scale) for query in self])
 
     def adjoint(self, vector: Any) -> Array:
         """Return, for each cell of the universe, the sum of its weights times the queries' numbers.

@@ -21,7 +21,7 @@ from discreet.queries.kinds.parities import Parities, ParityQuery
 from discreet.queries.kinds.predicates import Predicates
 from discreet.queries.kinds.prefixes import Prefixes
 from discreet.queries.kinds.rectangles import Ranges, Rectangles
-from discreet.queries.kinds.union import ScaledQuery, Union
+from discreet.queries.kinds.union import Union
 from discreet.queries.kinds.weighted import Weighted
 from discreet.queries.query import (
     LinearQuery,
@@ -107,8 +107,6 @@ def _write(query: LinearQuery, universe: Universe) -> LinearQuery:
     kind = type(query)
     if kind in _QUERIES:
         return query.restate(universe)  # type: ignore[attr-defined,no-any-return]
-    if kind is ScaledQuery and type(query.scale) in (int, float) and math.isfinite(query.scale):  # type: ignore[attr-defined]
-        return ScaledQuery(written(query.of, universe), query.scale)  # type: ignore[attr-defined]
     name = read_name(query.name)
     axes = read_axes(query.axes, universe, name)
     require_table(universe, axes, name)

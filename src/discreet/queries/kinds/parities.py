@@ -165,9 +165,7 @@ class Parities(Workload):
     def _signs(self) -> Array:
         """The weights of the sets' parities over their tables, laid end to end."""
         return keep(
-            self,
-            "_kept_signs",
-            lambda: np.concatenate([self._query(index).table().reshape(-1) for index in range(len(self))]),
+            self, "_kept_signs", lambda: fix_array(np.concatenate([query.table().ravel() for query in self]))
         )
 
     def _answers(self, data: Histogram | Array) -> Array:
