@@ -69,12 +69,6 @@ class Apart(ManyAnalysts):
         """Nothing: the others' view does not depend on what one analyst asks."""
         return NOTHING
 
-    @property
-    def words(self) -> str:
-        """The pair in words."""
-        pair = f"epsilon {float(self.epsilon):.6g} at delta {float(self.delta):.6g}"
-        return f"{pair} for {self.neighbours}"
-
     def _check(self, data: Any) -> QueriesAndData:
         return read_asked(data, self.universe, self.caps, neighbours=self.neighbours)
 

@@ -171,12 +171,6 @@ class SampledGame(ManyAnalysts):
         """What the synopsis tells of one hidden change; the leftovers of others tell nothing."""
         return GameLoss(self.rounds, self.field.sigma(self.density), self.rates.cell)
 
-    @property
-    def words(self) -> str:
-        """The pair in words."""
-        pair = f"epsilon {float(self.epsilon):.6g} at delta {float(self.delta):.6g}"
-        return f"{pair} for {self.neighbours}"
-
     def error(self, beta: checks.Number) -> float:
         """Return alpha in rows: the worst answers of any `density` groups are off by <= alpha on average.
 

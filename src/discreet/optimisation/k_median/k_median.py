@@ -152,7 +152,7 @@ class KMedian(LongRun[Any, Medians]):
             seen.append(chosen)
         if self.calibration == "thesis":
             chosen = seen[self._choose_among(seen, counts, rng)]
-        return Medians(chosen, self.metric)
+        return Medians.of(chosen, self.metric)
 
     def _choose(self, swaps: Swaps, counts: Floats, rng: Rng) -> int:
         costs = swaps.costs(counts)

@@ -105,7 +105,7 @@ class KMedianExhaustive(Mechanism[Any, Medians]):
         sets = self._sets()
         spread = Fraction(self.spread * cells_moved(self.neighbours))
         place = rng.perform(ExponentialChoice(self.rate, spread), -self.metric.costs(counts, sets))
-        return Medians(tuple(sets[place].tolist()), self.metric)
+        return Medians.of(sets[place].tolist(), self.metric)
 
     def _sets(self) -> Integers:
         flat = itertools.chain.from_iterable(itertools.combinations(range(self.metric.sites), self.k))

@@ -95,7 +95,7 @@ class KMedianHistogram(Mechanism[Any, Medians]):
         most = 2**53 // (self.metric.places * max(1, self.metric.diameter))
         weights = np.clip(noisy, 0, most).astype(np.float64)
         chosen = local_optimum(self.metric, weights, spread_out(self.metric, self.k))
-        return Medians(chosen, self.metric)
+        return Medians.of(chosen, self.metric)
 
 
 def _tiny() -> Iterator[Tiny]:

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Fixed, fix_array
-from discreet.optimisation.common.labels import is_plain, read_labels
+from discreet.optimisation.common.labels import find_places, read_labels
 
 Present = NDArray[np.bool_]
 """Which elements are to be covered."""
@@ -103,22 +103,24 @@ class SetSystem(Fixed):
         )
 
     def read(self, data: Any) -> Present:
-        """Read the private elements: a collection of them, or an array of flags.
+        """Read the private elements: a collection of them, or an array of flags, one a public element.
+
+        Each is looked up by itself. What is no public element counts nowhere.
 
         Raises
         ------
         InvalidParameter
-            When they are not elements of the system. The message quotes none.
+            When it is neither as a whole. The message quotes no element.
         """
-        problem = InvalidParameter(name="elements", rule="some of the public elements", value="others")
-        if isinstance(data, np.ndarray) and data.dtype.kind == "b":
-            if data.shape != (len(self.elements),):
-                raise problem
+        if isinstance(data, np.ndarray) and data.dtype.kind == "b" and data.shape == (len(self.elements),):
             return data.copy()
         try:
-            places = [self._places[element] for element in _all_plain(data)]
+            if isinstance(data, str | bytes) or getattr(data, "ndim", 1) != 1 or _are_flags(data):
+                raise TypeError
+            places = find_places(data, self._places)
         except Exception:  # whatever is wrong with the private elements must look the same
-            raise problem from None
+            rule = "a collection of elements, or a flag for each"
+            raise InvalidParameter(name="elements", rule=rule, value="something else") from None
         present = np.zeros(len(self.elements), dtype=bool)
         present[places] = True
         return present
@@ -203,12 +205,8 @@ def _fixed(numbers: Any) -> NDArray[np.int64]:
     return fix_array(np.array(numbers, dtype=np.int64))
 
 
-def _all_plain(data: Iterable[Hashable]) -> Iterator[Hashable]:
-    """Yield private elements, none of which may run code when it is looked up."""
-    for element in data:
-        if not is_plain(element):
-            raise TypeError
-        yield element
+def _are_flags(data: Any) -> bool:
+    return isinstance(data, np.ndarray) and data.dtype.kind == "b"
 
 
 def _read(family: Any) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], Any]:

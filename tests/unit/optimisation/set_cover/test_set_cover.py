@@ -1,6 +1,7 @@
 """Set covers: public sets, private elements, an assignment for everybody."""
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -47,14 +48,19 @@ def test_a_system_is_frozen_and_prints_no_element():
             SetSystem.of(bad)
 
 
-def test_private_elements_are_read_or_refused_without_being_named():
+def test_private_elements_are_read_and_what_is_none_counts_nowhere():
     system = SetSystem.of(TOWN)
     assert system.read(["dee", "ann", "dee"]).tolist() == [True, False, False, True]
     flags = np.array([True, False, False, True])
     assert system.read(flags).tolist() == flags.tolist()
-    for bad in (["zoe"], None, 3, np.array([True]), [[1]]):
-        with pytest.raises(InvalidParameter, match="got elements='others'"):
+    for odd in ("zoe", None, 3, ["ann"], object(), math.nan, 10**400, {}, Decimal("sNaN")):
+        assert system.read(["dee", odd, "ann"]).tolist() == flags.tolist()
+    for bad in (None, 3, "ann", np.array([True]), np.array([["ann"]]), sparse.eye(4)):
+        with pytest.raises(InvalidParameter, match="got elements='something else'"):
             system.read(bad)
+    numbers = SetSystem.of([[0, 1, 2, 3]])
+    for last in (7, 2**63, 0.5, math.nan, None):
+        assert numbers.read(np.array([0, 3, last])).tolist() == flags.tolist()
 
 
 def test_an_assignment_sends_everybody_to_the_first_set():
@@ -73,7 +79,7 @@ def test_an_assignment_sends_everybody_to_the_first_set():
 
 def test_the_front_door_covers_everyone():
     for costs in (None, (1, 2, 3)):
-        found = cover_elements(TOWN, ["ann", "dee"], epsilon=1, costs=costs, rng=unsafe_seeded(2))
+        found = cover_elements(TOWN, ["ann", "dee"], epsilon=1, costs=costs, rng=unsafe_seeded(2)).value
         assert sorted(found.permutation) == ["east", "north", "south"]
         assert found.assignment("ann") == "north"
 

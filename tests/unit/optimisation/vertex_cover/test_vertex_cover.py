@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -56,21 +57,51 @@ def test_every_kind_of_graph_reads_the_same():
 @pytest.mark.parametrize(
     "graph",
     [
-        np.array([[0, 3]]),
         np.array([0, 1]),
-        np.array([[0.0, 1.0]]),
-        [("a", "zz")],
+        np.array([[0, 1, 2]]),
+        {0: [1]},
         "ab",
         7,
-        [1],
         sparse.eye(2),
-        [(0, 1), (-1, 0)],
         None,
     ],
 )
 def test_what_is_no_graph_is_refused_without_a_word_about_its_edges(graph):
     with pytest.raises(InvalidParameter, match="got graph='something else'"):
         read_edges(graph, Vertices.of(3))
+
+
+ODD_EDGES = [
+    *((0, 3), (-1, 0), (0, "zz"), (None, 1), (math.nan, 1), (0, math.inf), (10**400, 0), (0.5, 1), (1, 1)),
+    *((0,), (), None, 7, "01", object(), math.nan, [[0], 1], {0: 1}, (Decimal("sNaN"), 1)),
+]
+
+
+@pytest.mark.parametrize("odd", ODD_EDGES, ids=repr)
+def test_what_is_no_edge_between_public_vertices_counts_nowhere(odd):
+    assert read_edges([odd, *PATH.tolist()], Vertices.of(3)).tolist() == PATH.tolist()
+    names = Vertices.of(["a", "b", "c"])
+    assert read_edges([("a", "b"), odd, ("b", "c")], names).tolist() == PATH.tolist()
+    if isinstance(odd, tuple) and len(odd) == 2:
+        array = np.array([*PATH.tolist(), odd], dtype=object)
+        assert read_edges(array, Vertices.of(3)).tolist() == PATH.tolist()
+        assert read_edges(array, names).tolist() == PATH.tolist(), "numbers of an array are numbers"
+    deep = ()
+    for _ in range(10_000):
+        deep = (deep,)
+    assert read_edges([(0, 1), (deep, 1), (1, 2)], Vertices.of(3)).tolist() == PATH.tolist()
+
+
+def test_the_type_of_an_array_is_not_decided_by_one_edge():
+    names = Vertices.of(["a", "b", "c"])
+    for last in (7, 2**63, -1, 0.5, math.nan, math.inf):
+        array = np.array([[0, 1], [1, 2], [last, 0]])
+        assert read_edges(array, Vertices.of(3)).tolist() == PATH.tolist(), array.dtype
+    texts = np.array([["a", "b"], ["b", "c"], ["zz", "a"]])
+    for array in (texts, texts.astype(object)):
+        assert read_edges(array, names).tolist() == PATH.tolist()
+    mixed = np.array([[0, 1], [163, 1], [1, 2]], dtype=object)
+    assert read_edges(mixed, Vertices.of([163, 100, 120])).tolist() == PATH.tolist()
 
 
 def test_public_vertices_are_read_from_a_graph_or_refused():
@@ -106,7 +137,9 @@ def test_an_orientation_answers_for_every_pair():
 def test_the_front_door_takes_a_graph_and_covers_it():
     graph = GraphLike(list("abcd"), [("a", "b"), ("a", "c"), ("a", "d")])
     for weights in (None, (1, 2, 3, 4)):
-        found = cover_edges(graph, epsilon=1, weights=weights, rng=unsafe_seeded(1))
+        released = cover_edges(graph, epsilon=1, weights=weights, rng=unsafe_seeded(1))
+        assert released.guarantee.implies(epsilon=1, delta=0) and "UNSAFE" in repr(released)
+        found = released.value
         assert sorted(found.order) == list("abcd")
         assert {found.which_end(u, v) for u, v in graph.edges()} <= set("abcd")
 
