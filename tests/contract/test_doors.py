@@ -392,7 +392,7 @@ def books(card: str) -> Any:
                 QueriesAndData(DATA, false)
         mechanism, both = find(card).example()
         for false in (screaming(QueriesAndData)(both.histogram, both.book), Disguised(QueriesAndData)):
-            with pytest.raises(InvalidParameter, match="an Asked"):
+            with pytest.raises(InvalidParameter, match="a QueriesAndData"):
                 mechanism.release(false)
         full = book_of(LINE, CAPS, {"acme": cells()})
         for changed in (full, full.page("acme").queries, full.asked_by("acme")[0]):

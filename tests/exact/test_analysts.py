@@ -10,7 +10,7 @@ from discreet import audit
 from discreet.analysts.games.analyst_game import AnalystGame
 from discreet.analysts.games.calibration import Rates
 from discreet.analysts.games.loss import GameLoss
-from discreet.analysts.games.query_game import BOTH, COIN, HEADS, TAILS, QueryGame, tiny_data
+from discreet.analysts.games.query_game import QueryGame
 from discreet.analysts.promises import (
     ManyToOne,
     OneAnalystToMany,
@@ -21,7 +21,9 @@ from discreet.analysts.promises import (
     perfect,
 )
 from discreet.analysts.query_book import Caps, QueryBook, book_of
+from discreet.analysts.tiny import BOTH, COIN, HEADS, TAILS, tiny_data
 from discreet.core.loss import ZCDPLoss
+from discreet.core.neighbours import Replace
 from discreet.queries.histogram import Histogram
 
 GAMES = (QueryGame, AnalystGame)
@@ -40,6 +42,7 @@ def game(kind, *, rounds=2, density=None, caps=CAPS, epsilon=400, analyst_epsilo
         analyst_delta=0.01,
         rounds=rounds,
         density=density or (2 if kind is QueryGame else 1),
+        neighbours=Replace("row"),
         **more,
     )
 

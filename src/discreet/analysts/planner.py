@@ -15,12 +15,14 @@ from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from discreet import plots
-from discreet.analysts.baselines import ROUNDS, PrivateAnswers, PublicSynopsis, SeparateBudgets
 from discreet.analysts.games.analyst_game import AnalystGame
 from discreet.analysts.games.query_game import QueryGame
 from discreet.analysts.online_queries import OnlineQueries
+from discreet.analysts.private_answers import PrivateAnswers
 from discreet.analysts.promises import AnalystPromise, ManyAnalysts, OneAnalystToMany, OneQueryToMany
+from discreet.analysts.public_synopsis import PublicSynopsis
 from discreet.analysts.query_book import Caps
+from discreet.analysts.separate_budgets import ROUNDS, SeparateBudgets
 from discreet.core import checks
 from discreet.core.bounds import known_error
 from discreet.core.errors import InvalidParameter, NoBound, Refused
@@ -157,7 +159,7 @@ class Outlook:
     def __str__(self) -> str:
         rows = self.setting.rows
         listed = [(mode.name, mode.error) for mode in self.modes] + [("(nothing hidden)", self.data_only)]
-        lines = [f"{name:18} {_shown(off, rows)}" for name, off in listed]
+        lines = [f"{name:18} {_print_error(off, rows)}" for name, off in listed]
         useful = self.modes[0].error < math.inf
         verdict = f"{self.best.name}; price {self.price:.2f}" if useful else "none"
         return "\n".join([f"{self.promise}:", *lines, f"recommended: {verdict}"])
@@ -238,7 +240,7 @@ def synopsis_error(setting: ServiceSetting, synopsis: PublicSynopsis) -> float:
     return _useful(deviation * math.sqrt(2 * math.log(2 * questions / BETA)), setting.rows)
 
 
-def _shown(error: float, rows: int) -> str:
+def _print_error(error: float, rows: int) -> str:
     return f"{error:12,.0f} rows {error / rows:8.4f} of all" if error < math.inf else "no useful bound"
 
 

@@ -17,11 +17,11 @@ from typing import Any, ClassVar, cast
 
 from discreet.analysts.query_book import Caps, QueryBook
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter
+from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.mechanism import Mechanism, Release
-from discreet.core.neighbours import Neighbours
+from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.progress import LongRun
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.sensitive import Sensitive
@@ -45,7 +45,7 @@ class AnalystPromise(Neighbours):
         """Return the analysts whose joint view of two neighbouring books must be alike."""
 
     @abstractmethod
-    def _related(self, left: QueryBook, right: QueryBook) -> bool:
+    def _is_related(self, left: QueryBook, right: QueryBook) -> bool:
         """Tell whether two different books of one kind are neighbours."""
 
     def pairs(self, domain: Sequence[LinearQuery], size: int) -> Iterator[tuple[QueryBook, QueryBook]]:
@@ -64,7 +64,7 @@ class AnalystPromise(Neighbours):
             for places in itertools.product((None, *domain), repeat=caps.places)
         ]
         for left, right in itertools.permutations(books, 2):
-            if self._related(left, right):
+            if self._is_related(left, right):
                 yield left, right
 
 
@@ -83,7 +83,7 @@ class OneQueryToMany(AnalystPromise):
         """Return everybody but the owner of the query."""
         return _all_but(left, right)
 
-    def _related(self, left: QueryBook, right: QueryBook) -> bool:
+    def _is_related(self, left: QueryBook, right: QueryBook) -> bool:
         return self.distance(left, right) == 1
 
 
@@ -102,7 +102,7 @@ class OneAnalystToMany(AnalystPromise):
         """Return everybody but the analyst who asks something else."""
         return _all_but(left, right)
 
-    def _related(self, left: QueryBook, right: QueryBook) -> bool:
+    def _is_related(self, left: QueryBook, right: QueryBook) -> bool:
         return self.distance(left, right) == 1
 
 
@@ -126,7 +126,7 @@ class ManyToOne(AnalystPromise):
         """Return one analyst who asks the same: the promise is about each of them alone."""
         return _all_but(left, right)[:1]
 
-    def _related(self, left: QueryBook, right: QueryBook) -> bool:
+    def _is_related(self, left: QueryBook, right: QueryBook) -> bool:
         return self.distance(left, right) == 1
 
 
@@ -159,7 +159,14 @@ class QueriesAndData:
             raise InvalidParameter(name="histogram", rule="over the universe of the book", got="another one")
 
     def __repr__(self) -> str:
-        return f"<Asked: {self.histogram!r}, {self.book!r}>"
+        return f"<QueriesAndData: {self.histogram!r}, {self.book!r}>"
+
+
+def about_swaps(neighbours: Neighbours) -> Neighbours:
+    """Return neighbours that must leave the number of rows alone, since that is public."""
+    if not isinstance(checks.instance(Neighbours, neighbours=neighbours), Replace):
+        raise NeighboursMismatch("games and thresholds need a public number of rows. Pass Replace('row')")
+    return neighbours
 
 
 def read_asked(
