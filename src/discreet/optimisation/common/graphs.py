@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Number
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,12 @@ from scipy import sparse
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.neighbours import Edge
+from discreet.core.parameters import Exact, Public, frozen, public
+from discreet.core.progress import LongRun
 from discreet.optimisation.common.labels import find_pair, read_labels
 
+Value = TypeVar("Value")
 Edges = NDArray[np.int64]
 """An array of shape (edges, 2): different edges between different vertices, the smaller end first, sorted."""
 
@@ -85,6 +89,24 @@ class EdgeSet:
 
     def __repr__(self) -> str:
         return "EdgeSet(...)"
+
+
+def read_vertices(vertices: int | Iterable[Hashable] | Vertices) -> Vertices:
+    """Read the parameter of that name."""
+    return Vertices.of(vertices)
+
+
+@frozen
+class OfGraph(LongRun[Any, Value]):
+    """What all mechanisms about private edges share: public vertices, and a budget for one edge."""
+
+    vertices: Public[int | Iterable[Hashable] | Vertices, Vertices] = public(read_vertices)
+    epsilon: Exact = public(checks.positive)
+
+    @property
+    def neighbours(self) -> Edge:  # type: ignore[override]
+        """One edge is hidden."""
+        return Edge()
 
 
 def read_edges(graph: Any, vertices: Vertices) -> Edges:

@@ -23,6 +23,10 @@ from scipy.spatial.distance import cdist
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import fix_array, is_fixed
+from discreet.core.neighbours import Neighbours
+from discreet.core.parameters import Exact, frozen, public
+from discreet.core.progress import LongRun
+from discreet.mechanisms.count import cells_moved
 from discreet.optimisation.common.graphs import Vertices, is_networkx
 from discreet.optimisation.common.labels import find_places, is_number_below, read_labels
 
@@ -239,12 +243,27 @@ class Medians:
         return f"Medians(sites={self.sites})"
 
 
-def read_k(k: int, metric: Metric) -> int:
-    """Check how many sites to open."""
-    count = checks.integer(1, k=k)
-    if count > metric.sites:
-        raise InvalidParameter(name="k", rule=f"at most the {metric.sites} sites", value=k)
-    return count
+def about_people(neighbours: Neighbours) -> Neighbours:
+    """Return neighbours that must add, remove or replace a person."""
+    cells_moved(neighbours)
+    return neighbours
+
+
+@frozen
+class OfPeople(LongRun[Any, Medians]):
+    """What all ways to open sites share: the distances, how many sites, a budget, and what is hidden."""
+
+    metric: Metric = public(Metric.of)
+    k: int = public(checks.integer, 1)
+    epsilon: Exact = public(checks.positive)
+    neighbours: Neighbours = public(about_people)
+
+    def _complete(self) -> None:
+        self._require_sites()
+
+    def _require_sites(self) -> None:
+        if self.k > self.metric.sites:
+            raise InvalidParameter(name="k", rule=f"at most the {self.metric.sites} sites", value=self.k)
 
 
 def _find_people(people: Any, names: Vertices) -> Integers:

@@ -10,10 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Fixed, fix_array
+from discreet.core.neighbours import AddRemove
+from discreet.core.parameters import Exact, Public, frozen, public
+from discreet.core.progress import LongRun
 from discreet.optimisation.common.labels import find_places, read_labels
 
+ELEMENTS = AddRemove("element")
 Present = NDArray[np.bool_]
 """Which elements are to be covered."""
 
@@ -46,8 +51,8 @@ class SetSystem(Fixed):
             raise InvalidParameter(name="family", rule="sets, with elements", value="an empty family")
         table.sort_indices()
         turned = table.tocsc()
-        self._members, self._members_start = _fixed(table.indices), _fixed(table.indptr)
-        self._holders, self._holders_start = _fixed(turned.indices), _fixed(turned.indptr)
+        self._members, self._members_start = _fix(table.indices), _fix(table.indptr)
+        self._holders, self._holders_start = _fix(turned.indices), _fix(turned.indptr)
         self._places = {element: place for place, element in enumerate(self.elements)}
 
     @classmethod
@@ -141,6 +146,19 @@ class SetSystem(Fixed):
         return f"<{len(self.names)} sets, {len(self.elements)} elements>"
 
 
+@frozen
+class OfElements(LongRun[Any, "Assignment"]):
+    """What all set covers share: the public sets, and a budget for one element."""
+
+    family: Public[Any, SetSystem] = public(SetSystem.of)
+    epsilon: Exact = public(checks.positive)
+
+    @property
+    def neighbours(self) -> AddRemove:  # type: ignore[override]
+        """One element is hidden."""
+        return ELEMENTS
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One order of sets, for the elements of one system."""
@@ -201,7 +219,13 @@ class Assignment:
         return f"Assignment({shown}{', ...' if len(names) > 5 else ''})"
 
 
-def _fixed(numbers: Any) -> NDArray[np.int64]:
+def require_few(family: SetSystem, most: int) -> None:
+    """Refuse a family of more sets than can be tried in every order."""
+    if len(family.names) > most:
+        raise InvalidParameter(name="family", rule=f"at most {most} sets", value=len(family.names))
+
+
+def _fix(numbers: Any) -> NDArray[np.int64]:
     return fix_array(np.array(numbers, dtype=np.int64))
 
 
@@ -219,16 +243,16 @@ def _read(family: Any) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], Any]
         raise InvalidParameter(name="family", rule="sets of elements", value=type(family).__name__)
     listed = list(family.items() if isinstance(family, Mapping) else enumerate(family))
     read_labels((name for name, _ in listed), "family")
-    return _listed(listed)
+    return _read_sets(listed)
 
 
-def _listed(listed: list[tuple[Hashable, Any]]) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], Any]:
+def _read_sets(listed: list[tuple[Hashable, Any]]) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], Any]:
     places: dict[Hashable, int] = {}
     rows, columns = [], []
     for row, (name, elements) in enumerate(listed):
         if isinstance(elements, str | bytes) or not isinstance(elements, Iterable):
             raise InvalidParameter(name="family", rule="collections of elements", value=name)
-        for element in _ordered(elements):
+        for element in _order(elements):
             rows.append(row)
             columns.append(places.setdefault(element, len(places)))
     shape = (len(listed), max(1, len(places)))
@@ -237,7 +261,7 @@ def _listed(listed: list[tuple[Hashable, Any]]) -> tuple[tuple[Hashable, ...], t
     return tuple(name for name, _ in listed), tuple(places), table
 
 
-def _ordered(elements: Iterable[Hashable]) -> Iterator[Hashable]:
+def _order(elements: Iterable[Hashable]) -> Iterator[Hashable]:
     """Yield different elements; a set's in the order of their texts, so that equal families read alike."""
     unordered, listed = isinstance(elements, set | frozenset), read_labels(elements, "family")
     yield from dict.fromkeys(sorted(listed, key=repr) if unordered else listed)

@@ -13,8 +13,9 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import AddRemove
 from discreet.core.rng import Rng
 from discreet.optimisation.common.best_of_runs import BestOfRuns, Run
-from discreet.optimisation.k_median.k_median import KMedian, line
+from discreet.optimisation.k_median.k_median import KMedian
 from discreet.optimisation.k_median.k_median_exhaustive import KMedianExhaustive
+from discreet.optimisation.k_median.tiny import line
 from discreet.testing import unsafe_seeded
 
 PERSON = AddRemove("person")

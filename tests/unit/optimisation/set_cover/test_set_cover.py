@@ -86,7 +86,7 @@ def test_the_front_door_covers_everyone():
 
 def test_the_rate_is_exact_and_the_printed_one_far_smaller():
     many = SetCover(family=sparse.eye(5000, format="csr"), epsilon=1, delta=1e-6)
-    printed = SetCover.thesis(family=sparse.eye(5000, format="csr"), epsilon=1, delta=1e-6)
+    printed = SetCover.as_printed(family=sparse.eye(5000, format="csr"), epsilon=1, delta=1e-6)
     assert float(many.rate) == pytest.approx(0.0917, abs=1e-4)
     assert float(printed.rate) == pytest.approx(0.03375, abs=1e-5)
     assert (
@@ -152,7 +152,9 @@ def test_large_planted_sets_are_found_and_the_bounds_hold():
     found = approx.release(everyone, rng=unsafe_seeded(1)).value
     assert used(found, everyone) <= 20 * approx.error(0.05)
     assert used(found, everyone) < used(
-        SetCover.thesis(family=family, epsilon=4, delta=1e-3).release(everyone, rng=unsafe_seeded(1)).value,
+        SetCover.as_printed(family=family, epsilon=4, delta=1e-3)
+        .release(everyone, rng=unsafe_seeded(1))
+        .value,
         everyone,
     )
 
@@ -189,7 +191,7 @@ def test_weighted_bounds_are_planned_for_one_beta():
     with pytest.raises(NoBound, match=r"planned with 0\.1"):
         made.error(0.01)
     assert made.error(0.1) < 400 * 401 / 2 and made.error(0.5) == made.error(0.1)
-    printed = SetCoverWeighted.thesis(
+    printed = SetCoverWeighted.as_printed(
         family=sparse.eye(400, format="csr"), costs=range(1, 401), epsilon=5, delta=1e-2, beta=0.1
     )
     assert printed.error(0.1) > made.error(0.1)

@@ -15,7 +15,7 @@ from discreet.core.rng import Rng
 from discreet.optimisation import cover_edges
 from discreet.optimisation.common import lower_bounds
 from discreet.optimisation.common.graphs import EdgeSet, Vertices, read_edges
-from discreet.optimisation.common.orders import DegreeOrder, Integers, SampledOrder, UniformOrder, shuffled
+from discreet.optimisation.common.orders import DegreeOrder, Integers, SampledOrder, UniformOrder, shuffle
 from discreet.optimisation.common.weights import classes_of, scores_of
 from discreet.optimisation.vertex_cover.matching import matching_size
 from discreet.optimisation.vertex_cover.orientation import Orientation
@@ -159,8 +159,10 @@ def test_the_proved_ratio_beats_the_printed_one(epsilon, ours, printed):
 
 def test_the_thesis_preset_loses_what_theory_says():
     for size, loss in ((4, 0.252609), (5, 0.322714)):
-        assert VertexCover.thesis(vertices=size, epsilon=1).loss.epsilon(0) == pytest.approx(loss, abs=1e-5)
-    big = VertexCover.thesis(vertices=1000, epsilon=0.1)
+        assert VertexCover.as_printed(vertices=size, epsilon=1).loss.epsilon(0) == pytest.approx(
+            loss, abs=1e-5
+        )
+    big = VertexCover.as_printed(vertices=1000, epsilon=0.1)
     assert 0.094 < big.loss.epsilon(0) < 0.1
     assert big.ratio < 2 + 16 / 0.1
 
@@ -169,7 +171,7 @@ def test_one_and_two_vertices_cost_nothing_to_cover():
     for size in (1, 2):
         made = VertexCover(vertices=size, epsilon=1)
         assert made.ratio == made.error(0.01) == 1 and made.picks == 0
-        assert VertexCover.thesis(vertices=size, epsilon=1).loss.epsilon(0) == 0
+        assert VertexCover.as_printed(vertices=size, epsilon=1).loss.epsilon(0) == 0
     assert VertexCoverSampled(vertices=2, epsilon=1).error(0.1) == 1
 
 
@@ -229,7 +231,7 @@ def test_equal_keys_are_drawn_again():
         def random_bytes(self, count):
             return np.array(self.blocks.pop(0), dtype=np.uint64).tobytes()
 
-    assert shuffled(3, Ties()).tolist() == [1, 2, 0]
+    assert shuffle(3, Ties()).tolist() == [1, 2, 0]
 
 
 def test_the_growing_weights_are_the_printed_ones():
@@ -244,7 +246,7 @@ def cost(order, edges):
     return {u if rank[u] < rank[v] else v for u, v in edges.tolist()}
 
 
-@pytest.mark.parametrize("kind", [VertexCover, VertexCoverSampled, VertexCover.thesis])
+@pytest.mark.parametrize("kind", [VertexCover, VertexCoverSampled, VertexCover.as_printed])
 def test_measured_covers_stay_below_the_proved_ratio(kind):
     """Twenty hubs: the best cover has 20 vertices, and the mean of 20 runs is far below ratio * 20."""
     edges = np.array([(hub, leaf) for hub in range(20) for leaf in range(20 + hub * 20, 40 + hub * 20)])
@@ -275,7 +277,7 @@ def test_algorithm_4_has_the_constant_of_theory():
     made = VertexCoverWeighted(vertices=len(weights), weights=weights, epsilon=1)
     assert class_loss(50, 7, made.share, float(made.ghosts)) <= 1
     assert made.ratio < 4 * (1 + 2.108) * (1 + 12)
-    printed = VertexCoverWeighted.thesis(vertices=len(weights), weights=weights, epsilon=0.1)
+    printed = VertexCoverWeighted.as_printed(vertices=len(weights), weights=weights, epsilon=0.1)
     assert 0.2 < printed.loss.epsilon(0) < 0.22
 
 
