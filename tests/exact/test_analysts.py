@@ -90,7 +90,9 @@ def test_the_data_promise_holds_on_every_pair_of_tables(kind):
 def test_two_queries_each_with_a_cap_that_binds():
     caps = Caps(analysts=2, queries=2)
     mechanism = game(QueryGame, density=3, caps=caps)
-    pairs = [pair for pair in OneQueryToMany().pairs((HEADS,), 2) if pair[0].changed(pair[1]) == ("first",)]
+    pairs = [
+        pair for pair in OneQueryToMany().pairs((HEADS,), 2) if pair[0].find_changed(pair[1]) == ("first",)
+    ]
     known = {}
     asked = [
         [known.setdefault(str(list(b.items())), QueriesAndData(TABLE, b)) for b in pair]

@@ -25,7 +25,7 @@ from discreet.analysts.statistics import (
     Ranked,
     Statistic,
     Trusted,
-    written_statistic,
+    write_statistic,
 )
 from discreet.analysts.tiny import BUDGET, COIN, PEOPLE
 from discreet.core import checks
@@ -228,7 +228,7 @@ class StatisticBook(Fixed):
             yield from self.asked_by(name).items()
 
     def _read_statistic(self, given: Statistic) -> Statistic:
-        mode, statistic = self.mode, written_statistic(checks.instance(Statistic, statistic=given))
+        mode, statistic = self.mode, write_statistic(checks.instance(Statistic, statistic=given))
         if statistic.universe != mode.universe:
             rule = "over the universe of the book"
             raise InvalidParameter(name="statistic", rule=rule, got="another one")

@@ -77,7 +77,7 @@ class OneQueryToMany(AnalystPromise):
 
     def distance(self, left: QueryBook, right: QueryBook) -> float:
         """Places that hold different queries."""
-        return len(left.differences(right)) if left.like(right) else math.inf
+        return len(left.differences(right)) if left.is_like(right) else math.inf
 
     def observers(self, left: QueryBook, right: QueryBook) -> tuple[str, ...]:
         """Return everybody but the owner of the query."""
@@ -96,7 +96,7 @@ class OneAnalystToMany(AnalystPromise):
 
     def distance(self, left: QueryBook, right: QueryBook) -> float:
         """Analysts who ask something else."""
-        return len(left.changed(right)) if left.like(right) else math.inf
+        return len(left.find_changed(right)) if left.is_like(right) else math.inf
 
     def observers(self, left: QueryBook, right: QueryBook) -> tuple[str, ...]:
         """Return everybody but the analyst who asks something else."""
@@ -115,9 +115,9 @@ class ManyToOne(AnalystPromise):
 
     def distance(self, left: QueryBook, right: QueryBook) -> float:
         """One step changes all analysts but one, so two steps lead anywhere where there are two of them."""
-        if not left.like(right):
+        if not left.is_like(right):
             return math.inf
-        changed = len(left.changed(right))
+        changed = len(left.find_changed(right))
         if changed < len(left.names):
             return min(changed, 1)
         return 2 if changed > 1 else math.inf
@@ -131,7 +131,7 @@ class ManyToOne(AnalystPromise):
 
 
 def _all_but(left: QueryBook, right: QueryBook) -> tuple[str, ...]:
-    changed = left.changed(right)
+    changed = left.find_changed(right)
     return tuple(name for name in left.names if name not in changed)
 
 

@@ -115,7 +115,7 @@ def test_a_book_takes_counting_queries_over_its_universe_only():
     with pytest.raises(InvalidParameter, match="analyst"):
         book(a=[HEADS]).asked_by("b")
     with pytest.raises(InvalidParameter, match="analyst"):
-        book(a=[HEADS]).filled({"b": [HEADS]})
+        book(a=[HEADS]).fill({"b": [HEADS]})
 
 
 def test_nothing_asked_is_printed():

@@ -205,3 +205,10 @@ def test_many_weight_classes_are_planned_at_once():
     weights = [Fraction(2) ** k for k in range(60)]
     mechanism = VertexCoverWeighted(vertices=60, weights=weights, epsilon=1)
     assert mechanism.release([(0, 59)]).value.which_end(0, 59) in (0, 59)
+
+
+def test_the_printed_algorithms_are_presets():
+    cut = MinCut.as_printed(vertices=9, epsilon=2)
+    assert cut == MinCut(vertices=9, epsilon=2, delta=0, calibration="thesis")
+    public = {"resources": 5, "k": 2, "epsilon": 1, "delta": 0.1, "neighbours": PERSON}
+    assert PublicProjects.as_printed(**public) == PublicProjects(**public, calibration="thesis")

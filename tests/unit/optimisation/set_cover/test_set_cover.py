@@ -267,3 +267,20 @@ def test_random_subsets_are_hard():
     assert lower_bounds.random_subsets(sets=2, universe=1024, epsilon=0.25).bound == 1.0
     with pytest.raises(InvalidParameter):
         lower_bounds.random_subsets(sets=64, universe=5, epsilon=0.1)
+
+
+def test_costs_are_refused_under_their_own_name():
+    for costs in ((1, -1, 1), (1, 2), "123"):
+        for kind, more in ((SetCoverSampled, {}), (SetCoverWeighted, {"delta": 1e-6}), (SetCoverLayered, {})):
+            with pytest.raises(InvalidParameter, match=r"^costs must be"):
+                kind(family=TOWN, costs=costs, epsilon=1, **more)
+
+
+def test_a_cover_bought_by_its_error_is_planned_for_the_beta_that_was_asked_for():
+    public = {
+        "family": [[e, e + 1] for e in range(40)],
+        "costs": [1 + e % 5 for e in range(40)],
+        "delta": 1e-6,
+    }
+    bought = SetCoverWeighted.for_error(alpha=100, beta=0.001, **public)
+    assert bought.beta == Fraction(1, 1000) and bought.error(0.001) <= 100
