@@ -332,7 +332,7 @@ class Trusted(Statistic):
         return max(self.lower, min(self.upper, total(self.function, histogram, self.lower)))
 
 
-def written_statistic(statistic: Statistic) -> Statistic:
+def write_statistic(statistic: Statistic) -> Statistic:
     """Return the same statistic, made anew from its fields; refuse what is of none of the kinds above.
 
     They are closed: a subclass could claim any sensitivity. Of `Trusted` the very object was vouched for.
@@ -346,7 +346,7 @@ def written_statistic(statistic: Statistic) -> Statistic:
     if kind is Distance:
         return Distance.of_gaps(given.workload, norm=given.norm)
     if kind is Combined:
-        return Combined([(factor, written_statistic(part)) for factor, part in given.parts])
+        return Combined([(factor, write_statistic(part)) for factor, part in given.parts])
     if kind is Trusted:
         return statistic
     raise Refused(

@@ -56,7 +56,7 @@ class SamplePromise:
 class PopulationCount(Mechanism[Any, int]):
     """Count the rows of a sample that satisfy a predicate, such that the answer tells of the population only.
 
-    Privacy: `promise` is (epsilon, beta)-distributional; `loss`, for changing one row, is far smaller.
+    Privacy: `promise` is (epsilon, missed)-distributional; `loss`, for changing one row, is far smaller.
     Accuracy: error(beta) is the exact quantile of the noise, about sqrt(rows) / epsilon.
     Time: O(1).
 
@@ -66,20 +66,20 @@ class PopulationCount(Mechanism[Any, int]):
         The public size of the sample.
     epsilon
         How far apart two samples may look.
-    beta
+    missed
         The probability that two samples are too different to be hidden.
     neighbours
         `Replace`: what the differential privacy that comes with it is about.
 
     Examples
     --------
-    >>> PopulationCount(rows=10_000, epsilon=1, beta=1e-9).shift
+    >>> PopulationCount(rows=10_000, epsilon=1, missed=1e-9).shift
     462
     """
 
     rows: int
     epsilon: Fraction
-    beta: Fraction
+    missed: Fraction
     neighbours: Neighbours
 
     def __init__(
@@ -87,24 +87,24 @@ class PopulationCount(Mechanism[Any, int]):
         *,
         rows: int,
         epsilon: checks.Number,
-        beta: checks.Number,
+        missed: checks.Number,
         neighbours: Neighbours = Replace("row"),  # noqa: B008 - a frozen value
     ) -> None:
         self._set(
             rows=checks.integer(1, rows=rows),
             epsilon=checks.positive(epsilon=epsilon),
-            beta=checks.probability(beta=beta),
+            missed=checks.probability(missed=missed),
             neighbours=checks.instance(Replace, neighbours=neighbours),
         )
 
     @property
     def shift(self) -> int:
-        """How far the counts of two samples are apart, but for beta.
+        """How far the counts of two samples are apart, but for `missed`.
 
         Each count, drawn without replacement, has at most the moments exp(t^2 rows / 8) of Hoeffding's lemma
         around its mean, so their difference reaches x with probability at most 2 exp(-x^2 / rows).
         """
-        square = math.ceil(self.rows * Fraction(_log_up(2 / self.beta)))
+        square = math.ceil(self.rows * Fraction(_log_up(2 / self.missed)))
         return min(self.rows, max(1, math.isqrt(square - 1)))  # one less than the root, rounded up
 
     @property
@@ -120,7 +120,7 @@ class PopulationCount(Mechanism[Any, int]):
     @property
     def promise(self) -> SamplePromise:
         """What drawing another sample can do."""
-        return SamplePromise(self.epsilon, self.beta, self.rows)
+        return SamplePromise(self.epsilon, self.missed, self.rows)
 
     def error(self, beta: checks.Number) -> float:
         """Return the exact quantile of the noise."""
@@ -170,7 +170,7 @@ def separation(*, rows: int, modulus: int, gap: int) -> Fraction:
 
 def _tiny() -> Iterator[Tiny]:
     for rows, epsilon in ((1, 1), (4, 3), (9, 6)):
-        mechanism = PopulationCount(rows=rows, epsilon=epsilon, beta=Fraction(1, 10))
+        mechanism = PopulationCount(rows=rows, epsilon=epsilon, missed=Fraction(1, 10))
         yield Tiny(mechanism, [(count, count + 1) for count in range(rows)])
 
 
@@ -180,6 +180,6 @@ CARD = Card(
     title="Distributional privacy: a count that tells of the population only",
     theorem="(epsilon, beta)-distributional privacy with noise sqrt(rows ln(2 / beta)) / epsilon",
     reference="[Roth10] Section 3.7, Theorems 12 and 13",
-    example=lambda: (PopulationCount(rows=10_000, epsilon=1, beta=1e-9), 4321),
+    example=lambda: (PopulationCount(rows=10_000, epsilon=1, missed=1e-9), 4321),
     tiny=_tiny,
 )

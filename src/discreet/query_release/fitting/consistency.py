@@ -29,7 +29,8 @@ def onto_simplex(values: Any, total: float) -> Array:
     """
     array = np.asarray(values, dtype=np.float64)
     mass = float(checks.non_negative(total=total))
-    ordered = np.sort(array, axis=None)[::-1]
+    # What lies further below the largest than the sum ends at zero: only the others need to be sorted.
+    ordered = np.sort(array[array >= array.max() - mass])[::-1]
     # The largest k numbers stay positive: taking the same from each of them leaves the right sum.
     excess = (np.cumsum(ordered) - mass) / np.arange(1, ordered.size + 1)
     kept = int(np.flatnonzero(ordered - excess >= 0)[-1]) if mass else 0

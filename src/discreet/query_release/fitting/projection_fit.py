@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.queries.workload import Workload
+from discreet.query_release.fitting.consistency import onto_simplex
 
 Array = NDArray[Any]
 
@@ -40,17 +41,6 @@ class Body:
 
     nearest: Callable[[Array, float], Array]
     least: Callable[[Array, float], float]
-
-
-def onto_simplex(point: Array, total: float) -> Array:
-    """Return the nearest non-negative weights with a given sum."""
-    # Below the level nothing is left; only values that could be above it need to be sorted.
-    near = point[point > point.max() - total]
-    descending = np.sort(near)[::-1]
-    sums = np.cumsum(descending) - total
-    counts = np.arange(1, len(near) + 1)
-    last = int(np.flatnonzero(descending * counts > sums)[-1])
-    return np.asarray(np.maximum(point - sums[last] / counts[last], 0.0))
 
 
 def onto_ball(point: Array, total: float) -> Array:

@@ -83,11 +83,6 @@ class PointRelease(Mechanism[Histogram, Counts], Generic[Counts]):
         """The loss of the noise on all counts together."""
         return self.noise.loss
 
-    @property
-    def words(self) -> str:
-        """The pair in words."""
-        return f"{self.bought} for {self.neighbours}"
-
     def _points(self, data: Any) -> Histogram:
         """Return data that must be a histogram over the universe, of the public size if there is one."""
         if not isinstance(data, Histogram) or data.universe != self.universe:

@@ -19,7 +19,8 @@ from discreet.queries.universe import Universe
 from discreet.query_release.explicit.projection import Projection
 from discreet.query_release.explicit.projection_book import BookProjection
 from discreet.query_release.fitting import projection_fit
-from discreet.query_release.fitting.projection_fit import nearest, onto_ball, onto_simplex
+from discreet.query_release.fitting.consistency import onto_simplex
+from discreet.query_release.fitting.projection_fit import nearest, onto_ball
 from discreet.query_release.linear.tails import gaussian_length, gaussian_tail, laplace_tail
 from discreet.testing import unsafe_seeded
 
