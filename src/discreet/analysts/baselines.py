@@ -99,7 +99,7 @@ class PublicSynopsis(Apart):
         if isinstance(self.tables, Independent):
             return math.sqrt(variance(self.tables.noise))
         names = self.universe.names
-        sets = [[names[axis] for axis in axes] for axes in self.tables.workload.sets]  # type: ignore[attr-defined]
+        sets = [[names[axis] for axis in axes] for axes in self.tables.workload.sets]
         return max(self.tables.deviation(each) for each in sets)
 
     @property

@@ -178,7 +178,7 @@ def _noise_alone() -> dict[str, list[Case]]:
 
 
 def _population() -> dict[str, list[Case]]:
-    mechanism = PopulationCount(rows=10_000, epsilon=1, beta=1e-3)
+    mechanism = PopulationCount(rows=10_000, epsilon=1, beta=1e-3, neighbours=Replace("row"))
 
     def off(count: int) -> Any:
         return lambda rng: abs(mechanism.release(count, rng=rng).value - count)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -16,7 +15,8 @@ from discreet.core.bounds import useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound
 from discreet.core.loss import Loss
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import frozen, public
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, down
@@ -24,7 +24,6 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.conjunctions import Conjunctions
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Workload
 from discreet.query_release.base import WorkloadRelease
 from discreet.query_release.explicit.mwem_plan import SURE, MWEMPlan, plan, sized
 from discreet.query_release.explicit.mwem_questions import Questions, questions
@@ -76,7 +75,7 @@ class LearnedHypothesis(WeightsLater):
         return Weights(self.universe, mean, transcript=self.transcript)
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class MWEM(WorkloadRelease):
     """Learn a weight for every cell in rounds: choose a question, measure it, multiply the weights.
 
@@ -111,25 +110,11 @@ class MWEM(WorkloadRelease):
     True
     """
 
-    rounds: int
-    rows: int | None
+    rounds: int = public(checks.integer, 1)
+    rows: int | None = public(checks.integer, 1, default=None)
 
-    def __init__(
-        self,
-        *,
-        workload: Workload,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        neighbours: Neighbours,
-        rounds: int,
-        rows: int | None = None,
-    ) -> None:
-        self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        self._set(
-            rounds=checks.integer(1, rounds=rounds),
-            rows=None if rows is None else checks.integer(1, rows=rows),
-        )
-        questions(self.workload, neighbours)  # refuses what cannot be asked
+    def _complete(self) -> None:
+        questions(self.workload, self.neighbours)  # refuses what cannot be asked
 
     @property
     def plan(self) -> MWEMPlan:

@@ -15,8 +15,8 @@ from discreet.core.rounding import up
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import ConcentratedGaussian, Gaussian
 from discreet.mechanisms.laplace import Laplace
-from discreet.query_release.explicit.mwem_questions import Questions, square_root_up
-from discreet.query_release.linear.joint_noise import variance
+from discreet.query_release.explicit.mwem_questions import Questions
+from discreet.query_release.linear.joint_noise import root_up, variance
 
 _COUNTING = Fraction(1, 20)  # of the budget, for the number of rows where it is private
 _CHOOSING = Fraction(1, 10)  # of rho; choosing well takes less than measuring well
@@ -101,7 +101,7 @@ def plan(
     chosen = _CHOOSING if asked.count > 1 else Fraction(0)
     measuring = Gaussian.for_rho(
         rho * (1 - counted - chosen) / rounds,
-        l2_sensitivity=square_root_up(asked.square),
+        l2_sensitivity=root_up(asked.square),
         size=asked.widest,
         neighbours=neighbours,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
@@ -18,7 +17,8 @@ from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import Exact, MaybeExact, Public, derived, frozen, public
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
@@ -30,12 +30,9 @@ from discreet.queries.kinds.prefixes import Prefixes
 from discreet.queries.kinds.weighted import Weighted
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
+from discreet.queries.written import written_down
 from discreet.query_release.base import WorkloadRelease, most_apart
-from discreet.query_release.explicit.small_database_candidates import (
-    AllMultisets,
-    SmallDatabases,
-    read_candidates,
-)
+from discreet.query_release.explicit.small_database_candidates import SmallDatabases, read_candidates
 from discreet.query_release.explicit.small_database_size import size_for, span
 from discreet.query_release.linear.weight_grid import on_grid, sensitivity_of
 from discreet.query_release.synopses.synopsis import Weights
@@ -45,7 +42,7 @@ _LARGEST = 1 << 61
 CHOICES = ("permute-and-flip", "exponential")
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class SmallDatabase(WorkloadRelease):
     """Score every small database by its worst answer and choose one; scaled up, it answers the workload.
 
@@ -75,37 +72,23 @@ class SmallDatabase(WorkloadRelease):
         `Replace` or `AddRemove`.
     """
 
-    rows: int
-    grid: Fraction | None
-    candidates: SmallDatabases
-    choice: str
+    delta: Exact = derived()
+    rows: int = public(checks.integer, 1)
+    size: Public[int | None, int] = public(checks.integer, 1, default=None)
+    grid: MaybeExact = public(checks.positive, default=None)
+    candidates: Public[SmallDatabases | None, SmallDatabases] = public(
+        checks.instance, SmallDatabases, default=None
+    )
+    choice: str = public(checks.one_of, CHOICES, default="permute-and-flip")
 
-    def __init__(
-        self,
-        *,
-        workload: Workload,
-        epsilon: checks.Number,
-        rows: int,
-        neighbours: Neighbours,
-        size: int | None = None,
-        grid: checks.Number | None = None,
-        candidates: SmallDatabases | None = None,
-        choice: str = "permute-and-flip",
-    ) -> None:
-        self._set_public(workload=workload, epsilon=epsilon, delta=0, neighbours=neighbours)
-        if (size is None) == (candidates is None):
-            raise InvalidParameter(name="size", rule="given, or else candidates", value=size)
-        given = candidates if size is None else AllMultisets(self.workload.universe, size)
-        listed = read_candidates(given, self.workload.universe)
-        self._set(
-            rows=checks.integer(1, rows=rows),
-            grid=None if grid is None else checks.positive(grid=grid),
-            candidates=listed,
-            choice=checks.one_of(CHOICES, choice=choice),
-        )
+    def _complete(self) -> None:
+        if (self.size is None) == (self.candidates is None):
+            raise InvalidParameter(name="size", rule="given, or else candidates", value=self.size)
+        listed = read_candidates(self.candidates, self.workload.universe, size=self.size)
+        self._set(delta=Fraction(0), candidates=listed, size=listed.size)
         listed.require_few(len(self.workload))
-        if self.rows * listed.size * self.whole.largest_weight > _LARGEST:
-            raise InvalidParameter(name="rows", rule="such that scores fit 62 bits", value=rows)
+        if self.rows * self.size * self.whole.largest_weight > _LARGEST:
+            raise InvalidParameter(name="rows", rule="such that scores fit 62 bits", value=self.rows)
         if self.shift < 1:
             raise InvalidParameter(name="workload", rule="one that some row changes", value=self.workload)
 
@@ -116,7 +99,8 @@ class SmallDatabase(WorkloadRelease):
         The size is the least that is known to do, from the number of cells, the number of queries, or the VC
         or fat-shattering dimension.
         """
-        return cls(workload=workload, size=size_for(workload, accuracy=accuracy), **public)
+        fixed = written_down(workload)
+        return cls(workload=fixed, size=size_for(fixed, accuracy=accuracy), **public)
 
     @property
     def whole(self) -> Workload:

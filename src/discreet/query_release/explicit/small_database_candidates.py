@@ -206,8 +206,13 @@ class Listed(SmallDatabases):
         return f"<Listed: {self.count} candidates of {self.size} rows>"
 
 
-def read_candidates(given: Any, universe: Universe) -> SmallDatabases:
-    """Return candidates over a universe, made anew; of the kinds above, since others may do as they like."""
+def read_candidates(given: Any, universe: Universe, *, size: int) -> SmallDatabases:
+    """Return candidates over a universe, made anew; of the kinds above, since others may do as they like.
+
+    Where none are given, all multisets of a size.
+    """
+    if given is None:
+        return AllMultisets(universe, size)
     if type(given) not in (AllMultisets, Listed):
         raise InvalidParameter(
             name="candidates",

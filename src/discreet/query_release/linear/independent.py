@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
@@ -18,6 +17,7 @@ from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NoBound, Refused
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.parameters import MaybeExact, derived, frozen, public
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.laplace import Laplace
@@ -121,7 +121,7 @@ class NoisyAnswers(Synopsis):
         return f"<Answers: {len(self.workload)} numbers over {', '.join(self.universe.names)}>"
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class Independent(WorkloadRelease):
     """Add noise of one law to every answer of a workload.
 
@@ -150,20 +150,10 @@ class Independent(WorkloadRelease):
     15.0
     """
 
-    grid: Fraction | None
-    noise: Joint
+    grid: MaybeExact = public(checks.positive, default=None)
+    noise: Joint = derived()
 
-    def __init__(
-        self,
-        *,
-        workload: Workload,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        neighbours: Neighbours,
-        grid: checks.Number | None = None,
-    ) -> None:
-        self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        self._set(grid=None if grid is None else checks.positive(grid=grid))
+    def _complete(self) -> None:
         if self.grid is None and not self.workload.is_integral:
             raise InvalidParameter(
                 name="grid",

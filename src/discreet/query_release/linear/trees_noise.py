@@ -45,7 +45,7 @@ def tree_noise(trees: Sequence[CountTree], *, power: int, mechanism: WorkloadRel
     )
 
 
-def best_measured(
+def choose_trees(
     mechanism: WorkloadRelease, *, trees: Trees | None, sizes: Sequence[int], known: bool
 ) -> tuple[Trees, Joint]:
     """Return trees, the given ones or the best for each size, with the noise that leaves boxes the least."""

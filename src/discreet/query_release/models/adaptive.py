@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -18,7 +16,8 @@ from discreet.core.bounds import each_of
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound
 from discreet.core.loss import Loss
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import Exact, frozen, public
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_up
@@ -29,8 +28,9 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Tabled
-from discreet.query_release.base import WorkloadRelease
+from discreet.query_release.base import WorkloadRelease, write_as
 from discreet.query_release.fitting.junction import Axes, ordered
+from discreet.query_release.linear.joint_noise import root_up
 from discreet.query_release.models.adaptive_plan import AdaptivePlan, plan, share_of, shares
 from discreet.query_release.models.adaptive_scores import (
     Candidate,
@@ -54,7 +54,7 @@ _WORTH_IT = 0.15
 """All wanted tables are measured once that alone would leave an error below this share of the rows."""
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class Adaptive(WorkloadRelease):
     """Answer marginals over a universe of any size from a factored model that is grown where it is wrong.
 
@@ -85,29 +85,11 @@ class Adaptive(WorkloadRelease):
     True
     """
 
-    rounds: int
-    choices: int
-    cells: int
-
-    def __init__(
-        self,
-        *,
-        workload: Tabled,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        neighbours: Neighbours,
-        rounds: int = 10,
-        choices: int = 4,
-        cells: int = 100_000,
-    ) -> None:
-        checks.probability(delta=delta)
-        self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        checks.instance(Tabled, workload=self.workload)
-        self._set(
-            rounds=checks.integer(1, rounds=rounds),
-            choices=checks.integer(1, choices=choices),
-            cells=checks.integer(1, cells=cells),
-        )
+    workload: Tabled = public(write_as, Tabled)
+    delta: Exact = public(checks.probability)
+    rounds: int = public(checks.integer, 1, default=10)
+    choices: int = public(checks.integer, 1, default=4)
+    cells: int = public(checks.integer, 1, default=100_000)
 
     @property
     def plan(self) -> AdaptivePlan:
@@ -154,7 +136,7 @@ class Adaptive(WorkloadRelease):
     @property
     def _sets(self) -> tuple[Axes, ...]:
         shape = self.workload.universe.shape
-        return tuple(ordered(shape, axes) for axes in self.workload.sets if axes)  # type: ignore[attr-defined]
+        return tuple(ordered(shape, axes) for axes in self.workload.sets if axes)
 
     @property
     def _singles(self) -> tuple[int, ...]:
@@ -295,8 +277,7 @@ def _is_ordinal(universe: Universe, axis: int) -> bool:
 
 @lru_cache(maxsize=1024)
 def _noise(variance: Fraction, square: int) -> AddNoise:
-    root = Fraction(1) if square == 1 else shorten_up(Fraction(math.isqrt(square << 80) + 1, 1 << 40), 10)
-    return AddNoise(DiscreteGaussian(variance), sensitivity=root, norm=2)
+    return AddNoise(DiscreteGaussian(variance), sensitivity=shorten_up(root_up(square), 10), norm=2)
 
 
 _EXAMPLE = Marginals.of_order(Universe([("age", range(20)), ("smoker", (0, 1)), ("region", range(4))]), 2)
