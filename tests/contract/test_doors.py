@@ -735,10 +735,7 @@ NAMED = {"family", "graph", "wanted"}
 def entries() -> set[str]:
     """Walk the catalogue and the public functions for whatever takes something with code in it."""
     found = set()
-    same = {"small-database-linear"}  # another example of the same mechanism
     for card in catalogue():
-        if card.name in same:
-            continue
         mechanism, data = card.example()
         for parameter in inspect.signature(type(mechanism)).parameters.values():
             if TAKEN.search(str(parameter.annotation)) or parameter.name in NAMED:

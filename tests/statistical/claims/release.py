@@ -127,7 +127,7 @@ def _small_databases() -> dict[str, list[Case]]:
     coins = Universe([("a", range(3)), ("b", (0, 1))])
     queries = Conjunctions.of_width(coins, 2)
     weights = Weighted(coins, [(["a"], [0.0, 0.33, 1.0]), (["b"], [-1.0, 0.5])])
-    found: dict[str, list[Case]] = {"small-database": [], "small-database-linear": []}
+    found: dict[str, list[Case]] = {"small-database": []}
     for label, data in tables(coins, 1000).items():
         for neighbours in (PERSON, SWAP):
             public: dict[str, Any] = {"epsilon": 2, "rows": 1000, "size": 6, "neighbours": neighbours}
@@ -136,7 +136,7 @@ def _small_databases() -> dict[str, list[Case]]:
                 synopsis_case(kind, SmallDatabase(workload=queries, **public), queries, data)
             )
             linear = SmallDatabase(workload=weights, grid=0.1, **public)
-            found["small-database-linear"].append(synopsis_case(kind, linear, weights, data))
+            found["small-database"].append(synopsis_case(f"{kind}, real weights", linear, weights, data))
     return found
 
 

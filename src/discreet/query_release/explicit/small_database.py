@@ -174,7 +174,7 @@ class SmallDatabase(WorkloadRelease):
     def _draw(self, data: Histogram, rng: Rng) -> Weights:
         public = self.counting is None
         histogram = self._histogram(data, rows=self.rows if public else None)
-        total = self.rows if self.counting is None else self._counted(histogram.total, rng)
+        total = self.rows if self.counting is None else self._count(histogram.total, rng)
         # No answer on at most `rows` rows is larger; cutting off larger ones moves no two further apart.
         largest = self.rows * int(self.whole.largest_weight)
         answers = np.clip(self.whole.answers(histogram), -largest, largest)
@@ -183,7 +183,7 @@ class SmallDatabase(WorkloadRelease):
         weights = np.bincount(cells, minlength=self.workload.universe.size) * (total / len(cells))
         return Weights(self.workload.universe, weights, transcript=(total, tuple(cells)))
 
-    def _counted(self, total: int, rng: Rng) -> int:
+    def _count(self, total: int, rng: Rng) -> int:
         noisy = self.counting.release(total, rng=rng).value if self.counting is not None else total
         return min(max(int(noisy), 0), self.rows)
 
@@ -215,12 +215,12 @@ def _rows(counts: tuple[int, ...]) -> Histogram:
     return Histogram.dense(_COIN, counts)
 
 
-def _replaced(total: int) -> list[tuple[Histogram, Histogram]]:
+def _list_replaced(total: int) -> list[tuple[Histogram, Histogram]]:
     """Return all data sets of two cells with their neighbours."""
     return [(_rows((k, total - k)), _rows((k + 1, total - k - 1))) for k in range(total)]
 
 
-def _added(most: int) -> list[tuple[Histogram, Histogram]]:
+def _list_added(most: int) -> list[tuple[Histogram, Histogram]]:
     """Return small data sets of two cells with one more row in either cell."""
     grid = [(a, b) for a in range(most) for b in range(most - a)]
     return [(_rows((a, b)), _rows(more)) for a, b in grid for more in ((a + 1, b), (a, b + 1))]
@@ -231,19 +231,14 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = SmallDatabase(
             workload=_HEADS, epsilon=2, rows=6, size=size, neighbours=Replace("row"), choice=choice
         )
-        yield Tiny(mechanism, _replaced(6))
+        yield Tiny(mechanism, _list_replaced(6))
     private = SmallDatabase(workload=_HEADS, epsilon=8, rows=6, size=2, neighbours=AddRemove("row"))
-    yield Tiny(private, _added(4))
-
-
-def _tiny_linear() -> Iterator[Tiny]:
-    for neighbours, pairs in ((Replace("row"), _replaced(5)), (AddRemove("row"), _added(4))):
-        yield Tiny(
-            SmallDatabase(
-                workload=_SPENT, epsilon=6, rows=5, size=2, grid=Fraction(1, 4), neighbours=neighbours
-            ),
-            pairs,
+    yield Tiny(private, _list_added(4))
+    for neighbours, pairs in ((Replace("row"), _list_replaced(5)), (AddRemove("row"), _list_added(4))):
+        real = SmallDatabase(
+            workload=_SPENT, epsilon=6, rows=5, size=2, grid=Fraction(1, 4), neighbours=neighbours
         )
+        yield Tiny(real, pairs)
 
 
 _COIN = Universe([("side", ("heads", "tails"))])
@@ -251,39 +246,17 @@ _HEADS = Weighted(_COIN, [(["side"], [1, 0])])
 _SPENT = Weighted(_COIN, [(["side"], [1.0, 0.0]), (["side"], [0.3, 0.1])])
 _AGES = Universe([("age", range(0, 80, 10))])
 _YOUNGER = Prefixes(_AGES, ["age"])
-_SHARES = Weighted(_AGES, [(["age"], np.linspace(0, 1, 8)), (["age"], np.linspace(1, 0, 8) ** 2)])
 _PEOPLE = (120, 310, 400, 280, 210, 160, 90, 30)
 
-CARDS = (
-    Card(
-        name="small-database",
-        family="query_release",
-        title="Small database mechanism (BLR)",
-        theorem="(epsilon, 0)-differential privacy; all answers within cover + 2 log(candidates) / epsilon",
-        reference="[Roth10] Theorem 4; [BLR08]",
-        example=lambda: (
-            SmallDatabase(workload=_YOUNGER, epsilon=1, rows=1600, size=5, neighbours=Replace("row")),
-            Histogram.dense(_AGES, _PEOPLE),
-        ),
-        tiny=_tiny,
+CARD = Card(
+    name="small-database",
+    family="query_release",
+    title="Small database mechanism (BLR), for predicates and real-valued linear queries",
+    theorem="(epsilon, 0)-differential privacy; all answers within cover + 2 log(candidates) / epsilon",
+    reference="[Roth10] Theorems 4 and 31; [BLR08]",
+    example=lambda: (
+        SmallDatabase(workload=_YOUNGER, epsilon=1, rows=1600, size=5, neighbours=Replace("row")),
+        Histogram.dense(_AGES, _PEOPLE),
     ),
-    Card(
-        name="small-database-linear",
-        family="query_release",
-        title="Small database for real-valued linear queries, noisy norm paid for",
-        theorem="(epsilon, 0)-differential privacy; sensitivity sup |q_i|, half of the source's budget",
-        reference="[Roth10] Theorem 31",
-        example=lambda: (
-            SmallDatabase(
-                workload=_SHARES,
-                epsilon=1,
-                rows=2000,
-                size=4,
-                grid=Fraction(1, 1000),
-                neighbours=AddRemove("row"),
-            ),
-            Histogram.dense(_AGES, _PEOPLE),
-        ),
-        tiny=_tiny_linear,
-    ),
+    tiny=_tiny,
 )

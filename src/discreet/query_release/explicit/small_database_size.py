@@ -52,7 +52,7 @@ def covers(workload: Workload, size: int) -> tuple[Cover, ...]:
     * A random sample does it with positive probability, by Hoeffding's inequality for every query.
     * The same by the number of ways in which queries can split the sample, from the VC dimension or the
       fat-shattering dimension ([Roth10] Lemma 1 and Theorem 28; the constants are proved in
-      docs/algorithms/small-database.md and small-database-linear.md).
+      docs/algorithms/small-database.md).
     """
     cells, queries = workload.universe.size, len(workload)
     counted = math.sqrt(math.log(2 * queries) / (2 * size))
@@ -141,7 +141,7 @@ def log_balls(points: int, radius: Fraction, dimension: int) -> float:
 
     The functions go from 0 to 1, distances are the largest over the points, and the dimension is the
     fat-shattering dimension at a quarter of the radius ([ABCH97]; proved in
-    docs/algorithms/small-database-linear.md).
+    docs/algorithms/small-database.md).
     """
     levels = math.floor(2 / radius)
     shattered: int = sum(math.comb(points, part) * (levels - 1) ** part for part in range(1, dimension + 1))
