@@ -791,7 +791,7 @@ PUBLIC: dict[str, dict[str, Any]] = {
     "SmallDatabase": COIN | {"size": 2},
     "SmallDatabase.for_accuracy": COIN | {"accuracy": 0.9},
     "Split": PAIR | {"mechanisms": ()},
-    "Split.shared": PAIR | {"makes": (lambda epsilon, delta: None,), "shares": (1,)},
+    "Split.share": PAIR | {"makes": (lambda epsilon, delta: None,), "shares": (1,)},
     "Split.for_error": PAIR | {"makes": (lambda epsilon, delta: None,), "shares": (1,)},
 }
 """What each needs besides the workload."""

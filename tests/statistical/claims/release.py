@@ -162,7 +162,7 @@ def _noise_alone() -> dict[str, list[Case]]:
         return float(max(np.abs(one.counts - true).max() for one, true in zip(done, own, strict=True)))
 
     def averaged(rng: Rng) -> float:
-        found = mwem.release(many, rng=rng).value.averaged().answers(singles)
+        found = mwem.release(many, rng=rng).value.average().answers(singles)
         return float(np.abs(found - singles.answers(many)).max())
 
     def on_grid(rng: Rng) -> float:

@@ -64,7 +64,7 @@ class MWEMPlan:
 
     def bound(self, reach: int, beta: float) -> float:
         """Bound the noise of all single measurements, plus `reach` times that of the count, but for beta."""
-        each = sized(self.measuring, 1).error(beta / (2 * self.rounds))
+        each = resize(self.measuring, 1).error(beta / (2 * self.rounds))
         return each + (0.0 if self.counting is None else reach * self.counting.error(beta / 2))
 
     def slack(self, asked: Questions) -> float:
@@ -78,7 +78,7 @@ def variance_of(noise: Noise) -> float:
 
 
 @lru_cache(maxsize=256)
-def sized(noise: Noise, size: int) -> Noise:
+def resize(noise: Noise, size: int) -> Noise:
     """Return the same noise for another number of numbers."""
     if isinstance(noise, Laplace):
         return Laplace(
@@ -96,7 +96,7 @@ def plan(
     """Share out a budget: pure where delta is 0, else by zCDP."""
     counted = Fraction(0) if isinstance(neighbours, Replace) else _COUNTING
     if delta == 0:
-        return _pure(asked, neighbours, rounds, epsilon, counted)
+        return _plan_pure(asked, neighbours, rounds, epsilon, counted)
     rho = zcdp_rho(epsilon=epsilon, delta=delta)
     chosen = _CHOOSING if asked.count > 1 else Fraction(0)
     measuring = Gaussian.for_rho(
@@ -115,7 +115,7 @@ def plan(
     return MWEMPlan(choosing, measuring, counting, rounds)
 
 
-def _pure(
+def _plan_pure(
     asked: Questions, neighbours: Neighbours, rounds: int, epsilon: Fraction, counted: Fraction
 ) -> MWEMPlan:
     chosen = _CHOOSING_PURE if asked.count > 1 else Fraction(0)

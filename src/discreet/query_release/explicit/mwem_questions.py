@@ -59,7 +59,7 @@ class Questions(ABC):
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
 
-    def said(self, hypothesis: Hypothesis) -> Array:
+    def predict(self, hypothesis: Hypothesis) -> Array:
         """Return the hypothesis' answers, rounded to whole numbers so that scores are whole."""
         said = np.rint(np.clip(self.workload.answers(hypothesis.array), -_FAR, _FAR))
         return np.asarray(said, dtype=np.int64)

@@ -104,7 +104,7 @@ class Projection(ProjectedRelease):
             return gaussian_length(noise.variance, len(self.workload), beta)
         return ProjectedRelease._length(self, beta)  # noqa: SLF001 - its own base
 
-    def _noised(self, numbers: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
+    def _add_noise(self, numbers: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
         return np.atleast_1d(
             self.noise.release(numbers if numbers.size > 1 else int(numbers[0]), rng=rng).value
         )

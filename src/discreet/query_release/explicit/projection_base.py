@@ -112,7 +112,7 @@ class ProjectedRelease(WorkloadRelease):
         return math.sqrt(queries) * self._tail(1.0, 1.0, queries, beta)
 
     @abstractmethod
-    def _noised(self, numbers: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
+    def _add_noise(self, numbers: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
         """Add the noise: the only step that meets the data."""
 
     @property
@@ -154,7 +154,7 @@ class ProjectedRelease(WorkloadRelease):
         numbers = np.asarray(self.whole.answers(histogram), dtype=np.int64)
         if not self.is_public:
             numbers = np.append(numbers, histogram.total)
-        noisy = [int(number) for number in self._noised(numbers, rng)]
+        noisy = [int(number) for number in self._add_noise(numbers, rng)]
         # What the noise made of the number of rows is cut off where the public bound ends.
         total = self.rows if self.is_public else min(max(noisy.pop(), 0), self.rows)
         return Projected(self.whole, tuple(noisy), total=total, body=self.body, tolerance=self.tolerance)

@@ -77,6 +77,6 @@ class PrintedProjection(ProjectedRelease):
     def _tail(self, square: float, largest: float, count: int, beta: Fraction) -> float:
         return laplace_tail(self.scale, square, largest, count, beta)
 
-    def _noised(self, numbers: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
+    def _add_noise(self, numbers: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
         moved = sensitivity_of(self.workload, self.neighbours, 1)
         return np.asarray(rng.perform(AddNoise(DiscreteLaplace(self.scale), moved), numbers))

@@ -17,6 +17,7 @@ from discreet.core import checks
 from discreet.core.errors import Refused
 from discreet.core.neighbours import Replace
 from discreet.core.rounding import above, up
+from discreet.core.search import first_integer
 from discreet.queries.dimension import fat_shattering_dimension, vc_dimension
 from discreet.queries.workload import Workload
 
@@ -87,11 +88,7 @@ def size_for(workload: Workload, *, accuracy: checks.Number) -> int:
                 why="no small database of fewer than 2**40 rows is known to have it",
                 way_out="Ask for less accuracy",
             )
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if cover(workload, middle).error <= half else (middle, high)
-    return high
+    return first_integer(lambda size: cover(workload, size).error <= half, low=high // 2, high=high)
 
 
 @lru_cache(maxsize=64)

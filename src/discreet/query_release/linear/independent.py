@@ -16,7 +16,7 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NoBound, Refused
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import MaybeExact, derived, frozen, public
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import up
@@ -33,6 +33,7 @@ from discreet.query_release.linear.joint_noise import Joint, smallest_noise, var
 from discreet.query_release.synopses.raking import synthetic_rows
 from discreet.query_release.synopses.synopsis import Synopsis
 from discreet.query_release.synopses.synthetic import SyntheticTable
+from discreet.query_release.tiny import list_pairs
 
 Array = NDArray[Any]
 
@@ -251,20 +252,6 @@ def _identity(query: LinearQuery) -> Hashable:
     return query.axes, np.asarray(query.table(), dtype=np.float64).tobytes()
 
 
-def histogram_pairs(
-    universe: Universe, neighbours: Neighbours, rows: int
-) -> Iterator[tuple[Histogram, Histogram]]:
-    """List all pairs of neighbours with at most `rows` rows, or as many, as histograms."""
-    made: dict[tuple[int, ...], Histogram] = {}
-    for left, right in neighbours.pairs(range(universe.size), rows):
-        pair = []
-        for cells in (left, right):
-            key = tuple(sorted(cells))
-            counts = np.bincount(np.array(key, dtype=np.int64), minlength=universe.size)
-            pair.append(made.setdefault(key, Histogram.dense(universe, counts)))
-        yield pair[0], pair[1]
-
-
 _PEOPLE = Universe([("sex", ("f", "m")), ("age", tuple(range(20, 70)))])
 _EXAMPLE = Marginals(_PEOPLE, [["sex"], ["age"], ["sex", "age"]])
 _PAIR = Universe([("a", (0, 1))])
@@ -289,7 +276,7 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = Independent(
             workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, grid=grid
         )
-        yield Tiny(mechanism, list(histogram_pairs(_PAIR, neighbours, rows)))
+        yield Tiny(mechanism, list(list_pairs(_PAIR, neighbours, rows)))
 
 
 CARD = Card(

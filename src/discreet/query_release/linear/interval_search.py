@@ -25,8 +25,8 @@ from discreet.queries.kinds.prefixes import Prefixes
 from discreet.queries.universe import Universe
 from discreet.query_release.base import WorkloadRelease
 from discreet.query_release.linear.boxes import box_weight
-from discreet.query_release.linear.independent import histogram_pairs
 from discreet.query_release.synopses.synopsis import Weights
+from discreet.query_release.tiny import list_pairs
 
 _MASSES = 2  # a changed row moves the counts of two intervals
 
@@ -176,7 +176,7 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = IntervalSearch(
             workload=_TWO, epsilon=epsilon, rows=rows, accuracy=0.9, neighbours=Replace("row"), cap=1
         )
-        yield Tiny(mechanism, list(histogram_pairs(_TWO.universe, Replace("row"), rows)))
+        yield Tiny(mechanism, list(list_pairs(_TWO.universe, Replace("row"), rows)))
 
 
 CARD = Card(

@@ -20,12 +20,12 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.prefixes import Prefixes
 from discreet.queries.universe import Universe
 from discreet.query_release.base import WorkloadRelease
-from discreet.query_release.linear.independent import histogram_pairs
 from discreet.query_release.linear.joint_noise import Joint, sum_error
 from discreet.query_release.linear.trees import CountTree
 from discreet.query_release.linear.trees_error import asked_spread
 from discreet.query_release.linear.trees_noise import Trees, axes_of, choose_trees
 from discreet.query_release.synopses.estimates import Curve
+from discreet.query_release.tiny import list_pairs
 
 
 @frozen
@@ -123,7 +123,7 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = RangeTree(
             workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, tree=tree
         )
-        yield Tiny(mechanism, list(histogram_pairs(workload.universe, neighbours, 1)))
+        yield Tiny(mechanism, list(list_pairs(workload.universe, neighbours, 1)))
 
 
 CARD = Card(

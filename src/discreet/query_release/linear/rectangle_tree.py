@@ -20,12 +20,12 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.rectangles import Rectangles
 from discreet.queries.universe import Universe
 from discreet.query_release.base import WorkloadRelease
-from discreet.query_release.linear.independent import histogram_pairs
 from discreet.query_release.linear.joint_noise import Joint, sum_error
 from discreet.query_release.linear.trees import CountTree
 from discreet.query_release.linear.trees_error import asked_spread
 from discreet.query_release.linear.trees_noise import Trees, axes_of, choose_trees
 from discreet.query_release.synopses.estimates import Estimates
+from discreet.query_release.tiny import list_pairs
 
 _MOST = 3
 
@@ -135,7 +135,7 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = RectangleTree(
             workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, trees=trees
         )
-        yield Tiny(mechanism, list(histogram_pairs(workload.universe, neighbours, 1)))
+        yield Tiny(mechanism, list(list_pairs(workload.universe, neighbours, 1)))
 
 
 CARD = Card(

@@ -27,10 +27,10 @@ from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Universe
 from discreet.query_release.base import WorkloadRelease, write_as
-from discreet.query_release.fitting.residual import Array, Layout, contrasts, grouped, shares, subsets
-from discreet.query_release.linear.independent import histogram_pairs
+from discreet.query_release.fitting.residual import Array, Layout, contrasts, group_places, shares, subsets
 from discreet.query_release.linear.joint_noise import gaussian_noise
 from discreet.query_release.synopses.marginal_tables import MarginalTables
+from discreet.query_release.tiny import list_pairs
 
 _REWEIGHTED = 300  # rounds of re-weighting towards the worst table
 FINENESS = 256
@@ -197,7 +197,7 @@ def _steps(workload: Marginals, layout: Layout) -> list[_Step]:
 
     return [
         (places, np.array([home[layout.sets[place]][0] for place in places]), shape, gone)
-        for (shape, gone), places in grouped(map(part, layout.sets)).items()
+        for (shape, gone), places in group_places(map(part, layout.sets)).items()
     ]
 
 
@@ -263,7 +263,7 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = ResidualMarginals(
             workload=_SINGLE, epsilon=3, delta=Fraction(1, 100), neighbours=neighbours, fineness=1
         )
-        yield Tiny(mechanism, list(histogram_pairs(_SINGLE.universe, neighbours, 2)))
+        yield Tiny(mechanism, list(list_pairs(_SINGLE.universe, neighbours, 2)))
 
 
 CARD = Card(

@@ -28,10 +28,11 @@ from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.queries.written import written_down
 from discreet.query_release.base import WorkloadRelease, write_as
-from discreet.query_release.linear.independent import Independent, histogram_pairs
+from discreet.query_release.linear.independent import Independent
 from discreet.query_release.linear.range_tree import RangeTree
 from discreet.query_release.synopses.synopsis import Synopsis
 from discreet.query_release.synopses.synthetic import SyntheticTable
+from discreet.query_release.tiny import list_pairs
 
 Found = TypeVar("Found")
 Make = Callable[[Fraction, Fraction], WorkloadRelease]
@@ -111,7 +112,7 @@ class Split(WorkloadRelease):
     workload
         The union of the parts.
     mechanisms
-        One a part, built for it; `Split.shared` builds them from one budget.
+        One a part, built for it; `Split.share` builds them from one budget.
     epsilon, delta
         The budget of all parts together.
     neighbours
@@ -132,10 +133,10 @@ class Split(WorkloadRelease):
             raise NeighboursMismatch(f"all parts must be about {self.neighbours}")
         if not self.guarantee.implies(epsilon=self.epsilon, delta=self.delta):
             rule = f"within epsilon {float(self.epsilon):g} at delta {float(self.delta):g} together"
-            raise InvalidParameter(name="mechanisms", rule=rule, got="more", hint="Use Split.shared")
+            raise InvalidParameter(name="mechanisms", rule=rule, got="more", hint="Use Split.share")
 
     @classmethod
-    def shared(
+    def share(
         cls,
         *,
         workload: Union,
@@ -188,8 +189,8 @@ class Split(WorkloadRelease):
 
     @classmethod
     def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
-        """Parts share a budget: `public` is what `shared` takes besides an epsilon."""
-        return lambda epsilon: cls.shared(epsilon=epsilon, **public)
+        """Parts share a budget: `public` is what `share` takes besides an epsilon."""
+        return lambda epsilon: cls.share(epsilon=epsilon, **public)
 
     @property
     def is_noise_alone(self) -> bool:
@@ -242,7 +243,7 @@ def _example() -> tuple[Split, Histogram]:
 def _tiny() -> Iterator[Tiny]:
     neighbours = AddRemove("row")
     for epsilon, delta in ((6, Fraction(0)), (4, Fraction(1, 100))):
-        mechanism = Split.shared(
+        mechanism = Split.share(
             workload=_TINY,
             makes=_independents(_TINY, neighbours),
             shares=(2, 1),
@@ -250,7 +251,7 @@ def _tiny() -> Iterator[Tiny]:
             delta=delta,
             neighbours=neighbours,
         )
-        yield Tiny(mechanism, list(histogram_pairs(_ONE, neighbours, 2)))
+        yield Tiny(mechanism, list(list_pairs(_ONE, neighbours, 2)))
 
 
 CARD = Card(

@@ -29,7 +29,7 @@ from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Tabled
 from discreet.query_release.base import WorkloadRelease, write_as
-from discreet.query_release.fitting.junction import Axes, ordered
+from discreet.query_release.fitting.junction import Axes, order_axes
 from discreet.query_release.linear.joint_noise import root_up
 from discreet.query_release.models.adaptive_plan import AdaptivePlan, plan, share_of, shares
 from discreet.query_release.models.adaptive_scores import (
@@ -40,7 +40,7 @@ from discreet.query_release.models.adaptive_scores import (
     sweep_error,
     weights,
 )
-from discreet.query_release.models.factored_grain import coarse
+from discreet.query_release.models.factored_grain import coarsen
 from discreet.query_release.models.factored_learner import Learner, MeasuredTable
 from discreet.query_release.models.factored_synopsis import Factored
 
@@ -136,7 +136,7 @@ class Adaptive(WorkloadRelease):
     @property
     def _sets(self) -> tuple[Axes, ...]:
         shape = self.workload.universe.shape
-        return tuple(ordered(shape, axes) for axes in self.workload.sets if axes)
+        return tuple(order_axes(shape, axes) for axes in self.workload.sets if axes)
 
     @property
     def _singles(self) -> tuple[int, ...]:
@@ -190,7 +190,7 @@ class _Run:
 
     def _measure(self, wanted: list[Candidate], variance: Fraction, power: float) -> list[MeasuredTable]:
         """Add noise to some tables, which share one precision."""
-        exact = [coarse(self.truth[axes], grain) for axes, grain in wanted]
+        exact = [coarsen(self.truth[axes], grain) for axes, grain in wanted]
         found = []
         for (axes, grain), table, share in zip(
             wanted, exact, shares([table.size for table in exact], power), strict=True
@@ -209,15 +209,15 @@ class _Run:
         variance = float(self.plan.rounds) * self.plan.choices
         scores = []
         for axes, grain in offered:
-            guess = coarse(tables[axes], grain)
-            truth = coarse(self.truth[axes], grain)
+            guess = coarsen(tables[axes], grain)
+            truth = coarsen(self.truth[axes], grain)
             # Cut off where products would leave 64 bits: that moves no two tables further apart.
             missed = min(_distance(truth, guess), _FARTHEST // self.weights[axes])
             known = 1.0 / (1.0 / variance + self.learner.precision((axes, grain)))
             scores.append(self.weights[axes] * (missed - penalty(guess, known)))
-        return self._chosen(offered, scores)
+        return self._choose_among(offered, scores)
 
-    def _chosen(self, offered: list[Candidate], scores: list[int]) -> list[Candidate]:
+    def _choose_among(self, offered: list[Candidate], scores: list[int]) -> list[Candidate]:
         # A row changes each score by at most its weight, one up and another down.
         spread = 2 * self.plan.square * max(self.weights.values())
         choice = ExponentialChoice(rate_within(self.plan.range_ or Fraction(0), spread), Fraction(spread))
@@ -228,7 +228,7 @@ class _Run:
             place = self.rng.perform(choice, np.array(scores, dtype=np.int64))
             taken = offered[place]
             chosen.append(taken)
-            apart = [p for p, (axes, _) in enumerate(offered) if not _nested(axes, taken[0])]
+            apart = [p for p, (axes, _) in enumerate(offered) if not _are_nested(axes, taken[0])]
             offered, scores = [offered[p] for p in apart], [scores[p] for p in apart]
         return chosen
 
@@ -264,7 +264,7 @@ def _tables(universe: Universe, sets: tuple[Axes, ...]) -> Marginals:
     return Marginals(universe, [[universe.names[axis] for axis in axes] for axes in sets])
 
 
-def _nested(one: Axes, other: Axes) -> bool:
+def _are_nested(one: Axes, other: Axes) -> bool:
     return set(one) <= set(other) or set(other) <= set(one)
 
 

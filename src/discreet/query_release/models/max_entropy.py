@@ -26,9 +26,9 @@ from discreet.queries.universe import Universe
 from discreet.queries.workload import Tabled
 from discreet.query_release.base import WorkloadRelease
 from discreet.query_release.fitting.entropy_fit import LogLinear, NoisyTables, total_of
-from discreet.query_release.linear.independent import histogram_pairs
 from discreet.query_release.linear.joint_noise import Joint, gaussian_noise, variance
 from discreet.query_release.synopses.weights_later import WeightsLater
+from discreet.query_release.tiny import list_pairs
 
 Array = NDArray[Any]
 
@@ -176,7 +176,7 @@ def _tiny() -> Iterator[Tiny]:
         (3, Fraction(1, 100), AddRemove("row"), 1),
     ):
         mechanism = MaxEntropy(workload=_EACH, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        yield Tiny(mechanism, list(histogram_pairs(_PAIR, neighbours, rows)))
+        yield Tiny(mechanism, list(list_pairs(_PAIR, neighbours, rows)))
 
 
 CARD = Card(
