@@ -43,8 +43,8 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import read_name
 from discreet.query_release.base import read_histogram
-from discreet.query_release.linear.independent import histogram_pairs
 from discreet.query_release.linear.joint_noise import Joint, smallest_noise
+from discreet.query_release.tiny import list_pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +302,7 @@ def _tiny() -> Iterator[Tiny]:
             grid=grid,
         )
         book = mode.book({str(place): [statistic] for place, statistic in enumerate(asked)})
-        pairs = histogram_pairs(COIN, neighbours, 2)
+        pairs = list_pairs(COIN, neighbours, 2)
         yield Tiny(mode, [(AskedStatistics(a, book), AskedStatistics(b, book)) for a, b in pairs])
 
 

@@ -25,7 +25,7 @@ from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
 from discreet.queries.written import written_down
 from discreet.query_release.base import about_rows
-from discreet.query_release.linear.independent import histogram_pairs
+from discreet.query_release.tiny import list_pairs
 
 
 class Statistic(ABC):
@@ -361,7 +361,7 @@ def largest_move(statistic: Statistic, neighbours: Neighbours, *, rows: int) -> 
 
     A smaller bound is wrong. For tiny universes: to test a function before it is trusted.
     """
-    pairs = histogram_pairs(checks.instance(Statistic, statistic=statistic).universe, neighbours, rows)
+    pairs = list_pairs(checks.instance(Statistic, statistic=statistic).universe, neighbours, rows)
     return max(abs(statistic.value(left) - statistic.value(right)) for left, right in pairs)
 
 

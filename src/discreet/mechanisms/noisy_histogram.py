@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, up
 from discreet.mechanisms.count import cells_moved
@@ -36,7 +36,7 @@ CELLS = Wording(
 )
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class NoisyHistogram(Geometric):
     """Release the counts of disjoint cells, as an array in the order of the cells.
 

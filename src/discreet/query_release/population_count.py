@@ -15,6 +15,7 @@ from discreet.core.card import Card, Tiny
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import Neighbours, Replace
+from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, up
 from discreet.mechanisms.grid import Grid
@@ -52,7 +53,7 @@ class SamplePromise:
         )
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class PopulationCount(Mechanism[Any, int]):
     """Count the rows of a sample that satisfy a predicate, such that the answer tells of the population only.
 
@@ -73,29 +74,14 @@ class PopulationCount(Mechanism[Any, int]):
 
     Examples
     --------
-    >>> PopulationCount(rows=10_000, epsilon=1, missed=1e-9).shift
+    >>> PopulationCount(rows=10_000, epsilon=1, missed=1e-9, neighbours=Replace("row")).shift
     462
     """
 
-    rows: int
-    epsilon: Fraction
-    missed: Fraction
-    neighbours: Neighbours
-
-    def __init__(
-        self,
-        *,
-        rows: int,
-        epsilon: checks.Number,
-        missed: checks.Number,
-        neighbours: Neighbours = Replace("row"),  # noqa: B008 - a frozen value
-    ) -> None:
-        self._set(
-            rows=checks.integer(1, rows=rows),
-            epsilon=checks.positive(epsilon=epsilon),
-            missed=checks.probability(missed=missed),
-            neighbours=checks.instance(Replace, neighbours=neighbours),
-        )
+    rows: int = public(checks.integer, 1)
+    epsilon: Exact = public(checks.positive)
+    missed: Exact = public(checks.probability)
+    neighbours: Neighbours = public(checks.instance, Replace)
 
     @property
     def shift(self) -> int:
@@ -170,7 +156,9 @@ def separation(*, rows: int, modulus: int, gap: int) -> Fraction:
 
 def _tiny() -> Iterator[Tiny]:
     for rows, epsilon in ((1, 1), (4, 3), (9, 6)):
-        mechanism = PopulationCount(rows=rows, epsilon=epsilon, missed=Fraction(1, 10))
+        mechanism = PopulationCount(
+            rows=rows, epsilon=epsilon, missed=Fraction(1, 10), neighbours=Replace("row")
+        )
         yield Tiny(mechanism, [(count, count + 1) for count in range(rows)])
 
 
@@ -180,6 +168,9 @@ CARD = Card(
     title="Distributional privacy: a count that tells of the population only",
     theorem="(epsilon, beta)-distributional privacy with noise sqrt(rows ln(2 / beta)) / epsilon",
     reference="[Roth10] Section 3.7, Theorems 12 and 13",
-    example=lambda: (PopulationCount(rows=10_000, epsilon=1, missed=1e-9), 4321),
+    example=lambda: (
+        PopulationCount(rows=10_000, epsilon=1, missed=1e-9, neighbours=Replace("row")),
+        4321,
+    ),
     tiny=_tiny,
 )

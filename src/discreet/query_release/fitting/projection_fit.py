@@ -91,7 +91,7 @@ class _Walk:
     def __init__(self, workload: Workload, target: Array, total: float, body: Body) -> None:
         self._workload, self._target, self._total, self._body = workload, target, total, body
         self._at = np.full(workload.universe.size, total / workload.universe.size)
-        self._answers = self._answered(self._at)
+        self._answers = self._answer(self._at)
         self._ahead, self._ahead_answers, self._momentum = self._at, self._answers, 1.0
         self._steepness = 1.0
 
@@ -107,7 +107,7 @@ class _Walk:
         self._steepness *= _EASE
         while True:
             moved = self._body.nearest(self._ahead - cost / self._steepness, self._total)
-            answers = self._answered(moved)
+            answers = self._answer(moved)
             change, seen = moved - self._ahead, answers - self._ahead_answers
             # The distance is quadratic, so this is exactly when the step does not overshoot.
             if float(np.vdot(seen, seen)) <= self._steepness * float(np.vdot(change, change)) * (1 + 1e-12):
@@ -120,7 +120,7 @@ class _Walk:
         self._ahead_answers = answers + pull * (answers - self._answers)
         self._at, self._answers, self._momentum = moved, answers, following
 
-    def _answered(self, weights: Array) -> Array:
+    def _answer(self, weights: Array) -> Array:
         return self._workload.answers(weights).astype(np.float64, copy=False)
 
     def _cost(self, answers: Array) -> Array:

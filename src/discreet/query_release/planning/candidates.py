@@ -153,7 +153,9 @@ def _small_database(facts: ReleaseFacts) -> WorkloadRelease:
 
 
 def _interval_search(facts: ReleaseFacts) -> WorkloadRelease:
-    return IntervalSearch(rows=facts.rows, accuracy=_ACCURACY, **facts.public)
+    if facts.delta:
+        raise Refused(what="interval search", why="it takes no delta", way_out="Use the range tree")
+    return IntervalSearch(rows=facts.rows, accuracy=_ACCURACY, **facts.pure)
 
 
 @lru_cache(maxsize=32)

@@ -151,7 +151,7 @@ def test_a_split_raises_its_parts_as_far_as_tight_composition_allows():
         return lambda e, d: ResidualMarginals(workload=part, epsilon=e, delta=d, neighbours=people)
 
     public = {"workload": parts, "epsilon": 1, "delta": 1e-6, "neighbours": people}
-    split = Split.shared(makes=[maker(part) for part in parts.parts], shares=(1, 1), **public)
+    split = Split.share(makes=[maker(part) for part in parts.parts], shares=(1, 1), **public)
     assert 1.2 < sum(each.epsilon for each in split.mechanisms) < 1.6
     assert split.error(0.05) >= max(each.error(0.05) for each in split.mechanisms)
     richer = [maker(part)(1, 1e-6) for part in parts.parts]
