@@ -22,7 +22,7 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.grid import LIMIT, Bounds, Grid, total
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
-from discreet.mechanisms.reading import plain
+from discreet.mechanisms.reading import plain, read_entry
 from discreet.noise import DiscreteLaplace, NoisyComparison
 
 _MARGIN = Fraction(1, 1 << 99)  # tails are known to 2**-100; comparisons stay on the safe side of that
@@ -192,17 +192,18 @@ def ordered(data: Sequence[Any], bounds: Bounds) -> list[int]:
 
 
 def _numbers(rows: Any) -> NDArray[np.float64]:
-    """Read the rows as floats, each on its own: a row that is no number counts as NaN and spoils no other."""
-    if isinstance(rows, np.ndarray) and rows.dtype.kind in "iuf":
+    """Read the rows as floats, each on its own: a row that is no number counts as 0 and spoils no other."""
+    if type(rows) is np.ndarray and rows.dtype.kind in "iuf":
         return rows.astype(np.float64)
-    return np.array([_number(row) for row in rows], dtype=np.float64)
+    return np.array([row if type(row) is float else _number(row) for row in rows], dtype=np.float64)
 
 
 def _number(row: Any) -> float:
+    number = read_entry(row)
     try:
-        return float(row)
-    except Exception:  # one bad row must not decide the answer
-        return math.nan
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 @dataclass(frozen=True, slots=True)

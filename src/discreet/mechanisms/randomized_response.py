@@ -24,7 +24,7 @@ from discreet.core.rng import SYSTEM, Primitive, Rng
 from discreet.core.rounding import above, below, exp_bounds, exp_fraction
 from discreet.core.sensitive import Sensitive
 from discreet.mechanisms.grid import Grid
-from discreet.mechanisms.reading import Wording, plain, type_name
+from discreet.mechanisms.reading import Wording, plain, read_entry, type_name
 from discreet.mechanisms.report_tails import Crowd, ReportCoin, smallest_distance
 from discreet.noise import coins, oracle
 
@@ -118,7 +118,9 @@ class RandomizedResponse(Mechanism[Any, Any]):
     epsilon
         Each person's budget.
     categories
-        How many answers there are; answers are 0 .. categories - 1.
+        How many answers there are; answers are 0 .. categories - 1. Anything else in the place of one, be it
+        another number or nothing at all, counts as the first: to refuse it would tell of it. What is not of
+        an integer type as a whole (True, 1.0, an array of floats) is refused for its type.
     people
         How many people report together. It is public.
     neighbours
@@ -256,20 +258,26 @@ class RandomizedResponse(Mechanism[Any, Any]):
         return max(self.keep * (1 - self.keep), self.other * (1 - self.other))
 
     def _answers(self, data: Any) -> int | Answers:
-        """Read answers. One that does not exist becomes the nearest: an error would tell of it."""
+        """Read answers. What is none of the categories counts as the first: an error would tell of it."""
         which = f"from 0 to categories - 1, here {self.categories - 1}"
         one, many = f"one integer {which}", f"{{size}} integers {which}, one a person"
         asked = one if self.people == 1 else many.format(size=self.people)
         hint = "For many people use release_many"
         wording = Wording(one, many, asked, asked, shape_hint=hint, integer_hint="Pass integers")
-        return Grid(None).to_units(data, self.people, wording)
+        numbers = plain(data)
+        if isinstance(numbers, list | tuple):
+            read = map(read_entry, numbers)
+            numbers = [
+                int(each) if isinstance(each, Fraction) and each.denominator == 1 else 0 for each in read
+            ]
+        answers = Grid(None).to_units(numbers, self.people, wording)
+        if isinstance(answers, np.ndarray):
+            return np.where((answers >= 0) & (answers < self.categories), answers, 0)
+        return answers if 0 <= answers < self.categories else 0
 
     def _draw(self, data: Any, rng: Rng) -> Any:
-        step, last = Respond(self.epsilon, self.categories), self.categories - 1
-        answers = self._answers(data)
-        if isinstance(answers, np.ndarray):
-            return np.asarray(rng.perform(step, np.clip(answers, 0, last)), dtype=np.int64)
-        return rng.perform(step, max(0, min(last, answers)))
+        drawn = rng.perform(Respond(self.epsilon, self.categories), self._answers(data))
+        return np.asarray(drawn, dtype=np.int64) if isinstance(drawn, np.ndarray) else drawn
 
 
 def _tiny() -> Iterator[Tiny]:

@@ -66,8 +66,8 @@ class SubsampleAggregate(Mechanism[Any, Any]):
     Parameters
     ----------
     function
-        Rows -> a number. It sees an array where the data are an array, else a tuple. It must not change
-        its rows.
+        Rows -> a number. It sees an array where the data are an array, else a tuple, with copies of rows that
+        could be changed. What is missing from a column of whole numbers, or masked, is 0 there.
     blocks
         How many blocks. More blocks mean less noise and fewer rows for the function.
     lower, upper
@@ -154,8 +154,8 @@ class SubsampleAggregate(Mechanism[Any, Any]):
 
     def _draw(self, data: Any, rng: Rng) -> Any:
         numbers = plain(data)
-        rows = numbers.to_numpy() if is_column(numbers) else numbers
-        if not isinstance(rows, np.ndarray | list | tuple):
+        rows = plain(numbers.to_numpy()) if is_column(numbers) else numbers
+        if type(rows) not in (np.ndarray, list, tuple):
             raise InvalidParameter(
                 name="data", rule="a column, array, list or tuple of rows", got=f"type {type(data).__name__}"
             )
@@ -172,7 +172,7 @@ class SubsampleAggregate(Mechanism[Any, Any]):
 
 def _split(data: Any, assigned: Sequence[int], blocks: int) -> Iterator[Any]:
     """Yield the rows of every block, in their order."""
-    if isinstance(data, np.ndarray):
+    if type(data) is np.ndarray:
         places = np.asarray(assigned, dtype=np.int64)
         yield from (data[places == block] for block in range(blocks))
         return

@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.lending import make_lender
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import Neighbours
@@ -159,9 +160,10 @@ class SparseVector(Interactive[Any, Value]):
 class SparseConversation(Conversation[Any]):
     """Answers `ask(query, threshold=...)` until it has given its last positive answer.
 
-    A query is a function of the data. It runs once; whatever goes wrong inside it, and whatever it returns
-    that is not a number, counts as the value 0, because an error message would be an answer nobody
-    paid for. The bound on its sensitivity must include such failures.
+    A query is a function of the data. It runs once, on a loan: where the data could be changed it is handed a
+    copy, made anew for every question (`discreet.core.lending` says what that costs). Whatever goes wrong
+    inside it, and whatever it returns that is not a number, counts as the value 0, because an error message
+    would be an answer nobody paid for. The bound on its sensitivity must include such failures.
     """
 
     def __init__(self, mechanism: SparseVector[Any], data: Sensitive[Any], rng: Rng) -> None:
@@ -170,7 +172,7 @@ class SparseConversation(Conversation[Any]):
         self._public = mechanism
         self._plan = mechanism.plan
         self._values = mechanism.value_noise
-        self._data = data
+        self._lend = make_lender(data.reveal())
         self._moved = Fraction(mechanism.shift)
         self._hidden: int | None = None  # the threshold's noise; never published
 
@@ -201,7 +203,7 @@ class SparseConversation(Conversation[Any]):
 
     def _evaluate(self, query: Callable[[Any], Any]) -> int:
         def evaluate() -> int:
-            value = query(self._data.reveal())
+            value = query(self._lend())
             number = int(value) if isinstance(value, bool | np.bool_) else value
             return self._public.on.to_units(number, 1)  # type: ignore[return-value]
 
