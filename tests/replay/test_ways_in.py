@@ -33,7 +33,8 @@ from discreet.mechanisms.propose_test_release import ProposeTestRelease
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.mechanisms.subsample_aggregate import SubsampleAggregate
 from discreet.mechanisms.top_k import TopK
-from discreet.sparse.above_threshold import AboveThreshold, each_value
+from discreet.sparse.above_threshold import AboveThreshold
+from discreet.sparse.tiny import each_value
 from discreet.testing import unsafe_seeded
 
 NAMES = ("a", "b", "c")

@@ -179,6 +179,14 @@ def instance(kind: type[Any], **named: object) -> Any:
     raise InvalidParameter(name=name, rule=rule, hint=getattr(kind, "way_out", ""), **shown)
 
 
+def function(of: str, **named: object) -> Any:
+    """Return a value that must be callable."""
+    ((name, value),) = named.items()
+    if not callable(value):
+        raise InvalidParameter(name=name, rule=f"a function of {of}", value=value)
+    return value
+
+
 def exactly(kind: type[T], **named: object) -> T:
     """Return a value that must be of a class itself: one that is derived from it could do anything else."""
     ((name, value),) = named.items()

@@ -18,6 +18,7 @@ from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import ApproxLoss, Loss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import Neighbours, Replace
+from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.grid import LIMIT, Bounds, Grid, total
@@ -29,7 +30,7 @@ _MARGIN = Fraction(1, 1 << 99)  # tails are known to 2**-100; comparisons stay o
 _HALF = Fraction(1, 2)
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
     """Release a number whose sensitivity is small near the data, or answer None: no reply.
 
@@ -55,42 +56,18 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
         The change that `distance` and the local sensitivity are about.
     """
 
-    bound: Fraction
-    epsilon_test: Fraction
-    epsilon_release: Fraction
-    delta: Fraction
-    distance: Callable[[Any], Any]
-    value: Callable[[Any], Any]
-    grid: Fraction
-    neighbours: Neighbours
+    bound: Exact = public(checks.positive)
+    epsilon_test: Exact = public(checks.positive)
+    epsilon_release: Exact = public(checks.positive)
+    delta: Exact = public(checks.probability)
+    distance: Callable[[Any], Any] = public(checks.function, "the data")
+    value: Callable[[Any], Any] = public(checks.function, "the data")
+    grid: Exact = public(checks.positive)
+    neighbours: Neighbours = public(checks.instance, Neighbours)
 
-    def __init__(
-        self,
-        *,
-        bound: checks.Number,
-        epsilon_test: checks.Number,
-        epsilon_release: checks.Number,
-        delta: checks.Number,
-        distance: Callable[[Any], Any],
-        value: Callable[[Any], Any],
-        grid: checks.Number,
-        neighbours: Neighbours,
-    ) -> None:
-        for name, function in (("distance", distance), ("value", value)):
-            if not callable(function):
-                raise InvalidParameter(name=name, rule="a function of the data", value=function)
-        self._set(
-            bound=checks.positive(bound=bound),
-            epsilon_test=checks.positive(epsilon_test=epsilon_test),
-            epsilon_release=checks.positive(epsilon_release=epsilon_release),
-            delta=checks.probability(delta=delta),
-            distance=distance,
-            value=value,
-            grid=checks.positive(grid=grid),
-            neighbours=checks.instance(Neighbours, neighbours=neighbours),
-        )
+    def _complete(self) -> None:
         if self.delta <= _MARGIN:
-            raise InvalidParameter(name="delta", rule="> 2**-99", value=delta)
+            raise InvalidParameter(name="delta", rule="> 2**-99", value=self.delta)
 
     @classmethod
     def split_evenly(cls, epsilon: checks.Number, **public: Any) -> Self:

@@ -16,10 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.core import checks
 from discreet.core.bounds import cheapest, each_of
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.mechanism import Mechanism, Release
-from discreet.core.neighbours import LocalReport, Neighbours
+from discreet.core.neighbours import LocalReport
+from discreet.core.parameters import Exact, derived, frozen, public
 from discreet.core.rng import SYSTEM, Primitive, Rng
 from discreet.core.rounding import above, below, exp_bounds, exp_fraction
 from discreet.core.sensitive import Sensitive
@@ -104,7 +105,14 @@ def keeping(epsilon: Fraction, categories: int, bits: int) -> tuple[int, int]:
     return (one << bits) // (one + others * high), -(-(one << bits) // (one + others * low))
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+def _read_categories(**named: object) -> int:
+    number = checks.integer(2, **named)
+    if number > MOST_CATEGORIES:
+        raise InvalidParameter(name="categories", rule=f"<= {MOST_CATEGORIES}", value=number)
+    return number
+
+
+@frozen
 class RandomizedResponse(Mechanism[Any, Any]):
     """Report one's own category, or with a known probability another one.
 
@@ -123,8 +131,6 @@ class RandomizedResponse(Mechanism[Any, Any]):
         an integer type as a whole (True, 1.0, an array of floats) is refused for its type.
     people
         How many people report together. It is public.
-    neighbours
-        Only `LocalReport`.
 
     Examples
     --------
@@ -132,30 +138,14 @@ class RandomizedResponse(Mechanism[Any, Any]):
     0.00866
     """
 
-    epsilon: Fraction
-    categories: int
-    people: int
-    neighbours: Neighbours
+    epsilon: Exact = public(checks.positive)
+    categories: int = public(_read_categories, default=2)
+    people: int = public(checks.integer, 1, default=1)
+    neighbours: LocalReport = derived()
     measures: ClassVar[bool] = False  # a reported category is no estimate of the true one
 
-    def __init__(
-        self,
-        *,
-        epsilon: checks.Number,
-        categories: int = 2,
-        people: int = 1,
-        neighbours: Neighbours = _LOCAL,
-    ) -> None:
-        self._set(
-            epsilon=checks.positive(epsilon=epsilon),
-            categories=checks.integer(2, categories=categories),
-            people=checks.integer(1, people=people),
-            neighbours=checks.instance(Neighbours, neighbours=neighbours),
-        )
-        if self.categories > MOST_CATEGORIES:
-            raise InvalidParameter(name="categories", rule=f"<= {MOST_CATEGORIES}", value=categories)
-        if neighbours != _LOCAL:
-            raise NeighboursMismatch(f"randomized response protects {_LOCAL}, not {neighbours}")
+    def _complete(self) -> None:
+        self._set(neighbours=_LOCAL)
 
     @classmethod
     def coin_flips(cls, *, people: int = 1) -> Self:

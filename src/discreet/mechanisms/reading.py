@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.parameters import Public
 
 GRID_HINT = "Pass grid=, for instance grid=0.01, to release real numbers"
 SHAPE_HINT = "Build the mechanism with size=, the public number of values"
@@ -155,22 +156,30 @@ def read_entry(value: Any) -> Fraction | float:
     return Fraction(0) if number is None or number != number else number  # noqa: PLR0124 - NaN alone differs
 
 
-def read_names(
-    size: int | None, **named: Iterable[Hashable] | None
-) -> tuple[int, tuple[Hashable, ...] | None]:
-    """Read a public range: how many there are, or their names, never both."""
+MaybeNames = Public[Iterable[Hashable] | None, tuple[Hashable, ...] | None]
+"""Public names, or none."""
+
+
+def read_names(**named: Iterable[Hashable]) -> tuple[Hashable, ...]:
+    """Read the names of a public range."""
     ((name, given),) = named.items()
-    if given is None and size is None:
+    names = tuple(given)
+    if not names or len(set(names)) != len(names):
+        raise InvalidParameter(name=name, rule="different names, at least one", value=names)
+    return names
+
+
+def count_names(size: int | None, **named: tuple[Hashable, ...] | None) -> int:
+    """Return how many there are: as was said, or as there are names, never both."""
+    ((name, names),) = named.items()
+    if names is None and size is None:
         rule, hint = (
             f"an integer >= 1 where {name} are not given",
             f"Pass size=, or {name}= with public names",
         )
         raise InvalidParameter(name="size", rule=rule, got="neither", hint=hint)
-    if given is None:
-        return checks.integer(1, size=size), None
+    if names is None:
+        return checks.integer(1, size=size)
     if size is not None:
         raise InvalidParameter(name="size", rule=f"left out where {name} are given", value=size)
-    names = tuple(given)
-    if not names or len(set(names)) != len(names):
-        raise InvalidParameter(name=name, rule="different names, at least one", value=names)
-    return len(names), names
+    return len(names)

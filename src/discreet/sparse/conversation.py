@@ -14,12 +14,13 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.lending import make_lender
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive
-from discreet.core.neighbours import Neighbours
+from discreet.core.neighbours import ROWS, Neighbours
+from discreet.core.parameters import Exact, MaybeExact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.core.sensitive import Sensitive
 from discreet.mechanisms.grid import Grid, shield
-from discreet.mechanisms.scores import Monotone, Sensitivity
+from discreet.mechanisms.scores import Monotone, Scores, Sensitivity
 from discreet.noise import AddNoise, Noise, NoisyComparison
 from discreet.sparse import accuracy
 from discreet.sparse.calibration import make_plan
@@ -31,49 +32,25 @@ QUERIES = 1000
 """How many questions a mechanism is planned for where its owner does not say."""
 
 
+@frozen
 class SparseVector(Interactive[Any, Value]):
     """Public parameters of a sparse-vector mechanism and all that follows from them."""
 
-    sensitivity: Sensitivity
-    epsilon: Fraction
-    delta: Fraction
-    threshold: Fraction | None
-    noise: NoiseKind
-    rule: Rule
-    grid: Fraction | None
-    queries: int
+    sensitivity: Scores = public(Sensitivity.read)
+    epsilon: Exact = public(checks.positive)
+    delta: Exact = public(checks.delta)
+    threshold: MaybeExact = public(checks.exact, default=None)
+    noise: NoiseKind = public(checks.instance, NoiseKind, default=NoiseKind.EXPONENTIAL)
+    rule: Rule = public(checks.instance, Rule, default=Rule.OPTIMAL)
+    grid: MaybeExact = public(checks.positive, default=None)
+    queries: int = public(checks.integer, 1, default=QUERIES)
+    neighbours: Neighbours = public(checks.instance, Neighbours, default=ROWS)
 
-    def _read(
-        self,
-        *,
-        sensitivity: checks.Number | Sensitivity,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        threshold: checks.Number | None,
-        noise: NoiseKind,
-        rule: Rule,
-        grid: checks.Number | None,
-        queries: int,
-        neighbours: Neighbours,
-    ) -> None:
-        """Check and keep the parameters all three mechanisms have."""
-        checks.instance(Neighbours, neighbours=neighbours)
-        unit = None if grid is None else checks.positive(grid=grid)
-        moved = Sensitivity.of(sensitivity, neighbours)
-        moved.shift(Grid(unit))  # refuses a sensitivity the grid cannot show
-        self._set(
-            sensitivity=moved,
-            epsilon=checks.positive(epsilon=epsilon),
-            delta=checks.delta(delta=delta),
-            threshold=None if threshold is None else checks.exact(threshold=threshold),
-            noise=checks.instance(NoiseKind, noise=noise),
-            rule=checks.instance(Rule, rule=rule),
-            grid=unit,
-            queries=checks.integer(1, queries=queries),
-            neighbours=neighbours,
-        )
+    def _complete(self) -> None:
+        self.sensitivity.require(self.neighbours, Grid(self.grid))
         if self.rule is Rule.BOOK and self.noise is not NoiseKind.LAPLACE:
-            raise InvalidParameter(name="noise", rule="Laplace under the book's rule", value=noise)
+            raise InvalidParameter(name="noise", rule="Laplace under the book's rule", value=self.noise)
+        _ = self.plan  # refuses what cannot be planned
 
     @property
     def cutoff(self) -> int:

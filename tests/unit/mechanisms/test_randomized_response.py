@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import chi2
 
 from discreet.audit.exact_report import exact
-from discreet.core.errors import DiscreetError, InvalidParameter, NeighboursMismatch
+from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.core.loss import PureLoss
-from discreet.core.neighbours import AddRemove, LocalReport
+from discreet.core.neighbours import LocalReport
 from discreet.core.rng import Rng
 from discreet.mechanisms.randomized_response import CARD, RandomizedResponse, Respond, keeping
 from discreet.testing import unsafe_seeded
@@ -36,10 +36,9 @@ def test_bad_numbers_of_people_are_refused(bad):
 
 
 def test_only_one_relation_is_protected():
-    with pytest.raises(NeighboursMismatch, match="person's own value"):
-        RandomizedResponse(epsilon=1, neighbours=AddRemove("row"))
-    with pytest.raises(InvalidParameter):
-        RandomizedResponse(epsilon=1, neighbours="row")
+    """There is nothing to choose, so there is no parameter."""
+    with pytest.raises(TypeError, match="neighbours"):
+        RandomizedResponse(epsilon=1, neighbours=LocalReport())
     assert RandomizedResponse(epsilon=1).guarantee.neighbours == LocalReport()
 
 
