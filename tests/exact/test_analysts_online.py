@@ -27,7 +27,8 @@ from discreet.mechanisms.scores import Monotone
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.predicates import Predicates
 from discreet.queries.universe import Universe
-from discreet.sparse.above_threshold import AboveThreshold, each_value
+from discreet.sparse.above_threshold import AboveThreshold
+from discreet.sparse.tiny import each_value
 
 SIZE = 2  # the batch is meant to be closed once it has more than so many queries
 WITHOUT = (BAD, BAD, GOOD, GOOD, BAD)

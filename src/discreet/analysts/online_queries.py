@@ -58,6 +58,10 @@ class _Epoch:
     closing: Conversation[bool] | None
     batch: list[Integers] = field(default_factory=list)
 
+    def is_full(self, size: int) -> bool:
+        """Tell whether the batch seems full; the conversation is about the batch that the question holds."""
+        return self.closing is not None and self.closing.ask(lambda _: len(self.batch), threshold=size)
+
 
 @frozen
 class OnlineQueries(ManyAnalysts):
@@ -199,7 +203,7 @@ class OnlineQueries(ManyAnalysts):
                 if place in asked[name]:
                     count = self._answer(asked[name][place], gates[name], epoch)
                     answers[name].append(Leftover(place, count))
-            if epoch.closing is not None and epoch.closing.ask(len, threshold=self.sizes.batch):
+            if epoch.is_full(self.sizes.batch):
                 scores = scores + sum(epoch.batch, np.zeros_like(scores))
                 tally = self._sample(scores, rng)
                 history.append((tick, tuple(tally.tolist())))
@@ -210,7 +214,7 @@ class OnlineQueries(ManyAnalysts):
         """Publish a hypothesis, and watch over its batch unless it is the last one."""
         epoch = _Epoch(Weights(self.universe, weights, transcript=tuple(history)), None)
         if len(history) < self.sizes.updates:
-            epoch.closing = self._budgets.closing.open(epoch.batch, rng=rng)
+            epoch.closing = self._budgets.closing.open((), rng=rng)
         return epoch
 
     def _answer(self, query: LinearQuery, gate: Conversation[Any], epoch: _Epoch) -> float:

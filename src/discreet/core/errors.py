@@ -10,7 +10,6 @@
     ├── NeighboursMismatch     guarantees or calibrations over different neighbouring relations
     ├── BudgetExceeded         a filter or ledger refused; no data was read
     ├── ConversationClosed     an interactive mechanism has given all the answers it was paid for
-    ├── UnsafeRandomness       a seeded generator where only the operating system's may be used
     ├── EngineFailed           a data engine gave up; its own words may quote data and are kept back
     │   └── OpenFailed         it did so while the owner opened a table; says why by one of a few codes
     ├── MissingExtra           an optional dependency is not installed
@@ -93,10 +92,6 @@ class BudgetExceeded(DiscreetError):
 
 class ConversationClosed(DiscreetError):
     """The conversation has given every answer its guarantee covers."""
-
-
-class UnsafeRandomness(DiscreetError):
-    """A seeded generator was offered where only the operating system's randomness is allowed."""
 
 
 class MissingExtra(DiscreetError, ImportError):

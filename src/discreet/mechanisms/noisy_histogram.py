@@ -22,7 +22,7 @@ from discreet.mechanisms.count import cells_moved
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.laplace import laplace_step
-from discreet.mechanisms.reading import Wording, is_labelled, read_names
+from discreet.mechanisms.reading import Wording, count_names, is_labelled, read_names
 
 _CELLS_HINT = "Count first, for instance series.value_counts().reindex(cells, fill_value=0).to_numpy()"
 
@@ -76,7 +76,8 @@ class NoisyHistogram(Geometric):
         cells: Iterable[Hashable] | None = None,
     ) -> None:
         moved = cells_moved(neighbours)
-        count, names = read_names(size, cells=cells)
+        names = None if cells is None else read_names(cells=cells)
+        count = count_names(size, cells=names)
         Geometric.__init__(self, sensitivity=moved, epsilon=epsilon, size=count, neighbours=neighbours)
         self._set(cells=names)
 

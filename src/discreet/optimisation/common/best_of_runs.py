@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from discreet.core import checks
 from discreet.core.bounds import each_of
 from discreet.core.errors import InvalidParameter
+from discreet.core.lending import lend
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import Neighbours
@@ -153,7 +154,7 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
 
     def _run(self, data: Data, rng: Rng) -> Run[Value]:
         value = self.base.release(data, rng=rng).value
-        score: Fraction | int = total(lambda rows: self.score(rows, value), data, Fraction(0))
+        score: Fraction | int = total(lambda rows: self.score(rows, lend(value)), data, Fraction(0))
         if self.grid is None:  # a whole sensitivity holds for the nearest whole numbers too
             score = math.floor(score + Fraction(1, 2))
         return Run(value, self.meter.release(score, rng=rng).value)
