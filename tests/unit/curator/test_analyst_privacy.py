@@ -376,9 +376,11 @@ def test_reading_ones_budget_does_not_add_up_what_others_spent():
     for _ in range(50):
         ledger.reserve("rival", "q", item)
 
-    class Untouchable(list):
+    class Untouchable(dict):
         def __iter__(self):
             raise AssertionError("the entries of others were read")
 
-    ledger._entries = Untouchable(ledger._entries)
+        values = items = keys = __iter__
+
+    ledger._records = Untouchable(ledger._records)
     assert ledger.left("acme") == {"epsilon": Fraction(1, 2) - Fraction(1, 10**6)}
