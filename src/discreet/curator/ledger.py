@@ -30,7 +30,7 @@ from discreet.core.errors import BudgetExceeded, DiscreetError, InternalError, I
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.core.neighbours import Neighbours
-from discreet.curator.entries import NEXT, Entry, ChargedEntry, State, LineSum, Ticket
+from discreet.curator.entries import NEXT, ChargedEntry, Entry, LineSum, State, Ticket
 from discreet.curator.limits import ENTRIES
 
 HELD_BACK = Fraction(1, 10)

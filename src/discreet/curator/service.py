@@ -224,7 +224,7 @@ class Service:
     def _measure(self, prepared: Prepared, charge: dict[str, Fraction]) -> Reply | None:
         """Return the answer of the engine; None where it fails, for whatever it says may quote data."""
         try:
-            return Reply.of(self._table.answer(prepared), charge)
+            return Reply.of(self._table.answer(prepared, alone=self._apart), charge)
         except Exception:  # the error we raise later keeps no link to it
             return None
 

@@ -134,7 +134,9 @@ def test_an_interrupt_at_any_line_of_a_question_leaves_no_reservation(monkeypatc
     one = curator(shared=0, epsilon=10**6, question=(Fraction(1, 10), 0), promise=promise)
     acme, blue = one.analyst("acme", share=HALF), one.analyst("blue", share=HALF)
     given = one._service._table.sql("SELECT SUM(income) FROM people", epsilon=1, delta=0)
-    monkeypatch.setattr(Table, "answer", lambda *_: given)  # what the engine does is not what is tried here
+    monkeypatch.setattr(
+        Table, "answer", lambda *_, **__: given
+    )  # what the engine does is not what is tried here
     values = itertools.count()
 
     def attempt(at):
