@@ -13,9 +13,11 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from discreet.core import checks
 from discreet.core.errors import DiscreetError, EngineFailed, Refused
 from discreet.core.loss import ApproxLoss
 from discreet.curator.doors import Desk
+from discreet.curator.entries import Ticket
 from discreet.curator.history import Quote
 from discreet.curator.ledger import Ledger
 from discreet.curator.records import Records
@@ -159,6 +161,7 @@ class Service:
     # How -------------------------------------------------------------------------------------------
 
     def _read(self, desk: Desk, text: str, fresh: bool) -> _Question:
+        checks.instance(bool, fresh=fresh)
         plan = parse(text, schemas=self._tables, policy=self._policy)
         owner = desk.name if self._apart else None
         key = owner, canonical(plan), tuple(one.what for one in plan.outputs), fresh
@@ -195,29 +198,33 @@ class Service:
         with desk.line.turn():
             prepared = self._price(desk, question)
             explanation = prepared.explanation
-            number = self._ledger.reserve(
-                desk.name, question.text, explanation.guarantee, bought=_bought(explanation)
-            )
-            charge = dict(self._ledger.entry(number).charge)
+            ticket, charge = Ticket(), dict[str, Fraction]()
             try:
+                number = self._ledger.reserve(
+                    desk.name,
+                    question.text,
+                    explanation.guarantee,
+                    bought=_bought(explanation),
+                    ticket=ticket,
+                )
+                charge |= self._ledger.entry(number).charge
                 with self.engine.turn():
                     self._require_open()
                     self._ledger.start(number)  # whatever happens from here on, the charge stays
                     reply = self._measure(prepared, charge)
+                if reply is None:
+                    raise EngineFailed
+                self._ledger.finish(number)
             except BaseException:  # an interrupt, say, while she waited: what was not started costs nothing
-                if not self._ledger.void_unless_started(number):
+                if not self._ledger.void_unless_started(ticket):
                     desk.history.note(question.text, "failed", charge)
                 raise
-            if reply is None:
-                desk.history.note(question.text, "failed", charge)
-                raise EngineFailed
-            self._ledger.finish(number)
             return reply
 
     def _measure(self, prepared: Prepared, charge: dict[str, Fraction]) -> Reply | None:
         """Return the answer of the engine; None where it fails, for whatever it says may quote data."""
         try:
-            return Reply.of(self._table.answer(prepared), charge)
+            return Reply.of(self._table.answer(prepared, alone=self._apart), charge)
         except Exception:  # the error we raise later keeps no link to it
             return None
 

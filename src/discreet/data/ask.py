@@ -89,7 +89,7 @@ def price_plan(plan: Plan, tables: PlanTables, policy: Policy) -> Prepared:
     return Prepared(explanation(budget(plan, tables, policy)))
 
 
-def ask(prepared: Prepared, *, source: Source, key: str, rng: Rng) -> Answer:
+def ask(prepared: Prepared, *, source: Source, key: str, rng: Rng, alone: bool = False) -> Answer:
     """Read the exact aggregates and release them with noise.
 
     Privacy: `prepared.explanation.guarantee`, whatever comes out, an error included.
@@ -106,10 +106,12 @@ def ask(prepared: Prepared, *, source: Source, key: str, rng: Rng) -> Answer:
         The secret of the table that orders a user's rows.
     rng
         Where the noise comes from.
+    alone
+        Whether nothing that others asked before may be of use here: then no outcome depends on them.
     """
     checks.instance(Rng, rng=rng)  # before any data are read
     plan, known = prepared.plan, prepared.budget.facts
-    releaser = _Releaser(prepared, _read(known, source, key), rng)
+    releaser = _Releaser(prepared, _read(known, source, key, alone), rng)
     facts = {one.keys: one for one in known.sets}
     blocks = tuple(releaser.block(facts[tuple(sorted(shown))], shown) for shown in plan.shown_sets)
     outputs = []
@@ -132,16 +134,18 @@ class _Found:
         return "exact aggregates (...)"
 
 
-def _read(known: Facts, source: Source, key: str) -> _Found:
+def _read(known: Facts, source: Source, key: str, alone: bool) -> _Found:
     """Run the queries of a plan, written from the facts that it was priced by."""
-    kept = {
-        name: kept_rows(source, known.tables.schema(name), max_rows=rows, key=key)
-        for name, rows in known.kept
-    }
+    with source.hold(alone=alone) as held:
+        kept = {
+            name: kept_rows(held, known.tables.schema(name), max_rows=rows, key=key)
+            for name, rows in known.kept
+        }
+        queries = render(known, key=key, kept=kept, sums_widen=source.sums_widen)
+        answers = [source.execute(query.tree) for query in queries]
     totals: dict[tuple[tuple[Field, ...], Measure], Totals] = {}
     counts: dict[tuple[tuple[Field, ...], Measure], Counts] = {}
-    for query in render(known, key=key, kept=kept, sums_widen=source.sums_widen):
-        rows = source.execute(query.tree)
+    for query, rows in zip(queries, answers, strict=True):
         width = len(query.keys)
         if query.measures[0].kind == "histogram":
             by_value: Counts = counts.setdefault((query.keys, query.measures[0]), {})

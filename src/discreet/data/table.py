@@ -125,9 +125,13 @@ class Table:
         """
         return self.answer(prepare(query, schemas=self.schemas, policy=_policy(epsilon, delta)), rng=rng)
 
-    def answer(self, prepared: Prepared, *, rng: Rng = SYSTEM) -> Answer:
-        """Answer a question that was planned and priced for the schemas of this table; see `sql`."""
-        return ask(prepared, source=self._source, key=self._key, rng=rng)
+    def answer(self, prepared: Prepared, *, rng: Rng = SYSTEM, alone: bool = False) -> Answer:
+        """Answer a question that was planned and priced for the schemas of this table; see `sql`.
+
+        With `alone`, nothing that is kept of earlier questions is used: it takes longer, and whether it is
+        answered does not depend on them.
+        """
+        return ask(prepared, source=self._source, key=self._key, rng=rng, alone=alone)
 
     @property
     def neighbours(self) -> Neighbours:

@@ -187,14 +187,17 @@ class SparseConversation(Conversation[Any]):
         return int(shield(evaluate, Fraction(0)))
 
     def _count(self) -> None:
-        """Close, or forget the threshold's noise, before anything else can go wrong."""
+        """Close, or forget the threshold's noise, before anything else can go wrong.
+
+        In this order: an interrupt must not leave it open for one threshold more than was paid for.
+        """
+        cutoff = self._public.cutoff
+        if self.positives + 1 >= cutoff:
+            was = "its positive answer has" if cutoff == 1 else f"all {cutoff} positive answers have"
+            self.close(f"{was} been given")
         self.positives += 1
         if self._plan.form is Form.REDRAWN:
             self._hidden = None
-        cutoff = self._public.cutoff
-        if self.positives >= cutoff:
-            was = "its positive answer has" if cutoff == 1 else f"all {cutoff} positive answers have"
-            self.close(f"{was} been given")
 
     def _reply(self, positive: bool, value: int) -> Any:
         if self._values is None:
