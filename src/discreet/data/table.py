@@ -122,6 +122,8 @@ class Table:
             For anything outside the language. Nothing was read.
         EngineFailed
             Where the engine gave up; its words are kept back.
+        TableClosed
+            Where the table was closed before.
         """
         return self.answer(prepare(query, schemas=self.schemas, policy=_policy(epsilon, delta)), rng=rng)
 

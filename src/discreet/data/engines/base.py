@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Literal, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import EngineFailed, InternalError, InvalidParameter, MissingExtra
-from discreet.data.engines.failures import Expired, Reason
+from discreet.core.errors import EngineFailed, InternalError, InvalidParameter, MissingExtra, TableClosed
+from discreet.data.engines.failures import Expired, Reason, hear_signals
 from discreet.data.schema.columns import Code
 
 try:
@@ -90,6 +90,7 @@ class Source(ABC):
         self._lock = RLock()
         self._timeout = timeout
         self._limit: float | None = None
+        self._closed = False
         self._relations: dict[str, exp.Table] = {}
         self._unique: dict[str, exp.Select] = {}
         self._cache: dict[str, str] = {}
@@ -173,9 +174,21 @@ class Source(ABC):
             name="data", rule="on a server that can be connected to again", got=self.dialect, hint=hint
         )
 
-    @abstractmethod
     def close(self) -> None:
-        """Give back everything the source holds."""
+        """Give back everything the source holds. Nothing can be read from then on."""
+        if not self._closed:
+            try:
+                self._give_back()
+            finally:
+                self._closed = True
+
+    @abstractmethod
+    def _give_back(self) -> None:
+        """End what the source has begun in the engine."""
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise TableClosed
 
     def _one_moment(self) -> AbstractContextManager[object]:
         """Return the context in which all inputs are seen as they were at one moment."""
@@ -241,12 +254,22 @@ class Source(ABC):
         return done
 
     def _attempt(self, work: Callable[[], T]) -> T | _Failed:
-        try:
-            return work()
-        except Expired:
-            return _Failed(Reason.TIMEOUT)
-        except self._failures() as error:
-            return _Failed(self._reason(error))
+        """Do something in the engine; where a signal raised something meanwhile, that is what comes of it."""
+        self._require_open()
+        done: T | _Failed = _Failed(Reason.UNREADABLE)
+        with hear_signals() as raised:
+            try:
+                done = work()
+            except Expired:
+                done = _Failed(Reason.TIMEOUT)
+            except self._failures() as error:
+                done = _Failed(self._reason(error))
+            except BaseException:
+                if not raised:
+                    raise
+        if raised:
+            raise raised.pop(0).with_traceback(None)
+        return done
 
     def _resolved(self, query: exp.Query) -> exp.Query:
         """Point every table of a query at a loaded relation; refuse any other table."""

@@ -112,7 +112,7 @@ class DuckDB(Source):
         """Return what a query that reads an input selects from."""
         return self._input(name)[1].copy()
 
-    def close(self) -> None:
+    def _give_back(self) -> None:
         """Drop the data and the spill directory."""
         self._end()
 
@@ -182,7 +182,9 @@ class DuckDB(Source):
         return exp.to_table(name)
 
     def _create(self, table: exp.Table, query: exp.Query) -> None:
-        self._connection.execute(self._sql(exp.Create(this=table, kind="TABLE", expression=query)))
+        # An interrupt may have come between the last making of it and our note of that.
+        create = exp.Create(this=table, kind="TABLE", expression=query, replace=True)
+        self._connection.execute(self._sql(create))
 
     def _lines(self, name: str, needed: set[str]) -> exp.Query:
         """Return the query that reads some columns of a CSV file, as text.

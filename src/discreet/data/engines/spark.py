@@ -78,7 +78,7 @@ class Spark(Source):
             raise unknown_input(self._inputs, name)
         return exp.to_table(self._view(f"input_{name}"))
 
-    def close(self) -> None:
+    def _give_back(self) -> None:
         """Drop views, persisted rows and files. The session stays open: it is not ours."""
         self._attempt(self._forget_all)  # a session that is gone has nothing left to drop
         if self._checkpoint is not None:
