@@ -32,7 +32,11 @@ SELECTS = [
         "COUNT(region): only numbers are counted so. Use COUNT(*) with WHERE region IS NOT NULL.",
     ),
     ("COUNT(user_id)", "COUNT(DISTINCT ...) counts the units"),
-    ("AVG(region)", "region: it is not a number. Use integer or decimal columns and numbers."),
+    ("COUNT(note)", "COUNT(note): only numbers are counted so. Use COUNT(*)."),
+    ("AVG(region)", "region: it is a category, not a number. Use integer or decimal columns and numbers."),
+    ("AVG(note)", "note: it is free text, not a number. Use integer or decimal columns and numbers."),
+    ("SUM(2 * day)", "day: it is a date, not a number."),
+    ("AVG(user_id)", "user_id: it is an identifier, not a number."),
     (
         "SUM(CASE WHEN age > 1 THEN 1 ELSE 0 END)",
         "CASE: it is not part of the language. Ask once for each case",
@@ -68,7 +72,16 @@ def test_whole_queries(text: str, words: str) -> None:
 
 
 CONDITIONS = [
-    ("age = '30'", "Compare numbers with numbers, without quotes"),
+    (
+        "age = 'old'",
+        "age = 'old': age is a number and 'old' is text. Compare numbers with numbers, without quotes",
+    ),
+    ("NOT 'old' = age + 1", "... <> 'old': ... is a number and 'old' is text"),
+    ("day > 3", "day > 3: day is a date and 3 is a number"),
+    ("age < DATE '2020-01-05'", "age < 2020-01-05: age is a number and 2020-01-05 is a date"),
+    ("age = TRUE", "age = TRUE: age is a number and TRUE is a truth value"),
+    ("region = 3", "region = 3: region is compared with text in single quotes"),
+    ("region < 'n'", "region < 'n': the values of region have no order"),
     ("EXISTS (SELECT 1)", "Put conditions on the table's own columns"),
     ("age > (SELECT 1)", "Write the number"),
     ("LOWER(region) = 'n'", "compare columns as they are"),

@@ -59,11 +59,11 @@ class EngineField:
 
 @dataclass(frozen=True, slots=True)
 class RowReading:
-    """How an input is read, as queries over it: its codes, and how many cells of text mean nothing."""
+    """How an input is read, as queries over it: its codes, and how many cells say what is not declared."""
 
     codes: exp.Select
     unread: exp.Select | None
-    """One count for each column that is parsed from text, under the column's name."""
+    """One count for each column that may lose cells, under the column's name."""
 
 
 class Source(ABC):
@@ -130,7 +130,9 @@ class Source(ABC):
                 with self._staged(name, reading.codes):
                     self._relations[name] = self._keep(name, reading.codes)
                     if reading.unread is not None:
-                        counts[name] = self._counts(name, reading.unread)
+                        (row,) = self._count_raw(name, reading.unread)
+                        listed = [int(str(cells)) for cells in row]
+                        counts[name] = dict(zip(reading.unread.named_selects, listed, strict=True))
         return counts
 
     def _check_unique(self, name: str, key: str) -> None:
@@ -198,9 +200,9 @@ class Source(ABC):
         """Return the context in which the engine sees an input as `raw` names it."""
         return nullcontext()
 
-    def _counts(self, name: str, query: exp.Select) -> dict[str, int]:
-        """Run a query of counts over an input that is seen; the count of each column."""
-        raise InternalError("this engine parses no text")
+    @abstractmethod
+    def _count_raw(self, name: str, query: exp.Select) -> Iterable[Iterable[object]]:
+        """Run a query of counts over an input that is seen."""
 
     @abstractmethod
     def _keep(self, name: str, query: exp.Query) -> exp.Table:
@@ -315,9 +317,7 @@ def _deduplicated(table: exp.Table, codes: exp.Select, key: str) -> exp.Select:
 def _report_unread(name: str, counts: Mapping[str, int]) -> None:
     for column, cells in counts.items():
         if cells:
-            LOG.warning(
-                "%s.%s: %d cells of text cannot be read as declared; they are missing", name, column, cells
-            )
+            LOG.warning("%s.%s: %d cells cannot be read as declared; they are missing", name, column, cells)
 
 
 def decimals(described: str) -> int:

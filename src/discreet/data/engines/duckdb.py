@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter, MissingExtra
+from discreet.data.credentials import show_path
 from discreet.data.engines.base import RAW, EngineField, Family, Source, decimals, unknown_input
-from discreet.data.engines.credentials import shown
 from discreet.data.engines.failures import Reason, watched
 
 try:
@@ -106,7 +106,10 @@ class DuckDB(Source):
             self._opening(lambda: owner.register(table.name, _narrowed(self._frames[name], rows=False)))
         query = exp.Describe(this=exp.select("*").from_(table))
         rows = self._opening(lambda: owner.execute(self._sql(query)).fetchall())
-        return tuple(_field(row[0], row[1]) for row in rows)
+        # DuckDB renames a frame's column whose name it has seen before, so names are the frame's own.
+        names = _names(self._frames[name]) if name in self._frames else None
+        names = names or [row[0] for row in rows]
+        return tuple(_field(one, row[1]) for one, row in zip(names, rows, strict=True))
 
     def raw(self, name: str) -> exp.Table:
         """Return what a query that reads an input selects from."""
@@ -169,9 +172,9 @@ class DuckDB(Source):
         if name in self._csv:
             self._drop(table)
 
-    def _counts(self, name: str, query: exp.Select) -> dict[str, int]:
-        (counts,) = self._inputs[name][0].execute(self._sql(query)).fetchall()
-        return dict(zip(query.named_selects, counts, strict=True))
+    def _count_raw(self, name: str, query: exp.Select) -> list[tuple[object, ...]]:
+        rows: list[tuple[object, ...]] = self._inputs[name][0].execute(self._sql(query)).fetchall()
+        return rows
 
     def _keep(self, name: str, query: exp.Query) -> exp.Table:
         owner, _ = self._inputs.get(name, (self._connection, None))
@@ -264,6 +267,12 @@ def _narrowed(frame: Any, *, names: set[str] | None = None, rows: bool = True) -
     return frame.select(sorted(names or ()))
 
 
+def _names(frame: Any) -> list[str] | None:
+    """Return the names of a frame's columns; None where they are surely different."""
+    names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
+    return None if names is None else [str(name) for name in names]
+
+
 def _field(name: str, described: str) -> EngineField:
     # A type may list values, ENUM('a', 'b'), or fields: only its first words are kept.
     kind = described.partition("(")[0].strip()
@@ -287,7 +296,7 @@ def _parquet(path: str) -> exp.Table:
     if not found or not all(one.endswith(".parquet") for one in found):
         hint = "Write ('file.duckdb', 'table') for a table of a DuckDB database"
         raise InvalidParameter(
-            name="data", rule="a .parquet, .csv or .csv.gz file", got=shown(path), hint=hint
+            name="data", rule="a .parquet, .csv or .csv.gz file", got=show_path(path), hint=hint
         )
     files = exp.Array(expressions=[exp.Literal.string(str(_existing(one))) for one in found])
     return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[files]))
@@ -295,7 +304,7 @@ def _parquet(path: str) -> exp.Table:
 
 def _existing(path: str) -> Path:
     if not Path(path).is_file():
-        raise InvalidParameter(name="data", rule="the path of an existing file", got=shown(path))
+        raise InvalidParameter(name="data", rule="the path of an existing file", got=show_path(path))
     return Path(path)
 
 

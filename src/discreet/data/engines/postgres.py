@@ -147,6 +147,9 @@ class Postgres(Source):
             self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE")
             yield
 
+    def _count_raw(self, name: str, query: exp.Select) -> list[tuple[object, ...]]:
+        return self._connection.execute(self._sql(query).encode()).fetchall()
+
     def _keep(self, name: str, query: exp.Query) -> exp.Table:
         table = exp.Table(this=exp.to_identifier(name), db=exp.to_identifier("pg_temp"))
         create = exp.Create(this=table, kind="TABLE", expression=query)

@@ -112,6 +112,9 @@ class Spark(Source):
         frame.createOrReplaceTempView(self._view(name))
         return exp.to_table(self._view(name))
 
+    def _count_raw(self, name: str, query: exp.Select) -> list[tuple[object, ...]]:
+        return [tuple(row) for row in self._session.sql(self._sql(query)).collect()]
+
     def _drop(self, table: exp.Table) -> None:
         self._session.catalog.dropTempView(table.name)
         self._kept.pop(table.name.removeprefix(self._view(""))).unpersist()
