@@ -69,16 +69,16 @@ def ask(
 @_common
 def plan(sql: str, *, schema: str, epsilon: str, delta: str, as_json: bool) -> None:
     """Say what a question would cost and how accurate it would be. Reads no data; costs nothing."""
-    from discreet.data.ask import explain  # noqa: PLC0415  the engine is an extra
+    from discreet.data.ask import plan_question  # noqa: PLC0415  the engine is an extra
     from discreet.data.plan.nodes import Policy  # noqa: PLC0415
     from discreet.data.schema.toml_file import read_schema  # noqa: PLC0415
 
     try:
         policy = Policy(epsilon=_read_number("epsilon", epsilon), delta=_read_number("delta", delta))
-        explained = explain(sql, schemas=read_schema(schema), policy=policy)
+        planned = plan_question(sql, schemas=read_schema(schema), policy=policy)
     except DiscreetError as error:
         raise click.ClickException(str(error)) from None
-    click.echo(json.dumps(explained.to_dict(), indent=2, default=str) if as_json else repr(explained))
+    click.echo(json.dumps(planned.to_dict(), indent=2, default=str) if as_json else repr(planned))
 
 
 def _list_measured(answer: Any) -> list[str]:

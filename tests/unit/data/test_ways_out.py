@@ -10,9 +10,9 @@ from sql_schemas import count, plan
 from discreet import AddRemove
 from discreet.core.errors import DiscreetError, InvalidParameter, Refused
 from discreet.data import Category, Decimal, Integer, Row, Schema, Table, parse_schema
-from discreet.data.ask import explain
+from discreet.data.ask import plan_question
 from discreet.data.plan.nodes import Policy
-from discreet.data.pricing.explain import Explanation
+from discreet.data.pricing.question_plan import QuestionPlan
 
 SELECTS = [
     ("*", "SELECT *: single rows are never shown. Ask for aggregates, such as COUNT(*) or AVG(x)."),
@@ -168,23 +168,23 @@ def test_a_file_that_is_something_else_is_refused_in_our_own_words(tmp_path, nam
     assert caught.value.__cause__ is None
 
 
-def explained(text: str) -> Explanation:
+def planned(text: str) -> QuestionPlan:
     schema = Schema(
         "ages",
         columns=(*AGES.columns, Category("ward", values=("n", "s"))),
         unit=Row(),
         neighbours=AddRemove("row"),
     )
-    return explain(text, schemas=schema, policy=Policy(epsilon=Fraction(1), delta=Fraction(0)))
+    return plan_question(text, schemas=schema, policy=Policy(epsilon=Fraction(1), delta=Fraction(0)))
 
 
-def test_an_explanation_speaks_of_groups_where_there_are_some() -> None:
-    alone = repr(explained("SELECT COUNT(*) AS n FROM ages"))
+def test_a_plan_speaks_of_groups_where_there_are_some() -> None:
+    alone = repr(planned("SELECT COUNT(*) AS n FROM ages"))
     assert "number of rows: discrete Laplace, scale 1" in alone
     assert "one row is protected" in alone
     assert "group" not in alone
     assert alone.endswith("n: at most 3 at 95 %")
-    grouped = repr(explained("SELECT ward, COUNT(*) AS n FROM ages GROUP BY ward"))
+    grouped = repr(planned("SELECT ward, COUNT(*) AS n FROM ages GROUP BY ward"))
     assert "number of rows by ward" in grouped
     assert grouped.endswith("at 95 %, in every group at once")
 

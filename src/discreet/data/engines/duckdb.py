@@ -268,9 +268,11 @@ def _narrowed(frame: Any, *, names: set[str] | None = None, rows: bool = True) -
 
 
 def _names(frame: Any) -> list[str] | None:
-    """Return the names of a frame's columns; None where they are surely different."""
-    names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
-    return None if names is None else [str(name) for name in names]
+    """Return the names of a frame's columns; None for polars, which has no two alike."""
+    package = type(frame).__module__.partition(".")[0]
+    if package == "polars":
+        return None
+    return [str(name) for name in (frame.columns if package == "pandas" else frame.column_names)]
 
 
 def _field(name: str, described: str) -> EngineField:
