@@ -70,7 +70,6 @@ class History:
 
     def __init__(self) -> None:
         self._asked: deque[AskedQuestion] = deque(maxlen=HISTORY)
-        self._count = 0
         self._lock = threading.Lock()  # two threads of one analyst could otherwise take the same number
 
     def note(self, what: str, kind: str, cost: Mapping[str, Fraction], *, repeated: bool = False) -> None:
@@ -78,7 +77,11 @@ class History:
         shown = what if len(what) <= TEXT else what[: TEXT - 1] + "…"
         with self._lock:
             self._asked.append(AskedQuestion(self._count, shown, kind, repeated, dict(cost)))
-            self._count += 1
+
+    @property
+    def _count(self) -> int:
+        """How many were asked, those that fell out included."""
+        return self._asked[-1].number + 1 if self._asked else 0
 
     def listed(self) -> tuple[AskedQuestion, ...]:
         """List the questions that are kept, as copies: whoever reads them may write in them."""
