@@ -146,18 +146,21 @@ def test_every_kind_that_the_door_admits_has_a_case():
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_nothing_of_a_written_workload_is_mutable(kind):
-    assert list(find_mutable(use(written.written_down(KINDS[kind])))) == []
+    assert list(find_mutable(use(written.write_workload(KINDS[kind])))) == []
 
 
 @pytest.mark.parametrize("kind", SINGLE, ids=lambda kind: kind.__name__)
 def test_nothing_of_a_written_query_is_mutable(kind):
-    fixed = written.written(SINGLE[kind])
+    fixed = written.write_query(SINGLE[kind])
     fixed.evaluate(np.ones(SPACE.size, dtype=np.int64))
     assert list(find_mutable(fixed)) == []
 
 
 def test_nothing_of_a_predicate_that_is_listed_is_mutable():
-    assert list(find_mutable(written.written(PredicateQuery(SPACE, (0,), "f", holds=lambda a: a == 1)))) == []
+    assert (
+        list(find_mutable(written.write_query(PredicateQuery(SPACE, (0,), "f", holds=lambda a: a == 1))))
+        == []
+    )
 
 
 def test_nothing_of_a_query_book_is_mutable():
@@ -188,7 +191,7 @@ def test_nothing_of_a_book_of_statistics_is_mutable():
 
 def test_a_matrix_was_written_to_after_it_was_checked():
     """Its weights lay in memory of SciPy's: one assignment made each row count for a million."""
-    fixed = use(written.written_down(Matrix(SPACE, np.eye(SPACE.size, dtype=np.int64))))
+    fixed = use(written.write_workload(Matrix(SPACE, np.eye(SPACE.size, dtype=np.int64))))
     for array in (each for each in reach(fixed) if isinstance(each, np.ndarray)):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 10**6

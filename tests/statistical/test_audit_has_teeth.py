@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from discreet import audit
-from discreet.audit.inputs import INPUTS, NOISY, declared
-from discreet.audit.rows import declared_for, steps_of
+from discreet.audit.inputs import INPUTS, NOISY, list_inputs
+from discreet.audit.rows import list_inputs_for, steps_of
 from discreet.audit.samplers import drawn_at_once
 from discreet.catalogue import find
 from discreet.mechanisms.randomized_response import Respond
@@ -73,7 +73,7 @@ SAMPLERS = [
 
 def sampler_rows(card):
     met = steps_of(list(find(card).tiny()), unsafe_seeded(1))
-    for step, value in [*met, *declared_for(met)]:
+    for step, value in [*met, *list_inputs_for(met)]:
         at_once = drawn_at_once(step, value)
         yield audit.sampler(step, value, draws=math.ceil(DRAWS / at_once), rng=unsafe_seeded(2))
 
@@ -106,7 +106,7 @@ def test_one_positive_answer_too_many_is_refused(card, monkeypatch):
 
 @pytest.mark.parametrize("kind", [*INPUTS, *NOISY], ids=lambda kind: kind.__name__)
 def test_declared_inputs_are_of_their_kind(kind):
-    laws = {type(getattr(step, "noise", None)) for step, _ in declared(kind, DiscreteLaplace)}
+    laws = {type(getattr(step, "noise", None)) for step, _ in list_inputs(kind, DiscreteLaplace)}
     assert laws == ({DiscreteLaplace} if kind in NOISY else {type(None)})
-    assert all(type(step) is kind for step, _ in declared(kind, DiscreteLaplace))
-    assert not (kind in NOISY and list(declared(kind)))
+    assert all(type(step) is kind for step, _ in list_inputs(kind, DiscreteLaplace))
+    assert not (kind in NOISY and list(list_inputs(kind)))

@@ -21,7 +21,7 @@ from discreet.audit.inputs import INPUTS, NOISY
 from discreet.audit.museum.protocol import Coin
 from discreet.audit.museum.sparse_vector import NoisyAboveOnly
 from discreet.audit.rows import steps_of
-from discreet.audit.runs import frozen
+from discreet.audit.runs import freeze
 from discreet.catalogue import catalogue, find
 from discreet.core.errors import InvalidParameter
 from discreet.core.rng import Primitive
@@ -67,10 +67,10 @@ class Tilted(Primitive):
 
     def law(self, value):
         found = list(self.right.law(value))
-        odd = {frozen(outcome) for outcome, _ in sorted(found, key=lambda pair: -pair[1])[1::2]}
-        light = sum(p for outcome, p in found if frozen(outcome) in odd)
+        odd = {freeze(outcome) for outcome, _ in sorted(found, key=lambda pair: -pair[1])[1::2]}
+        light = sum(p for outcome, p in found if freeze(outcome) in odd)
         for outcome, p in found:
-            moved = self.tenth if frozen(outcome) in odd else -self.tenth * light / (1 - light)
+            moved = self.tenth if freeze(outcome) in odd else -self.tenth * light / (1 - light)
             yield outcome, p * (1 + moved)
 
     def sample(self, value, rng):

@@ -17,7 +17,7 @@ from discreet.core.fixed import Fixed, fix_array
 from discreet.queries.query import LinearQuery, read_name
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
-from discreet.queries.written import written, written_down
+from discreet.queries.written import write_query, write_workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class QueryBook(Fixed):
 
     def _write_page(self, own: Mapping[int, LinearQuery]) -> Page:
         places = sorted(own)
-        queries = Queries(self.universe, [written(own[place], self.universe) for place in places])
+        queries = Queries(self.universe, [write_query(own[place], self.universe) for place in places])
         return self._check_page(places, queries)
 
     def _check_page(self, places: Sequence[int], queries: Workload) -> Page:
@@ -143,7 +143,7 @@ class QueryBook(Fixed):
     def _fill(self, owner: int, queries: Iterable[LinearQuery] | Workload) -> Page | None:
         first = owner * self.caps.queries
         if issubclass(type(queries), Workload) and owner not in self._pages:
-            fixed = written_down(cast("Workload", queries), self.universe)
+            fixed = write_workload(cast("Workload", queries), self.universe)
             self._check_cap(len(fixed))
             return self._check_page(range(first, first + len(fixed)), fixed)
         own, more = self._own(owner), list(islice(queries, self.caps.queries + 1))

@@ -63,7 +63,7 @@ _LAWS: tuple[tuple[type[Noise], Noise, Noise], ...] = (
 )
 
 
-def declared(kind: type[Primitive[Any, Any]], law: type[Noise] | None = None) -> Iterator[Input]:
+def list_inputs(kind: type[Primitive[Any, Any]], law: type[Noise] | None = None) -> Iterator[Input]:
     """Yield the inputs of a primitive; of one that adds noise, those with noise of one law."""
     if kind in NOISY:
         for its, narrow, wide in _LAWS:
@@ -115,19 +115,19 @@ NOISY: Mapping[type[Primitive[Any, Any]], Callable[[Noise, Noise], Iterator[Inpu
 """Steps that add noise, each with inputs for narrow and for wide noise of a law."""
 
 
-def _exponential() -> Iterator[Input]:
+def _exponential_choices() -> Iterator[Input]:
     base = tuple(Fraction(1 + k % 5, 2) for k in range(64))
     yield ExponentialChoice(Fraction(1, 16), _ONE), _SCORES
     yield ExponentialChoice(Fraction(1, 16), _ONE, base), _SCORES
     yield ExponentialChoice(Fraction(1, 16 << 40), _ONE), _SCORES << 40
 
 
-def _peeled() -> Iterator[Input]:
+def _peelings() -> Iterator[Input]:
     yield PeeledChoices(Fraction(1, 16), _ONE, 2), _SCORES
     yield PeeledChoices(Fraction(2), _ONE, 2), np.array([0, 1, 5, 0, 2, 1])  # one takes up most of the board
 
 
-def _flipped() -> Iterator[Input]:
+def _flips() -> Iterator[Input]:
     yield FlippedChoice(Fraction(1, 8), _ONE), _SCORES[:20]
     yield FlippedChoice(Fraction(1, 8), _ONE), np.where(np.arange(32) % 8, -(10**6), _SCORES[:32])
 
@@ -144,7 +144,7 @@ def _orders() -> Iterator[Input]:
     yield DegreeOrder(5, 3, Fraction(2), growing=True), _EDGES
 
 
-def _scored() -> Iterator[Input]:
+def _scored_orders() -> Iterator[Input]:
     yield ScoredOrder.of((1, 2, 2, 5, 1), Fraction(1, 2)), _EDGES
     yield ScoredOrder((0, 0, 1, 1, 1), (3, 1), _ONE, (1, 2), limit=2), _EDGES
 
@@ -157,7 +157,7 @@ def _cuts() -> Iterator[Input]:
     yield CutChoice(Fraction(1, 8), _ONE, floor=100), symmetric
 
 
-def _greedy() -> Iterator[Input]:
+def _greedy_runs() -> Iterator[Input]:
     wanted = sparse.csr_array(np.array([[1, 0, 0, 1], [0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]]))
     yield SampledGreedy(2, _ONE, _ONE, 3 << 62), Coverage(wanted)
 
@@ -174,15 +174,15 @@ def _cells() -> Iterator[Input]:
     yield CellChoice(Fraction(1, 4), _ONE), hits
 
 
-def _capped() -> Iterator[Input]:
+def _capped_choices() -> Iterator[Input]:
     yield CappedChoice(Fraction(1, 8), 8, _ONE), Sides(_SCORES[:32])
     yield CappedChoice(Fraction(1, 8), 3, _ONE), Teams(_SCORES.reshape(16, 4) % 16)
 
 
 INPUTS: Mapping[type[Primitive[Any, Any]], Callable[[], Iterator[Input]]] = {
-    ExponentialChoice: _exponential,
-    PeeledChoices: _peeled,
-    FlippedChoice: _flipped,
+    ExponentialChoice: _exponential_choices,
+    PeeledChoices: _peelings,
+    FlippedChoice: _flips,
     Respond: _responses,
     Partition: lambda: iter([(Partition(3), 4), (Partition(7), 64)]),
     RunCount: lambda: iter([(RunCount(Fraction(1, 5)), None), (RunCount(Fraction(1, 10)), None)]),
@@ -190,12 +190,12 @@ INPUTS: Mapping[type[Primitive[Any, Any]], Callable[[], Iterator[Input]]] = {
     UniformOrder: lambda: iter([(UniformOrder(), 4), (UniformOrder(), 64)]),
     DegreeOrder: _orders,
     SampledOrder: lambda: iter([(SampledOrder(step, _ONE), edges) for step, edges in _orders()]),
-    ScoredOrder: _scored,
+    ScoredOrder: _scored_orders,
     CutChoice: _cuts,
-    SampledGreedy: _greedy,
+    SampledGreedy: _greedy_runs,
     SampledRun: _covers,
     CellChoice: _cells,
-    CappedChoice: _capped,
+    CappedChoice: _capped_choices,
     Coin: lambda: iter([(Coin(), 0), (Coin(), 1)]),
 }
 """All other steps."""

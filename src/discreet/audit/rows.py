@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.audit.empirical import epsilon_lower_bound
 from discreet.audit.exact_report import exact
-from discreet.audit.inputs import Input, declared
+from discreet.audit.inputs import Input, list_inputs
 from discreet.audit.runs import observe
 from discreet.audit.samplers import DRAWS, drawn_at_once, sampler
 from discreet.core.card import Card, Tiny
@@ -64,7 +64,7 @@ def audit_card(
     rows = [row for tiny in instances for row in _audit_instance(tiny, samples, rng)]
     if draws:
         met = steps_of(instances, rng)
-        steps = [*met, *declared_for(met)]
+        steps = [*met, *list_inputs_for(met)]
         rows += [_audit_step(step, value, draws, rng) for step, value in steps]
     return tuple(rows)
 
@@ -86,12 +86,12 @@ def steps_of(instances: list[Tiny], rng: Rng) -> list[Input]:
     return [max(steps[:_TRIED], key=_telling) for steps in met.values()]
 
 
-def declared_for(met: list[Input]) -> Iterator[Input]:
+def list_inputs_for(met: list[Input]) -> Iterator[Input]:
     """Yield the inputs that are declared for steps of these kinds, and for their laws of noise."""
     kinds = dict.fromkeys((type(step), _law_of(step)) for step, _ in met)
     laws = dict.fromkeys((AddNoise, law) for _, law in kinds if law is not None)
     for kind, law in kinds | laws:
-        yield from declared(kind, law)
+        yield from list_inputs(kind, law)
 
 
 def _law_of(step: Primitive[Any, Any]) -> type[Noise] | None:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from discreet.audit.runs import frozen
+from discreet.audit.runs import freeze
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.rng import SYSTEM, TAIL, Primitive, Rng
@@ -171,10 +171,10 @@ def _readings(primitive: Primitive[Any, Any], value: Any) -> Iterator[SamplerRea
         return
     law: dict[Hashable, float] = {}
     for outcome, p in islice(primitive.law(value), LARGEST_LAW + 1):
-        law[frozen(outcome)] = law.get(frozen(outcome), 0.0) + float(p)
+        law[freeze(outcome)] = law.get(freeze(outcome), 0.0) + float(p)
     if len(law) > LARGEST_LAW:
         raise _too_large(primitive)
-    yield SamplerReading("outcome", law, lambda outcome: (frozen(outcome),))
+    yield SamplerReading("outcome", law, lambda outcome: (freeze(outcome),))
     lengths = {len(outcome) if isinstance(outcome, tuple) else 0 for outcome in law}
     if len(lengths) == 1 and min(lengths) > 1:
         for place in range(min(_COORDINATES, *lengths)):
@@ -186,7 +186,7 @@ def _coordinate(law: Mapping[Hashable, float], place: int) -> SamplerReading:
     for outcome, p in law.items():
         at = outcome[place]  # type: ignore[index]
         alone[at] = alone.get(at, 0.0) + p
-    return SamplerReading(f"coordinate {place}", alone, lambda outcome: (frozen(outcome)[place],))  # type: ignore[index]
+    return SamplerReading(f"coordinate {place}", alone, lambda outcome: (freeze(outcome)[place],))  # type: ignore[index]
 
 
 class _Alike(NamedTuple):

@@ -95,12 +95,12 @@ class LinearQuery(Fixed, ABC):
         given = as_data(self.universe, data)
         if isinstance(given, Histogram):
             codes, counts = given.entries()
-            return weighted(counts, self.at(codes))
+            return weigh(counts, self.at(codes))
         return self._on_array(given)
 
     def _on_array(self, data: Array) -> int | float:
         others = tuple(a for a in range(data.ndim) if a not in self.axes)
-        return weighted(data.sum(axis=others), self.table())
+        return weigh(data.sum(axis=others), self.table())
 
     def multiply(self, scale: checks.Number) -> LinearQuery:
         """Return the query with all of its weights times a positive number: weights of its own, listed."""
@@ -241,12 +241,12 @@ class PredicateQuery(LinearQuery):
         """Return the weights as an array over the query's own axes."""
         require_table(self.universe, self.axes, self.name)
         if not self.axes:
-            return self._asked(np.zeros((1, 0), dtype=np.int64)).reshape(())
+            return self._ask(np.zeros((1, 0), dtype=np.int64)).reshape(())
         own = Universe(self.universe.attributes[axis] for axis in self.axes)
         table = np.empty(own.size, dtype=np.bool_)
         for start in range(0, own.size, _BLOCK):
             stop = min(start + _BLOCK, own.size)
-            table[start:stop] = self._asked(own.unravel(np.arange(start, stop)))
+            table[start:stop] = self._ask(own.unravel(np.arange(start, stop)))
         return table.reshape(own.shape)
 
     def at(self, codes: Codes) -> Array:
@@ -254,7 +254,7 @@ class PredicateQuery(LinearQuery):
         known = keep(self, "_known", lambda: fix_array(self.table()))
         return np.broadcast_to(known[tuple(codes[:, axis] for axis in self.axes)], len(codes))
 
-    def _asked(self, codes: Codes) -> Array:
+    def _ask(self, codes: Codes) -> Array:
         held = read_array(self._holds(*codes.T), self.name)
         if held.dtype != np.bool_ or held.shape != (len(codes),):
             raise InvalidParameter(
@@ -372,7 +372,7 @@ def as_numbers(array: Array) -> Array:
     return array.astype(np.int64, copy=False)
 
 
-def weighted(data: Array, table: Array) -> int | float:
+def weigh(data: Array, table: Array) -> int | float:
     """Return the sum of products of two arrays of one shape; of whole numbers, exactly."""
     if table.dtype.kind == "b":
         return as_number(data[table].sum())

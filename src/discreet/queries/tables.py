@@ -160,12 +160,12 @@ class TableLayout(Fixed):
         worth = max(1 << 16, 8 * len(counts))
         codes = np.asfortranarray(codes)  # many passes over a few columns each
 
-        def counted(step: _Step) -> Array | None:
+        def count(step: _Step) -> Array | None:
             if self.cells(step.axes) > worth and step.feeds:
                 return None  # what it feeds is counted instead
             return self._count(codes, counts, step.axes)
 
-        return self._fill(counted, np.result_type(counts.dtype, np.int64))
+        return self._fill(count, np.result_type(counts.dtype, np.int64))
 
     def _count(self, codes: Codes, counts: Array, axes: Axes) -> Array:
         cells = np.zeros(len(codes), dtype=np.int64)

@@ -51,7 +51,7 @@ class Attribute(_Pair):
         if not listed:
             raise InvalidParameter(name=name, rule="a list of at least one value", value=listed)
         if len(set(listed)) < len(listed):
-            raise InvalidParameter(name=name, rule="a list without duplicates", value=_repeated(listed))
+            raise InvalidParameter(name=name, rule="a list without duplicates", value=_find_repeated(listed))
         return super().__new__(cls, name, listed)
 
     @property
@@ -103,7 +103,7 @@ class Universe:
             raise InvalidParameter(name="attributes", rule="a list of at least one attribute", value=listed)
         places = {attribute.name: place for place, attribute in enumerate(listed)}
         if len(places) < len(listed):
-            twice = _repeated(tuple(attribute.name for attribute in listed))
+            twice = _find_repeated(tuple(attribute.name for attribute in listed))
             raise InvalidParameter(name="attributes", rule="a list without duplicate names", value=twice)
         shape = tuple(attribute.size for attribute in listed)
         for name, value in (
@@ -186,7 +186,7 @@ class Universe:
                 why="cell numbers are whole numbers below 2**63",
                 way_out="Keep rows of codes",
             )
-        rows = self.checked_codes(codes)
+        rows = self.read_codes(codes)
         cells = np.zeros(len(rows), dtype=np.int64)
         for axis, size in enumerate(self.shape):
             cells *= size
@@ -228,7 +228,7 @@ class Universe:
         """List every record, in the order of the cells."""
         return itertools.product(*(attribute.values for attribute in self.attributes))
 
-    def checked_codes(self, codes: Any) -> Codes:
+    def read_codes(self, codes: Any) -> Codes:
         """Return rows of codes as an array, or refuse without quoting them: they may be people."""
         rows = np.asarray(codes)
         fits = rows.ndim == 2 and rows.shape[1] == len(self.shape) and rows.dtype.kind in "iu"
@@ -238,5 +238,5 @@ class Universe:
         return rows
 
 
-def _repeated(listed: tuple[Any, ...]) -> Any:
+def _find_repeated(listed: tuple[Any, ...]) -> Any:
     return next(value for place, value in enumerate(listed) if value in listed[:place])

@@ -22,7 +22,7 @@ from discreet.queries.query import (
     read_name,
     read_scale,
     read_weights,
-    weighted,
+    weigh,
 )
 from discreet.queries.sparse_rows import SparseRows
 from discreet.queries.universe import Codes, Universe
@@ -89,7 +89,7 @@ class SparseQuery(LinearQuery):
         return min(ends), max(ends)
 
     def _on_array(self, data: Array) -> int | float:
-        return weighted(data.reshape(-1)[self._cells], self._weights)
+        return weigh(data.reshape(-1)[self._cells], self._weights)
 
 
 class Matrix(Workload):

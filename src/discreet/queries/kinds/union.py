@@ -94,13 +94,13 @@ class Union(Workload):
 
     def _answers(self, data: Histogram | Array) -> Array:
         each = [part.answers(data) for part in self.parts]
-        return np.concatenate([_scaled(a, s) for a, s in zip(each, self._scales, strict=True)])
+        return np.concatenate([_scale_all(a, s) for a, s in zip(each, self._scales, strict=True)])
 
     def _adjoint(self, vector: Array) -> Array:
         shares = np.split(vector, self._offsets[1:-1])
-        total = self.parts[0].adjoint(_scaled(shares[0], self._scales[0]))
+        total = self.parts[0].adjoint(_scale_all(shares[0], self._scales[0]))
         for part, share, scale in zip(self.parts[1:], shares[1:], self._scales[1:], strict=True):
-            total = total + part.adjoint(_scaled(share, scale))
+            total = total + part.adjoint(_scale_all(share, scale))
         return total
 
     def closed_form(self, *, replaced: bool, power: int) -> Fraction | None:
@@ -108,11 +108,11 @@ class Union(Workload):
         if replaced or sum(not part.is_uniform for part in self.parts) > 1:
             return None
         forms = [part.closed_form(replaced=False, power=power) for part in self.parts]
-        return _total(self.weights, forms, power)
+        return _add_up(self.weights, forms, power)
 
-    def loose(self, *, replaced: bool, power: int) -> Fraction:
+    def bound_loosely(self, *, replaced: bool, power: int) -> Fraction:
         """Return the sum of the parts' bounds."""
-        forms = [part.loose(replaced=replaced, power=power) for part in self.parts]
+        forms = [part.bound_loosely(replaced=replaced, power=power) for part in self.parts]
         return sum((w**power * form for w, form in zip(self.weights, forms, strict=True)), Fraction(0))
 
     @property
@@ -130,7 +130,7 @@ class Union(Workload):
 
     def classes(self) -> list[Array]:
         """Return labels that tell values apart where some part does."""
-        return [reduce(_refined, labels) for labels in zip(*(p.classes() for p in self.parts), strict=True)]
+        return [reduce(_refine, labels) for labels in zip(*(p.classes() for p in self.parts), strict=True)]
 
     def block(self, start: int, stop: int, codes: Codes) -> Array:
         """Return the weights of some queries at some cells: one row a query."""
@@ -151,15 +151,15 @@ def _fold(part: Workload, weight: Fraction) -> tuple[Workload, int | float]:
     return (part, read_scale(weight)) if units else (part.multiply(weight), 1)
 
 
-def _scaled(values: Array, scale: float) -> Array:
+def _scale_all(values: Array, scale: float) -> Array:
     return values if scale == 1 else np.asarray(scale * values)
 
 
-def _refined(labels: Array, others: Array) -> Array:
+def _refine(labels: Array, others: Array) -> Array:
     return np.unique(np.stack([labels, others]), axis=1, return_inverse=True)[1].reshape(-1)
 
 
-def _total(weights: Sequence[Fraction], forms: list[Fraction | int | None], power: int) -> Fraction | None:
+def _add_up(weights: Sequence[Fraction], forms: list[Fraction | int | None], power: int) -> Fraction | None:
     total = Fraction(0)
     for weight, form in zip(weights, forms, strict=True):
         if form is None:

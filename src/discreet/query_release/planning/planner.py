@@ -18,7 +18,7 @@ from discreet.core.rounding import shorten_up
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.union import Union
 from discreet.queries.workload import Workload
-from discreet.queries.written import written_down
+from discreet.queries.written import write_workload
 from discreet.query_release.asked import TableWorkload
 from discreet.query_release.base import WorkloadRelease, about_rows
 from discreet.query_release.planning.candidates import CANDIDATES, PlanCandidate, ReleaseFacts
@@ -233,7 +233,7 @@ def plan(
     >>> plan(ages, epsilon=1, delta=0, by="largest").best.name
     'range-tree'
     """
-    workload = written_down(wanted[1] if isinstance(wanted, tuple) else wanted)
+    workload = write_workload(wanted[1] if isinstance(wanted, tuple) else wanted)
     if public is None:
         count = GUESSED_ROWS if rows is None else checks.integer(1, rows=rows)
         people, source = population(workload.universe, count), "a made-up population"

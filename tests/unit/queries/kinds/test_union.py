@@ -10,7 +10,7 @@ from discreet.core.errors import InternalError, InvalidParameter, Refused
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries import Histogram, Marginals, Parities, Queries, TableQuery, Union, Universe, Weighted
 from discreet.queries.query import LARGEST
-from discreet.queries.written import written_down
+from discreet.queries.written import write_workload
 
 ROW, SWAP = AddRemove("row"), Replace("row")
 LINE = Universe([("a", (0, 1))])
@@ -20,7 +20,7 @@ FIRST = Queries(LINE, [TableQuery(LINE, (0,), "first", table=[1, 0])])
 def test_nested_weights_are_multiplied_before_anything_is_priced():
     """2^40 times 2^40 wrapped to 0 in tables, which set the sensitivity, and not in answers."""
     nested = Union([Union([FIRST], [2**40])], [2**40])
-    for workload in (nested, written_down(nested)):
+    for workload in (nested, write_workload(nested)):
         assert workload.sensitivity(SWAP, norm=math.inf) == 2**80 <= workload.sensitivity(ROW, norm=1)
         for data in ([1, 5], Histogram.dense(LINE, [1, 5]), Histogram.sparse(LINE, [[0], [1]], [1, 5])):
             assert workload.answers(data).tolist() == [workload.query(0).evaluate(data)] == [float(2**80)]
@@ -79,4 +79,4 @@ def test_a_smallest_weight_above_the_largest_is_never_priced():
     workload = Queries(LINE, [Turned(LINE, (0,), "turned", table=[0, 1000])])
     with pytest.raises(InternalError, match="smallest weight"):
         workload.sensitivity(SWAP, norm=math.inf)
-    assert written_down(workload).sensitivity(SWAP, norm=math.inf) == 1000
+    assert write_workload(workload).sensitivity(SWAP, norm=math.inf) == 1000
