@@ -11,7 +11,7 @@ from discreet import audit
 from discreet.audit.enumeration import output_distribution, runner
 from discreet.core.neighbours import Edge
 from discreet.optimisation.min_cut.curve import CutCurve
-from discreet.optimisation.min_cut.min_cut import MinCut, _depth, _log_failure, _overshoot, _make_plan
+from discreet.optimisation.min_cut.min_cut import MinCut, _depth, _log_failure, _make_plan, _overshoot
 from discreet.optimisation.min_cut.min_cut_exhaustive import MinCutExhaustive
 
 
