@@ -398,7 +398,7 @@ def test_the_printed_sizes_are_absurd():
     assert sharper.projections < 0.6 * sizes.projections
     universe = Universe([(name, (-1, 1)) for name in "abcdefghij"])
     with pytest.raises(Refused, match="HalfspaceNet"):
-        ProjectedHalfspaces.for_accuracy(
+        ProjectedHalfspaces.as_printed(
             universe=universe,
             margin=0.5,
             accuracy=0.1,
@@ -452,7 +452,7 @@ def test_the_projection_charges_no_more_than_the_source():
 
 
 def test_sizes_that_fit_are_built():
-    found = ProjectedHalfspaces.for_accuracy(
+    found = ProjectedHalfspaces.as_printed(
         universe=Universe([("x", (-1, 1))]),
         margin=0.9999,
         accuracy=0.99,
