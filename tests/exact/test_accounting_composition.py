@@ -321,7 +321,7 @@ def test_optimal_theorem_for_different_parameters():
         (Fraction(1, 2), Fraction(0)),
     ]
     counts, step = [2, 2, 1], Fraction(1, 1000)
-    found = optimal.heterogeneous(mechanisms, counts, step=step)
+    found = optimal.compose_different(mechanisms, counts, step=step)
     losses = [ApproxLoss(e, d) for (e, d), c in zip(mechanisms, counts, strict=True) for _ in range(c)]
     for epsilon in (Fraction(1, 5), Fraction(3, 5), Fraction(1)):
         claim = found.delta(epsilon)
