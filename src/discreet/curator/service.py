@@ -26,7 +26,7 @@ from discreet.curator.shared import SharedHypothesis, least_sure
 from discreet.curator.ticks import FairLock, Ticks
 from discreet.data.ask import price_plan
 from discreet.data.linear import Counts
-from discreet.data.plan.canonical import canonical
+from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.nodes import Plan, Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.question_plan import QuestionPlan
@@ -164,7 +164,7 @@ class Service:
         checks.instance(bool, fresh=fresh)
         plan = parse(text, schemas=self._tables, policy=self._policy)
         owner = desk.name if self._apart else None
-        key = owner, canonical(plan), tuple(one.what for one in plan.outputs), fresh
+        key = owner, canonicalise(plan), tuple(one.what for one in plan.outputs), fresh
         return _Question(plan, self._tables, key)
 
     def _price(self, desk: Desk, question: _Question) -> QuestionPlan:
