@@ -12,11 +12,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.accounting.units import PrivacyUnit
 from discreet.analysts.apart import FittedWeights
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours
 from discreet.curator.history import Quote
-from discreet.curator.shared import ORDER, SharedHypothesis, for_rows, small_columns, small_tables
+from discreet.curator.shared import ORDER, SharedHypothesis, small_columns, small_tables
 from discreet.data.table import Table
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import LinearQuery
@@ -53,10 +54,12 @@ class Published(SharedHypothesis):
         """Read the table's histogram once and publish a synopsis that costs (epsilon, delta) for one unit."""
         universe = table.universe(small_columns(table) if columns is None else columns)
         universe.require_dense()
-        neighbours, e, d = for_rows(table, epsilon, delta)
-        mechanism = _measuring(universe, e, d, neighbours)
+        unit = PrivacyUnit.of(table)
+        mechanism = _measuring(
+            universe, *unit.row_budget(epsilon=epsilon, delta=delta), neighbours=unit.row_neighbours
+        )
         released = mechanism.release(table.histogram(universe.names))
-        return cls(mechanism, released.value, table.per_unit(mechanism.guarantee))
+        return cls(mechanism, released.value, unit.per_unit(mechanism.guarantee))
 
     def ask(self, query: LinearQuery) -> OnlineAnswer:
         """Answer a query. The same question always has the same answer, whoever asks."""

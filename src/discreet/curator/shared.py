@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.accounting.group import member_budget
+from discreet.accounting.units import PrivacyUnit
 from discreet.core.errors import ConversationClosed, InvalidParameter, Refused
 from discreet.core.guarantee import Guarantee
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import shorten_down
 from discreet.curator.history import Quote
 from discreet.curator.limits import require_small
@@ -114,7 +114,8 @@ class Shared(SharedHypothesis):
         """Read the table's histogram and open a conversation that costs (epsilon, delta) for one unit."""
         universe = table.universe(small_columns(table) if columns is None else columns)
         universe.require_dense()
-        neighbours, e, d = for_rows(table, epsilon, delta)
+        unit = PrivacyUnit.of(table)
+        neighbours, (e, d) = unit.row_neighbours, unit.row_budget(epsilon=epsilon, delta=delta)
         histogram = table.histogram(universe.names)
         mechanism = MultiplicativeWeights(
             universe=universe,
@@ -128,7 +129,7 @@ class Shared(SharedHypothesis):
         conversation = mechanism.open(histogram)
         if not isinstance(conversation, WeightsConversation):
             raise InvalidParameter(name="conversation", rule="one of weights", value=type(conversation))
-        return cls(conversation, universe, table.per_unit(mechanism.guarantee))
+        return cls(conversation, universe, unit.per_unit(mechanism.guarantee))
 
     def ask(self, query: LinearQuery) -> OnlineAnswer:
         """Answer a query; once no more is measured, from the last hypothesis."""
@@ -201,15 +202,6 @@ def small_columns(table: Table) -> tuple[str, ...]:
             way_out="Declare a coarser grid, or open the curator with shared=0",
         )
     return tuple(name for name in sizes if name in kept)
-
-
-def for_rows(table: Table, epsilon: Fraction, delta: Fraction) -> tuple[Neighbours, Fraction, Fraction]:
-    """Return what one row must cost, so that all rows of one unit cost no more than (epsilon, delta)."""
-    replaced = isinstance(table.neighbours, Replace)
-    if replaced and table.rows_per_unit == 1:
-        return Replace("row"), epsilon, delta
-    size = table.rows_per_unit * (2 if replaced else 1)
-    return AddRemove("row"), *member_budget(epsilon=epsilon, delta=delta, size=size)
 
 
 def small_tables(
