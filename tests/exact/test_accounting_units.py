@@ -1,7 +1,7 @@
 """Rows against privacy units: whole tables of units, enumerated, keep what was bought for one unit.
 
-A unit is a tuple of rows, a row is +1 or -1, and what is released is their noisy sum: a unit that is replaced by
-its opposite moves it as far as rows can.
+A unit is a tuple of rows, a row is +1 or -1, and what is released is their noisy sum: a unit that is replaced
+by its opposite moves it as far as rows can.
 """
 
 from __future__ import annotations

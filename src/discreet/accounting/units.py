@@ -1,8 +1,8 @@
 """Rows against privacy units: what is promised about rows, said of those who have several.
 
-Mechanisms about histograms hide one row. A unit of a table, a person say, may have several rows, and replacing
-a person is removing some rows and adding others. Whatever turns a budget for a unit into one for a row, or a
-guarantee about rows into one about units, asks here.
+Mechanisms about histograms hide one row. A unit of a table, a person say, may have several rows, and one who
+is replaced takes some rows away and brings others. Whatever turns a budget for a unit into one for a row, or
+a guarantee about rows into one about units, asks here.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class PrivacyUnit:
         )
 
     def row_budget(self, *, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
-        """Return what one change of `row_neighbours` may cost, so that a unit's costs at most as much as this."""
+        """Return what one change of rows may cost, so that one of a unit costs at most (epsilon, delta)."""
         return member_budget(epsilon=epsilon, delta=delta, size=self.changes(self.row_neighbours))
 
     def per_unit(self, guarantee: Guarantee) -> Guarantee:

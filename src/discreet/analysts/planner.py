@@ -263,7 +263,7 @@ def talks(setting: ServiceSetting) -> tuple[Mode[MultiplicativeWeights], ...]:
             epsilon=setting.epsilon,
             updates=updates,
             rows=rows,
-            questions=setting.caps.places,
+            queries=setting.caps.places,
             start=start,
             **public,
         )

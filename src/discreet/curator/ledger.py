@@ -27,6 +27,7 @@ from discreet.core.errors import BudgetExceeded, DiscreetError, InternalError, I
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.core.neighbours import Neighbours
+from discreet.curator.amounts import Amounts
 from discreet.curator.limits import ENTRIES
 
 State = Literal["reserved", "started", "finished", "voided"]
@@ -75,6 +76,7 @@ class _Line:
     filter: Filter
     share: Fraction
     spent: Charge
+    way_out: str
 
     def fits(self, charge: Charge) -> bool:
         """Tell whether a charge fits on top."""
@@ -117,7 +119,9 @@ class Ledger:
         self._epsilon, self._delta = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
         self._neighbours, self._apart = neighbours, apart
         self._filter = self._make_filter(Fraction(1))
-        self._whole = _Line("the data set's budget", self._filter, Fraction(1), self._filter.nothing)
+        self._whole = _Line(
+            "the data set's budget", self._filter, Fraction(1), self._filter.nothing, _OTHER_BUDGET
+        )
         self._given = Fraction(0)
         self._entries: list[Entry] = []
         self._charges: list[list[Charge]] = []  # of each entry, one for each line it counts on
@@ -141,9 +145,9 @@ class Ledger:
         return Guarantee(loss, self._neighbours)
 
     @property
-    def budget(self) -> dict[str, Fraction]:
+    def budget(self) -> Amounts:
         """The budget, coordinate by coordinate."""
-        return self._filter.budget
+        return Amounts(self._filter.budget)
 
     def cap(self, analyst: str, share: checks.Number) -> None:
         """Allow an analyst a share of the budget; once, and never more than that."""
@@ -157,10 +161,10 @@ class Ledger:
             if analyst in self._lines:
                 raise InvalidParameter(name="analyst", rule="one without a share yet", value=analyst)
             own, bound = (self._make_filter(part), Fraction(1)) if self._apart else (self._filter, part)
-            self._lines[analyst] = _Line(f"the share of {analyst}", own, bound, own.nothing)
+            self._lines[analyst] = _Line(f"the share of {analyst}", own, bound, own.nothing, _LARGER_SHARE)
             self._given += part
 
-    def quote(self, analyst: str, item: Item, *, bought: ApproxLoss | None = None) -> dict[str, Fraction]:
+    def quote(self, analyst: str, item: Item, *, bought: ApproxLoss | None = None) -> Amounts:
         """Return what an analyst would be charged for an item. Nothing is reserved.
 
         Raises
@@ -169,12 +173,12 @@ class Ledger:
             When it has no finite charge here, such as Gaussian noise against a budget without delta.
         """
         with self._lock:
-            return self._charge(self._concerned(analyst), item, bought)[-1].amounts
+            return Amounts(self._charge(self._find_lines(analyst), item, bought)[-1].amounts)
 
     def fit(self, analyst: str, item: Item, *, bought: ApproxLoss | None = None) -> Literal[0, 1, 2]:
         """Tell whether an item could be reserved now: 0 for no, 1 if that ends adding up pairs, 2 if not."""
         with self._lock:
-            lines = self._concerned(analyst)
+            lines = self._find_lines(analyst)
             charges = self._find_charges(lines, item, bought)
             if not charges or not all(map(_Line.fits, lines, charges)):
                 return 0
@@ -199,7 +203,7 @@ class Ledger:
         """
         with self._lock:
             self._require_process()
-            lines = self._concerned(analyst)
+            lines = self._find_lines(analyst)
             charges = self._charge(lines, item, bought)
             if self._bought[analyst] >= ENTRIES:
                 raise Refused(
@@ -207,10 +211,14 @@ class Ledger:
                     why=f"an analyst may buy at most {ENTRIES} answers",
                     way_out="Ask what the shared hypothesis answers, or the owner for another budget",
                 )
-            for line, charge in zip(lines, charges, strict=True):
+            # Where both refuse, a larger share would not help.
+            for line, charge in zip(reversed(lines), reversed(charges), strict=True):
                 if not line.fits(charge):
                     raise BudgetExceeded(
-                        asked=str(charge), left=words(line.left), budget=line.name, way_out=_CHEAPER
+                        asked=str(charge),
+                        left=words(line.left) or "nothing",
+                        budget=line.name,
+                        way_out=f"{_CHEAPER}{line.way_out}",
                     )
             number = len(self._entries)
             charged = tuple(charges[-1].amounts.items())
@@ -252,29 +260,30 @@ class Ledger:
         with self._lock:
             return tuple(e for e in self._entries if analyst is None or e.analyst == analyst)
 
-    def spent(self, analyst: str | None = None) -> dict[str, Fraction]:
+    def spent(self, analyst: str | None = None) -> Amounts:
         """Return what is reserved or spent, by all or by one analyst; leaves out what has no finite sum."""
         with self._lock:
             if analyst is not None:
                 line = self._lines.get(analyst)
-                return (self._filter.nothing if line is None else line.spent).amounts
-            return self._whole.spent.amounts
+                return Amounts((self._filter.nothing if line is None else line.spent).amounts)
+            return Amounts(self._whole.spent.amounts)
 
-    def left(self, analyst: str | None = None) -> dict[str, Fraction]:
+    def left(self, analyst: str | None = None) -> Amounts:
         """Return what the data set has left, or what one analyst may still spend of it.
 
-        Where shares are apart: what is not set aside yet, or what is left of one's own.
+        Where shares are apart: what is not set aside yet, or what is left of one's own. A coordinate in
+        which nothing more can be spent has 0 left.
         """
         with self._lock:
             if self._apart and analyst is None:
-                return self._make_filter(1 - self._given).budget if self._given < 1 else {}
-            lines = [self._whole] if analyst is None else self._concerned(analyst)
+                rest = self._make_filter(1 - self._given).budget if self._given < 1 else {}
+                return Amounts({name: rest.get(name, Fraction(0)) for name in self.budget})
+            lines = [self._whole] if analyst is None else self._find_lines(analyst)
             lefts = [line.left for line in lines]
-            both = set.intersection(*map(set, lefts))
-            return {name: min(left[name] for left in lefts) for name in lefts[0] if name in both}
+            return Amounts({name: min(left.get(name, Fraction(0)) for left in lefts) for name in self.budget})
 
-    def _concerned(self, analyst: str) -> list[_Line]:
-        """Return the lines a charge of an analyst counts on; the refusal of the first one is told."""
+    def _find_lines(self, analyst: str) -> list[_Line]:
+        """Return the lines a charge of an analyst counts on; the refusal of the last one is told."""
         own = self._lines.get(analyst)
         if self._apart:
             if own is None:
@@ -321,7 +330,7 @@ class Ledger:
             raise InternalError(f"entry {number} is {entry.state} and cannot become {state}")
         self._entries[number] = replace(entry, state=state)
         if state == "voided":
-            for line, charge in zip(self._concerned(entry.analyst), self._charges[number], strict=True):
+            for line, charge in zip(self._find_lines(entry.analyst), self._charges[number], strict=True):
                 line.spent -= charge
 
     def _require_process(self) -> None:
@@ -332,11 +341,10 @@ class Ledger:
         raise DiscreetError("a ledger cannot be copied or pickled: that would double the budget")
 
     def __repr__(self) -> str:
-        return f"<Ledger: {len(self._entries)} entries; left {words(self.left()) or 'nothing'}>"
+        return f"<Ledger: {len(self._entries)} entries; left {self.left().paid}>"
 
 
-_CHEAPER = (
-    "Ask fewer or cheaper questions (counts that the shared hypothesis answers cost nothing), "
-    "or ask the owner for a larger share"
-)
+_CHEAPER = "Ask cheaper questions (counts that the shared hypothesis answers cost nothing), "
+_LARGER_SHARE = "or ask the owner for a larger share, which only a newly opened curator can give"
+_OTHER_BUDGET = "or ask the owner to open a curator with another budget: all analysts share this one"
 _WAY_OUT = "Give the curator a delta above 0, or ask for pure noise"

@@ -15,12 +15,13 @@ from fractions import Fraction
 
 from discreet.core.errors import DiscreetError, EngineFailed, Refused
 from discreet.core.loss import ApproxLoss
+from discreet.curator.amounts import Amounts
 from discreet.curator.doors import Desk
 from discreet.curator.history import Quote
 from discreet.curator.ledger import Ledger
 from discreet.curator.records import Records
 from discreet.curator.reply import Reply
-from discreet.curator.shared import SharedHypothesis, least_sure
+from discreet.curator.shared import SharedHypothesis, find_least_sure
 from discreet.curator.ticks import FairLock, Ticks
 from discreet.data.ask import Prepared, price_plan
 from discreet.data.linear import Counts
@@ -106,54 +107,56 @@ class Service:
 
     def plan(self, desk: Desk, text: str, *, fresh: bool) -> Quote:
         """Say what a question would cost."""
-        with self._ticks.held():
+        with self._ticks.hold():
             self._require_open()
             question = self._read(desk, text, fresh)
-            if self._records.get(question.key) is not None:
-                return Quote.free("repeated", "the same numbers as before")
-            if self.hypothesis is not None and self._counts(question, fresh) is not None:
-                return self.hypothesis.quote()
-            explanation = self._price(desk, question).explanation
-            cost = self._ledger.quote(desk.name, explanation.guarantee, bought=_bought(explanation))
-            return Quote("priced", cost, str(explanation))
+            known = self._records.get(question.key)
+            if known is not None:
+                return known.repeat(question.names).quote()
+            counts = self._counts(question, fresh)
+            if counts is not None:
+                return self._open_hypothesis().quote(question.plan, counts)
+            found = self._price(desk, question).explanation
+            cost = self._ledger.quote(desk.name, found.guarantee, bought=_read_bought(found))
+            return Quote("priced", found.columns, cost, found.guarantee, str(found))
 
     def sql(self, desk: Desk, text: str, *, fresh: bool) -> Reply:
         """Answer a question."""
-        with self._ticks.held():
+        with self._ticks.hold():
             self._require_open()
             question = self._read(desk, text, fresh)
             with self._records.turn(question.key):
                 self._require_open()
                 known = self._records.get(question.key)
                 if known is not None:
-                    reply = known.again(question.names)
+                    reply = known.repeat(question.names)
                 else:
                     counts = self._counts(question, fresh)
                     reply = self._buy(desk, question) if counts is None else self._look(question, counts)
                     # A copy: the reply is hers, she may write in it.
-                    self._records.keep(desk.name, question.key, reply.again(question.names))
+                    self._records.keep(desk.name, question.key, reply.repeat(question.names))
             desk.history.note(question.text, reply.kind, reply.cost, repeated=reply.repeated)
             return reply
 
     def ask(self, desk: Desk, query: LinearQuery | Workload) -> OnlineAnswer | tuple[OnlineAnswer, ...]:
         """Answer linear queries."""
-        with self._ticks.held():
+        with self._ticks.hold():
             self._require_open()
             hypothesis = self._open_hypothesis()
             # Analysts are not believed: code of their own is run here, before any data are read.
             if issubclass(type(query), Workload):  # not by __class__, which may say anything
                 workload = written_down(query)  # type: ignore[arg-type]
                 answers = hypothesis.ask_many(workload)
-                desk.history.note(repr(workload), least_sure(answers), {})
+                desk.history.note(repr(workload), find_least_sure(answers), {})
                 return tuple(answers)
             one = written(query)  # type: ignore[arg-type]
             answer = hypothesis.ask(one)
             desk.history.note(repr(one), answer.kind, {})
             return answer
 
-    def left(self, desk: Desk) -> dict[str, Fraction]:
+    def left(self, desk: Desk) -> Amounts:
         """Return what may still be spent."""
-        with self._ticks.held():
+        with self._ticks.hold():
             return self._ledger.left(desk.name)
 
     # How -------------------------------------------------------------------------------------------
@@ -179,7 +182,7 @@ class Service:
 
     def _fit(self, desk: Desk, prepared: Prepared) -> int:
         found = prepared.explanation
-        return self._ledger.fit(desk.name, found.guarantee, bought=_bought(found))
+        return self._ledger.fit(desk.name, found.guarantee, bought=_read_bought(found))
 
     def _counts(self, question: _Question, fresh: bool) -> Counts | None:
         """Return the question as counts that the hypothesis answers; None where it must be bought."""
@@ -196,9 +199,9 @@ class Service:
             prepared = self._price(desk, question)
             explanation = prepared.explanation
             number = self._ledger.reserve(
-                desk.name, question.text, explanation.guarantee, bought=_bought(explanation)
+                desk.name, question.text, explanation.guarantee, bought=_read_bought(explanation)
             )
-            charge = dict(self._ledger.entry(number).charge)
+            charge = Amounts(self._ledger.entry(number).charge)
             try:
                 with self.engine.turn():
                     self._require_open()
@@ -214,7 +217,7 @@ class Service:
             self._ledger.finish(number)
             return reply
 
-    def _measure(self, prepared: Prepared, charge: dict[str, Fraction]) -> Reply | None:
+    def _measure(self, prepared: Prepared, charge: Amounts) -> Reply | None:
         """Return the answer of the engine; None where it fails, for whatever it says may quote data."""
         try:
             return Reply.of(self._table.answer(prepared), charge)
@@ -239,6 +242,6 @@ class Service:
         return self.hypothesis
 
 
-def _bought(explanation: Explanation) -> ApproxLoss:
+def _read_bought(explanation: Explanation) -> ApproxLoss:
     """Return the pair that a question was bought for, which its noise was planned to keep."""
     return ApproxLoss(explanation.epsilon, explanation.delta)

@@ -50,7 +50,7 @@ class GateSetting:
         How many alarms are paid for, and how many values beside those of the alarms are measured.
     square, spread
         The Gaussian loss spent before: mu^2, and slack times mu^2.
-    questions
+    queries
         How many questions the threshold is planned for.
     bar
         The public threshold, or None to plan it.
@@ -64,7 +64,7 @@ class GateSetting:
     delta: Fraction
     square: Fraction
     spread: Fraction
-    questions: int
+    queries: int
     bar: int | None
 
 
@@ -98,14 +98,16 @@ class GatePlan:
         """Return by how much measured values are off at most, but for beta."""
         return self.values.reach(beta / self.measured)
 
-    def raised(self, asked: int, size: int, *, questions: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def raise_bars(
+        self, asked: int, size: int, *, queries: int
+    ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """Return the thresholds of the next `size` tested questions after `asked` earlier ones.
 
         Beyond the planned number K the threshold of question j grows by 2 scale ln(j / K): false alarms
         then fall like (K / j)^2, and all later questions together bring no more of them than the first K.
         """
         places = np.arange(asked + 1, asked + size + 1)
-        growth = 2 * float(self.tests.scale) * np.log(np.maximum(1.0, places / questions))
+        growth = 2 * float(self.tests.scale) * np.log(np.maximum(1.0, places / queries))
         return self.bar + np.ceil(growth).astype(np.int64)
 
 
@@ -195,6 +197,6 @@ def _bar(setting: GateSetting, ratio: Fraction, tests: Fraction) -> int:
     probability at most sides exp(-(1 - NEAR) T / scale), times the mean of exp(-hidden / scale), which is
     ratio / (1 + ratio).
     """
-    alarms = setting.sides * setting.questions * ratio / (1 + ratio)
+    alarms = setting.sides * setting.queries * ratio / (1 + ratio)
     odds = max(Fraction(1), alarms / (WASTED * setting.updates))
     return max(1, math.ceil(float(tests / (1 - NEAR)) * math.log(odds)))

@@ -29,7 +29,7 @@ from discreet.query_release.online.conversation import BETA, WeightsConversation
 from discreet.query_release.online.gate_plan import GatePlan, GateSetting, plan_gate
 from discreet.query_release.online.warm_start import all_marginals
 
-QUESTIONS = 1000
+QUERIES = 1000
 """How many tested questions a mechanism is planned for where its owner does not say."""
 
 FINEST = 1 << 40
@@ -63,8 +63,8 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
         many rows, and their number is not measured.
     threshold
         By how much the hypothesis must be off before an answer is measured. By default it is planned: few
-        updates are wasted on `questions` easy questions.
-    questions
+        updates are wasted on `queries` easy questions.
+    queries
         How many tested questions to plan for. Nothing ends there: the threshold then grows, slowly.
     grid
         The step of weights between 0 and 1. Without it questions are predicates.
@@ -86,7 +86,7 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
     neighbours: Neighbours
     rows: int | None
     threshold: Fraction | None
-    questions: int
+    queries: int
     grid: Fraction | None
     start: WorkloadRelease | None
 
@@ -100,7 +100,7 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
         neighbours: Neighbours,
         rows: int | None = None,
         threshold: checks.Number | None = None,
-        questions: int = QUESTIONS,
+        queries: int = QUERIES,
         grid: checks.Number | None = None,
         start: WorkloadRelease | None = None,
     ) -> None:
@@ -113,7 +113,7 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
             neighbours=about_rows(neighbours),
             rows=None if rows is None else checks.integer(1, rows=rows),
             threshold=None if threshold is None else checks.positive(threshold=threshold),
-            questions=checks.integer(1, questions=questions),
+            queries=checks.integer(1, queries=queries),
             grid=None if grid is None else checks.positive(grid=grid),
             start=None if start is None else checks.instance(WorkloadRelease, start=start),
         )
@@ -204,7 +204,7 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
                 delta=delta,
                 square=square,
                 spread=spread,
-                questions=self.questions,
+                queries=self.queries,
                 bar=threshold,
             )
         )
@@ -219,7 +219,7 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
         apart = self.start is not None and (self.start.loss.gaussian() is None or self.delta == 0)
         return self.bought if apart else self.plan.loss
 
-    def error(self, beta: checks.Number, *, questions: int | None = None) -> float:
+    def error(self, beta: checks.Number, *, queries: int | None = None) -> float:
         """Return alpha: with probability 1 - beta no tested answer up to the closing one is off by more.
 
         Answers that a warm start knows are off by at most the threshold, but for a probability of 1/20.
@@ -228,12 +228,12 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
         ----------
         beta
             The probability of missing it.
-        questions
+        queries
             How many tested questions the statement is about; by default the number that is planned for.
         """
         b = checks.probability(beta=beta)
-        k = self.questions if questions is None else checks.integer(1, questions=questions)
-        raised = int(self.plan.raised(k - 1, 1, questions=self.questions)[0]) - self.plan.bar
+        k = self.queries if queries is None else checks.integer(1, queries=queries)
+        raised = int(self.plan.raise_bars(k - 1, 1, queries=self.queries)[0]) - self.plan.bar
         return up(Fraction(self.plan.error(b) + raised, self.scale))
 
     def most_updates(self, *, gap: checks.Number, rows: int) -> int:
