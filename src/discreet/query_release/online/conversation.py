@@ -184,11 +184,11 @@ class WeightsConversation(Conversation[Any]):
         """Return the answer where that needs no look at the data."""
         if question.is_empty:
             return OnlineAnswer(0.0, 0.0, FREE)
-        answer = self._unchecked(question)
+        answer = self._answer_unchecked(question)
         return answer if answer.error * self._scale <= self._plan.bar else None
 
     def _last(self, question: Question) -> OnlineAnswer:
-        return self._settle(question) or self._record.get(question.key) or self._unchecked(question)
+        return self._settle(question) or self._record.get(question.key) or self._answer_unchecked(question)
 
     @property
     def synopsis(self) -> Weights:
@@ -216,7 +216,7 @@ class WeightsConversation(Conversation[Any]):
         earlier = self._record.get(question.key)
         if earlier is not None:
             return earlier
-        answer = self._unchecked(question)
+        answer = self._answer_unchecked(question)
         said = min(round(answer.value * self._scale), self._most)
         truth = min(int(weighted(self._tables[question.axes], question.units)), self._most)
         bars, place = self._test(np.array([truth]), np.array([said]))
@@ -225,7 +225,7 @@ class WeightsConversation(Conversation[Any]):
         error = float(self._free_errors(bars)[0])
         return self._record.keep(question.key, OnlineAnswer(answer.value, error, FREE))
 
-    def _unchecked(self, question: Question) -> OnlineAnswer:
+    def _answer_unchecked(self, question: Question) -> OnlineAnswer:
         """Answer from public weights with what is publicly known of the error: a bound, or nothing."""
         weights, noise = self._hypothesis, math.inf
         if self._known is not None and question.codes is not None:

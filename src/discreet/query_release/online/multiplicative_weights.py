@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
@@ -16,8 +15,10 @@ from discreet.core.errors import BudgetTooSmall, InvalidParameter
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.parameters import Exact, MaybeExact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
+from discreet.core.search import first_integer
 from discreet.core.sensitive import Sensitive
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
@@ -38,7 +39,7 @@ FINEST = 1 << 40
 _SHARES = 50  # into how many parts epsilon is cut to look for the warm start's share
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class MultiplicativeWeights(Interactive[Histogram, Any]):
     """Answer counting questions from one hypothesis, and look at the data only where it is far off.
 
@@ -79,49 +80,25 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
     True
     """
 
-    universe: Universe
-    epsilon: Fraction
-    delta: Fraction
-    updates: int
-    neighbours: Neighbours
-    rows: int | None
-    threshold: Fraction | None
-    queries: int
-    grid: Fraction | None
-    start: WorkloadRelease | None
+    universe: Universe = public(checks.instance, Universe)
+    epsilon: Exact = public(checks.positive)
+    delta: Exact = public(checks.delta)
+    updates: int = public(checks.integer, 1)
+    neighbours: Neighbours = public(about_rows)
+    rows: int | None = public(checks.integer, 1, default=None)
+    threshold: MaybeExact = public(checks.positive, default=None)
+    queries: int = public(checks.integer, 1, default=QUERIES)
+    grid: MaybeExact = public(checks.positive, default=None)
+    start: WorkloadRelease | None = public(checks.instance, WorkloadRelease, default=None)
 
-    def __init__(
-        self,
-        *,
-        universe: Universe,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        updates: int,
-        neighbours: Neighbours,
-        rows: int | None = None,
-        threshold: checks.Number | None = None,
-        queries: int = QUERIES,
-        grid: checks.Number | None = None,
-        start: WorkloadRelease | None = None,
-    ) -> None:
-        checks.instance(Universe, universe=universe).require_dense()
-        self._set(
-            universe=universe,
-            epsilon=checks.positive(epsilon=epsilon),
-            delta=checks.delta(delta=delta),
-            updates=checks.integer(1, updates=updates),
-            neighbours=about_rows(neighbours),
-            rows=None if rows is None else checks.integer(1, rows=rows),
-            threshold=None if threshold is None else checks.positive(threshold=threshold),
-            queries=checks.integer(1, queries=queries),
-            grid=None if grid is None else checks.positive(grid=grid),
-            start=None if start is None else checks.instance(WorkloadRelease, start=start),
-        )
+    def _complete(self) -> None:
+        self.universe.require_dense()
         if self.scale > FINEST:
-            raise InvalidParameter(name="grid", rule="at least 2**-40", value=grid)
-        if isinstance(neighbours, Replace) and rows is None:
-            raise InvalidParameter(name="rows", rule="given where neighbours replace a row", value=rows)
-        if start is not None and (start.workload.universe != universe or start.neighbours != neighbours):
+            raise InvalidParameter(name="grid", rule="at least 2**-40", value=self.grid)
+        if isinstance(self.neighbours, Replace) and self.rows is None:
+            raise InvalidParameter(name="rows", rule="given where neighbours replace a row", value=None)
+        start = self.start
+        if start and (start.workload.universe, start.neighbours) != (self.universe, self.neighbours):
             raise InvalidParameter(name="start", rule="over this universe and these neighbours", got="others")
         _ = self.plan  # refuses what cannot be planned
 
@@ -154,23 +131,15 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
             )
             return cls(epsilon=whole, delta=delta, start=start, **public)
 
-        best: Any = None
-        least, most = 1, _SHARES - 1
-        while least <= most:
-            share = (least + most) // 2
-            made = make(share)
-            if made.error(BETA) <= wanted:
-                best, least = made, share + 1
-            else:
-                most = share - 1
-        if best is None:
+        first = first_integer(lambda share: make(share).error(BETA) > wanted, low=0, high=_SHARES)
+        if first == 1:
             raise InvalidParameter(
                 name="alpha",
                 rule="an error the gate can reach with nearly the whole budget",
                 value=alpha,
                 hint="Allow fewer updates or questions, or spend more",
             )
-        return best  # type: ignore[no-any-return]
+        return make(first - 1)  # type: ignore[return-value]
 
     @property
     def scale(self) -> int:

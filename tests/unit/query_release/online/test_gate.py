@@ -24,7 +24,7 @@ def setting(**changed):
         "delta": Fraction(1, 10**9),
         "square": Fraction(0),
         "spread": Fraction(0),
-        "questions": 1000,
+        "queries": 1000,
         "bar": None,
     }
     return GateSetting(**{**public, **changed})
