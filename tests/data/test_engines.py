@@ -6,6 +6,7 @@ import csv
 import datetime
 import hashlib
 import math
+import threading
 from collections import Counter, defaultdict
 from decimal import Decimal as Exact
 from fractions import Fraction
@@ -34,6 +35,7 @@ from discreet.data import (
     Text,
     User,
 )
+from discreet.data.engines import base
 from discreet.data.engines.histogram import kept_rows
 from discreet.data.engines.render import render
 from discreet.data.plan.facts import facts
@@ -391,3 +393,34 @@ def reference(inputs):
 def test_every_plan_gives_the_same_bytes(table, reference):
     assert len({one for _, one in reference}) > len(PLANS), "the answers are not all alike"
     assert planned(table) == reference
+
+
+def test_two_threads_keep_what_their_plans_hold(table, monkeypatch):
+    """Each holds more relations than are kept for all, and neither makes one of the other's fall out."""
+    monkeypatch.setattr(base, "CACHED", 1)
+    source, wrong, barrier = table._source, [], threading.Barrier(2, timeout=120)
+
+    def work(mine):
+        try:
+            for turn in range(3):
+                with source.hold(alone=bool(turn % 2)) as held:
+                    relations = [
+                        held.materialise(query(f"SELECT age + {k} AS x FROM visits"), key=f"{mine} {k}")
+                        for k in range(3)
+                    ]
+                    barrier.wait()
+                    found = [run(table, f"SELECT COUNT(*) AS n FROM {one.name}") for one in relations]
+                    if found != [rows] * 3:
+                        wrong.append(found)
+        except BaseException as error:  # told by the main thread
+            wrong.append(error)
+            barrier.abort()
+
+    rows = run(table, "SELECT COUNT(*) AS n FROM visits")
+    threads = [threading.Thread(target=work, args=(mine,)) for mine in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert len(source._cache) <= 1

@@ -136,8 +136,8 @@ class Filter(Single, ABC):
             for cost in costs:
                 after = self._spent + cost
                 if self.fits(after):
+                    self._neighbours = self._neighbours or neighbours  # before: no charge is about nothing
                     self._spent = after
-                    self._neighbours = self._neighbours or neighbours
                     return True
             return False
 

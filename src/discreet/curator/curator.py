@@ -156,14 +156,14 @@ class Curator:
         """
         checks.text(name=name)
         with self._lock:
-            desk = self._desks.get(name)
-            if desk is None:
+            part = self.ledger.share(name)  # the ledger's word: an interrupt may have come before the desk
+            if part is None:
                 part = self._share(share)
                 self.ledger.cap(name, part)
-                desk = self._desks[name] = Desk(name, part)
-            elif share is not None and checks.positive(share=share) != desk.share:
-                rule = f"left out, or the {desk.share} that {name} has: a share is set once"
+            elif share is not None and checks.positive(share=share) != part:
+                rule = f"left out, or the {part} that {name} has: a share is set once"
                 raise InvalidParameter(name="share", rule=rule, value=share)
+            desk = self._desks.setdefault(name, Desk(name, part))
             door = self._doors.get(name)
             if door is None:
                 door = self._doors[name] = make_door(self._service, desk)

@@ -12,7 +12,7 @@ from discreet.core import checks
 from discreet.core.guarantee import Guarantee
 from discreet.curator.amounts import Amounts
 from discreet.curator.limits import HISTORY, TEXT
-from discreet.data.pricing.explain import ColumnError
+from discreet.data.pricing.question_plan import ColumnError
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -38,15 +38,19 @@ class Quote:
     guarantee: Guarantee | None = None
     words: str = ""
 
+    @property
+    def price(self) -> str:
+        """What the budget would be charged, in one line."""
+        return self.cost.paid
+
     def error(self, name: str) -> float | None:
         """Return the error of a column at 95 %, all rows at once; None where none is known beforehand."""
         known = {one.name: one.error for one in self.columns}
-        checks.one_of(tuple(known), name=name)
-        return known[name]
+        return known[checks.one_of(tuple(known), name=name)]
 
     def __repr__(self) -> str:
         shown = self.words or "\n".join(f"error    {one.name}: {one.words}" for one in self.columns)
-        return f"{self.kind}: costs {self.cost.paid}\n{shown}"
+        return f"{self.kind}: costs {self.price}\n{shown}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,6 @@ class History:
 
     def __init__(self) -> None:
         self._asked: deque[AskedQuestion] = deque(maxlen=HISTORY)
-        self._count = 0
         self._lock = threading.Lock()  # two threads of one analyst could otherwise take the same number
 
     def note(self, what: str, kind: str, cost: Mapping[str, Fraction], *, repeated: bool = False) -> None:
@@ -85,7 +88,11 @@ class History:
         shown = what if len(what) <= TEXT else what[: TEXT - 1] + "…"
         with self._lock:
             self._asked.append(AskedQuestion(self._count, shown, kind, repeated, Amounts(cost)))
-            self._count += 1
+
+    @property
+    def _count(self) -> int:
+        """How many were asked, those that fell out included."""
+        return self._asked[-1].number + 1 if self._asked else 0
 
     def list_questions(self) -> tuple[AskedQuestion, ...]:
         """List the questions that are kept, as copies: whoever reads them may write in them."""

@@ -3,6 +3,10 @@
 Every question is quoted, reserved, started and finished. A reservation can be voided as long as no data were
 touched; from the start on the charge stays, whatever comes out. Spending is a function of the entries alone.
 
+Every change is one step, which says how an entry and the sums it counts on are from then on, and it happens
+by one assignment. Filing it where it is looked up comes after, and is done again by whoever comes next if it
+was interrupted: so an interrupt, wherever it comes, leaves a change whole or undone.
+
 A budget with a delta goes on in either of two ways: while the epsilons and deltas of all questions add up to
 at most (epsilon, a tenth of delta), or while their rhos add up to at most what the rest of delta allows. Of
 a transcript that ends within the first, the process stopped by the first alone says that it is off by at most
@@ -14,7 +18,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, NoReturn
@@ -28,44 +31,11 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.core.neighbours import Neighbours
 from discreet.curator.amounts import Amounts
+from discreet.curator.entries import NEXT, ChargedEntry, Entry, LineSum, State, Ticket
 from discreet.curator.limits import ENTRIES
-
-State = Literal["reserved", "started", "finished", "voided"]
 
 HELD_BACK = Fraction(1, 10)
 """The part of delta that the deltas of single questions may add up to, whichever way the budget goes on."""
-
-_NEXT: dict[State, tuple[State, ...]] = {
-    "reserved": ("started", "voided"),
-    "started": ("finished",),
-    "finished": (),
-    "voided": (),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of the ledger.
-
-    Attributes
-    ----------
-    number
-        Its place, from 0.
-    analyst
-        Who asked.
-    what
-        The question in its canonical form. It holds no data.
-    charge
-        What the data set's budget, or a share that is apart, was charged, coordinate by coordinate.
-    state
-        How far it is.
-    """
-
-    number: int
-    analyst: str
-    what: str
-    charge: tuple[tuple[str, Fraction], ...]
-    state: State
 
 
 @dataclass(slots=True)
@@ -75,8 +45,15 @@ class _Line:
     name: str
     filter: Filter
     share: Fraction
-    spent: Charge
     way_out: str
+    given: Fraction
+    """The part of the whole budget that was allowed here; `share` is of this line's own filter."""
+    sum: LineSum
+
+    @property
+    def spent(self) -> Charge:
+        """What is reserved or spent here."""
+        return self.sum.spent
 
     def fits(self, charge: Charge) -> bool:
         """Tell whether a charge fits on top."""
@@ -94,6 +71,14 @@ class _Line:
     def left(self) -> dict[str, Fraction]:
         """What is left, in the coordinates that can still be spent."""
         return self.filter.left_of(self.spent, share=self.share)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One change: a record as it is from now on, and the sums of its lines."""
+
+    record: ChargedEntry
+    sums: tuple[tuple[_Line, LineSum], ...]
 
 
 class Ledger:
@@ -119,15 +104,12 @@ class Ledger:
         self._epsilon, self._delta = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
         self._neighbours, self._apart = neighbours, apart
         self._filter = self._make_filter(Fraction(1))
-        self._whole = _Line(
-            "the data set's budget", self._filter, Fraction(1), self._filter.nothing, _OTHER_BUDGET
-        )
-        self._given = Fraction(0)
-        self._entries: list[Entry] = []
-        self._charges: list[list[Charge]] = []  # of each entry, one for each line it counts on
-        # Kept up to date, so that no answer takes the longer the more others have asked.
+        all_of_it = Fraction(1), _OTHER_BUDGET, Fraction(1), LineSum(self._filter.nothing)
+        self._whole = _Line("the data set's budget", self._filter, *all_of_it)
+        self._step: _Step | None = None  # what happened last, as long as it is not filed
+        self._records: dict[int, ChargedEntry] = {}
+        # Sums are kept, so that no answer takes the longer the more others have asked.
         self._lines: dict[str, _Line] = {}
-        self._bought: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._process = os.getpid()
 
@@ -156,13 +138,25 @@ class Ledger:
             if self._apart:
                 most -= self._given
             if part > most:
-                rule = f"at most {most}{': the rest is set aside' if self._given and self._apart else ''}"
+                rule = f"at most {most}{': the rest is set aside' if most < 1 else ''}"
                 raise InvalidParameter(name="share", rule=rule, value=share)
             if analyst in self._lines:
                 raise InvalidParameter(name="analyst", rule="one without a share yet", value=analyst)
             own, bound = (self._make_filter(part), Fraction(1)) if self._apart else (self._filter, part)
-            self._lines[analyst] = _Line(f"the share of {analyst}", own, bound, own.nothing, _LARGER_SHARE)
-            self._given += part
+            self._lines[analyst] = _Line(
+                f"the share of {analyst}", own, bound, _LARGER_SHARE, part, LineSum(own.nothing)
+            )
+
+    def share(self, analyst: str) -> Fraction | None:
+        """Return the share an analyst was allowed; None where none was."""
+        with self._lock:
+            line = self._lines.get(analyst)
+            return None if line is None else line.given
+
+    @property
+    def _given(self) -> Fraction:
+        """The part of the budget that is set aside."""
+        return sum((line.given for line in self._lines.values()), Fraction(0))
 
     def quote(self, analyst: str, item: Item, *, bought: ApproxLoss | None = None) -> Amounts:
         """Return what an analyst would be charged for an item. Nothing is reserved.
@@ -173,18 +167,28 @@ class Ledger:
             When it has no finite charge here, such as Gaussian noise against a budget without delta.
         """
         with self._lock:
+            self._file()
             return Amounts(self._charge(self._find_lines(analyst), item, bought)[-1].amounts)
 
     def fit(self, analyst: str, item: Item, *, bought: ApproxLoss | None = None) -> Literal[0, 1, 2]:
         """Tell whether an item could be reserved now: 0 for no, 1 if that ends adding up pairs, 2 if not."""
         with self._lock:
+            self._file()
             lines = self._find_lines(analyst)
             charges = self._find_charges(lines, item, bought)
             if not charges or not all(map(_Line.fits, lines, charges)):
                 return 0
             return 1 if any(map(_Line.ends_pairs, lines, charges)) else 2
 
-    def reserve(self, analyst: str, what: str, item: Item, *, bought: ApproxLoss | None = None) -> int:
+    def reserve(
+        self,
+        analyst: str,
+        what: str,
+        item: Item,
+        *,
+        bought: ApproxLoss | None = None,
+        ticket: Ticket | None = None,
+    ) -> int:
         """Take an item's charge out of the budget before any data are touched, and return its number.
 
         Parameters
@@ -195,6 +199,8 @@ class Ledger:
             What it costs.
         bought
             A second true statement of what it costs: the pair that it was bought for.
+        ticket
+            What it can be given back by, should an interrupt come before its number is known.
 
         Raises
         ------
@@ -203,9 +209,10 @@ class Ledger:
         """
         with self._lock:
             self._require_process()
+            self._file()
             lines = self._find_lines(analyst)
             charges = self._charge(lines, item, bought)
-            if self._bought[analyst] >= ENTRIES:
+            if lines[0].sum.entries >= ENTRIES:
                 raise Refused(
                     what="question",
                     why=f"an analyst may buy at most {ENTRIES} answers",
@@ -220,13 +227,14 @@ class Ledger:
                         budget=line.name,
                         way_out=f"{_CHEAPER}{line.way_out}",
                     )
-            number = len(self._entries)
+            number = len(self._records)
             charged = tuple(charges[-1].amounts.items())
-            self._entries.append(Entry(number, analyst, what, charged, "reserved"))
-            self._charges.append(charges)
-            self._bought[analyst] += 1
-            for line, charge in zip(lines, charges, strict=True):
-                line.spent += charge
+            entry = Entry(number, analyst, what, charged, "reserved")
+            sums = [
+                LineSum(line.spent + charge, line.sum.entries + 1)
+                for line, charge in zip(lines, charges, strict=True)
+            ]
+            self._take(ChargedEntry(entry, tuple(charges), ticket or Ticket()), lines, sums)
             return number
 
     def start(self, number: int) -> None:
@@ -241,28 +249,38 @@ class Ledger:
         """Give a reservation back. Only possible before its start."""
         self._move(number, "voided")
 
-    def void_unless_started(self, number: int) -> bool:
-        """Give a reservation back where no data were touched for it; tell whether it was."""
+    def void_unless_started(self, ticket: Ticket) -> bool:
+        """Give back what was reserved for a ticket; tell whether no data were touched for it.
+
+        Nothing is given back where nothing was reserved, or where it was given back before.
+        """
         with self._lock:
             self._require_process()
-            if self._entries[number].state != "reserved":
-                return False
-            self._set_state(number, "voided")
-            return True
+            self._file()
+            if ticket.number is None:
+                return True
+            state = self._records[ticket.number].entry.state
+            if state == "reserved":
+                self._set_state(ticket.number, "voided")
+            return state in ("reserved", "voided")
 
     def entry(self, number: int) -> Entry:
         """Return one entry."""
         with self._lock:
-            return self._entries[checks.index(len(self._entries), number=number)]
+            self._file()
+            return self._records[checks.index(len(self._records), number=number)].entry
 
     def entries(self, analyst: str | None = None) -> tuple[Entry, ...]:
         """List the entries in order, or those of one analyst."""
         with self._lock:
-            return tuple(e for e in self._entries if analyst is None or e.analyst == analyst)
+            self._file()
+            listed = [record.entry for record in self._records.values()]
+        return tuple(entry for entry in listed if analyst is None or entry.analyst == analyst)
 
     def spent(self, analyst: str | None = None) -> Amounts:
         """Return what is reserved or spent, by all or by one analyst; leaves out what has no finite sum."""
         with self._lock:
+            self._file()
             if analyst is not None:
                 line = self._lines.get(analyst)
                 return Amounts((self._filter.nothing if line is None else line.spent).amounts)
@@ -275,9 +293,11 @@ class Ledger:
         which nothing more can be spent has 0 left.
         """
         with self._lock:
+            self._file()
             if self._apart and analyst is None:
-                rest = self._make_filter(1 - self._given).budget if self._given < 1 else {}
-                return Amounts({name: rest.get(name, Fraction(0)) for name in self.budget})
+                rest = 1 - self._given
+                kept = self._make_filter(rest).budget if rest else {}
+                return Amounts({name: kept.get(name, Fraction(0)) for name in self.budget})
             lines = [self._whole] if analyst is None else self._find_lines(analyst)
             lefts = [line.left for line in lines]
             return Amounts({name: min(left.get(name, Fraction(0)) for left in lefts) for name in self.budget})
@@ -290,7 +310,7 @@ class Ledger:
                 raise InvalidParameter(name="analyst", rule="one with a share", value=analyst)
             return [own]
         if own is None:  # she shares all of it with the others
-            own = self._lines[analyst] = replace(self._whole, spent=self._filter.nothing)
+            own = self._lines[analyst] = replace(self._whole, sum=LineSum(self._filter.nothing))
         return [own, self._whole]
 
     def _charge(self, lines: list[_Line], item: Item, bought: ApproxLoss | None) -> list[Charge]:
@@ -322,16 +342,37 @@ class Ledger:
     def _move(self, number: int, state: State) -> None:
         with self._lock:
             self._require_process()
-            self._set_state(checks.index(len(self._entries), number=number), state)
+            self._file()
+            self._set_state(checks.index(len(self._records), number=number), state)
 
     def _set_state(self, number: int, state: State) -> None:
-        entry = self._entries[number]
-        if state not in _NEXT[entry.state]:
+        record = self._records[number]
+        entry = record.entry
+        if state not in NEXT[entry.state]:
             raise InternalError(f"entry {number} is {entry.state} and cannot become {state}")
-        self._entries[number] = replace(entry, state=state)
+        lines = self._find_lines(entry.analyst)
+        sums = [line.sum for line in lines]
         if state == "voided":
-            for line, charge in zip(self._find_lines(entry.analyst), self._charges[number], strict=True):
-                line.spent -= charge
+            pairs = zip(sums, record.charges, strict=True)
+            sums = [replace(before, spent=before.spent - charge) for before, charge in pairs]
+        self._take(replace(record, entry=replace(entry, state=state)), lines, sums)
+
+    def _take(self, record: ChargedEntry, lines: list[_Line], sums: list[LineSum]) -> None:
+        """Take a step: before this assignment nothing has happened, after it everything."""
+        self._step = _Step(record, tuple(zip(lines, sums, strict=True)))
+        self._file()
+
+    def _file(self) -> None:
+        """File what happened last where it is looked up. To do so again changes nothing."""
+        step = self._step
+        if step is None:
+            return
+        number = step.record.entry.number
+        self._records[number] = step.record
+        for line, after in step.sums:
+            line.sum = after
+        step.record.ticket.number = number
+        self._step = None
 
     def _require_process(self) -> None:
         if os.getpid() != self._process:
@@ -341,7 +382,7 @@ class Ledger:
         raise DiscreetError("a ledger cannot be copied or pickled: that would double the budget")
 
     def __repr__(self) -> str:
-        return f"<Ledger: {len(self._entries)} entries; left {self.left().paid}>"
+        return f"<Ledger: {len(self._records)} entries; left {self.left().paid}>"
 
 
 _CHEAPER = "Ask cheaper questions (counts that the shared hypothesis answers cost nothing), "

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Hashable
+from weakref import WeakValueDictionary
 
 from discreet.curator.limits import ROWS
 from discreet.curator.reply import Reply
@@ -22,7 +21,7 @@ class Records:
     def __init__(self) -> None:
         self._replies: dict[Hashable, Reply] = {}
         self._shelves: dict[tuple[str, bool], _Shelf] = {}
-        self._turns: dict[Hashable, _Turn] = {}
+        self._turns: WeakValueDictionary[Hashable, threading.Lock] = WeakValueDictionary()
         self._lock = threading.Lock()
 
     def get(self, key: Hashable) -> Reply | None:
@@ -33,47 +32,39 @@ class Records:
         """Keep a reply to who asked first."""
         with self._lock:
             shelf = self._shelves.setdefault((analyst, reply.kind == "priced"), _Shelf())
+            shelf.add(key, len(reply))
             self._replies[key] = reply
-            for old in shelf.add(key, len(reply)):
-                del self._replies[old]
+            # A reply goes before its place on the shelf: nothing is kept that no shelf knows of.
+            while (old := shelf.too_many()) is not None:
+                self._replies.pop(old, None)
+                shelf.drop(old)
 
-    @contextmanager
-    def turn(self, key: Hashable) -> Iterator[None]:
+    def turn(self, key: Hashable) -> threading.Lock:
         """Let one thread at a time answer a question: others who ask the same wait, and find it answered.
 
-        Nobody waits for the answer to another question.
+        Nobody waits for the answer to another question. A lock goes with the last who has or wants it.
         """
         with self._lock:
-            turn = self._turns.setdefault(key, _Turn())
-            turn.wanted += 1
-        try:
-            with turn.lock:
-                yield
-        finally:
-            with self._lock:
-                turn.wanted -= 1
-                if not turn.wanted:
-                    self._turns.pop(key, None)
-
-
-@dataclass(slots=True)
-class _Turn:
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    wanted: int = 0
+            return self._turns.setdefault(key, threading.Lock())
 
 
 class _Shelf:
-    """Keys in the order in which they came, with the rows of their replies."""
+    """Keys in the order in which they came, each with the places that the rows of its reply take."""
 
     def __init__(self) -> None:
-        self._rows: OrderedDict[Hashable, int] = OrderedDict()
-        self._total = 0
+        self._places: OrderedDict[Hashable, tuple[int, int]] = OrderedDict()
 
-    def add(self, key: Hashable, rows: int) -> Iterator[Hashable]:
-        """Add a key, and yield those that fall out for it."""
-        self._rows[key] = size = rows + 1  # an empty reply takes room as well
-        self._total += size
-        while self._total > ROWS and len(self._rows) > 1:
-            old, less = self._rows.popitem(last=False)
-            self._total -= less
-            yield old
+    def add(self, key: Hashable, rows: int) -> None:
+        """Add a key behind all others."""
+        self._places.pop(key, None)
+        start = next(reversed(self._places.values()))[1] if self._places else 0
+        self._places[key] = start, start + rows + 1  # an empty reply takes room as well
+
+    def too_many(self) -> Hashable | None:
+        """Return the oldest key where it has to fall out."""
+        (oldest, (start, _)), end = next(iter(self._places.items())), next(reversed(self._places.values()))[1]
+        return oldest if end - start > ROWS and len(self._places) > 1 else None
+
+    def drop(self, key: Hashable) -> None:
+        """Make room."""
+        del self._places[key]

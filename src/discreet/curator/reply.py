@@ -14,7 +14,7 @@ from discreet.curator.amounts import Amounts
 from discreet.curator.history import Quote
 from discreet.data.plan.nodes import Aggregate
 from discreet.data.pricing.answer import Answer
-from discreet.data.pricing.explain import ColumnError
+from discreet.data.pricing.question_plan import ColumnError
 
 Kind = Literal["free", "measured", "stale", "priced"]
 Interval = tuple[Any, Any]

@@ -13,22 +13,24 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from discreet.core import checks
 from discreet.core.errors import DiscreetError, EngineFailed, Refused
 from discreet.core.loss import ApproxLoss
 from discreet.curator.amounts import Amounts
 from discreet.curator.doors import Desk
+from discreet.curator.entries import Ticket
 from discreet.curator.history import Quote
 from discreet.curator.ledger import Ledger
 from discreet.curator.records import Records
 from discreet.curator.reply import Reply
 from discreet.curator.shared import SharedHypothesis, find_least_sure
 from discreet.curator.ticks import FairLock, Ticks
-from discreet.data.ask import Prepared, price_plan
+from discreet.data.ask import price_plan
 from discreet.data.linear import Counts
 from discreet.data.plan.canonical import canonical
 from discreet.data.plan.nodes import Plan, Policy
 from discreet.data.plan.tables import PlanTables
-from discreet.data.pricing.explain import Explanation
+from discreet.data.pricing.question_plan import QuestionPlan
 from discreet.data.sql.parse import parse
 from discreet.data.sql.printing import to_sql
 from discreet.data.table import Table
@@ -116,9 +118,9 @@ class Service:
             counts = self._counts(question, fresh)
             if counts is not None:
                 return self._open_hypothesis().quote(question.plan, counts)
-            found = self._price(desk, question).explanation
-            cost = self._ledger.quote(desk.name, found.guarantee, bought=_read_bought(found))
-            return Quote("priced", found.columns, cost, found.guarantee, str(found))
+            plan = self._price(desk, question)
+            cost = self._ledger.quote(desk.name, plan.guarantee, bought=_read_bought(plan))
+            return Quote("priced", plan.columns, cost, plan.guarantee, str(plan))
 
     def sql(self, desk: Desk, text: str, *, fresh: bool) -> Reply:
         """Answer a question."""
@@ -162,27 +164,27 @@ class Service:
     # How -------------------------------------------------------------------------------------------
 
     def _read(self, desk: Desk, text: str, fresh: bool) -> _Question:
+        checks.instance(bool, fresh=fresh)
         plan = parse(text, schemas=self._tables, policy=self._policy)
         owner = desk.name if self._apart else None
         key = owner, canonical(plan), tuple(one.what for one in plan.outputs), fresh
         return _Question(plan, self._tables, key)
 
-    def _price(self, desk: Desk, question: _Question) -> Prepared:
+    def _price(self, desk: Desk, question: _Question) -> QuestionPlan:
         """Price a question with the noise that is best for it, or where that does not fit with pure noise.
 
         Nor does it fit where it would be the end of adding up pairs, and pure noise would not: the next
         question may need them.
         """
         best = price_plan(question.plan, question.tables, self._policy)
-        if not best.explanation.delta or any(vector.threshold is not None for vector in best.budget.vectors):
+        if not best.delta or any(vector.threshold is not None for vector in best.budget.vectors):
             return best
         pure = price_plan(question.plan, question.tables, replace(self._policy, delta=Fraction(0)))
         offers = [self._fit(desk, one) for one in (best, pure)]
         return best if offers[0] >= offers[1] else pure
 
-    def _fit(self, desk: Desk, prepared: Prepared) -> int:
-        found = prepared.explanation
-        return self._ledger.fit(desk.name, found.guarantee, bought=_read_bought(found))
+    def _fit(self, desk: Desk, plan: QuestionPlan) -> int:
+        return self._ledger.fit(desk.name, plan.guarantee, bought=_read_bought(plan))
 
     def _counts(self, question: _Question, fresh: bool) -> Counts | None:
         """Return the question as counts that the hypothesis answers; None where it must be bought."""
@@ -196,31 +198,30 @@ class Service:
     def _buy(self, desk: Desk, question: _Question) -> Reply:
         """Reserve the price of a question and let the engine answer it: one of each analyst at a time."""
         with desk.line.turn():
-            prepared = self._price(desk, question)
-            explanation = prepared.explanation
-            number = self._ledger.reserve(
-                desk.name, question.text, explanation.guarantee, bought=_read_bought(explanation)
-            )
-            charge = Amounts(self._ledger.entry(number).charge)
+            plan = self._price(desk, question)
+            ticket, charge = Ticket(), Amounts()
             try:
+                number = self._ledger.reserve(
+                    desk.name, question.text, plan.guarantee, bought=_read_bought(plan), ticket=ticket
+                )
+                charge |= self._ledger.entry(number).charge
                 with self.engine.turn():
                     self._require_open()
                     self._ledger.start(number)  # whatever happens from here on, the charge stays
-                    reply = self._measure(prepared, charge)
+                    reply = self._measure(plan, charge)
+                if reply is None:
+                    raise EngineFailed
+                self._ledger.finish(number)
             except BaseException:  # an interrupt, say, while she waited: what was not started costs nothing
-                if not self._ledger.void_unless_started(number):
+                if not self._ledger.void_unless_started(ticket):
                     desk.history.note(question.text, "failed", charge)
                 raise
-            if reply is None:
-                desk.history.note(question.text, "failed", charge)
-                raise EngineFailed
-            self._ledger.finish(number)
             return reply
 
-    def _measure(self, prepared: Prepared, charge: Amounts) -> Reply | None:
+    def _measure(self, plan: QuestionPlan, charge: Amounts) -> Reply | None:
         """Return the answer of the engine; None where it fails, for whatever it says may quote data."""
         try:
-            return Reply.of(self._table.answer(prepared), charge)
+            return Reply.of(self._table.answer(plan, alone=self._apart), charge)
         except Exception:  # the error we raise later keeps no link to it
             return None
 
@@ -242,6 +243,6 @@ class Service:
         return self.hypothesis
 
 
-def _read_bought(explanation: Explanation) -> ApproxLoss:
+def _read_bought(plan: QuestionPlan) -> ApproxLoss:
     """Return the pair that a question was bought for, which its noise was planned to keep."""
-    return ApproxLoss(explanation.epsilon, explanation.delta)
+    return ApproxLoss(plan.epsilon, plan.delta)

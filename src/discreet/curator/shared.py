@@ -26,7 +26,7 @@ from discreet.curator.ticks import FairLock
 from discreet.data.linear import Counts
 from discreet.data.plan.nodes import Field, Plan
 from discreet.data.plan.tables import PlanTables
-from discreet.data.pricing.explain import ColumnError
+from discreet.data.pricing.question_plan import ColumnError
 from discreet.data.table import Table
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import LinearQuery

@@ -8,7 +8,7 @@ from discreet.core import checks
 from discreet.core.neighbours import Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.workload import Workload
-from discreet.query_release.asked import TableWorkload, asked
+from discreet.query_release.asked import TableWorkload, read_asked
 from discreet.query_release.planning.planner import plan
 from discreet.query_release.planning.population import Public
 from discreet.query_release.planning.released import Released
@@ -62,7 +62,7 @@ def release(
     >>> len(found.synthetic(100))
     100
     """
-    request = asked(wanted, data)
+    request = read_asked(wanted, data)
     planned = plan(
         request,
         epsilon=epsilon,

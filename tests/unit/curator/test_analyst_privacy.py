@@ -4,8 +4,10 @@ import contextlib
 import hashlib
 import itertools
 import threading
+from dataclasses import replace
 from fractions import Fraction
 
+import pandas
 import pytest
 from tests.unit.curator.conftest import BY_ROW, BY_USER, REPLACED, curator, people
 
@@ -14,10 +16,11 @@ from discreet.core.errors import BudgetExceeded, DiscreetError, EngineFailed, In
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import PureLoss
 from discreet.core.neighbours import AddRemove
+from discreet.curator.curator import Curator
 from discreet.curator.ledger import Ledger
 from discreet.curator.published import Published
 from discreet.curator.ticks import Ticks
-from discreet.data import Table
+from discreet.data import Identifier, Integer, Schema, Table, User
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.kinds.predicates import Predicates
 from discreet.testing import unsafe_seeded
@@ -85,9 +88,10 @@ def same_noise(monkeypatch, published):
     """Noise that depends on the question alone, so that worlds can be compared byte by byte."""
     whole = Table.answer
 
-    def answer(self, prepared):
-        text = repr((prepared.plan.outputs, prepared.plan)).encode()
-        return whole(self, prepared, rng=unsafe_seeded(int(hashlib.sha256(text).hexdigest()[:8], 16)))
+    def answer(self, plan, **given):
+        text = repr((plan.question.outputs, plan.question)).encode()
+        rng = unsafe_seeded(int(hashlib.sha256(text).hexdigest()[:8], 16))
+        return whole(self, plan, rng=rng, **given)
 
     monkeypatch.setattr(Table, "answer", answer)
     monkeypatch.setattr(Published, "open", lambda *args, **given: published)
@@ -378,9 +382,48 @@ def test_reading_ones_budget_does_not_add_up_what_others_spent():
     for _ in range(50):
         ledger.reserve("rival", "q", item)
 
-    class Untouchable(list):
+    class Untouchable(dict):
         def __iter__(self):
             raise AssertionError("the entries of others were read")
 
-    ledger._entries = Untouchable(ledger._entries)
+        values = items = keys = __iter__
+
+    ledger._records = Untouchable(ledger._records)
     assert ledger.left("acme") == {"epsilon": Fraction(1, 2) - Fraction(1, 10**6)}
+
+
+VISITS = Schema(
+    "visits",
+    columns=(Identifier("who"), Integer("spent", lower=0, upper=9)),
+    unit=User(column="who", max_rows=20, max_groups=1),
+    neighbours=AddRemove("who"),
+)
+BOUNDED = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_rows_contributed={}) SUM({}) FROM {}"
+JOINED = BOUNDED.format(1, "income", "people JOIN visits ON people.who = visits.who")
+
+
+@pytest.mark.parametrize("rival", [0, 7, 40])
+def test_whether_one_is_answered_does_not_depend_on_what_others_ask(rival):
+    """An engine kept eight relations for all: making one for a question made another one of it fall out."""
+    frame = people(200)
+    visits = pandas.DataFrame({"who": frame["who"], "spent": [place % 10 for place in range(200)]})
+    schema = replace(BY_USER, unit=User(column="who", max_rows=20, max_groups=1))
+    table = Table(frame, schema=schema, joined=[(visits, VISITS)])
+    with Curator(
+        table,
+        epsilon=100,
+        delta=0,
+        shared=0,
+        promise=OneAnalystToMany(),
+        tick=0,
+        question=(Fraction(1, 10), 0),
+    ) as one:
+        acme, blue = one.analyst("acme", share=HALF), one.analyst("blue", share=HALF)
+        stored = table._source._connection.cursor()
+        tables = stored.execute("SELECT COUNT(*) FROM duckdb_tables()").fetchall()
+        blue.sql(BOUNDED.format(1, "income", "people"))
+        for place in range(rival):
+            acme.sql(BOUNDED.format(place % 19 + 2, "income", f"people WHERE income <> {place}"))
+        assert blue.sql(JOINED).kind == "priced"
+        # Nothing of any question is left for the next one, whose time would tell of it.
+        assert stored.execute("SELECT COUNT(*) FROM duckdb_tables()").fetchall() == tables

@@ -173,7 +173,7 @@ def test_a_share_that_would_not_count_is_refused(promise):
 def test_a_share_that_was_not_given_is_not_lost():
     with curator(shared=0, promise=OneAnalystToMany()) as one:
         one.ledger.cap("taken", Fraction(1, 10))
-        with pytest.raises(InvalidParameter, match="without a share"):
+        with pytest.raises(InvalidParameter, match=r"the 1/10 that taken has: a share is set once"):
             one.analyst("taken", share=HALF)
         with pytest.raises(InvalidParameter, match=r"at most 9/10: the rest is set aside"):
             one.analyst("acme", share=1)

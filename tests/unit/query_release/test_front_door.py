@@ -95,7 +95,7 @@ def test_a_plan_is_what_is_released():
         planned = dp.plan(wanted, epsilon=2, delta=1e-6, rows=400)
         assert planned.guarantee.neighbours == AddRemove("id")
         assert planned.guarantee.implies(epsilon=2, delta=1e-6) and planned.mechanism.epsilon == 1
-        assert "epsilon 2, delta 1e-06, adding or removing one id" in str(planned)
+        assert "epsilon 2, delta 1e-06 for adding or removing one id" in str(planned)
         found = planned.release(table)
         assert found.plan is planned and found.mechanism is planned.mechanism
         assert found.guarantee == planned.guarantee

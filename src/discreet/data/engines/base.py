@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import hashlib
+import itertools
 import logging
 import re
 from abc import ABC, abstractmethod
@@ -12,13 +13,14 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from threading import RLock
-from typing import Any, ClassVar, Literal, TypeVar, cast
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import EngineFailed, InternalError, InvalidParameter, MissingExtra
-from discreet.data.engines.failures import Expired, Reason
+from discreet.core.errors import EngineFailed, InternalError, InvalidParameter, MissingExtra, TableClosed
+from discreet.data.engines.failures import Expired, Reason, hear_signals
 from discreet.data.schema.columns import Code
 
 try:
@@ -43,7 +45,7 @@ RAW = "discreet_raw"
 """What the queries given to `load` call the input they read."""
 
 CACHED = 8
-"""Materialised queries a source keeps; the oldest goes first."""
+"""Materialised queries a source keeps that nobody holds; the oldest goes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,11 @@ class EngineField:
 
 @dataclass(frozen=True, slots=True)
 class RowReading:
-    """How an input is read, as queries over it: its codes, and how many cells of text mean nothing."""
+    """How an input is read, as queries over it: its codes, and how many cells say what is not declared."""
 
     codes: exp.Select
     unread: exp.Select | None
-    """One count for each column that is parsed from text, under the column's name."""
+    """One count for each column that may lose cells, under the column's name."""
 
 
 class Source(ABC):
@@ -90,9 +92,12 @@ class Source(ABC):
         self._lock = RLock()
         self._timeout = timeout
         self._limit: float | None = None
+        self._closed = False
         self._relations: dict[str, exp.Table] = {}
         self._unique: dict[str, exp.Select] = {}
         self._cache: dict[str, str] = {}
+        self._holds: WeakSet[Hold] = WeakSet()
+        self._alone = itertools.count()
 
     @abstractmethod
     def columns(self, name: str) -> tuple[EngineField, ...]:
@@ -129,7 +134,9 @@ class Source(ABC):
                 with self._staged(name, reading.codes):
                     self._relations[name] = self._keep(name, reading.codes)
                     if reading.unread is not None:
-                        counts[name] = self._counts(name, reading.unread)
+                        (row,) = self._count_raw(name, reading.unread)
+                        listed = [int(str(cells)) for cells in row]
+                        counts[name] = dict(zip(reading.unread.named_selects, listed, strict=True))
         return counts
 
     def _check_unique(self, name: str, key: str) -> None:
@@ -151,20 +158,49 @@ class Source(ABC):
         checked = self._resolved(query)
         return self._quietly(lambda: self._columns(checked))
 
-    def materialise(self, query: exp.Query, *, key: str) -> exp.Table:
+    def hold(self, *, alone: bool = False) -> Hold:
+        """Return the block in which whatever is materialised through it stays, however much others make.
+
+        Parameters
+        ----------
+        alone
+            Make everything anew and drop it at the end, so that no outcome and no time inside the block
+            depends on what was asked before.
+        """
+        return Hold(self, f", block {next(self._alone)}" if alone else "")
+
+    def materialise(self, query: exp.Query, *, key: str, hold: Hold | None = None) -> exp.Table:
         """Run a query over loaded relations once, and return the relation that holds its rows.
 
-        The same `key` gives the same relation without running anything again.
+        The same `key` gives the same relation without running anything again. It may be gone once others
+        are made, but not as long as there is a `hold` on it.
         """
         name = "discreet_" + hashlib.sha256(key.encode()).hexdigest()[:24]
         with self._lock:
+            if hold is not None:
+                hold.keys.add(key)
+                self._holds.add(hold)
             if key not in self._cache:
                 checked = self._resolved(query)
-                if len(self._cache) == CACHED:
-                    self._forget(next(iter(self._cache)))
+                self._make_room(CACHED - 1)
                 self._relations[name] = self._quietly(partial(self._keep, name, checked))
                 self._cache[key] = name
         return exp.to_table(name)
+
+    def let_go(self, hold: Hold) -> None:
+        """End a hold. What it made for itself alone is dropped."""
+        with self._lock:
+            self._holds.discard(hold)
+            for key in hold.keys if hold.mark else ():
+                self._forget(key)
+            self._make_room(CACHED)
+
+    def _make_room(self, most: int) -> None:
+        """Forget the oldest relations that nobody holds, until there are so many or all are held."""
+        held = {key for hold in self._holds for key in hold.keys}
+        free = [key for key in self._cache if key not in held]
+        for key in free[: max(0, len(self._cache) - most)]:
+            self._forget(key)
 
     def reopen(self) -> None:
         """Read everything again, from the source as it is now, where the engine can."""
@@ -173,9 +209,21 @@ class Source(ABC):
             name="data", rule="on a server that can be connected to again", got=self.dialect, hint=hint
         )
 
-    @abstractmethod
     def close(self) -> None:
-        """Give back everything the source holds."""
+        """Give back everything the source holds. Nothing can be read from then on."""
+        if not self._closed:
+            try:
+                self._give_back()
+            finally:
+                self._closed = True
+
+    @abstractmethod
+    def _give_back(self) -> None:
+        """End what the source has begun in the engine."""
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise TableClosed
 
     def _one_moment(self) -> AbstractContextManager[object]:
         """Return the context in which all inputs are seen as they were at one moment."""
@@ -185,9 +233,9 @@ class Source(ABC):
         """Return the context in which the engine sees an input as `raw` names it."""
         return nullcontext()
 
-    def _counts(self, name: str, query: exp.Select) -> dict[str, int]:
-        """Run a query of counts over an input that is seen; the count of each column."""
-        raise InternalError("this engine parses no text")
+    @abstractmethod
+    def _count_raw(self, name: str, query: exp.Select) -> Iterable[Iterable[object]]:
+        """Run a query of counts over an input that is seen."""
 
     @abstractmethod
     def _keep(self, name: str, query: exp.Query) -> exp.Table:
@@ -219,8 +267,10 @@ class Source(ABC):
         """Shut every way out of the engine."""
 
     def _forget(self, key: str) -> None:
-        table = self._relations.pop(self._cache.pop(key))
-        self._quietly(lambda: self._drop(table))
+        table = self._relations.pop(self._cache.pop(key, ""), None)
+        # A question that was answered is not lost because the engine keeps a relation nobody reads any more.
+        if table is not None and isinstance(self._attempt(lambda: self._drop(table)), _Failed):
+            LOG.warning("a relation could not be dropped in %s", self.dialect)
 
     def _sql(self, query: exp.Expr) -> str:
         return query.sql(dialect=self.dialect, identify=True)
@@ -241,12 +291,22 @@ class Source(ABC):
         return done
 
     def _attempt(self, work: Callable[[], T]) -> T | _Failed:
-        try:
-            return work()
-        except Expired:
-            return _Failed(Reason.TIMEOUT)
-        except self._failures() as error:
-            return _Failed(self._reason(error))
+        """Do something in the engine; where a signal raised something meanwhile, that is what comes of it."""
+        self._require_open()
+        done: T | _Failed = _Failed(Reason.UNREADABLE)
+        with hear_signals() as raised:
+            try:
+                done = work()
+            except Expired:
+                done = _Failed(Reason.TIMEOUT)
+            except self._failures() as error:
+                done = _Failed(self._reason(error))
+            except BaseException:
+                if not raised:
+                    raise
+        if raised:
+            raise raised.pop(0).with_traceback(None)
+        return done
 
     def _resolved(self, query: exp.Query) -> exp.Query:
         """Point every table of a query at a loaded relation; refuse any other table."""
@@ -275,6 +335,24 @@ class Source(ABC):
         return cast("exp.Query", query.transform(point))
 
 
+class Hold:
+    """A block of work, to be entered by `with`: the relations it needs are there until it ends."""
+
+    def __init__(self, source: Source, mark: str) -> None:
+        self._source, self.mark = source, mark
+        self.keys: set[str] = set()
+
+    def materialise(self, query: exp.Query, *, key: str) -> exp.Table:
+        """Return the relation with the rows of a query; see `Source.materialise`."""
+        return self._source.materialise(query, key=key + self.mark, hold=self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._source.let_go(self)
+
+
 @dataclass(frozen=True, slots=True)
 class _Failed:
     reason: Reason
@@ -292,9 +370,7 @@ def _deduplicated(table: exp.Table, codes: exp.Select, key: str) -> exp.Select:
 def _report_unread(name: str, counts: Mapping[str, int]) -> None:
     for column, cells in counts.items():
         if cells:
-            LOG.warning(
-                "%s.%s: %d cells of text cannot be read as declared; they are missing", name, column, cells
-            )
+            LOG.warning("%s.%s: %d cells cannot be read as declared; they are missing", name, column, cells)
 
 
 def decimals(described: str) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.data.engines.base import Source
+from discreet.data.engines.base import Hold, Source
 from discreet.data.engines.render import Kept, bounded
 from discreet.data.engines.render_expressions import (
     alias,
@@ -52,7 +52,7 @@ def chosen(schema: Schema, columns: Iterable[str] | None) -> tuple[Column, ...]:
     return listed
 
 
-def kept_rows(source: Source, schema: Schema, *, max_rows: int, key: str) -> Kept:
+def kept_rows(source: Source | Hold, schema: Schema, *, max_rows: int, key: str) -> Kept:
     """Return the relation with at most `max_rows` rows of each user, which the engine makes once."""
     query = bounded(schema, max_rows=max_rows, key=key)
     return Kept(source.materialise(query, key=f"{schema.name}, {max_rows} rows, {key}"), max_rows)
@@ -66,9 +66,10 @@ def count(
     if sparse is False:
         universe.require_dense()
     kept = Kept(table(schema.name), schema.unit.max_rows)
-    if isinstance(schema.unit, User):
-        kept = kept_rows(source, schema, max_rows=schema.unit.max_rows, key=key)
-    *positions, counts = source.arrays(_grouped(schema, columns, kept.relation))
+    with source.hold() as held:
+        if isinstance(schema.unit, User):
+            kept = kept_rows(held, schema, max_rows=schema.unit.max_rows, key=key)
+        *positions, counts = source.arrays(_grouped(schema, columns, kept.relation))
     made = Histogram(universe, counts, np.stack(positions, axis=1), rows_per_unit=kept.max_rows)
     return made if sparse or not universe.is_dense else made.to_dense()
 

@@ -94,6 +94,13 @@ class User:
 
     def __post_init__(self) -> None:
         checked_name(**{"unit.column": self.column})
+        if self.column.casefold() == Row().name:  # a guarantee says whom it protects by this word
+            raise InvalidParameter(
+                name="unit.column",
+                rule="called something else: 'row' is the word for one row, and a user has several",
+                value=self.column,
+                hint="Rename the column, or read it from a view that calls it by another name",
+            )
         checks.integer(1, **{"unit.max_rows": self.max_rows})
         checks.integer(1, **{"unit.max_groups": self.max_groups})
 

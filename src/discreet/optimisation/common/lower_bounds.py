@@ -17,7 +17,7 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import below
 from discreet.optimisation.common.graphs import Edges
-from discreet.optimisation.common.orders import shuffled
+from discreet.optimisation.common.orders import shuffle
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def stars(*, groups: int, epsilon: checks.Number, rng: Rng = SYSTEM) -> HardGrap
     edges = []
     for group in range(count):
         first = group * (leaves + 1)
-        centre, *others = (first + shuffled(leaves + 1, rng)).tolist()
+        centre, *others = (first + shuffle(leaves + 1, rng)).tolist()
         edges += [(min(centre, leaf), max(centre, leaf)) for leaf in others]
     bound = count * below(leaves / 2 * math.exp(-float(e) * leaves), 4)
     pairs = np.array(sorted(edges), dtype=np.int64)
@@ -90,8 +90,8 @@ def random_subsets(*, sets: int, universe: int, epsilon: checks.Number, rng: Rng
     size = max(1, math.ceil(math.log2(m) / (2 * float(checks.positive(epsilon=epsilon)))))
     if size > n:
         raise InvalidParameter(name="universe", rule=f"at least {size} elements", value=universe)
-    family = tuple(tuple(sorted(shuffled(n, rng)[:size].tolist())) for _ in range(m))
-    hidden = family[int(shuffled(m, rng)[0])]
+    family = tuple(tuple(sorted(shuffle(n, rng)[:size].tolist())) for _ in range(m))
+    hidden = family[int(shuffle(m, rng)[0])]
     return HardSystem(1.0, max(1.0, size / 4) if n >= size**10 else 1.0, family, hidden)
 
 
@@ -105,7 +105,7 @@ def uniform_demands(*, sites: int, k: int, epsilon: checks.Number, rng: Rng = SY
     if count >= n:
         raise InvalidParameter(name="k", rule=f"below the {n} sites", value=k)
     each = math.floor(math.log(n / count) / (10 * e))
-    chosen = sorted(shuffled(n, rng)[:count].tolist())
+    chosen = sorted(shuffle(n, rng)[:count].tolist())
     demands = tuple(site for site in chosen for _ in range(each))
     # Moving one of the k sites elsewhere takes 2 * each steps, and a site nobody asks for is as good as any.
     found = min(1.0, math.exp(2 * e * each) * count / (n - count + 1))

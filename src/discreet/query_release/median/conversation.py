@@ -185,9 +185,9 @@ class MedianConversation(Conversation[OnlineAnswer]):
         truth, guess = int(weighted(self._counts.reveal(), weights)), self._guess(weights)
         if not self._is_hard(truth, guess, weights):
             return self._make_answer(guess, "free")
-        self.measured += 1
-        if self.measured >= self._public.updates:
+        if self.measured + 1 >= self._public.updates:  # before it is counted: no interrupt leaves it open
             self.close(f"all {self._public.updates} measured answers have been given")
+        self.measured += 1
         noise = AddNoise(self._value_noise, sensitivity=Fraction(self._units))
         answer = int(self._rng.perform(noise, truth))
         self._pending = (weights, answer)

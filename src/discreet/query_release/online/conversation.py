@@ -272,14 +272,17 @@ class WeightsConversation(Conversation[Any]):
         return bars, place
 
     def _count(self, side: int) -> None:
-        """Close, or forget a threshold's noise, before anything else can go wrong."""
+        """Close, or forget a threshold's noise, before anything else can go wrong.
+
+        In this order: an interrupt must not leave it open for one threshold more than was paid for.
+        """
+        updates = self._public.updates
+        if self.measured + 1 >= updates:
+            given = f"all {updates} measured answers have been given"
+            self.close(f"{given}; last(query) still answers from what was learned")
         self.measured += 1
         if self._plan.form is Form.REDRAWN:
             self._hidden[side] = None
-        updates = self._public.updates
-        if self.measured >= updates:
-            given = f"all {updates} measured answers have been given"
-            self.close(f"{given}; last(query) still answers from what was learned")
 
     def _measure(self, question: Question, truth: int) -> OnlineAnswer:
         noisy = int(self._rng.perform(AddNoise(self._plan.values, sensitivity=self._moved), truth))

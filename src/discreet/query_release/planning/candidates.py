@@ -128,7 +128,13 @@ def _rectangle_tree(facts: ReleaseFacts) -> WorkloadRelease:
 
 
 def _projection(facts: ReleaseFacts) -> WorkloadRelease:
-    _few_cells(facts, _PROJECTED - min(len(facts.workload), _PROJECTED))
+    cells, queries = facts.workload.universe.size, len(facts.workload)
+    if cells + queries > _PROJECTED:
+        raise Refused(
+            what=f"a universe of {cells} cells and {queries} queries",
+            why=f"with more than {_PROJECTED} of both together it takes too long",
+            way_out="Use another mechanism",
+        )
     rows = facts.rows * (1 if isinstance(facts.neighbours, Replace) else _SPARE)
     return query_release.Projection(rows=rows, **facts.public)
 

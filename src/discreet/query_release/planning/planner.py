@@ -24,7 +24,7 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.union import Union
 from discreet.queries.workload import Workload
 from discreet.queries.written import written_down
-from discreet.query_release.asked import Countable, TableWorkload, asked, countable
+from discreet.query_release.asked import Countable, TableWorkload, read_asked, read_countable
 from discreet.query_release.base import WorkloadRelease, about_rows
 from discreet.query_release.planning.candidates import CANDIDATES, PlanCandidate, ReleaseFacts
 from discreet.query_release.planning.population import Public, alike, population
@@ -99,6 +99,11 @@ class ReleasePlan:
         return Guarantee(loss, self.guarantee.neighbours)
 
     @property
+    def price(self) -> str:
+        """What a release costs, in one line."""
+        return f"epsilon {float(self.epsilon):g}, delta {float(self.delta):g} for {self.bought.neighbours}"
+
+    @property
     def why(self) -> str:
         """Why another mechanism is recommended than that with the smallest error; empty where none is."""
         smallest = self.applicable[0]
@@ -138,7 +143,7 @@ class ReleasePlan:
         if isinstance(data, Histogram):
             fits = self._unit is None or data.rows_per_unit <= planned.rows
         else:
-            fits = PrivacyUnit.of(countable(data)) == planned
+            fits = PrivacyUnit.of(read_countable(data)) == planned
         if not fits:
             raise InvalidParameter(
                 name="data",
@@ -242,8 +247,8 @@ class ReleasePlan:
         facts = self.facts
         tried = "a made-up population" if facts.made_up else "public data"
         return (
-            f"{len(facts.workload)} queries, epsilon {float(self.epsilon):g}, delta {float(self.delta):g}, "
-            f"{self.guarantee.neighbours}; {_SCORED[facts.score]}, tried on {facts.rows} rows of {tried}"
+            f"{len(facts.workload)} queries, {self.price}; "
+            f"{_SCORED[facts.score]}, tried on {facts.rows} rows of {tried}"
         )
 
     def __str__(self) -> str:
@@ -311,7 +316,7 @@ def plan(
     >>> plan(ages, epsilon=1, delta=0, by="largest").best.name
     'range-tree'
     """
-    request = asked(wanted, None) if isinstance(wanted, tuple) else None
+    request = read_asked(wanted, None) if isinstance(wanted, tuple) else None
     workload = written_down(wanted) if request is None else request.workload  # type: ignore[arg-type]
     unit, hidden = _read_unit(request, neighbours)
     whole, missed = checks.positive(epsilon=epsilon), checks.delta(delta=delta)

@@ -64,7 +64,7 @@ class Released(Release[Synopsis]):
         """
         with bars(progress):
             made = self.value.synthetic(rows, rng=rng)
-        return made.judged(self.workload, self.answers(), total=self.value.total)
+        return made.judge(self.workload, self.answers(), total=self.value.total)
 
     def standard_errors(
         self, workload: Workload | None = None, *, runs: int = _RUNS, rng: Rng = SYSTEM

@@ -34,7 +34,7 @@ def make_splitting(workload: Union, people: Histogram) -> PlanCandidate:
             makes.append(_make_later(found.name, own))
             size = len(part) if facts.by == "average" else 1
             errors.append(max(found.error(facts.by), 1e-9) * float(weight) * size)
-        return query_release.Split.shared(
+        return query_release.Split.share(
             workload=workload,
             makes=makes,
             shares=[error ** _power(facts) for error in errors],

@@ -19,7 +19,7 @@ import sqlglot
 from sqlglot import exp
 
 from discreet import AddRemove
-from discreet.core.errors import DiscreetError, EngineFailed, InternalError
+from discreet.core.errors import DiscreetError, EngineFailed, InternalError, TableClosed
 from discreet.data import (
     Category,
     Integer,
@@ -132,7 +132,7 @@ def test_spill_directory_is_private_and_goes_away():
     assert stat.S_IMODE(os.stat(spill).st_mode) == 0o700
     table.close()
     assert not os.path.exists(spill)
-    with pytest.raises(EngineFailed):
+    with pytest.raises(TableClosed):
         table._source.execute(query("SELECT COUNT(*) FROM notes"))
     dropped = Table(pd.DataFrame(FRAME), schema=NOTES)
     spill = dropped._source._spill
@@ -282,3 +282,39 @@ def test_no_data_changes_type_or_outcome(data):
         )
         assert (count, type(total)) == (len(data), int)
         assert repr(table) == "Table('notes', 3 columns, duckdb)"
+
+
+def test_what_is_held_stays_whatever_others_make(notes, monkeypatch):
+    monkeypatch.setattr(base_module, "CACHED", 2)
+    source = notes._source
+
+    def make(where, k):
+        return where.materialise(query(f"SELECT age + {k} AS x FROM notes"), key=f"key {k}")
+
+    def read(relation):
+        return source.execute(exp.select("x").from_(relation).order_by("x"))[0]
+
+    with source.hold() as outer:
+        mine = [make(outer, k) for k in range(4)]
+        with source.hold(alone=True) as inner:
+            other = make(inner, 0)
+            assert other.name not in {relation.name for relation in mine}
+            for k in range(10, 16):
+                make(source, k)
+            assert read(other) == (1,)
+        assert [read(relation) for relation in mine] == [(1 + k,) for k in range(4)]
+        with pytest.raises(InternalError):
+            read(other)
+    assert len(source._cache) == 2 and not source._holds
+    stored = source._connection.execute("SELECT COUNT(*) FROM duckdb_tables()").fetchall()
+    assert stored == [(1 + 2,)]
+
+
+def test_a_relation_that_cannot_be_dropped_loses_no_answer(notes, monkeypatch, caplog):
+    def fail(_):
+        raise duckdb.Error(CANARY)
+
+    monkeypatch.setattr(notes._source, "_drop", fail)
+    with notes._source.hold(alone=True) as held:
+        held.materialise(query("SELECT age AS x FROM notes"), key="key")
+    assert "could not be dropped" in caplog.text and CANARY not in caplog.text

@@ -114,6 +114,10 @@ def test_floats_are_read_as_the_decimals_they_look_like():
         ("people.columns", lambda: people(columns=("age",))),
         ("people.unit", lambda: people(unit="row")),
         ("people.unit.column", lambda: people(unit=User(column="age", max_rows=1, max_groups=1))),
+        *(
+            ("unit.column", lambda word=word: User(column=word, max_rows=9, max_groups=1))
+            for word in ("row", "Row", "ROW")
+        ),
         ("unit.max_rows", lambda: User(column="id", max_rows=0, max_groups=1)),
         ("unit.max_rows", lambda: User(column="id", max_rows=-3, max_groups=1)),
         ("unit.max_groups", lambda: User(column="id", max_rows=1, max_groups=1.5)),
@@ -170,6 +174,14 @@ def test_nothing_about_privacy_has_a_default(missing):
     del given[missing]
     with pytest.raises(TypeError, match=missing):
         Schema("people", **given)
+
+
+def test_no_user_is_called_a_row():
+    """Guarantees about rows and about users are told apart by this word alone, and by no number of rows."""
+    with pytest.raises(InvalidParameter, match=r"'row' is the word for one row.*Rename the column"):
+        User(column="row", max_rows=10, max_groups=1)
+    assert User(column="rows", max_rows=10, max_groups=1).name != Row().name
+    assert people(columns=(AGE, Identifier("row"))).column("row").name == "row", "no unit, so no harm"
 
 
 def test_unit_and_neighbours():
