@@ -72,10 +72,10 @@ class FromTheData(GatedConversation):
 class ReusedNoise(GatedConversation):
     """Publishes the compared value itself, without fresh noise."""
 
-    def _fresh(self, weights):
-        answer = super()._fresh(weights)
+    def _answer_fresh(self, weights):
+        answer = super()._answer_fresh(weights)
         if answer.kind == "measured":
-            return self._stated(int(self._counts.reveal() @ weights), "measured")
+            return self._make_answer(int(self._counts.reveal() @ weights), "measured")
         return answer
 
 
