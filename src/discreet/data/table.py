@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import NoReturn
 
-from discreet.accounting.group import GroupLoss
+from discreet.accounting.units import PrivacyUnit
 from discreet.core import checks
-from discreet.core.errors import DiscreetError, InvalidParameter, NeighboursMismatch
+from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.core.guarantee import Guarantee
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.data.ask import ask, plan_question
 from discreet.data.engines import Source, open_source
@@ -205,18 +205,7 @@ class Table:
         NeighboursMismatch
             Where it is about something else than rows, or takes their number for public and it is not.
         """
-        replaced = isinstance(self.neighbours, Replace)
-        if guarantee.neighbours == AddRemove("row"):
-            size = self.rows_per_unit * (2 if replaced else 1)
-        elif guarantee.neighbours == Replace("row") and replaced and self.rows_per_unit == 1:
-            size = 1
-        else:
-            raise NeighboursMismatch(
-                f"a guarantee about {guarantee.neighbours} says nothing about {self.neighbours}, where one "
-                f"has up to {self.rows_per_unit} rows; build the mechanism with neighbours=AddRemove('row')"
-            )
-        loss = guarantee.loss if size == 1 else GroupLoss(guarantee.loss, size)
-        return Guarantee(loss, self.neighbours)
+        return PrivacyUnit.of(self).per_unit(guarantee)
 
     def reopen(self) -> None:
         """Read the data again, as they are now: for the owner, after a connection to PostgreSQL was lost.
