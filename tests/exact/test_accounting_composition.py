@@ -17,8 +17,8 @@ from discreet.accounting import optimal
 from discreet.accounting.amplification import FixedSampleLoss, PoissonLoss
 from discreet.accounting.composition import Composed, compose
 from discreet.accounting.routes import ROUTES
-from discreet.core import pld
 from discreet.core.loss import ApproxLoss, DiscreteLaplaceLoss, GaussianLoss, LaplaceLoss, PureLoss
+from discreet.core.losses import pld
 
 TENTH = Fraction(1, 10)
 

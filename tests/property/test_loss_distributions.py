@@ -21,7 +21,7 @@ from discreet.core.loss import (
     Loss,
     PureLoss,
 )
-from discreet.core.pld import LossDistribution, from_floats, from_points, promise_nothing
+from discreet.core.losses.pld import LossDistribution, from_floats, from_points, promise_nothing
 
 MICRO = Fraction(1, 10**6)
 

@@ -23,8 +23,8 @@ from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import Loss, Pair, PureLoss
 from discreet.core.losses.base import check_order
+from discreet.core.losses.pld import LossDistribution, Vector, from_floats
 from discreet.core.neighbours import AddRemove, Replace
-from discreet.core.pld import LossDistribution, Vector, from_floats
 from discreet.core.rounding import above, below, down, up
 
 _NEAR_ONE = Fraction(1, 10**9)

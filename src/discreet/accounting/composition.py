@@ -20,9 +20,9 @@ from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import Loss, Pair
 from discreet.core.losses.base import check_order, short
+from discreet.core.losses.pld import common_unit
 from discreet.core.mechanism import Promise, Release
 from discreet.core.neighbours import Neighbours
-from discreet.core.pld import common_unit
 from discreet.core.rounding import up
 
 _TAIL = 1e-24  # sent to infinity by the `pld` view, which does not know the delta it is for

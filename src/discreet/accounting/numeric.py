@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.core.loss import Loss, Pair, gaussian_pld
-from discreet.core.pld import LossDistribution, common_unit
+from discreet.core.losses.pld import LossDistribution, common_unit
 from discreet.core.rounding import sum_up
 
 Parts = tuple[tuple[Loss, int], ...]

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.loss import ApproxLoss
-from discreet.core.pld import LossDistribution, Vector
+from discreet.core.losses.pld import LossDistribution, Vector
 from discreet.core.rounding import above, up
 
 _MOST = 1 << 21

@@ -16,7 +16,7 @@ from discreet.accounting.advanced import advanced_slack, advanced_sum
 from discreet.accounting.numeric import Parts, distributions
 from discreet.core.loss import ORDERS, ApproxLoss, ZCDPLoss, gaussian_delta, renyi_delta
 from discreet.core.losses.base import smallest_epsilon
-from discreet.core.pld import LossDistribution
+from discreet.core.losses.pld import LossDistribution
 from discreet.core.rounding import above, down, sum_up, up
 from discreet.core.search import narrow
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.lending import lend
+from discreet.core.sensitive import lend
 from discreet.mechanisms.reading import (
     NUMBERS,
     Wording,

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core import normal
+from discreet.core.losses import normal
 
 Floats = NDArray[np.float64]
 

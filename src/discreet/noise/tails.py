@@ -13,7 +13,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.core import normal
+from discreet.core.losses import normal
 from discreet.core.rounding import exp_bounds, exp_up
 from discreet.core.search import first_integer, narrow
 from discreet.noise.ladders import Rung, bell_weights

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.pld import LossDistribution
+from discreet.core.losses.pld import LossDistribution
 from discreet.core.rounding import above, down
 
 ORDERS: tuple[float, ...] = tuple(

@@ -8,11 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.core import checks, normal
+from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.losses import normal
 from discreet.core.losses.base import SLACK, SMALLEST, Loss, Pair, check_order, short, zcdp_delta
-from discreet.core.losses.pure import PureLoss
-from discreet.core.pld import (
+from discreet.core.losses.pld import (
     LossDistribution,
     Vector,
     fits,
@@ -21,6 +21,7 @@ from discreet.core.pld import (
     from_points,
     promise_nothing,
 )
+from discreet.core.losses.pure import PureLoss
 from discreet.core.rounding import above, down, up
 
 _REACH = 13.5  # standard deviations kept of a normal loss: 1e-41 lies outside

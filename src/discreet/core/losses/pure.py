@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.core import checks
 from discreet.core.losses.base import SLACK, Loss, Pair, check_order, short
-from discreet.core.pld import from_points
+from discreet.core.losses.pld import from_points
 from discreet.core.rounding import above, down, up
 
 

@@ -20,7 +20,7 @@ from discreet.core.loss import (
     renyi_delta,
     zcdp_delta,
 )
-from discreet.core.pld import LossDistribution, common_unit, from_floats, from_points
+from discreet.core.losses.pld import LossDistribution, common_unit, from_floats, from_points
 
 TENTH = Fraction(1, 10)
 ALL = [
