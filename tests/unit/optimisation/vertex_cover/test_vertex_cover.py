@@ -73,7 +73,7 @@ def test_what_is_no_graph_is_refused_without_a_word_about_its_edges(graph):
 
 ODD_EDGES = [
     *((0, 3), (-1, 0), (0, "zz"), (None, 1), (math.nan, 1), (0, math.inf), (10**400, 0), (0.5, 1), (1, 1)),
-    *((0,), (), None, 7, "01", object(), math.nan, [[0], 1], {0: 1}, (Decimal("sNaN"), 1)),
+    *((0,), (), None, 7, "01", NotImplemented, math.nan, [[0], 1], {0: 1}, (Decimal("sNaN"), 1)),
 ]
 
 
