@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.audit.runs import freeze
-from discreet.core import checks, normal, rounding
+from discreet.core import checks, rounding
+from discreet.core.losses import normal
 from discreet.core.neighbours import AddRemove, Replace, UserStream
 from discreet.testing import awkward_numbers
 

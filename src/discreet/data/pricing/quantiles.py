@@ -116,16 +116,16 @@ def runs(histogram: Histogram, point: Fraction, span: Span, shift: int = 0) -> l
     below, start = 0, span[0]
     for v in sorted(counts):
         if start < v:
-            found.append((start, v - 1, -_missed(rank - b * below, b * below - rank)))
+            found.append((start, v - 1, -_count_missed(rank - b * below, b * below - rank)))
         at_most = below + counts[v]
         too_low = rank - b * at_most if v < span[1] else 0
         too_high = b * below - rank if v > span[0] else 0
-        found.append((v, v, -_missed(too_low, too_high)))
+        found.append((v, v, -_count_missed(too_low, too_high)))
         below, start = at_most, v + 1
     return found
 
 
-def _missed(too_low: int, too_high: int) -> int:
+def _count_missed(too_low: int, too_high: int) -> int:
     # No table is large enough to get to the limit; if one were, nothing may overflow.
     return min(LIMIT, max(0, too_low, too_high))
 

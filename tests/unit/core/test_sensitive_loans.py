@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from discreet.core.errors import InvalidParameter
-from discreet.core.lending import lend, make_lender
 from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.sensitive import lend, make_lender
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.propose_test_release import ProposeTestRelease
 from discreet.mechanisms.subsample_aggregate import SubsampleAggregate
