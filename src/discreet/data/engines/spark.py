@@ -11,7 +11,7 @@ from sqlglot import exp
 from discreet.core.errors import InvalidParameter, MissingExtra
 from discreet.core.rng import SYSTEM
 from discreet.data.engines.base import EngineField, Family, Source, decimals, unknown_input
-from discreet.data.engines.cells import bytes_text, spell_bytes
+from discreet.data.engines.cells import bytes_text, spell, spell_bytes
 from discreet.data.engines.failures import Reason, watch
 from discreet.data.engines.spark_files import Checkpoint, Touched
 
@@ -141,12 +141,12 @@ class Spark(Source):
     def _sql(self, query: exp.Expr) -> str:
         """Spell text with a backslash or a quote in digits: whether a backslash escapes is a setting."""
 
-        def spell(node: exp.Expr) -> exp.Expr:
+        def escape(node: exp.Expr) -> exp.Expr:
             if isinstance(node, exp.Literal) and node.is_string and {"\\", "'"} & set(node.this):
                 return bytes_text(spell_bytes(spell(node.this), self.dialect), self.dialect)
             return node
 
-        return super()._sql(query.transform(spell))
+        return super()._sql(query.transform(escape))
 
     def _seal(self) -> None:
         for name in self._inputs:
