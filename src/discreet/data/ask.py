@@ -27,13 +27,14 @@ from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.answer import Answer, AnswerColumn, Block, Chosen, NoisyVector, Value
 from discreet.data.pricing.budget import Budget, Vector, budget
 from discreet.data.pricing.explain import Explanation, explanation
+from discreet.data.pricing.quantiles import KeptRows
 from discreet.data.pricing.thresholds import Key
 from discreet.data.schema.columns import Category, Code
 from discreet.data.schema.schema import Schema
 from discreet.data.sql.parse import parse
 
 Totals = dict[Key, int]
-Counts = dict[Key, dict[int, int]]
+Counts = dict[Key, KeptRows]
 
 
 def explain(text: str, *, schemas: Schema | Iterable[Schema] | PlanTables, policy: Policy) -> Explanation:
@@ -150,7 +151,8 @@ def _read(known: Facts, source: Source, key: str, alone: bool) -> _Found:
         if query.measures[0].kind == "histogram":
             by_value: Counts = counts.setdefault((query.keys, query.measures[0]), {})
             for row in rows:
-                by_value.setdefault(_key(row[:width]), {})[_whole(row[width])] = _whole(row[width + 1])
+                rows_of = by_value.setdefault(_key(row[:width]), KeptRows())
+                rows_of[_whole(row[width])] = _whole(row[width + 1])
             continue
         for place, measure in enumerate(query.measures):
             totals[query.keys, measure] = {_key(row[:width]): _whole(row[width + place]) for row in rows}
@@ -198,10 +200,11 @@ class _Releaser:
 
     def _chosen(self, one: SetFacts, groups: list[Key]) -> dict[Measure, list[Chosen]]:
         chosen: dict[Measure, list[Chosen]] = {}
+        nobody = KeptRows()
         for choice in self.prepared.budget.choices:
             if choice.keys == one.keys:
                 histograms = self.found.counts[one.keys, choice.measure]
-                given = tuple(histograms.get(group, {}) for group in groups)
+                given = tuple(histograms.get(group, nobody) for group in groups)
                 step = self.prepared.budget.aimed(choice, len(groups))
                 values = self.rng.perform(step, given)
                 chosen.setdefault(choice.measure, []).append(Chosen(choice.step.point, choice.side, values))
