@@ -214,7 +214,7 @@ def test_kept_rows_of_another_bound_are_not_read() -> None:
     [("(0, 150)", 80 + 150), ("(60, 150)", 80 + 150), ("(90, 150)", 90 + 150), ("(20, 300)", 80 + 200)],
 )
 def test_who_has_no_value_adds_nothing(bounds: str, total: int) -> None:
-    """A total of nothing was clamped to the least that a value may be, and added for everybody without one."""
+    """A total of nothing was clamped to the least that a value may be, and added for all without one."""
     schema = Schema(
         "staff",
         columns=(Identifier("who"), Integer("pay", lower=50, upper=100)),
