@@ -7,7 +7,7 @@ export UV_LINK_MODE ?= copy
 # Tests run side by side, and times are CPU times: threads inside matrix products would only get in the way.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test check bench peers docs soak mutants lock clean
+.PHONY: demo test check quick pages bench peers docs soak mutants lock clean
 
 demo: $(VENV)/.run           ## the main job, from a bare clone
 	$(BIN)/discreet demo
@@ -20,6 +20,12 @@ check: $(VENV)/.dev          ## lint, format, types, import direction
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+quick: $(VENV)/.dev          ## what concerns one card, in less than a minute: make quick CARD=laplace
+	$(BIN)/python tools/quick.py $(CARD)
+
+pages: $(VENV)/.dev          ## the pages that are made from the source: the map and the index of algorithms
+	$(BIN)/python tools/write_pages.py
 
 soak: $(VENV)/.dev           ## the long checks
 	$(BIN)/python -m pytest -m soak

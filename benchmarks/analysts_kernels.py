@@ -26,6 +26,7 @@ from discreet.analysts.games.query_game import QueryGame
 from discreet.analysts.promises import QueriesAndData
 from discreet.analysts.query_book import Caps, QueryBook
 from discreet.core.errors import Refused
+from discreet.core.neighbours import Replace
 from discreet.core.rng import SYSTEM
 from discreet.equilibrium import arrays as game_arrays
 from discreet.equilibrium.arrays import NUMPY, Arrays
@@ -51,6 +52,7 @@ def balanced(universe: Universe, caps: Caps, rows: int) -> QueryGame:
         delta=DELTA,
         analyst_epsilon=EPSILON,
         analyst_delta=DELTA,
+        neighbours=Replace("row"),
     )
 
 

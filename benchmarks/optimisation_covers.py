@@ -48,7 +48,7 @@ def vertex_rows() -> None:
     for name, make, bar in (
         ("vertex cover, 1e6 edges, epsilon 0.1", lambda: VertexCover(vertices=size, epsilon=0.1), VERTEX_BAR),
         ("vertex cover, 1e6 edges, epsilon 1", lambda: VertexCover(vertices=size, epsilon=1), VERTEX_BAR),
-        ("  Algorithm 3", lambda: VertexCover.thesis(vertices=size, epsilon=1), VERTEX_BAR),
+        ("  Algorithm 3", lambda: VertexCover.as_printed(vertices=size, epsilon=1), VERTEX_BAR),
         ("  on a sample", lambda: VertexCoverSampled(vertices=size, epsilon=1), VERTEX_BAR),
         (
             "  weighted, on a sample",
@@ -144,7 +144,7 @@ def vertex_quality() -> None:
     size, edges = hubs(20, 250)
     for epsilon in (0.1, 1):
         cells = []
-        for make in (VertexCover.thesis, VertexCover, VertexCoverSampled):
+        for make in (VertexCover.as_printed, VertexCover, VertexCoverSampled):
             mechanism: Any = make(vertices=size, epsilon=epsilon)
             runs = [vertices_used(mechanism.release(edges).value, edges) for _ in range(10)]
             cells.append(f"{np.mean(runs):8.0f} ({20 * mechanism.ratio:.0f})")
@@ -158,7 +158,7 @@ def set_quality() -> None:
         f"\nsets used for {int(present.sum())} of 5e4 elements, 2,000 sets; greedy {greedy(family, present)}"
     )
     for epsilon in (0.1, 1):
-        thesis = SetCover.thesis(family=family, epsilon=epsilon, delta=1e-6)
+        thesis = SetCover.as_printed(family=family, epsilon=epsilon, delta=1e-6)
         ours = SetCover(family=family, epsilon=epsilon, delta=1e-6)
         pure = SetCoverSampled(family=family, epsilon=epsilon)
         cells = [sets_used(m.release(present).value, present) for m in (thesis, ours, pure)]

@@ -30,7 +30,7 @@ from discreet.data import (
     Text,
     User,
 )
-from discreet.data.ask import Prepared, prepare
+from discreet.data.ask import plan_question
 from discreet.data.plan.nodes import (
     FALSE,
     TRUE,
@@ -52,6 +52,7 @@ from discreet.data.plan.nodes import (
 )
 from discreet.data.plan.numbers import add, constant, multiply, scaled, variable
 from discreet.data.plan.tables import PlanTables, declared
+from discreet.data.pricing.question_plan import QuestionPlan
 from discreet.data.sql.printing import to_sql
 from discreet.testing import unsafe_seeded
 
@@ -320,14 +321,14 @@ CASES: tuple[Case, ...] = tuple(
 )
 
 
-def prepared_plans(seed: int, cases: Iterable[Case] = CASES) -> Iterator[tuple[Case, Prepared]]:
+def prepared_plans(seed: int, cases: Iterable[Case] = CASES) -> Iterator[tuple[Case, QuestionPlan]]:
     """One plan for each unit, change, aggregate and clause."""
     for place, case in enumerate(CASES):
         if case in cases:
             yield case, _prepared(seed * len(CASES) + place, *case)
 
 
-def _prepared(seed: int, unit: Row | User, change: Any, kind: Kind, clause: str) -> Prepared:
+def _prepared(seed: int, unit: Row | User, change: Any, kind: Kind, clause: str) -> QuestionPlan:
     """Make plans until the language takes one, with its clause."""
     tables = PlanTables.of(schemas(unit, change))
     for attempt in range(200):
@@ -335,7 +336,7 @@ def _prepared(seed: int, unit: Row | User, change: Any, kind: Kind, clause: str)
         policy = DELTA if clause in ("text group", "delta") or draw.once_in(3) else PURE
         try:
             plan = Maker(draw, tables, clause).plan(kind, text=policy.delta > 0)
-            found = prepare(to_sql(plan, tables), schemas=tables, policy=policy)
+            found = plan_question(to_sql(plan, tables), schemas=tables, policy=policy)
         except Refused:
             continue
         if _has(found.plan, clause) and _cells(plan, tables) <= MOST:

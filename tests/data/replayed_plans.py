@@ -22,7 +22,8 @@ from discreet import Replace
 from discreet.audit.replay_report import _Recorder, _Replayer
 from discreet.core.rng import Rng
 from discreet.data import Row, Schema, Table, User
-from discreet.data.ask import Prepared, ask
+from discreet.data.ask import ask
+from discreet.data.pricing.question_plan import QuestionPlan
 from discreet.data.pricing.thresholds import KeysAbove
 from discreet.data.sql.printing import to_sql
 from discreet.testing import unsafe_seeded
@@ -219,11 +220,11 @@ class Seen:
     moved: Fraction
 
 
-def _published(prepared: Prepared, table: Table, rng: Rng) -> Any:
+def _published(prepared: QuestionPlan, table: Table, rng: Rng) -> Any:
     return ask(prepared, source=table._source, key="5ec7e7", rng=rng).rows
 
 
-def replayed(prepared: Prepared, table: Table, others: Sequence[Table], seed: int) -> Iterator[Seen]:
+def replayed(prepared: QuestionPlan, table: Table, others: Sequence[Table], seed: int) -> Iterator[Seen]:
     """Record a plan on a table, replay it on neighbours, and the other way round for one of them."""
     pairs = [(table, others[1:]), (others[0], [table])]
     for first, rest in pairs:
@@ -247,7 +248,7 @@ def replayed(prepared: Prepared, table: Table, others: Sequence[Table], seed: in
 class _Watched(Rng):
     """A replayer that also counts the groups that only one of two neighbours has: a threshold rests on it."""
 
-    def __init__(self, replayer: Any, prepared: Prepared) -> None:
+    def __init__(self, replayer: Any, prepared: QuestionPlan) -> None:
         self._replayer = replayer
         known = prepared.budget.facts
         self._most = min(known.groups_per_unit, known.rows_per_unit)
@@ -265,10 +266,10 @@ class _Watched(Rng):
         return self._replayer.perform(primitive, value)
 
 
-Plans = Iterable[tuple[Case, Prepared]]
+Plans = Iterable[tuple[Case, QuestionPlan]]
 
 
-def found(tables: Tables, plans: Plans, pairs: int = PAIRS) -> Iterator[tuple[Prepared, Seen]]:
+def found(tables: Tables, plans: Plans, pairs: int = PAIRS) -> Iterator[tuple[QuestionPlan, Seen]]:
     """Replay plans on some neighbours of one table; which ones, changes from plan to plan."""
     for seed, ((unit, change, *_), prepared) in enumerate(plans):
         near = list(neighbours_of(BASE, unit, change))
@@ -282,7 +283,7 @@ def holds(tables: Tables, plans: Plans, pairs: int = PAIRS) -> int:
     count = moved = 0
     try:
         for prepared, seen in found(tables, plans, pairs):
-            assert not seen.problems, (to_sql(prepared.plan, prepared.tables), seen.problems)
+            assert not seen.problems, (to_sql(prepared.question, prepared.tables), seen.problems)
             count, moved = count + 1, moved + (seen.moved > 0)
     finally:
         tables.close()

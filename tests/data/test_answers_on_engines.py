@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from discreet import AddRemove
 from discreet.data import Category, Decimal, Identifier, Integer, Schema, Table, Text, User
-from discreet.data.ask import ask, prepare
+from discreet.data.ask import ask, plan_question
 from discreet.data.engines.histogram import kept_rows
 from discreet.data.plan.nodes import Policy
 from discreet.testing import unsafe_seeded
@@ -67,7 +67,7 @@ def answers(data):
     policy = Policy(epsilon=Fraction(2), delta=Fraction("1e-2"))
     with Table(data, schema=SCHEMA) as table:
         for text in QUESTIONS:
-            prepared = prepare(text, schemas=SCHEMA, policy=policy)
+            prepared = plan_question(text, schemas=SCHEMA, policy=policy)
             answer = ask(prepared, source=table._source, key="00ff", rng=unsafe_seeded(8))
             assert len(answer)
             yield answer.columns, answer.rows

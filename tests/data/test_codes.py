@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pandas as pd
+import psycopg
 import pyarrow as pa
+import pytest
 import sqlglot
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet import AddRemove
-from discreet.data import Decimal, Identifier, Integer, Row, Schema, Table, User
+from discreet.data import Boolean, Category, Date, Decimal, Identifier, Integer, Row, Schema, Table, User
 
 EXTREMES = (math.nan, math.inf, -math.inf, -0.0, 5e-324, -1.7976931348623157e308, 2.0**53 + 2, 1e19)
 
@@ -98,3 +102,67 @@ def test_bounding_by_own_rows_never_touches_another_user():
 
 def test_bounding_by_row_number_would():
     assert changes_others(ROW_NUMBER) > 0
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "postgres", "spark"])
+def test_values_that_are_not_declared_are_counted_for_the_owner(kind, request, caplog):
+    long = tuple(f"v{k}" for k in range(40))
+    rows = [
+        ("a", "v1", 1, 1),
+        ("A ", "v99", 7, 2),
+        ("a", "x", 2, 0),
+        ("", "", None, None),
+        (None, None, 3, 1),
+    ]
+    schema = Schema(
+        "t",
+        columns=(
+            Category("short", values=("a",)),
+            Category("long", values=long),
+            Category("number", values=(1, 2)),
+            Boolean("flag"),
+        ),
+        unit=Row(),
+        neighbours=AddRemove("row"),
+    )
+    if kind == "postgres":
+        dsn = request.getfixturevalue("postgres_dsn")
+        with psycopg.connect(dsn, autocommit=True) as server:
+            server.execute("DROP TABLE IF EXISTS lost")
+            server.execute("CREATE TABLE lost (short text, long varchar, number int, flag int)")
+            for row in rows:
+                server.execute("INSERT INTO lost VALUES (%s, %s, %s, %s)", row)
+        data = (dsn, "lost")
+    elif kind == "spark":
+        session = request.getfixturevalue("spark_session")
+        data = session.createDataFrame(rows, "short string, long string, number int, flag int")
+    else:
+        data = pd.DataFrame(rows, columns=["short", "long", "number", "flag"])
+    caplog.clear()
+    if kind == "postgres":
+        schema = replace(schema, columns=schema.columns[:3])  # PostgreSQL has truth values of its own
+    Table(data, schema=schema).close()
+    lost = {"short": 1, "long": 2, "number": 2, "flag": 1}
+    lost = {column.name: lost[column.name] for column in schema.columns}
+    assert caplog.messages == [
+        f"t.{name}: {n} cells cannot be read as declared; they are missing" for name, n in lost.items()
+    ]
+    caplog.clear()
+    others = tuple(
+        replace(column, other=column.values[0]) for column in schema.columns if isinstance(column, Category)
+    )
+    Table(data, schema=replace(schema, columns=others)).close()
+    assert not caplog.messages, "a value that counts as another one is not lost"
+
+
+def test_days_in_text_say_their_whole_year_or_are_missing(caplog):
+    day = datetime.date(2024, 1, 5)
+    texts = ["2024-01-05", "20240105", " 20240105 ", "2024-1-5", "0024-01-05"]
+    lost = ["24-01-05", "24/01/05", "124-01-05 10:00+02", "20241305", "2024010", "202401055"]
+    column = Date("x", lower=datetime.date(2000, 1, 1), upper=datetime.date(2030, 1, 1))
+    assert codes(column, texts + lost, pa.string()) == [
+        *[column.encode(day)] * 4,
+        column.code_lower,
+        *[None] * len(lost),
+    ]
+    assert caplog.messages == [f"t.x: {len(lost)} cells cannot be read as declared; they are missing"]

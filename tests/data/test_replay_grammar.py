@@ -18,15 +18,15 @@ from replayed_plans import BASE, DUCKDB, Tables, found, holds, neighbours_of
 
 from discreet import Replace, data
 from discreet.data import Column, Row, Schema, User
-from discreet.data.ask import Prepared
 from discreet.data.engines import histogram, render
 from discreet.data.plan import facts as plan_facts
 from discreet.data.plan.facts import Facts
 from discreet.data.plan.nodes import Plan, Policy
 from discreet.data.pricing import budget
+from discreet.data.pricing.question_plan import QuestionPlan
 from discreet.data.sql import aggregates as sql_aggregates
 
-Plans = list[tuple[Case, Prepared]]
+Plans = list[tuple[Case, QuestionPlan]]
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ NEVER = {
 def test_every_node_field_and_kind_is_exercised(plans: Plans) -> None:
     kinds = node_types()
     assert {Plan, Policy} <= kinds and len(kinds) >= 12
-    seen = {one for _, prepared in plans for one in exercised(prepared.plan)}
+    seen = {one for _, prepared in plans for one in exercised(prepared.question)}
     seen |= {one for policy in (DELTA, PURE) for one in exercised(policy)}
     assert variants(kinds) - seen == NEVER.keys()
     assert seen <= variants(kinds)
@@ -81,8 +81,9 @@ def test_the_types_that_are_walked_have_teeth(plans: Plans) -> None:
     """A plan without one of its parts no longer exercises everything."""
     kinds, seen = node_types(), set()
     for _, prepared in plans:
-        if not prepared.plan.joins and all(one.kind != "quantile" for one in prepared.plan.aggregates):
-            seen |= set(exercised(prepared.plan))
+        question = prepared.question
+        if not question.joins and all(one.kind != "quantile" for one in question.aggregates):
+            seen |= set(exercised(question))
     missing = variants(kinds) - seen
     assert ("Plan", "joins", "something") in missing
     assert ("Aggregate", "kind", "'quantile'") in missing

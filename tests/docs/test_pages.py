@@ -1,6 +1,8 @@
 """The pages agree with the catalogue, the bibliography and the tests they name."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,10 +29,20 @@ def test_every_algorithm_page_belongs_to_a_card():
     assert pages == {card.name for card in catalogue()}
 
 
-def test_the_index_of_algorithms_lists_every_card():
-    index = (DOCS / "algorithms" / "index.md").read_text()
-    for card in catalogue():
-        assert f"({card.name}.md)" in index
+def test_the_map_and_the_index_are_as_the_source_makes_them():
+    script = [sys.executable, str(ROOT / "tools" / "write_pages.py"), "--check"]
+    shown = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert shown.returncode == 0, f"run `make pages`: {shown.stdout}{shown.stderr}"
+
+
+def test_every_file_of_the_five_walks_exists():
+    walks = (DOCS / "architecture.md").read_text().split("## Five walks")[1].split("## Where does")[0]
+    files = []
+    for named in (re.findall(r"`([\w/]+\.py)`", line) for line in walks.splitlines()):
+        room = Path(named[0]).parent if named else None
+        files += [file if "/" in file else str(room / file) for file in named]
+    assert len(files) >= 30
+    assert not [file for file in files if not (ROOT / "src" / "discreet" / file).exists()]
 
 
 def test_every_citation_is_in_the_bibliography():

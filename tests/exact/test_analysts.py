@@ -10,7 +10,7 @@ from discreet import audit
 from discreet.analysts.games.analyst_game import AnalystGame
 from discreet.analysts.games.calibration import Rates
 from discreet.analysts.games.loss import GameLoss
-from discreet.analysts.games.query_game import BOTH, COIN, HEADS, TAILS, QueryGame, tiny_data
+from discreet.analysts.games.query_game import QueryGame
 from discreet.analysts.promises import (
     ManyToOne,
     OneAnalystToMany,
@@ -21,7 +21,9 @@ from discreet.analysts.promises import (
     perfect,
 )
 from discreet.analysts.query_book import Caps, QueryBook, book_of
+from discreet.analysts.tiny import BOTH, COIN, HEADS, TAILS, tiny_data
 from discreet.core.loss import ZCDPLoss
+from discreet.core.neighbours import Replace
 from discreet.queries.histogram import Histogram
 
 GAMES = (QueryGame, AnalystGame)
@@ -40,6 +42,7 @@ def game(kind, *, rounds=2, density=None, caps=CAPS, epsilon=400, analyst_epsilo
         analyst_delta=0.01,
         rounds=rounds,
         density=density or (2 if kind is QueryGame else 1),
+        neighbours=Replace("row"),
         **more,
     )
 
@@ -87,7 +90,9 @@ def test_the_data_promise_holds_on_every_pair_of_tables(kind):
 def test_two_queries_each_with_a_cap_that_binds():
     caps = Caps(analysts=2, queries=2)
     mechanism = game(QueryGame, density=3, caps=caps)
-    pairs = [pair for pair in OneQueryToMany().pairs((HEADS,), 2) if pair[0].changed(pair[1]) == ("first",)]
+    pairs = [
+        pair for pair in OneQueryToMany().pairs((HEADS,), 2) if pair[0].find_changed(pair[1]) == ("first",)
+    ]
     known = {}
     asked = [
         [known.setdefault(str(list(b.items())), QueriesAndData(TABLE, b)) for b in pair]

@@ -14,20 +14,21 @@ import numpy as np
 import pytest
 
 from discreet import audit
-from discreet.analysts.games.query_game import BOTH, COIN, HEADS, TAILS, tiny_data
 from discreet.analysts.online_queries import OnlineQueries
 from discreet.analysts.online_queries_plan import OnlineSizes
 from discreet.analysts.promises import OneQueryToMany, QueriesAndData, SeenByOthers
 from discreet.analysts.query_book import Caps, QueryBook, book_of
+from discreet.analysts.tiny import BOTH, COIN, HEADS, TAILS, tiny_data
 from discreet.audit.museum.analysts import BAD, GOOD, HIDDEN, Closing
 from discreet.core.loss import PureLoss, ZCDPLoss
 from discreet.core.mechanism import Mechanism
-from discreet.core.neighbours import OneQuery
+from discreet.core.neighbours import OneQuery, Replace
 from discreet.mechanisms.scores import Monotone
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.predicates import Predicates
 from discreet.queries.universe import Universe
-from discreet.sparse.above_threshold import AboveThreshold, each_value
+from discreet.sparse.above_threshold import AboveThreshold
+from discreet.sparse.tiny import each_value
 
 SIZE = 2  # the batch is meant to be closed once it has more than so many queries
 WITHOUT = (BAD, BAD, GOOD, GOOD, BAD)
@@ -175,6 +176,7 @@ def online(sizes, *, caps, epsilon=SURE, analyst_epsilon=6, rows=2, kind=OnlineQ
         analyst_epsilon=analyst_epsilon,
         analyst_delta=0.01,
         sizes=sizes,
+        neighbours=Replace("row"),
     )
 
 
@@ -289,7 +291,7 @@ def test_a_replaced_query_moves_samples_by_a_range_of_two_rates():
     caps = Caps(analysts=2, queries=1)
     mechanism = OnlineQueries(
         universe=LINE, caps=caps, rows=4, epsilon=SURE, delta=0, analyst_epsilon=80, analyst_delta=0.01,
-        sizes=OnlineSizes(1, 2, 1, Fraction(2), 1, 1),
+        sizes=OnlineSizes(1, 2, 1, Fraction(2), 1, 1), neighbours=Replace("row"),
     )  # fmt: skip
     table = Histogram.dense(LINE, [2, 2, 0])
     pair = [

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from discreet.analysts.games.loss import GameLoss
-from discreet.analysts.games.printed import PrintedConstants, inverted_eta, per_cell_losses
+from discreet.audit.museum.printed_games import PrintedConstants, inverted_eta, per_cell_losses
 from discreet.equilibrium.bregman import cap_project
 
 

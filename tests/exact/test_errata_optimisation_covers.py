@@ -23,7 +23,7 @@ def test_theorem_52_the_sum_of_inverses_is_not_below_the_logarithm():
 
 def test_theorem_52_the_constant_is_above_one():
     """Four vertices of one weight: an edge that is removed loses 1.16 epsilon, attained, not epsilon."""
-    made = VertexCoverWeighted.thesis(vertices=4, weights=(1, 1, 1, 1), epsilon=0.01)
+    made = VertexCoverWeighted.as_printed(vertices=4, weights=(1, 1, 1, 1), epsilon=0.01)
     ghosts = 100.0
     attained = math.log1p(2 / (4 * ghosts)) + math.log1p(2 / (3 * ghosts))
     assert made.loss.epsilon(0) >= attained > 1.16 * 0.01

@@ -11,9 +11,9 @@ from discreet import audit
 from discreet.core.neighbours import AddRemove
 from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range
-from discreet.optimisation.k_median.k_median import line
 from discreet.optimisation.k_median.metric import Metric
 from discreet.optimisation.k_median.swaps import Swaps
+from discreet.optimisation.k_median.tiny import line
 from discreet.optimisation.public_projects.public_projects import PublicProjects
 
 AGENT = AddRemove("agent")

@@ -25,8 +25,8 @@ def grid_laplace(scale, units=50):
 
 
 def test_monotone_queries_cost_three_quarters_with_the_books_scales():
-    assert AboveThreshold.book(epsilon=1, sensitivity=1).loss.pure == 1
-    assert AboveThreshold.book(epsilon=1, sensitivity=Monotone(1)).loss.pure == 0.75
+    assert AboveThreshold.as_printed(epsilon=1, sensitivity=1).loss.pure == 1
+    assert AboveThreshold.as_printed(epsilon=1, sensitivity=Monotone(1)).loss.pure == 0.75
 
 
 def test_a_negative_answer_does_not_mean_a_value_below_the_noisy_threshold():
@@ -42,14 +42,14 @@ def test_a_negative_answer_does_not_mean_a_value_below_the_noisy_threshold():
 def test_theorem_3_24_is_true_but_twice_what_is_needed():
     printed = theorem_3_24(queries=100, beta=0.05, epsilon=1)
     assert printed == pytest.approx(66.35, abs=0.05)
-    book = AboveThreshold.book(epsilon=1, sensitivity=1)
+    book = AboveThreshold.as_printed(epsilon=1, sensitivity=1)
     assert book.error(0.05, queries=100) <= 33
     assert AboveThreshold(epsilon=1, delta=0, sensitivity=1).error(0.05, queries=100) <= 25
 
 
 def test_theorem_3_26_is_off_by_one():
     """At most c = 1 value is large, yet the conversation closes before the last question."""
-    mechanism = Sparse.book(epsilon=1, delta=0, positives=1, sensitivity=1, threshold=0)
+    mechanism = Sparse.as_printed(epsilon=1, delta=0, positives=1, sensitivity=1, threshold=0)
     large = 10**9
     assert theorem_3_26(queries=2, positives=1, beta=0.05, epsilon=1, delta=0) < large
 
@@ -71,7 +71,7 @@ def test_theorem_3_28_forgets_a_factor_for_delta_above_zero(queries, positives, 
     delta = 1e-6
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        mechanism = NumericSparse.book(
+        mechanism = NumericSparse.as_printed(
             epsilon=1, delta=delta, positives=positives, sensitivity=1, grid=0.1, threshold=0
         )
     public = {"queries": queries, "positives": positives, "beta": beta, "epsilon": 1, "delta": delta}
@@ -86,7 +86,7 @@ def test_theorem_3_28_forgets_a_factor_for_delta_above_zero(queries, positives, 
 
 
 def test_theorem_3_28_is_right_for_delta_zero():
-    mechanism = NumericSparse.book(epsilon=1, delta=0, positives=3, sensitivity=1, threshold=0)
+    mechanism = NumericSparse.as_printed(epsilon=1, delta=0, positives=3, sensitivity=1, threshold=0)
     alpha = theorem_3_28(queries=3, positives=3, beta=0.05, epsilon=1, delta=0)
     assert 3 * 2 * float(mechanism.value_noise.tail(math.floor(alpha) + 1)) <= 0.025
 
@@ -98,7 +98,9 @@ def test_delta_above_zero_helps_the_books_sparse_only_for_many_positive_answers(
 
     def scale(positives, given):
         return float(
-            Sparse.book(epsilon=1, delta=given, positives=positives, sensitivity=1).plan.query_noise.scale
+            Sparse.as_printed(
+                epsilon=1, delta=given, positives=positives, sensitivity=1
+            ).plan.query_noise.scale
         )
 
     with pytest.warns(UserWarning, match="smaller with delta=0"):
@@ -108,13 +110,13 @@ def test_delta_above_zero_helps_the_books_sparse_only_for_many_positive_answers(
 
 def test_the_books_sparse_keeps_its_promise_for_delta_above_zero():
     for positives, epsilon in ((120, 1), (400, 10)):
-        mechanism = Sparse.book(epsilon=epsilon, delta=1e-6, positives=positives, sensitivity=1)
+        mechanism = Sparse.as_printed(epsilon=epsilon, delta=1e-6, positives=positives, sensitivity=1)
         assert mechanism.loss.delta(epsilon) <= 1e-6
 
 
 def test_the_books_budget_of_ten_ninths_is_fine():
     """8/9 and 2/9 of epsilon add up to more than epsilon, but the values cost half of what they are given."""
-    mechanism = NumericSparse.book(epsilon=1, delta=0, positives=4, sensitivity=1)
+    mechanism = NumericSparse.as_printed(epsilon=1, delta=0, positives=4, sensitivity=1)
     assert mechanism.loss.pure == 1
     assert mechanism.value_noise == DiscreteLaplace(36)
 

@@ -13,7 +13,8 @@ from scipy import stats
 
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.rng import Rng
-from discreet.optimisation.k_median.k_median import KMedian, line
+from discreet.optimisation.k_median.k_median import KMedian
+from discreet.optimisation.k_median.tiny import line
 
 FAR = 40
 

@@ -18,6 +18,7 @@ from discreet.analysts.online_queries import OnlineQueries
 from discreet.analysts.online_queries_plan import OnlineSizes
 from discreet.analysts.promises import QueriesAndData
 from discreet.analysts.query_book import Caps, book_of
+from discreet.core.neighbours import Replace
 from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import TableQuery
@@ -97,6 +98,7 @@ def test_one_row_moves_an_online_release_by_no_more_than_its_loss(asked, rows, e
         analyst_epsilon=400,
         analyst_delta=0.01,
         sizes=OnlineSizes(**sizes),
+        neighbours=Replace("row"),
     )
 
     def law(data):
@@ -124,6 +126,7 @@ def test_one_row_moves_leftovers_by_no_more_than_their_conversation_costs(kind, 
         rounds=2,
         density=1,
         leftovers=1,
+        neighbours=Replace("row"),
     )
     book = book_of(COIN, caps, {"a": queries, "b": [HEADS]})
     shared = Weights(COIN, np.array(weights, dtype=np.float64), transcript=())

@@ -74,7 +74,7 @@ def test_a_tenth_fewer_ghosts_would_lose_too_much():
     ("size", "removed", "added"), [(3, 0.15415, 0.08961), (4, 0.25261, 0.13613), (5, 0.32271, 0.16252)]
 )
 def test_algorithm_3_loses_just_this(size, removed, added):
-    made = VertexCover.thesis(vertices=size, epsilon=1)
+    made = VertexCover.as_printed(vertices=size, epsilon=1)
     measured = losses(*identity_chances(order_of(made)))
     assert measured == pytest.approx((added, removed), abs=2e-5)
     assert max(measured) <= made.loss.epsilon(0)
@@ -106,7 +106,7 @@ def test_the_enumeration_agrees_with_the_shipped_laws():
 
 
 @pytest.mark.parametrize("weights", [(1, 1, 2, 2), (1, 2, 2, 4), (1, 1, 1, 1), (1, 1, 1, 4)])
-@pytest.mark.parametrize("preset", [VertexCoverWeighted, VertexCoverWeighted.thesis])
+@pytest.mark.parametrize("preset", [VertexCoverWeighted, VertexCoverWeighted.as_printed])
 def test_weighted_covers_lose_at_most_epsilon_on_all_graphs_of_four(weights, preset):
     made = preset(vertices=4, weights=weights, epsilon=1)
     caught = []

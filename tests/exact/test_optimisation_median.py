@@ -18,9 +18,10 @@ from discreet.mechanisms.scores import Monotone
 from discreet.optimisation.common.best_of_runs import BestOfRuns, Run, RunCount
 from discreet.optimisation.common.repeated_choices import SequentialLoss
 from discreet.optimisation.k_median import lower_bound as facility
-from discreet.optimisation.k_median.k_median import KMedian, line
+from discreet.optimisation.k_median.k_median import KMedian
 from discreet.optimisation.k_median.k_median_exhaustive import KMedianExhaustive
 from discreet.optimisation.k_median.metric import Metric
+from discreet.optimisation.k_median.tiny import line
 from discreet.optimisation.public_projects.public_projects import PublicProjects
 from discreet.optimisation.public_projects.public_projects_sampled import PublicProjectsSampled
 from discreet.testing import unsafe_seeded

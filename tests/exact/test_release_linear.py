@@ -12,11 +12,12 @@ from discreet.queries.kinds.prefixes import Prefixes
 from discreet.queries.universe import Universe
 from discreet.query_release.linear import range_tree as ranges
 from discreet.query_release.linear import rectangle_tree as rectangles
-from discreet.query_release.linear.independent import Independent, histogram_pairs
+from discreet.query_release.linear.independent import Independent
 from discreet.query_release.linear.joint_noise import gaussian_noise
 from discreet.query_release.linear.range_tree import RangeTree
 from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.linear.trees import CountTree
+from discreet.query_release.tiny import list_pairs
 
 THREE = Universe([("a", (0, 1, 2))])
 SQUARE = Universe([("a", (0, 1)), ("b", (0, 1))])
@@ -32,7 +33,7 @@ def residuals(workload, neighbours, epsilon, fineness=1):
 
 def report(mechanism, *, rows=1):
     universe = mechanism.workload.universe
-    return audit.exact(mechanism, list(histogram_pairs(universe, mechanism.neighbours, rows)))
+    return audit.exact(mechanism, list(list_pairs(universe, mechanism.neighbours, rows)))
 
 
 @pytest.mark.parametrize(

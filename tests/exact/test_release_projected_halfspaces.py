@@ -72,7 +72,7 @@ def test_the_noise_is_for_the_worst_pair_of_points(universe, centre, dimension, 
             for one, other in itertools.combinations(sides.values(), 2)
         )
         worst = max(map(sum, sides.values())) if rows is None else apart
-        assert mechanism.moved(1) == worst
+        assert mechanism.sensitivity(1) == worst
         people = [*sides, *sides][::2][:4]
         counts = np.zeros(universe.shape, dtype=np.int64)
         for codes in people:

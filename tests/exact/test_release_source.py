@@ -118,7 +118,7 @@ def too_far(rows, ones, population, shift):
 @pytest.mark.parametrize("rows", [1, 2, 5, 12])
 @pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(1, 10), Fraction(1, 1000)])
 def test_every_population_keeps_the_promise(rows, beta):
-    mechanism = PopulationCount(rows=rows, epsilon=1, beta=beta)
+    mechanism = PopulationCount(rows=rows, epsilon=1, missed=beta, neighbours=Replace("row"))
     worst = max(
         too_far(rows, ones, population, mechanism.shift)
         for population in (*range(rows, rows + 15), 200)
@@ -134,7 +134,7 @@ def test_every_population_keeps_the_promise(rows, beta):
 
 
 def test_half_the_noise_would_break_the_promise():
-    mechanism = PopulationCount(rows=40, epsilon=1, beta=Fraction(1, 10))
+    mechanism = PopulationCount(rows=40, epsilon=1, missed=Fraction(1, 10), neighbours=Replace("row"))
     assert (
         too_far(40, 200, 400, mechanism.shift)
         <= Fraction(1, 10)

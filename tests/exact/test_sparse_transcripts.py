@@ -16,10 +16,11 @@ import pytest
 from discreet import audit
 from discreet.mechanisms.scores import Monotone, Sensitivity
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, OneSidedGeometric
-from discreet.sparse.above_threshold import AboveThreshold, each_value
+from discreet.sparse.above_threshold import AboveThreshold
 from discreet.sparse.loss import SparseLoss
 from discreet.sparse.plan import Form, NoiseKind
 from discreet.sparse.sparse import Sparse
+from discreet.sparse.tiny import each_value
 
 
 def pmf(noise, x):

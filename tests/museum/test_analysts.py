@@ -13,10 +13,12 @@ from discreet import audit
 from discreet.analysts.games.analyst_game import AnalystGame
 from discreet.analysts.games.bits import GameTable
 from discreet.analysts.games.calibration import Rates
-from discreet.analysts.games.printed import InvertedRate, PrintedConstants, WrongSign, per_cell_losses
-from discreet.analysts.games.query_game import COIN, HEADS, TAILS, QueryGame, tiny_data
+from discreet.analysts.games.query_game import QueryGame
 from discreet.analysts.promises import QueriesAndData
 from discreet.analysts.query_book import Caps, QueryBook, book_of
+from discreet.analysts.tiny import COIN, HEADS, TAILS, tiny_data
+from discreet.audit.museum.printed_games import InvertedRate, PrintedConstants, WrongSign, per_cell_losses
+from discreet.core.neighbours import Replace
 from discreet.equilibrium.players import WeightsPlayer
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.predicates import Predicates
@@ -25,7 +27,13 @@ from discreet.sparse.plan import Form
 from discreet.sparse.sparse import Sparse
 from discreet.testing import unsafe_seeded
 
-BUDGETS = {"epsilon": 1, "delta": 1e-6, "analyst_epsilon": 1, "analyst_delta": 1e-6}
+BUDGETS = {
+    "epsilon": 1,
+    "delta": 1e-6,
+    "analyst_epsilon": 1,
+    "analyst_delta": 1e-6,
+    "neighbours": Replace("row"),
+}
 
 # The query player's sign ----------------------------------------
 
@@ -194,6 +202,7 @@ def test_the_inverted_rate_breaks_the_data_promise():
         "delta": Fraction(1, 1000),
         "analyst_epsilon": 1,
         "analyst_delta": Fraction(1, 1000),
+        "neighbours": Replace("row"),
         "rounds": 3,
         "density": 1,
     }

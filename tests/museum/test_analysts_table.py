@@ -16,9 +16,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.analysts.games.printed import PrintedConstants
-from discreet.analysts.games.query_game import COIN, QueryGame
+from discreet.analysts.games.query_game import QueryGame
 from discreet.analysts.query_book import Caps
+from discreet.analysts.tiny import COIN
+from discreet.audit.museum.printed_games import PrintedConstants
+from discreet.core.neighbours import Replace
 
 ACTIONS = {100: 30_000, 1_000: 400_000, 10_000: 5_000_000}
 THIRD = 1 / 3  # of the printed budget: what the game may cost, at a third of delta
@@ -64,6 +66,7 @@ def our_game(rows):
         delta=1e-5,
         analyst_epsilon=1,
         analyst_delta=1e-5,
+        neighbours=Replace("row"),
         rounds=rounds,
         density=12 * rounds,
     )

@@ -11,7 +11,7 @@ from discreet.audit.museum.sparse_vector import EXHIBITS as SPARSE
 from discreet.audit.museum.sparse_vector import no_cutoff, reused_noise, unpaid_redraw
 from discreet.core.card import Tiny
 from discreet.core.errors import ConversationClosed
-from discreet.sparse.above_threshold import each_value
+from discreet.sparse.tiny import each_value
 from discreet.testing import unsafe_seeded
 
 MEASURED = {

@@ -426,7 +426,7 @@ def test_marginals_of_many_sets_share_their_sums_and_stay_exact(universe, data):
                 unique=True,
             )
         )
-        plan = tables.Tables(universe.shape, sets)
+        plan = tables.TableLayout(universe.shape, sets)
         x = RANDOM(7).integers(0, 100, universe.shape)
         y = RANDOM(8).integers(-9, 9, plan.offsets[-1])
         codes = np.stack(np.nonzero(x), axis=1)

@@ -206,7 +206,7 @@ def reply(table: Table, text: str, delta: Fraction) -> tuple[Any, ...]:
         assert CANARY not in str(problem) or CANARY in text
         assert problem.__cause__ is None or isinstance(problem.__cause__, DiscreetError)
         return type(problem).__name__, str(problem)
-    said = repr(answer) + answer._repr_html_() + repr(answer.explanation)
+    said = repr(answer) + answer._repr_html_() + repr(answer.plan)
     assert CANARY not in said and CANARY not in repr(answer.rows)
     keys = [i for i, output in enumerate(answer.outputs) if not isinstance(output.what, Aggregate)]
     shape = tuple(
@@ -215,7 +215,7 @@ def reply(table: Table, text: str, delta: Fraction) -> tuple[Any, ...]:
     _check_intervals(answer)
     # A text that all rows share is shown, as it should be; one that nobody shares is not.
     declared = tuple(row for row in shape if "" not in row)
-    return "answer", answer.columns, repr(answer.explanation), answer.guarantee, declared
+    return "answer", answer.columns, repr(answer.plan), answer.guarantee, declared
 
 
 def _kind(cell: Any) -> Any:

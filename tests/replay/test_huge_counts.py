@@ -9,7 +9,7 @@ from discreet.analysts.games.query_game import QueryGame
 from discreet.analysts.query_book import Caps
 from discreet.audit.replay_report import replay
 from discreet.core.errors import InvalidParameter
-from discreet.core.neighbours import AddRemove
+from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.kinds.rectangles import Rectangles
@@ -143,6 +143,7 @@ def test_games_refuse_more_rows_than_floats_can_count():
             delta=1e-6,
             analyst_epsilon=1,
             analyst_delta=1e-6,
+            neighbours=Replace("row"),
             rounds=4,
             density=1,
         )

@@ -32,8 +32,9 @@ from discreet.data import (
     Text,
     User,
 )
-from discreet.data.ask import Prepared, ask, prepare
+from discreet.data.ask import ask, plan_question
 from discreet.data.plan.nodes import Kind, Policy
+from discreet.data.pricing.question_plan import QuestionPlan
 from discreet.testing import unsafe_seeded
 
 POLICY = Policy(epsilon=Fraction(1), delta=Fraction("1e-3"))
@@ -113,7 +114,7 @@ def opened(rows: Rows, declared: Schema) -> Table:
     return Table(frame.astype(kinds), schema=declared)
 
 
-def runner(prepared: Prepared, declared: Schema) -> Callable[[Rows, Rng], Any]:
+def runner(prepared: QuestionPlan, declared: Schema) -> Callable[[Rows, Rng], Any]:
     def run(rows: Rows, rng: Rng) -> Any:
         answer = ask(prepared, source=opened(rows, declared)._source, key="5ec7e7", rng=rng)
         return answer.rows, tuple(answer.interval(name, 0.9) for name in answer.columns if "_" in name)
@@ -133,7 +134,7 @@ def test_neighbours_take_the_same_steps_and_publish_the_same(
     for text in (*QUERIES, *(USER_QUERIES if isinstance(unit, User) else ())):
         if "note" in text and policy is PURE:
             continue
-        prepared = prepare(text, schemas=declared, policy=policy)
+        prepared = plan_question(text, schemas=declared, policy=policy)
         run = runner(prepared, declared)
         for seed, other in enumerate(neighbours_of(BASE, unit, replace)):
             pair = (BASE, other) if seed % 2 else (other, BASE)
@@ -145,7 +146,9 @@ def test_neighbours_take_the_same_steps_and_publish_the_same(
 
 def test_every_aggregate_is_replayed() -> None:
     declared = schema(User(column="who", max_rows=3, max_groups=2), False)
-    plans = [prepare(text, schemas=declared, policy=POLICY).plan for text in (*QUERIES, *USER_QUERIES)]
+    plans = [
+        plan_question(text, schemas=declared, policy=POLICY).question for text in (*QUERIES, *USER_QUERIES)
+    ]
     kinds = {aggregate.kind for plan in plans for aggregate in plan.aggregates}
     assert kinds == set(get_args(Kind))
 
@@ -195,9 +198,9 @@ def test_joins_of_heavy_users_take_the_same_steps(replace: bool) -> None:
     )
     moved = 0
     for text in JOINED_QUERIES:
-        prepared = prepare(text, schemas=(declared, orders), policy=POLICY)
+        prepared = plan_question(text, schemas=(declared, orders), policy=POLICY)
 
-        def run(rows: Rows, rng: Rng, prepared: Prepared = prepared) -> Any:
+        def run(rows: Rows, rng: Rng, prepared: QuestionPlan = prepared) -> Any:
             source = opened_with_orders(rows, (declared, orders))._source
             answer = ask(prepared, source=source, key="5ec7e7", rng=rng)
             return answer.rows, tuple(answer.interval(name, 0.9) for name in answer.columns if "_" in name)
@@ -212,18 +215,11 @@ def test_joins_of_heavy_users_take_the_same_steps(replace: bool) -> None:
 def test_too_small_a_sensitivity_is_caught() -> None:
     """The same replay with one less row in the statement must fail."""
     declared = schema(User(column="who", max_rows=3, max_groups=2), False)
-    prepared = prepare("SELECT COUNT(*) AS c_ FROM t", schemas=declared, policy=PURE)
+    prepared = plan_question("SELECT COUNT(*) AS c_ FROM t", schemas=declared, policy=PURE)
     (vector,) = prepared.budget.vectors
     smaller = dataclasses.replace(vector.moved, l1=vector.moved.l1 - 1)
-    short = dataclasses.replace(
-        prepared,
-        explanation=dataclasses.replace(
-            prepared.explanation,
-            budget=dataclasses.replace(
-                prepared.budget, vectors=(dataclasses.replace(vector, moved=smaller),)
-            ),
-        ),
-    )
+    budget = dataclasses.replace(prepared.budget, vectors=(dataclasses.replace(vector, moved=smaller),))
+    short = dataclasses.replace(prepared, budget=budget)
     pair = (BASE, next(neighbours_of(BASE, User(column="who", max_rows=3, max_groups=2), False)))
     assert replay_run(runner(prepared, declared), pair, rng=unsafe_seeded(1)).holds
     report: ReplayReport = replay_run(runner(short, declared), pair, rng=unsafe_seeded(1))
@@ -235,7 +231,7 @@ def test_exact_distribution_of_a_found_group() -> None:
     declared = schema(User(column="who", max_rows=1, max_groups=1), False)
     text = "SELECT note, COUNT(DISTINCT who) AS n FROM t GROUP BY note"
     policy = Policy(epsilon=Fraction(8), delta=Fraction("1e-2"))
-    prepared = prepare(text, schemas=declared, policy=policy)
+    prepared = plan_question(text, schemas=declared, policy=policy)
     ((delta, *_),) = [(vector.failure,) for vector in prepared.budget.vectors if vector.threshold]
     without, with_one = ((), (("ann", "a", 1, 1.0, True, "secret"),))
 

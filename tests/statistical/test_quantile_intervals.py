@@ -12,7 +12,7 @@ import pytest
 import discreet as dp
 from discreet.audit.empirical import proportion_bounds
 from discreet.data import Category, Integer, Row, Schema, Table
-from discreet.data.ask import ask, prepare
+from discreet.data.ask import ask, plan_question
 from discreet.data.plan.nodes import Policy
 from discreet.data.pricing.budget import Budget, QuantileChoice
 from discreet.data.pricing.quantiles import QuantileChoices
@@ -52,7 +52,7 @@ def failures(kind: str, *, point: str = "0.5", groups: str = "", runs: int = RUN
     parts = [frame[frame["g"] == group] for group in "abc"] if groups else [frame]
     truth = [quantiles(part["x"].to_numpy(), Fraction(point)) if len(part) else (500, 500) for part in parts]
     text = f"SELECT QUANTILE(x, {point}) AS m FROM t {groups}"
-    prepared = prepare(text, schemas=SCHEMA, policy=Policy(epsilon=Fraction(2), delta=Fraction(0)))
+    prepared = plan_question(text, schemas=SCHEMA, policy=Policy(epsilon=Fraction(2), delta=Fraction(0)))
     missed, rng = 0, unsafe_seeded(5)
     with Table(frame, schema=SCHEMA) as table:
         for _ in range(runs):

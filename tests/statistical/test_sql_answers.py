@@ -10,7 +10,7 @@ import pytest
 import discreet as dp
 from discreet.audit.empirical import proportion_bounds
 from discreet.data import Category, Identifier, Integer, Row, Schema, Table, Text, User
-from discreet.data.ask import ask, prepare
+from discreet.data.ask import ask, plan_question
 from discreet.data.plan.nodes import Policy
 from discreet.data.pricing.thresholds import KeysAbove
 from discreet.testing import unsafe_seeded
@@ -38,7 +38,7 @@ def test_intervals_cover_all_cells_at_once(delta: str) -> None:
     """False-alarm rate 1e-9 a column; intervals made for 50 % are found out with power above 0.999."""
     schema = Schema("t", columns=COLUMNS, unit=Row(), neighbours=dp.AddRemove("row"))
     text = "SELECT g, COUNT(*) AS n, SUM(x) AS s, AVG(x) AS a, STDDEV_POP(x) AS d FROM t GROUP BY g"
-    prepared = prepare(text, schemas=schema, policy=Policy(epsilon=Fraction(1), delta=Fraction(delta)))
+    prepared = plan_question(text, schemas=schema, policy=Policy(epsilon=Fraction(1), delta=Fraction(delta)))
     truth = {
         "n": [TRUTH.size().get(g, 0) for g in "abc"],
         "s": [TRUTH.sum().get(g, 0) for g in "abc"],
@@ -78,7 +78,9 @@ def test_groups_of_one_user_appear_as_rarely_as_delta_says(groups: int) -> None:
     unit = User(column="who", max_rows=groups, max_groups=groups)
     schema = Schema("t", columns=COLUMNS, unit=unit, neighbours=dp.AddRemove("who"))
     policy = Policy(epsilon=Fraction(3), delta=Fraction("0.02"))
-    prepared = prepare("SELECT note, COUNT(DISTINCT who) FROM t GROUP BY note", schemas=schema, policy=policy)
+    prepared = plan_question(
+        "SELECT note, COUNT(DISTINCT who) FROM t GROUP BY note", schemas=schema, policy=policy
+    )
     (finder,) = prepared.budget.vectors
     step = finder.finding
     own = {(f"secret {i}",): 1 for i in range(groups)}

@@ -18,8 +18,8 @@ from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
 from discreet.query_release.models.adaptive import Adaptive
 from discreet.query_release.models.max_entropy import MaxEntropy
+from discreet.query_release.planning import bootstrap
 from discreet.query_release.planning.bootstrap import standard_errors
-from discreet.query_release.synopses import bootstrap
 from discreet.testing import unsafe_seeded
 
 SURE = 1.96

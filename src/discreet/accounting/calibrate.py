@@ -1,12 +1,14 @@
 """Calibration: the least noise, or the largest loss, that meets a target.
 
-Monotone bisection on exact rationals; the result is rounded to the safe side and checked again, and a
-result that fails the check is never returned.
+Monotone bisection on exact rationals; the result is rounded to the safe side and tried again there. Curves
+are computed in floats, whose last digits need not be monotone: where the rounded number misses its target,
+the next ones a hair further on are tried, and at last the number itself, which was seen to hold. A result
+that fails the check is never returned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from discreet.accounting.optimal import homogeneous
@@ -16,31 +18,31 @@ from discreet.core.loss import Loss, gaussian_delta, zcdp_delta
 from discreet.core.rounding import down, shorten_down, shorten_up, up
 
 _PRECISION = Fraction(1, 10**12)
+_SLACKS = (Fraction(0), *(Fraction(1, 10**power) for power in range(14, 8, -1)))
 _WIDEST = 400  # doublings tried in each direction before giving up
 
 
 def smallest(holds: Callable[[Fraction], bool], *, digits: int = 9) -> Fraction:
     """Return a short decimal at most a hair above the smallest x > 0 with holds(x).
 
-    `holds` must stay true once it is true.
+    `holds` must stay true once it is true, but for the last digits of floats it may rest on.
     """
     high = _double(holds, Fraction(1), Fraction(2), wanted=True)
     low = _double(holds, high, Fraction(1, 2), wanted=False)
     while high - low > high * _PRECISION:
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)
-        high = min(high, shorten_up(high, 15))
         low = max(low, shorten_down(low, 15))
-    return _checked(holds, shorten_up(high, digits))
+    return _find_first(holds, (shorten_up(high * (1 + slack), digits) for slack in _SLACKS), high)
 
 
 def largest(holds: Callable[[Fraction], bool], *, digits: int = 9) -> Fraction:
     """Return a short decimal at most a hair below the largest x > 0 with holds(x).
 
-    `holds` must stay false once it is false.
+    `holds` must stay false once it is false, but for the last digits of floats it may rest on.
     """
-    inverse = smallest(lambda x: holds(1 / x), digits=15)
-    return _checked(holds, shorten_down(1 / inverse, digits))
+    high = 1 / smallest(lambda x: holds(1 / x), digits=15)
+    return _find_first(holds, (shorten_down(high * (1 - slack), digits) for slack in _SLACKS), high)
 
 
 def _double(holds: Callable[[Fraction], bool], x: Fraction, factor: Fraction, *, wanted: bool) -> Fraction:
@@ -51,10 +53,11 @@ def _double(holds: Callable[[Fraction], bool], x: Fraction, factor: Fraction, *,
     raise InvalidParameter(name="target", rule="attainable by some positive parameter", value="none found")
 
 
-def _checked(holds: Callable[[Fraction], bool], x: Fraction) -> Fraction:
-    if not holds(x):
-        raise InternalError(f"a calibrated parameter, {float(x)}, misses its target")
-    return x
+def _find_first(holds: Callable[[Fraction], bool], shorter: Iterable[Fraction], seen: Fraction) -> Fraction:
+    for x in (*shorter, seen):
+        if holds(x):
+            return x
+    raise InternalError(f"a calibrated parameter, {float(seen)}, misses its target")
 
 
 def gaussian_sigma(*, epsilon: checks.Number, delta: checks.Number) -> Fraction:

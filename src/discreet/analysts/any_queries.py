@@ -25,14 +25,16 @@ from discreet.analysts.statistics import (
     Ranked,
     Statistic,
     Trusted,
-    written_statistic,
+    write_statistic,
 )
+from discreet.analysts.tiny import BUDGET, COIN, PEOPLE
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.fixed import Fixed
 from discreet.core.loss import Loss
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import Exact, MaybeExact, Public, derived, frozen, public
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import up
 from discreet.core.sensitive import Sensitive
@@ -40,10 +42,9 @@ from discreet.mechanisms.grid import Grid, total
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import read_name
-from discreet.queries.universe import Universe
 from discreet.query_release.base import read_histogram
-from discreet.query_release.linear.independent import histogram_pairs
 from discreet.query_release.linear.joint_noise import Joint, smallest_noise
+from discreet.query_release.tiny import list_pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,12 @@ class OwnAnswers(Delivery):
         return {answer.place: answer.count for answer in self.leftovers(analyst)}
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+def read_trusted(trusted: Iterable[Trusted]) -> tuple[Trusted, ...]:
+    """Return the functions whose writers are believed."""
+    return tuple(checks.instance(Trusted, trusted=one) for one in trusted)
+
+
+@frozen
 class AnyQueries(Apart):
     """Answer every statistic by itself, with noise for as many of them as the caps allow.
 
@@ -83,34 +89,16 @@ class AnyQueries(Apart):
         The functions whose writers the owner of the data believes. Public; the book takes no others.
     """
 
-    sensitivity: Fraction
-    grid: Fraction | None
-    trusted: tuple[Trusted, ...]
-    noise: Joint
+    sensitivity: Exact = public(checks.positive)
+    grid: MaybeExact = public(checks.positive, default=None)
+    trusted: Public[Iterable[Trusted], tuple[Trusted, ...]] = public(read_trusted, default=())
+    noise: Joint = derived()
 
-    def __init__(
-        self,
-        *,
-        universe: Universe,
-        caps: Caps,
-        sensitivity: checks.Number,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        neighbours: Neighbours,
-        grid: checks.Number | None = None,
-        trusted: Iterable[Trusted] = (),
-    ) -> None:
-        self._set_public(universe=universe, caps=caps, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        self._set(
-            sensitivity=checks.positive(sensitivity=sensitivity),
-            grid=None if grid is None else checks.positive(grid=grid),
-            trusted=tuple(checks.instance(Trusted, trusted=one) for one in trusted),
-        )
+    def _complete(self) -> None:
         if self.steps < 1:
             hint = "Declare a grid for statistics that move by less than one"
-            raise InvalidParameter(
-                name="sensitivity", rule=">= 1 for whole numbers", value=sensitivity, hint=hint
-            )
+            rule = ">= 1 for whole numbers"
+            raise InvalidParameter(name="sensitivity", rule=rule, value=self.sensitivity, hint=hint)
         noise = smallest_noise(
             shift=self.caps.places * self.steps,
             square=self.caps.places * self.steps**2,
@@ -213,7 +201,7 @@ class StatisticBook(Fixed):
 
     def with_statistics(self, analyst: str, statistics: Iterable[Statistic]) -> StatisticBook:
         """Return the book with more statistics of one analyst; everybody else's stay where they are."""
-        new = tuple(map(self._checked, islice(statistics, self.mode.caps.queries + 1)))
+        new = tuple(map(self._read_statistic, islice(statistics, self.mode.caps.queries + 1)))
         own = (*self._asked[checks.one_of(self.names, analyst=analyst)], *new)
         if len(own) > self.mode.caps.queries:
             raise Refused(
@@ -239,20 +227,20 @@ class StatisticBook(Fixed):
         for name in self.names:
             yield from self.asked_by(name).items()
 
-    def _checked(self, given: Statistic) -> Statistic:
-        mode, statistic = self.mode, written_statistic(checks.instance(Statistic, statistic=given))
+    def _read_statistic(self, given: Statistic) -> Statistic:
+        mode, statistic = self.mode, write_statistic(checks.instance(Statistic, statistic=given))
         if statistic.universe != mode.universe:
             rule = "over the universe of the book"
             raise InvalidParameter(name="statistic", rule=rule, got="another one")
         # The very objects: whoever writes a function may also write what it equals.
         if any(all(one is not known for known in mode.trusted) for one in statistic.trusted):
             way_out = "Ask the owner of the data to review the function and to put it into `trusted`"
-            raise _refused("it rests on a promise that nobody has vouched for", way_out)
+            raise _refuse("it rests on a promise that nobody has vouched for", way_out)
         if mode.grid is None and not statistic.is_whole:
-            raise _refused("its values need not be whole numbers", "Declare a grid")
+            raise _refuse("its values need not be whole numbers", "Declare a grid")
         if statistic.sensitivity(mode.neighbours) > mode.sensitivity:
             why = f"one row may move it by more than the public limit, {float(mode.sensitivity):g}"
-            raise _refused(why, "Divide it by a factor, or open a book with a larger limit")
+            raise _refuse(why, "Divide it by a factor, or open a book with a larger limit")
         return statistic
 
     def __repr__(self) -> str:
@@ -260,7 +248,7 @@ class StatisticBook(Fixed):
         return f"<StatisticBook: {len(self.names)} analysts, at most {self.mode.caps.queries} each>"
 
 
-def _refused(why: str, way_out: str) -> Refused:
+def _refuse(why: str, way_out: str) -> Refused:
     return Refused(what="a statistic", why=why, way_out=way_out)
 
 
@@ -279,24 +267,13 @@ class AskedStatistics:
         return f"<AskedStatistics: {self.histogram!r}, {self.book!r}>"
 
 
-_PEOPLE = Universe([("age", range(8)), ("smoker", (False, True)), ("region", range(4))])
-_COIN = Universe([("x", (0, 1))])
-_SIDES = Marginals(_COIN, [["x"]])
-
-
-_AGES, _PAIRS = Marginals(_PEOPLE, [["age"]]), Marginals(_PEOPLE, [["age", "region"]])
-_TABLE = Histogram.dense(_PEOPLE, np.arange(64) * 3)
+_SIDES = Marginals(COIN, [["x"]])
+_AGES, _PAIRS = Marginals(PEOPLE, [["age"]]), Marginals(PEOPLE, [["age", "region"]])
+_TABLE = Histogram.dense(PEOPLE, np.arange(64) * 3)
 
 
 def _example() -> tuple[AnyQueries, AskedStatistics]:
-    mode = AnyQueries(
-        universe=_PEOPLE,
-        caps=Caps(analysts=3, queries=2),
-        sensitivity=1,
-        epsilon=1,
-        delta=1e-6,
-        neighbours=Replace("row"),
-    )
+    mode = AnyQueries(universe=PEOPLE, caps=Caps(analysts=3, queries=2), sensitivity=1, **BUDGET)
     asked: dict[str, list[Statistic]] = {
         "acme": [Ranked(_PAIRS, rank=1), HowMany(_PAIRS, at_least=20)],
         "blue": [],
@@ -316,7 +293,7 @@ def _tiny() -> Iterator[Tiny]:
         ([quarter], 4, 0, Replace("row"), Fraction(1, 2), Fraction(1, 3)),
     ):
         mode = AnyQueries(
-            universe=_COIN,
+            universe=COIN,
             caps=Caps(analysts=len(asked), queries=1),
             sensitivity=limit,
             epsilon=epsilon,
@@ -325,7 +302,7 @@ def _tiny() -> Iterator[Tiny]:
             grid=grid,
         )
         book = mode.book({str(place): [statistic] for place, statistic in enumerate(asked)})
-        pairs = histogram_pairs(_COIN, neighbours, 2)
+        pairs = list_pairs(COIN, neighbours, 2)
         yield Tiny(mode, [(AskedStatistics(a, book), AskedStatistics(b, book)) for a, b in pairs])
 
 

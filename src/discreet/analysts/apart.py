@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, NoReturn
 
 import numpy as np
@@ -22,6 +20,7 @@ from discreet.core import checks
 from discreet.core.errors import Refused
 from discreet.core.loss import Loss
 from discreet.core.neighbours import Neighbours
+from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
@@ -35,45 +34,22 @@ from discreet.query_release.synopses.synopsis import Synopsis
 from discreet.query_release.synopses.weights_later import WeightsLater
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class Apart(ManyAnalysts):
     """Public parameters of a mechanism that keeps analysts apart, and what follows from them."""
 
-    universe: Universe
-    caps: Caps
-    epsilon: Fraction
-    delta: Fraction
-    neighbours: Neighbours
+    universe: Universe = public(checks.instance, Universe)
+    caps: Caps = public(checks.instance, Caps)
+    epsilon: Exact = public(checks.positive)
+    delta: Exact = public(checks.delta)
+    neighbours: Neighbours = public(about_rows)
 
     promise = OneAnalystToMany()
-
-    def _set_public(
-        self,
-        *,
-        universe: Universe,
-        caps: Caps,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        neighbours: Neighbours,
-    ) -> None:
-        self._set(
-            universe=checks.instance(Universe, universe=universe),
-            caps=checks.instance(Caps, caps=caps),
-            epsilon=checks.positive(epsilon=epsilon),
-            delta=checks.delta(delta=delta),
-            neighbours=about_rows(neighbours),
-        )
 
     @property
     def analyst_loss(self) -> Loss:
         """Nothing: the others' view does not depend on what one analyst asks."""
         return NOTHING
-
-    @property
-    def words(self) -> str:
-        """The pair in words."""
-        pair = f"epsilon {float(self.epsilon):.6g} at delta {float(self.delta):.6g}"
-        return f"{pair} for {self.neighbours}"
 
     def _check(self, data: Any) -> QueriesAndData:
         return read_asked(data, self.universe, self.caps, neighbours=self.neighbours)
@@ -87,18 +63,18 @@ class Nothing(Synopsis):
 
     def answers(self, workload: Workload) -> NoReturn:
         """Refuse: there is nothing to answer from."""
-        raise self._refused()
+        raise self._refuse()
 
     def synthetic(self, rows: int | None = None, *, rng: Rng = SYSTEM) -> NoReturn:
         """Refuse: there is nothing to make rows from."""
-        raise self._refused()
+        raise self._refuse()
 
     @property
     def total(self) -> NoReturn:
         """Refuse: nothing was counted for all."""
-        raise self._refused()
+        raise self._refuse()
 
-    def _refused(self) -> Refused:
+    def _refuse(self) -> Refused:
         return Refused(
             what="an answer for all analysts",
             why="each of them receives her own answers only",

@@ -6,15 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.composition import Composed
-from discreet.analysts.games.play import ONE_ROW
-from discreet.analysts.games.query_game import COIN, HEADS, TAILS, tiny_data
 from discreet.analysts.online_queries_plan import (
     PLANNED_BETA,
     Budgets,
@@ -28,16 +25,19 @@ from discreet.analysts.promises import (
     ManyAnalysts,
     OneQueryToMany,
     QueriesAndData,
+    about_swaps,
     read_asked,
 )
 from discreet.analysts.query_book import Caps, book_of
+from discreet.analysts.tiny import BUDGET, COIN, HEADS, PEOPLE, TAILS, tiny_data
 from discreet.core import checks
 from discreet.core.bounds import useful
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
+from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.loss import Loss, PureLoss, ZCDPLoss
 from discreet.core.mechanism import Conversation
 from discreet.core.neighbours import Neighbours, Replace
+from discreet.core.parameters import Exact, Public, derived, frozen, public
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.noise.selection import ExponentialChoice
@@ -58,8 +58,12 @@ class _Epoch:
     closing: Conversation[bool] | None
     batch: list[Integers] = field(default_factory=list)
 
+    def is_full(self, size: int) -> bool:
+        """Tell whether the batch seems full; the conversation is about the batch that the question holds."""
+        return self.closing is not None and self.closing.ask(lambda _: len(self.batch), threshold=size)
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+
+@frozen
 class OnlineQueries(ManyAnalysts):
     """Answer queries tick by tick from one shared hypothesis that learns; each stays hidden from the others.
 
@@ -97,56 +101,36 @@ class OnlineQueries(ManyAnalysts):
         Where no sizes promise an error below `bound`. Says how many rows it would take.
     """
 
-    universe: Universe
-    caps: Caps
-    rows: int
-    epsilon: Fraction
-    delta: Fraction
-    analyst_epsilon: Fraction
-    analyst_delta: Fraction
-    sizes: OnlineSizes
-    off: float
-    neighbours: Neighbours
+    universe: Universe = public(checks.instance, Universe)
+    caps: Caps = public(checks.instance, Caps)
+    rows: int = public(checks.integer, 1)
+    epsilon: Exact = public(checks.positive)
+    delta: Exact = public(checks.delta)
+    analyst_epsilon: Exact = public(checks.positive)
+    analyst_delta: Exact = public(checks.probability)
+    sizes: Public[OnlineSizes | None, OnlineSizes] = public(checks.instance, OnlineSizes, default=None)
+    bound: Exact = public(checks.probability, default=Fraction(1, 2))
+    neighbours: Neighbours = public(about_swaps)
+    off: float = derived()
 
     promise = OneQueryToMany()
 
-    def __init__(
-        self,
-        *,
-        universe: Universe,
-        caps: Caps,
-        rows: int,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        analyst_epsilon: checks.Number,
-        analyst_delta: checks.Number,
-        sizes: OnlineSizes | None = None,
-        bound: checks.Number = Fraction(1, 2),
-        neighbours: Neighbours = ONE_ROW,
-    ) -> None:
-        if not isinstance(checks.instance(Neighbours, neighbours=neighbours), Replace):
-            raise NeighboursMismatch("thresholds need a public number of rows. Pass Replace('row')")
-        self._set(
-            universe=checks.instance(Universe, universe=universe),
-            caps=checks.instance(Caps, caps=caps),
-            rows=checks.integer(1, rows=rows),
-            epsilon=checks.positive(epsilon=epsilon),
-            delta=checks.delta(delta=delta),
-            analyst_epsilon=checks.positive(analyst_epsilon=analyst_epsilon),
-            analyst_delta=checks.probability(analyst_delta=analyst_delta),
-            neighbours=neighbours,
-        )
-        universe.require_dense()
-        if sizes is None:
-            best = self._planned(checks.probability(bound=bound))
-            self._set(sizes=best.sizes(self.rows), off=best.rows_off(self.rows))
-        else:
-            self._set(sizes=checks.instance(OnlineSizes, sizes=sizes), off=float(rows))
+    def _complete(self) -> None:
+        self.universe.require_dense()
+        self._plan(self.sizes)
         if self.analyst_loss.delta(self.analyst_epsilon) > self.analyst_delta:
             rule = "with a rate that keeps within the analysts' budget"
-            raise InvalidParameter(name="sizes", rule=rule, value=sizes, hint="Take a smaller rate")
+            raise InvalidParameter(name="sizes", rule=rule, value=self.sizes, hint="Take a smaller rate")
 
-    def _planned(self, bound: Fraction) -> OnlineCandidate:
+    def _plan(self, sizes: OnlineSizes | None) -> None:
+        """Set what the error is, and the sizes where they were left out."""
+        if sizes is not None:
+            self._set(off=float(self.rows))
+            return
+        best = self._find_best(self.bound)
+        self._set(sizes=best.sizes(self.rows), off=best.rows_off(self.rows))
+
+    def _find_best(self, bound: Fraction) -> OnlineCandidate:
         """Return the sizes with the smallest error, or refuse."""
         tried = candidates(self._budgets)
         best = min(tried, key=lambda each: each.rows_off(self.rows))
@@ -219,7 +203,7 @@ class OnlineQueries(ManyAnalysts):
                 if place in asked[name]:
                     count = self._answer(asked[name][place], gates[name], epoch)
                     answers[name].append(Leftover(place, count))
-            if epoch.closing is not None and epoch.closing.ask(len, threshold=self.sizes.batch):
+            if epoch.is_full(self.sizes.batch):
                 scores = scores + sum(epoch.batch, np.zeros_like(scores))
                 tally = self._sample(scores, rng)
                 history.append((tick, tuple(tally.tolist())))
@@ -230,7 +214,7 @@ class OnlineQueries(ManyAnalysts):
         """Publish a hypothesis, and watch over its batch unless it is the last one."""
         epoch = _Epoch(Weights(self.universe, weights, transcript=tuple(history)), None)
         if len(history) < self.sizes.updates:
-            epoch.closing = self._budgets.closing.open(epoch.batch, rng=rng)
+            epoch.closing = self._budgets.closing.open((), rng=rng)
         return epoch
 
     def _answer(self, query: LinearQuery, gate: Conversation[Any], epoch: _Epoch) -> float:
@@ -267,16 +251,16 @@ def _tiny() -> Iterator[Tiny]:
         analyst_epsilon=400,
         analyst_delta=0.01,
         sizes=OnlineSizes(updates=1, samples=1, batch=1, rate=Fraction(2), positives=1, threshold=0),
+        neighbours=Replace("row"),
     )
     yield Tiny(mechanism, tiny_data(book_of(COIN, caps, {"first": [HEADS, TAILS]}), 1))
 
 
-@lru_cache(maxsize=1)
-def _example() -> QueriesAndData:
-    universe = Universe([("age", range(8)), ("smoker", (False, True)), ("region", range(4))])
-    table = Histogram.dense(universe, np.arange(64) % 7 * 100_000)
-    asked = {"acme": Marginals.of_order(universe, 1), "bolt": Marginals(universe, [["age", "smoker"]])}
-    return QueriesAndData(table, book_of(universe, Caps(analysts=2, queries=20), asked))
+def _example() -> tuple[OnlineQueries, QueriesAndData]:
+    table, caps = Histogram.dense(PEOPLE, np.arange(64) % 7 * 100_000), Caps(analysts=2, queries=20)
+    asked = {"acme": Marginals.of_order(PEOPLE, 1), "bolt": Marginals(PEOPLE, [["age", "smoker"]])}
+    given = {"universe": PEOPLE, "caps": caps, "analyst_epsilon": 1, "analyst_delta": 1e-6, **BUDGET}
+    return OnlineQueries(rows=int(table.total), **given), QueriesAndData(table, book_of(PEOPLE, caps, asked))
 
 
 CARD = Card(
@@ -285,17 +269,6 @@ CARD = Card(
     title="Queries one after the other, answered from a hypothesis that learns and hides each of them",
     theorem="(epsilon, delta) for one row, and for one query towards all other analysts together",
     reference="[HRU13] Algorithm 5, corrected",
-    example=lambda: (
-        OnlineQueries(
-            universe=_example().book.universe,
-            caps=_example().book.caps,
-            rows=int(_example().histogram.total),
-            epsilon=1,
-            delta=1e-6,
-            analyst_epsilon=1,
-            analyst_delta=1e-6,
-        ),
-        _example(),
-    ),
+    example=_example,
     tiny=_tiny,
 )

@@ -15,12 +15,14 @@ from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from discreet import plots
-from discreet.analysts.baselines import ROUNDS, PrivateAnswers, PublicSynopsis, SeparateBudgets
 from discreet.analysts.games.analyst_game import AnalystGame
 from discreet.analysts.games.query_game import QueryGame
 from discreet.analysts.online_queries import OnlineQueries
+from discreet.analysts.private_answers import PrivateAnswers
 from discreet.analysts.promises import AnalystPromise, ManyAnalysts, OneAnalystToMany, OneQueryToMany
+from discreet.analysts.public_synopsis import PublicSynopsis
 from discreet.analysts.query_book import Caps
+from discreet.analysts.separate_budgets import ROUNDS, SeparateBudgets
 from discreet.core import checks
 from discreet.core.bounds import known_error
 from discreet.core.errors import InvalidParameter, NoBound, Refused
@@ -157,7 +159,7 @@ class Outlook:
     def __str__(self) -> str:
         rows = self.setting.rows
         listed = [(mode.name, mode.error) for mode in self.modes] + [("(nothing hidden)", self.data_only)]
-        lines = [f"{name:18} {_shown(off, rows)}" for name, off in listed]
+        lines = [f"{name:18} {_print_error(off, rows)}" for name, off in listed]
         useful = self.modes[0].error < math.inf
         verdict = f"{self.best.name}; price {self.price:.2f}" if useful else "none"
         return "\n".join([f"{self.promise}:", *lines, f"recommended: {verdict}"])
@@ -192,7 +194,7 @@ def candidates(setting: ServiceSetting, promise: AnalystPromise) -> Iterator[Mod
     synopsis = PublicSynopsis(workload=setting.tables, **public)
     yield Mode("public synopsis", synopsis_error(setting, synopsis), lambda: synopsis)
     answers = PrivateAnswers(universe=setting.universe, **public)
-    yield Mode("private answers", _useful(answers.error(BETA), setting.rows), lambda: answers)
+    yield Mode("private answers", _keep_useful(answers.error(BETA), setting.rows), lambda: answers)
     rounds = min(setting.caps.queries, ROUNDS)
     separate = SeparateBudgets(universe=setting.universe, rows=setting.rows, rounds=rounds, **public)
     yield Mode("separate budgets", known_error(separate, BETA), lambda: separate)
@@ -235,14 +237,14 @@ def synopsis_error(setting: ServiceSetting, synopsis: PublicSynopsis) -> float:
         deviation *= math.sqrt(setting.universe.size) / 2
     else:
         questions = min(questions, len(setting.tables))
-    return _useful(deviation * math.sqrt(2 * math.log(2 * questions / BETA)), setting.rows)
+    return _keep_useful(deviation * math.sqrt(2 * math.log(2 * questions / BETA)), setting.rows)
 
 
-def _shown(error: float, rows: int) -> str:
+def _print_error(error: float, rows: int) -> str:
     return f"{error:12,.0f} rows {error / rows:8.4f} of all" if error < math.inf else "no useful bound"
 
 
-def _useful(error: float, rows: int) -> float:
+def _keep_useful(error: float, rows: int) -> float:
     """Return an error, or infinity where it is no less than all rows."""
     return error if error < rows else math.inf
 
@@ -268,19 +270,19 @@ def talks(setting: ServiceSetting) -> tuple[Mode[MultiplicativeWeights], ...]:
             **public,
         )
 
-    def cold(updates: int) -> Mode[MultiplicativeWeights]:
+    def start_cold(updates: int) -> Mode[MultiplicativeWeights]:
         gate = conversation(updates, None)
         left = rows * math.sqrt(math.log(setting.universe.size) / (2 * updates))
-        return Mode(f"cold, {updates} updates", _useful(gate.error(BETA) + left, rows), lambda: gate)
+        return Mode(f"cold, {updates} updates", _keep_useful(gate.error(BETA) + left, rows), lambda: gate)
 
-    def warm(part: Fraction) -> Mode[MultiplicativeWeights]:
+    def start_warm(part: Fraction) -> Mode[MultiplicativeWeights]:
         start = PublicSynopsis(
             workload=setting.tables, caps=setting.caps, epsilon=part * setting.epsilon, **public
         )
         name = f"warm, {float(part):.0%} first"
         return Mode(name, synopsis_error(setting, start), lambda: conversation(_LATER, start.tables))
 
-    return *map(warm, WARM), min(map(cold, _LENGTHS), key=lambda talk: talk.error)
+    return *map(start_warm, WARM), min(map(start_cold, _LENGTHS), key=lambda talk: talk.error)
 
 
 def price_plot(setting: ServiceSetting, epsilons: Iterable[checks.Number]) -> str:

@@ -17,11 +17,11 @@ from typing import Any, ClassVar, cast
 
 from discreet.analysts.query_book import Caps, QueryBook
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter
+from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.mechanism import Mechanism, Release
-from discreet.core.neighbours import Neighbours
+from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.progress import LongRun
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.sensitive import Sensitive
@@ -45,7 +45,7 @@ class AnalystPromise(Neighbours):
         """Return the analysts whose joint view of two neighbouring books must be alike."""
 
     @abstractmethod
-    def _related(self, left: QueryBook, right: QueryBook) -> bool:
+    def _is_related(self, left: QueryBook, right: QueryBook) -> bool:
         """Tell whether two different books of one kind are neighbours."""
 
     def pairs(self, domain: Sequence[LinearQuery], size: int) -> Iterator[tuple[QueryBook, QueryBook]]:
@@ -64,7 +64,7 @@ class AnalystPromise(Neighbours):
             for places in itertools.product((None, *domain), repeat=caps.places)
         ]
         for left, right in itertools.permutations(books, 2):
-            if self._related(left, right):
+            if self._is_related(left, right):
                 yield left, right
 
 
@@ -77,13 +77,13 @@ class OneQueryToMany(AnalystPromise):
 
     def distance(self, left: QueryBook, right: QueryBook) -> float:
         """Places that hold different queries."""
-        return len(left.differences(right)) if left.like(right) else math.inf
+        return len(left.differences(right)) if left.is_like(right) else math.inf
 
     def observers(self, left: QueryBook, right: QueryBook) -> tuple[str, ...]:
         """Return everybody but the owner of the query."""
         return _all_but(left, right)
 
-    def _related(self, left: QueryBook, right: QueryBook) -> bool:
+    def _is_related(self, left: QueryBook, right: QueryBook) -> bool:
         return self.distance(left, right) == 1
 
 
@@ -96,13 +96,13 @@ class OneAnalystToMany(AnalystPromise):
 
     def distance(self, left: QueryBook, right: QueryBook) -> float:
         """Analysts who ask something else."""
-        return len(left.changed(right)) if left.like(right) else math.inf
+        return len(left.find_changed(right)) if left.is_like(right) else math.inf
 
     def observers(self, left: QueryBook, right: QueryBook) -> tuple[str, ...]:
         """Return everybody but the analyst who asks something else."""
         return _all_but(left, right)
 
-    def _related(self, left: QueryBook, right: QueryBook) -> bool:
+    def _is_related(self, left: QueryBook, right: QueryBook) -> bool:
         return self.distance(left, right) == 1
 
 
@@ -115,9 +115,9 @@ class ManyToOne(AnalystPromise):
 
     def distance(self, left: QueryBook, right: QueryBook) -> float:
         """One step changes all analysts but one, so two steps lead anywhere where there are two of them."""
-        if not left.like(right):
+        if not left.is_like(right):
             return math.inf
-        changed = len(left.changed(right))
+        changed = len(left.find_changed(right))
         if changed < len(left.names):
             return min(changed, 1)
         return 2 if changed > 1 else math.inf
@@ -126,12 +126,12 @@ class ManyToOne(AnalystPromise):
         """Return one analyst who asks the same: the promise is about each of them alone."""
         return _all_but(left, right)[:1]
 
-    def _related(self, left: QueryBook, right: QueryBook) -> bool:
+    def _is_related(self, left: QueryBook, right: QueryBook) -> bool:
         return self.distance(left, right) == 1
 
 
 def _all_but(left: QueryBook, right: QueryBook) -> tuple[str, ...]:
-    changed = left.changed(right)
+    changed = left.find_changed(right)
     return tuple(name for name in left.names if name not in changed)
 
 
@@ -159,7 +159,14 @@ class QueriesAndData:
             raise InvalidParameter(name="histogram", rule="over the universe of the book", got="another one")
 
     def __repr__(self) -> str:
-        return f"<Asked: {self.histogram!r}, {self.book!r}>"
+        return f"<QueriesAndData: {self.histogram!r}, {self.book!r}>"
+
+
+def about_swaps(neighbours: Neighbours) -> Neighbours:
+    """Return neighbours that must leave the number of rows alone, since that is public."""
+    if not isinstance(checks.instance(Neighbours, neighbours=neighbours), Replace):
+        raise NeighboursMismatch("games and thresholds need a public number of rows. Pass Replace('row')")
+    return neighbours
 
 
 def read_asked(

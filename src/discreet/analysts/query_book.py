@@ -97,7 +97,7 @@ class QueryBook(Fixed):
             if query is not None:
                 place = checks.index(len(self.names) * self.caps.queries, place=given)
                 pages.setdefault(place // self.caps.queries, {})[place] = query
-        self._pages = {owner: self._page(own) for owner, own in pages.items()}
+        self._pages = {owner: self._write_page(own) for owner, own in pages.items()}
 
     def _set(self, universe: Universe, caps: Caps, names: Iterable[str]) -> None:
         self.universe = checks.instance(Universe, universe=universe)
@@ -108,12 +108,12 @@ class QueryBook(Fixed):
             rule = f"at most {self.caps.analysts} different names"
             raise InvalidParameter(name="names", rule=rule, value=self.names)
 
-    def _page(self, own: Mapping[int, LinearQuery]) -> Page:
+    def _write_page(self, own: Mapping[int, LinearQuery]) -> Page:
         places = sorted(own)
         queries = Queries(self.universe, [written(own[place], self.universe) for place in places])
-        return self._checked(places, queries)
+        return self._check_page(places, queries)
 
-    def _checked(self, places: Sequence[int], queries: Workload) -> Page:
+    def _check_page(self, places: Sequence[int], queries: Workload) -> Page:
         """Return a page of queries that were written down, and must count."""
         if not queries.is_predicates:
             raise Refused(
@@ -126,30 +126,30 @@ class QueryBook(Fixed):
     def with_queries(self, analyst: str, queries: Iterable[LinearQuery] | Workload) -> QueryBook:
         """Return the book with more queries of one analyst, each at his first free place."""
         owner = self._owner(analyst)
-        return self._with({owner: self._filled(owner, queries)})
+        return self._with({owner: self._fill(owner, queries)})
 
     def without(self, place: int) -> QueryBook:
         """Return the book with one place emptied; everything else stays where it is."""
         owner = place // self.caps.queries
         left = {other: query for other, query in self._own(owner).items() if other != place}
-        return self._with({owner: self._page(left) if left else None})
+        return self._with({owner: self._write_page(left) if left else None})
 
-    def filled(self, asked: Mapping[str, Iterable[LinearQuery] | Workload]) -> QueryBook:
+    def fill(self, asked: Mapping[str, Iterable[LinearQuery] | Workload]) -> QueryBook:
         """Return the book with more queries of several analysts."""
         owners = {self._owner(name): own for name, own in asked.items()}
-        return self._with({owner: self._filled(owner, own) for owner, own in owners.items()})
+        return self._with({owner: self._fill(owner, own) for owner, own in owners.items()})
 
-    def _filled(self, owner: int, queries: Iterable[LinearQuery] | Workload) -> Page | None:
+    def _fill(self, owner: int, queries: Iterable[LinearQuery] | Workload) -> Page | None:
         first = owner * self.caps.queries
         if issubclass(type(queries), Workload) and owner not in self._pages:
             fixed = written_down(cast("Workload", queries), self.universe)
             self._check_cap(len(fixed))
-            return self._checked(range(first, first + len(fixed)), fixed)
+            return self._check_page(range(first, first + len(fixed)), fixed)
         own, more = self._own(owner), list(islice(queries, self.caps.queries + 1))
         self._check_cap(len(own) + len(more))
         free = (place for place in range(first, first + self.caps.queries) if place not in own)
         own |= dict(zip(free, more, strict=False))
-        return self._page(own) if own else None
+        return self._write_page(own) if own else None
 
     def _check_cap(self, queries: int) -> None:
         if queries > self.caps.queries:
@@ -188,7 +188,7 @@ class QueryBook(Fixed):
         for page in self.pages():
             yield from page.items()
 
-    def like(self, other: QueryBook) -> bool:
+    def is_like(self, other: QueryBook) -> bool:
         """Tell whether everything public about two books is the same."""
         return (self.universe, self.caps, self.names) == (other.universe, other.caps, other.names)
 
@@ -202,7 +202,7 @@ class QueryBook(Fixed):
                 found += [place for place in places if not _same(mine.get(place), theirs.get(place))]
         return tuple(found)
 
-    def changed(self, other: QueryBook) -> tuple[str, ...]:
+    def find_changed(self, other: QueryBook) -> tuple[str, ...]:
         """Return the analysts who ask something else in the other book."""
         owners = {place // self.caps.queries for place in self.differences(other)}
         return tuple(self.names[owner] for owner in sorted(owners))
@@ -231,4 +231,4 @@ def book_of(
     universe: Universe, caps: Caps, asked: Mapping[str, Iterable[LinearQuery] | Workload]
 ) -> QueryBook:
     """Make a book from each analyst's queries, in order."""
-    return QueryBook(universe, caps, asked).filled(asked)
+    return QueryBook(universe, caps, asked).fill(asked)

@@ -25,7 +25,7 @@ from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
 from discreet.queries.written import written_down
 from discreet.query_release.base import about_rows
-from discreet.query_release.linear.independent import histogram_pairs
+from discreet.query_release.tiny import list_pairs
 
 
 class Statistic(ABC):
@@ -332,7 +332,7 @@ class Trusted(Statistic):
         return max(self.lower, min(self.upper, total(self.function, histogram, self.lower)))
 
 
-def written_statistic(statistic: Statistic) -> Statistic:
+def write_statistic(statistic: Statistic) -> Statistic:
     """Return the same statistic, made anew from its fields; refuse what is of none of the kinds above.
 
     They are closed: a subclass could claim any sensitivity. Of `Trusted` the very object was vouched for.
@@ -346,7 +346,7 @@ def written_statistic(statistic: Statistic) -> Statistic:
     if kind is Distance:
         return Distance.of_gaps(given.workload, norm=given.norm)
     if kind is Combined:
-        return Combined([(factor, written_statistic(part)) for factor, part in given.parts])
+        return Combined([(factor, write_statistic(part)) for factor, part in given.parts])
     if kind is Trusted:
         return statistic
     raise Refused(
@@ -361,7 +361,7 @@ def largest_move(statistic: Statistic, neighbours: Neighbours, *, rows: int) -> 
 
     A smaller bound is wrong. For tiny universes: to test a function before it is trusted.
     """
-    pairs = histogram_pairs(checks.instance(Statistic, statistic=statistic).universe, neighbours, rows)
+    pairs = list_pairs(checks.instance(Statistic, statistic=statistic).universe, neighbours, rows)
     return max(abs(statistic.value(left) - statistic.value(right)) for left, right in pairs)
 
 

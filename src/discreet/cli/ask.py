@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from discreet.cli.data_file import chosen, data_file
+from discreet.cli.data_file import choose_data, data_file
 from discreet.core.errors import DiscreetError, InvalidParameter
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -51,14 +51,16 @@ def ask(
     from discreet.data.table import Table  # noqa: PLC0415  the engine is an extra
 
     try:
-        with Table(chosen(data, table), schema=schema) as opened:
-            answer = opened.sql(sql, epsilon=_number("epsilon", epsilon), delta=_number("delta", delta))
+        with Table(choose_data(data, table), schema=schema) as opened:
+            answer = opened.sql(
+                sql, epsilon=_read_number("epsilon", epsilon), delta=_read_number("delta", delta)
+            )
     except DiscreetError as error:
         raise click.ClickException(str(error)) from None
     if not as_json:
         click.echo(repr(answer))
         return
-    intervals = {name: answer.interval(name, 0.95) for name in _measured(answer)}
+    intervals = {name: answer.interval(name, 0.95) for name in _list_measured(answer)}
     reply = {"columns": answer.columns, "rows": answer.rows, "intervals_95": intervals}
     click.echo(json.dumps(reply | {"guarantee": str(answer.guarantee)}, indent=2, default=str))
 
@@ -67,24 +69,24 @@ def ask(
 @_common
 def plan(sql: str, *, schema: str, epsilon: str, delta: str, as_json: bool) -> None:
     """Say what a question would cost and how accurate it would be. Reads no data; costs nothing."""
-    from discreet.data.ask import explain  # noqa: PLC0415  the engine is an extra
+    from discreet.data.ask import plan_question  # noqa: PLC0415  the engine is an extra
     from discreet.data.plan.nodes import Policy  # noqa: PLC0415
     from discreet.data.schema.toml_file import read_schema  # noqa: PLC0415
 
     try:
-        policy = Policy(epsilon=_number("epsilon", epsilon), delta=_number("delta", delta))
-        explained = explain(sql, schemas=read_schema(schema), policy=policy)
+        policy = Policy(epsilon=_read_number("epsilon", epsilon), delta=_read_number("delta", delta))
+        planned = plan_question(sql, schemas=read_schema(schema), policy=policy)
     except DiscreetError as error:
         raise click.ClickException(str(error)) from None
-    click.echo(json.dumps(explained.to_dict(), indent=2, default=str) if as_json else repr(explained))
+    click.echo(json.dumps(planned.to_dict(), indent=2, default=str) if as_json else repr(planned))
 
 
-def _measured(answer: Any) -> list[str]:
+def _list_measured(answer: Any) -> list[str]:
     """Return the columns that have intervals: all but the keys."""
     return [output.name for output in answer.outputs if not isinstance(output.what, int)]
 
 
-def _number(name: str, text: str) -> Any:
+def _read_number(name: str, text: str) -> Any:
     """Read a number exactly as it was written."""
     try:
         return Fraction(text)

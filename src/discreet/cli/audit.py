@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+from collections.abc import Iterator
 from difflib import get_close_matches
 
 import click
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress
 from rich.table import Table
 
 from discreet.audit.rows import AuditRow, audit_card
@@ -45,14 +46,27 @@ def audit(names: tuple[str, ...], samples: int, draws: int, as_json: bool) -> No
     is shown, its probability and its share of the draws; a right sampler fails once in 10**9 audits.
     """
     cards = [_card(name) for name in names] or list(catalogue())
-    steps = track(cards, "auditing", console=Console(stderr=True), disable=as_json, transient=True)
-    rows = [(card.name, row) for card in steps for row in audit_card(card, samples=samples, draws=draws)]
+    rows: list[tuple[str, AuditRow]] = []
+    for card in _show_progress(cards, quiet=as_json):
+        rows += [(card.name, row) for row in audit_card(card, samples=samples, draws=draws)]
     if as_json:
         found = [{"card": name, **dataclasses.asdict(row)} for name, row in rows]
         click.echo(json.dumps(found, indent=2))
     else:
         Console().print(_table(rows))
     sys.exit(0 if all(row.holds for _, row in rows) else 1)
+
+
+def _show_progress(cards: list[Card], *, quiet: bool) -> Iterator[Card]:
+    """Yield cards under a bar that names the one at work; where no terminal shows a bar, a line for each."""
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
+        task = progress.add_task("auditing", total=len(cards))
+        for done, card in enumerate(cards):
+            progress.update(task, completed=done, description=f"auditing {card.name}")
+            if not quiet and not console.is_terminal and len(cards) > 1:
+                console.print(f"auditing {card.name} ({done + 1} of {len(cards)})", highlight=False)
+            yield card
 
 
 def _card(name: str) -> Card:

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
-from discreet.data.engines.credentials import shown
+from discreet.data.credentials import show_path
 
 F = TypeVar("F", bound=Callable[..., Any])
+_SUFFIXES = (".csv", ".csv.gz", ".parquet", ".duckdb", ".db")
 
 
 class _DataFile(click.Path):
@@ -25,7 +26,7 @@ class _DataFile(click.Path):
             tables = (
                 "A table of PostgreSQL or Spark is opened from Python: `discreet.data.template` and `Table`"
             )
-            self.fail(f"it must be a file that exists, got {shown(path)}. {tables}.", param, ctx)
+            self.fail(f"it must be a file that exists, got {show_path(path)}. {tables}.", param, ctx)
         return path
 
 
@@ -37,8 +38,11 @@ def data_file(command: F) -> F:
     return click.argument("data", type=_DataFile())(option(command))
 
 
-def chosen(data: str, table: str | None) -> str | tuple[str, str]:
+def choose_data(data: str, table: str | None) -> str | tuple[str, str]:
     """Return the data as `Table` takes them."""
+    if not data.endswith(_SUFFIXES):
+        rule = "DATA must be a .csv, .csv.gz or .parquet file, or a .duckdb file with --table"
+        raise click.ClickException(f"{rule}, got {show_path(data)}.")
     if Path(data).suffix in (".duckdb", ".db"):
         if table is None:
             raise click.UsageError("a DuckDB file holds several tables: name one with --table.")

@@ -93,7 +93,7 @@ def demo(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise click.UsageError(f"--out must be a folder that can be written: {problem}") from None
+        raise click.UsageError(f"--out must be a folder that can be written: {problem.strerror}.") from None
     records = _records()
     console.print(
         f"{len(records['age']):,} survey respondents go into DuckDB. Three analysts will ask about them."

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from discreet.cli.data_file import chosen, data_file
+from discreet.cli.data_file import choose_data, data_file
 from discreet.core.errors import DiscreetError, InvalidParameter
+from discreet.data.credentials import may_hold_password
 
 
 @click.command()
@@ -24,7 +25,7 @@ def init(data: str, table: str | None, name: str | None, out: Path | None) -> No
     from discreet.data.template import template  # noqa: PLC0415  the engine is an extra
 
     try:
-        text = template(chosen(data, table), name=name or _usual(data, table))
+        text = template(choose_data(data, table), name=name or _guess_name(data, table))
     except DiscreetError as error:
         hint = "" if name else " Choose what queries will call the table with --name."
         named = isinstance(error, InvalidParameter) and error.name == "name"
@@ -33,16 +34,19 @@ def init(data: str, table: str | None, name: str | None, out: Path | None) -> No
         click.echo(text)
         return
     if out.exists():
-        raise click.ClickException(f"{out} exists already. Remove it, or choose another --out.")
+        raise click.ClickException(f"{_name_file(out)} exists already. Remove it, or choose another --out.")
     try:
         out.write_text(text, encoding="utf-8")
     except OSError as problem:
         raise click.UsageError(f"--out must be a file that can be written: {problem.strerror}.") from None
-    click.echo(
-        f"Wrote {out}. Fill in the bounds and values: they are public, so never read them off the data."
-    )
+    advice = "Fill in the bounds and values: they are public, so never read them off the data."
+    click.echo(f"Wrote {_name_file(out)}. {advice}")
 
 
-def _usual(data: str, table: str | None) -> str:
+def _name_file(out: Path) -> str:
+    return "the file of --out" if may_hold_password(str(out)) else str(out)
+
+
+def _guess_name(data: str, table: str | None) -> str:
     """Return the name of the table, or of the file up to its first dot."""
     return table.split(".")[-1] if table else Path(data).name.split(".")[0]

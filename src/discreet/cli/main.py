@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
+from typing import Any
 
 import click
 
 from discreet import __version__
 from discreet.core.errors import MissingExtra
+from discreet.data.credentials import may_hold_password
 
 _COMMANDS = {
     "ask": "Answer SQL about a data file, with error bars.",
@@ -25,7 +29,40 @@ _HOMES = {"plan": "ask"}
 """Modules of commands that do not have their own."""
 
 
+_EXTRA = "Got unexpected extra argument"
+_ARGUMENTS = "discreet.arguments"
+
+
+@contextmanager
+def _withhold_passwords(arguments: Sequence[str]) -> Iterator[None]:
+    """Take out of an error what may be a password: click repeats what it does not understand."""
+    try:
+        yield
+    except click.ClickException as error:
+        failed, said = error, error.format_message()
+    else:
+        return
+    if said.startswith(_EXTRA):  # any of them may belong to a connection string without quotes
+        said = "there are more arguments than the command takes. Put quotes around each."
+    for argument in arguments:
+        value = argument.partition("=")[2] if argument.startswith("-") else argument
+        if may_hold_password(value):
+            said = said.replace(value, "(withheld)")
+    if isinstance(failed, click.UsageError):
+        raise click.UsageError(said, failed.ctx)
+    raise click.ClickException(said)
+
+
 class _Lazy(click.Group):
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        given = tuple(args)
+        with _withhold_passwords(given):
+            context = super().make_context(info_name, args, parent, **extra)
+        context.meta[_ARGUMENTS] = given
+        return context
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 
@@ -40,7 +77,8 @@ class _Lazy(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; where it needs an extra, say which one brings it."""
         try:
-            return super().invoke(ctx)
+            with _withhold_passwords(ctx.meta[_ARGUMENTS]):
+                return super().invoke(ctx)
         except MissingExtra as missing:
             said = str(missing)
         except ModuleNotFoundError as missing:

@@ -13,6 +13,7 @@ used as another.
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -30,30 +31,61 @@ T = TypeVar("T")
 Number = int | float | Fraction | Decimal
 """What a user may write for a parameter. Booleans and strings are refused although Python would take them."""
 
-_DIGITS = 4096
-"""How far from 1 a decimal may be: a fraction made of 1E+999999999 would fill the memory."""
+FARTHEST = 4096
+"""How many powers of ten a decimal may be away from 1: a fraction of 1E+999999999 would fill the memory."""
+
+_NUMPY = frozenset(np.dtype(code).type for code in "bhilqBHILQefdg")
+
+
+def read_number(value: object) -> Fraction | float | None:
+    """Read what may be a number: for data, about which no error may speak.
+
+    It never raises and asks no method of a stranger's class. Returned is the Fraction a person meant, a float
+    where it is NaN or infinite (which a decimal beyond 10**FARTHEST is taken for; one below 10**-FARTHEST is
+    0), or None where it is no number.
+    """
+    kind = type(value)
+    try:
+        if issubclass(kind, float) or kind in _NUMPY:
+            return _read_machine_number(value)
+        if issubclass(kind, int) and kind is not bool:
+            return Fraction(_whole(value))  # type: ignore[arg-type]
+        if issubclass(kind, Decimal):
+            return _read_decimal(value)  # type: ignore[arg-type]
+        if issubclass(kind, Fraction):
+            return Fraction(*map(_whole, Fraction.as_integer_ratio(value)))  # type: ignore[arg-type]
+    except BaseException:  # a subclass that hides its own parts is no number
+        return None
+    return None
+
+
+def _read_machine_number(value: Any) -> Fraction | float:
+    if isinstance(value, np.integer):
+        return Fraction(int(value))
+    if type(value) in _NUMPY:
+        return Fraction(str(value)) if np.isfinite(value) else float(value)
+    return Fraction(float.__repr__(value)) if math.isfinite(value) else float.__pos__(value)
+
+
+def _read_decimal(value: Decimal) -> Fraction | float:
+    if Decimal.is_nan(value):
+        return math.nan
+    far = 0 if Decimal.is_infinite(value) or Decimal.is_zero(value) else Decimal.adjusted(value)
+    if Decimal.is_infinite(value) or far > FARTHEST:
+        return -math.inf if Decimal.is_signed(value) else math.inf
+    return Fraction(0) if far < -FARTHEST else Fraction(*Decimal.as_integer_ratio(value))
 
 
 def exact(**named: object) -> Fraction:
     """Return one finite number as the Fraction a person meant."""
     ((name, value),) = named.items()
-    if isinstance(value, bool | np.bool_ | str | bytes) or value is None:
+    if isinstance(value, Decimal) and Decimal.is_finite(value) and not Decimal.is_zero(value):
+        if abs(Decimal.adjusted(value)) > FARTHEST:
+            raise InvalidParameter(name=name, rule=f"a number of at most {FARTHEST} digits", value=value)
+    number = read_number(value)
+    if not isinstance(number, Fraction):
         raise InvalidParameter(name=name, rule="a finite number", value=value)
-    if isinstance(value, float | np.floating):
-        if not np.isfinite(value):
-            raise InvalidParameter(name=name, rule="a finite number", value=value)
-        return Fraction(str(value) if isinstance(value, np.floating) else float.__repr__(value))
-    if isinstance(value, int | np.integer):
-        return Fraction(_whole(value))
-    if isinstance(value, Decimal):
-        if not Decimal.is_finite(value):
-            raise InvalidParameter(name=name, rule="a finite number", value=value)
-        if value and abs(Decimal.adjusted(value)) > _DIGITS:
-            raise InvalidParameter(name=name, rule=f"a number of at most {_DIGITS} digits", value=value)
-        return Fraction(*Decimal.as_integer_ratio(value))
-    if isinstance(value, Fraction):
-        return value if type(value) is Fraction else Fraction(*Fraction.as_integer_ratio(value))
-    raise InvalidParameter(name=name, rule="a finite number", value=value)
+    return number
 
 
 def positive(**named: object) -> Fraction:
@@ -145,6 +177,14 @@ def instance(kind: type[Any], **named: object) -> Any:
     )
     shown = {"value": value} if plain else {"got": f"a {type(value).__name__}"}
     raise InvalidParameter(name=name, rule=rule, hint=getattr(kind, "way_out", ""), **shown)
+
+
+def function(of: str, **named: object) -> Any:
+    """Return a value that must be callable."""
+    ((name, value),) = named.items()
+    if not callable(value):
+        raise InvalidParameter(name=name, rule=f"a function of {of}", value=value)
+    return value
 
 
 def exactly(kind: type[T], **named: object) -> T:

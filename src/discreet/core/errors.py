@@ -10,7 +10,7 @@
     ├── NeighboursMismatch     guarantees or calibrations over different neighbouring relations
     ├── BudgetExceeded         a filter or ledger refused; no data was read
     ├── ConversationClosed     an interactive mechanism has given all the answers it was paid for
-    ├── UnsafeRandomness       a seeded generator where only the operating system's may be used
+    ├── TableClosed            a table was asked after its owner had given its engine back
     ├── EngineFailed           a data engine gave up; its own words may quote data and are kept back
     │   └── OpenFailed         it did so while the owner opened a table; says why by one of a few codes
     ├── MissingExtra           an optional dependency is not installed
@@ -95,8 +95,11 @@ class ConversationClosed(DiscreetError):
     """The conversation has given every answer its guarantee covers."""
 
 
-class UnsafeRandomness(DiscreetError):
-    """A seeded generator was offered where only the operating system's randomness is allowed."""
+class TableClosed(DiscreetError):
+    """The table is closed: its engine was given back, and nothing was read."""
+
+    def __init__(self) -> None:
+        super().__init__("the table is closed: open it again with Table(...), and ask before it is closed.")
 
 
 class MissingExtra(DiscreetError, ImportError):

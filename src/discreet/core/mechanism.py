@@ -62,8 +62,11 @@ class Promise(ABC):
 
     @property
     def words(self) -> str:
-        """The guarantee in words, as releases print it."""
-        return str(self.guarantee)
+        """The guarantee in words, as releases print it: the pair that was bought, where it was a pair."""
+        bought = self.bought
+        if not isinstance(bought, ApproxLoss):
+            return str(self.guarantee)
+        return f"epsilon {float(bought.value):.6g} at delta {float(bought.mass):.6g} for {self.neighbours}"
 
     @abstractmethod
     def error(self, beta: checks.Number) -> float:

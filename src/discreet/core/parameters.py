@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, dataclass_transform
 
 from discreet.core import checks
 
@@ -59,12 +59,13 @@ def public(check: Callable[..., Any], *arguments: Any, default: Any = MISSING) -
     return field(default=default, metadata={"check": check, "arguments": arguments})
 
 
-def derived() -> Any:
-    """Declare a field that no caller gives: `_complete` fills it."""
-    return field(init=False)
+def derived(*, init: Literal[False] = False) -> Any:
+    """Declare a field that no caller gives: `_complete` fills it. The argument is for type checkers alone."""
+    return field(init=init)
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(public, derived))
+# Frozen, but checkers are not told: of inherited fields of a frozen class mypy forgets what is kept.
+@dataclass_transform(kw_only_default=True, field_specifiers=(public, derived))
 def frozen(kind: type[T]) -> type[T]:
     """Turn a class into a frozen value whose constructor checks every parameter."""
     if "__post_init__" not in vars(kind):

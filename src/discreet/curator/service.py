@@ -24,12 +24,12 @@ from discreet.curator.records import Records
 from discreet.curator.reply import Reply
 from discreet.curator.shared import SharedHypothesis, least_sure
 from discreet.curator.ticks import FairLock, Ticks
-from discreet.data.ask import Prepared, price_plan
+from discreet.data.ask import price_plan
 from discreet.data.linear import Counts
 from discreet.data.plan.canonical import canonical
 from discreet.data.plan.nodes import Plan, Policy
 from discreet.data.plan.tables import PlanTables
-from discreet.data.pricing.explain import Explanation
+from discreet.data.pricing.question_plan import QuestionPlan
 from discreet.data.sql.parse import parse
 from discreet.data.sql.printing import to_sql
 from discreet.data.table import Table
@@ -115,9 +115,9 @@ class Service:
                 return Quote.free("repeated", "the same numbers as before")
             if self.hypothesis is not None and self._counts(question, fresh) is not None:
                 return self.hypothesis.quote()
-            explanation = self._price(desk, question).explanation
-            cost = self._ledger.quote(desk.name, explanation.guarantee, bought=_bought(explanation))
-            return Quote("priced", cost, str(explanation))
+            plan = self._price(desk, question)
+            cost = self._ledger.quote(desk.name, plan.guarantee, bought=_bought(plan))
+            return Quote("priced", cost, str(plan))
 
     def sql(self, desk: Desk, text: str, *, fresh: bool) -> Reply:
         """Answer a question."""
@@ -167,22 +167,21 @@ class Service:
         key = owner, canonical(plan), tuple(one.what for one in plan.outputs), fresh
         return _Question(plan, self._tables, key)
 
-    def _price(self, desk: Desk, question: _Question) -> Prepared:
+    def _price(self, desk: Desk, question: _Question) -> QuestionPlan:
         """Price a question with the noise that is best for it, or where that does not fit with pure noise.
 
         Nor does it fit where it would be the end of adding up pairs, and pure noise would not: the next
         question may need them.
         """
         best = price_plan(question.plan, question.tables, self._policy)
-        if not best.explanation.delta or any(vector.threshold is not None for vector in best.budget.vectors):
+        if not best.delta or any(vector.threshold is not None for vector in best.budget.vectors):
             return best
         pure = price_plan(question.plan, question.tables, replace(self._policy, delta=Fraction(0)))
         offers = [self._fit(desk, one) for one in (best, pure)]
         return best if offers[0] >= offers[1] else pure
 
-    def _fit(self, desk: Desk, prepared: Prepared) -> int:
-        found = prepared.explanation
-        return self._ledger.fit(desk.name, found.guarantee, bought=_bought(found))
+    def _fit(self, desk: Desk, plan: QuestionPlan) -> int:
+        return self._ledger.fit(desk.name, plan.guarantee, bought=_bought(plan))
 
     def _counts(self, question: _Question, fresh: bool) -> Counts | None:
         """Return the question as counts that the hypothesis answers; None where it must be bought."""
@@ -196,22 +195,17 @@ class Service:
     def _buy(self, desk: Desk, question: _Question) -> Reply:
         """Reserve the price of a question and let the engine answer it: one of each analyst at a time."""
         with desk.line.turn():
-            prepared = self._price(desk, question)
-            explanation = prepared.explanation
+            plan = self._price(desk, question)
             ticket, charge = Ticket(), dict[str, Fraction]()
             try:
                 number = self._ledger.reserve(
-                    desk.name,
-                    question.text,
-                    explanation.guarantee,
-                    bought=_bought(explanation),
-                    ticket=ticket,
+                    desk.name, question.text, plan.guarantee, bought=_bought(plan), ticket=ticket
                 )
                 charge |= self._ledger.entry(number).charge
                 with self.engine.turn():
                     self._require_open()
                     self._ledger.start(number)  # whatever happens from here on, the charge stays
-                    reply = self._measure(prepared, charge)
+                    reply = self._measure(plan, charge)
                 if reply is None:
                     raise EngineFailed
                 self._ledger.finish(number)
@@ -221,10 +215,10 @@ class Service:
                 raise
             return reply
 
-    def _measure(self, prepared: Prepared, charge: dict[str, Fraction]) -> Reply | None:
+    def _measure(self, plan: QuestionPlan, charge: dict[str, Fraction]) -> Reply | None:
         """Return the answer of the engine; None where it fails, for whatever it says may quote data."""
         try:
-            return Reply.of(self._table.answer(prepared, alone=self._apart), charge)
+            return Reply.of(self._table.answer(plan, alone=self._apart), charge)
         except Exception:  # the error we raise later keeps no link to it
             return None
 
@@ -246,6 +240,6 @@ class Service:
         return self.hypothesis
 
 
-def _bought(explanation: Explanation) -> ApproxLoss:
+def _bought(plan: QuestionPlan) -> ApproxLoss:
     """Return the pair that a question was bought for, which its noise was planned to keep."""
-    return ApproxLoss(explanation.epsilon, explanation.delta)
+    return ApproxLoss(plan.epsilon, plan.delta)

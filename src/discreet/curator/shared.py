@@ -168,7 +168,7 @@ class Shared(SharedHypothesis):
         )
         start: Any = mechanism.start
         if isinstance(start, ResidualMarginals):
-            sets = [[self.universe.names[axis] for axis in axes] for axes in start.workload.sets]  # type: ignore[attr-defined]
+            sets = [[self.universe.names[axis] for axis in axes] for axes in start.workload.sets]
             usual = 2 * max(start.deviation(names) for names in sets)
             words += f"\none cell of a table of up to {ORDER} columns: usually within {usual:.4g}"
         return words

@@ -25,9 +25,9 @@ from discreet.data.plan.facts import Facts, Measure, SetFacts
 from discreet.data.plan.nodes import Aggregate, Field, Plan, Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.answer import Answer, AnswerColumn, Block, Chosen, NoisyVector, Value
-from discreet.data.pricing.budget import Budget, Vector, budget
-from discreet.data.pricing.explain import Explanation, explanation
+from discreet.data.pricing.budget import Vector, budget
 from discreet.data.pricing.quantiles import KeptRows
+from discreet.data.pricing.question_plan import QuestionPlan, price_question
 from discreet.data.pricing.thresholds import Key
 from discreet.data.schema.columns import Category, Code
 from discreet.data.schema.schema import Schema
@@ -37,7 +37,9 @@ Totals = dict[Key, int]
 Counts = dict[Key, KeptRows]
 
 
-def explain(text: str, *, schemas: Schema | Iterable[Schema] | PlanTables, policy: Policy) -> Explanation:
+def plan_question(
+    text: str, *, schemas: Schema | Iterable[Schema] | PlanTables, policy: Policy
+) -> QuestionPlan:
     """Say what a question would cost and how well it would be answered. Needs no data and costs nothing.
 
     Parameters
@@ -54,52 +56,25 @@ def explain(text: str, *, schemas: Schema | Iterable[Schema] | PlanTables, polic
     Refused
         For anything outside the language or the policy.
     """
-    return prepare(text, schemas=schemas, policy=policy).explanation
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A question that is planned and priced, and not yet asked."""
-
-    explanation: Explanation
-
-    @property
-    def budget(self) -> Budget:
-        """The noise of every measure."""
-        return self.explanation.budget
-
-    @property
-    def plan(self) -> Plan:
-        """What is asked."""
-        return self.budget.facts.plan
-
-    @property
-    def tables(self) -> PlanTables:
-        """The tables it is asked of."""
-        return self.budget.facts.tables
-
-
-def prepare(text: str, *, schemas: Schema | Iterable[Schema] | PlanTables, policy: Policy) -> Prepared:
-    """Plan and price a question from public facts alone; see `explain`."""
     tables = PlanTables.of(schemas)
     return price_plan(parse(text, schemas=tables, policy=policy), tables, policy)
 
 
-def price_plan(plan: Plan, tables: PlanTables, policy: Policy) -> Prepared:
-    """Price a question that is planned already."""
-    return Prepared(explanation(budget(plan, tables, policy)))
+def price_plan(question: Plan, tables: PlanTables, policy: Policy) -> QuestionPlan:
+    """Price a question that is parsed already."""
+    return price_question(budget(question, tables, policy))
 
 
-def ask(prepared: Prepared, *, source: Source, key: str, rng: Rng, alone: bool = False) -> Answer:
+def ask(plan: QuestionPlan, *, source: Source, key: str, rng: Rng, alone: bool = False) -> Answer:
     """Read the exact aggregates and release them with noise.
 
-    Privacy: `prepared.explanation.guarantee`, whatever comes out, an error included.
-    Accuracy: `prepared.explanation.columns`, and the intervals of the answer.
+    Privacy: `plan.guarantee`, whatever comes out, an error included.
+    Accuracy: `plan.columns`, and the intervals of the answer.
     Time: that of the engine's queries, and O(groups).
 
     Parameters
     ----------
-    prepared
+    plan
         The question. It must be paid for before.
     source
         The engine that holds the tables.
@@ -111,17 +86,17 @@ def ask(prepared: Prepared, *, source: Source, key: str, rng: Rng, alone: bool =
         Whether nothing that others asked before may be of use here: then no outcome depends on them.
     """
     checks.instance(Rng, rng=rng)  # before any data are read
-    plan, known = prepared.plan, prepared.budget.facts
-    releaser = _Releaser(prepared, _read(known, source, key, alone), rng)
+    question, known = plan.question, plan.budget.facts
+    releaser = _Releaser(plan, _read(known, source, key, alone), rng)
     facts = {one.keys: one for one in known.sets}
-    blocks = tuple(releaser.block(facts[tuple(sorted(shown))], shown) for shown in plan.shown_sets)
+    blocks = tuple(releaser.block(facts[tuple(sorted(shown))], shown) for shown in question.shown_sets)
     outputs = []
-    for output in plan.outputs:
+    for output in question.outputs:
         if isinstance(output.what, Aggregate):
             outputs.append(AnswerColumn(output.name, output.what, known.measured[output.what]))
         else:
-            outputs.append(AnswerColumn(output.name, plan.keys.index(output.what)))
-    return Answer(prepared.explanation, tuple(outputs), blocks, rng.unsafe)
+            outputs.append(AnswerColumn(output.name, question.keys.index(output.what)))
+    return Answer(plan, tuple(outputs), blocks, rng.unsafe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,41 +146,40 @@ def _whole(code: Code | None) -> int:
 class _Releaser:
     """Takes exact aggregates through the random steps, one grouping set after the other."""
 
-    prepared: Prepared
+    plan: QuestionPlan
     found: _Found
     rng: Rng
 
     def block(self, one: SetFacts, order: tuple[Field, ...]) -> Block:
         """Release everything about one grouping set, its groups in the order of some of its keys."""
-        vectors = [vector for vector in self.prepared.budget.vectors if vector.keys == one.keys]
+        vectors = [vector for vector in self.plan.budget.vectors if vector.keys == one.keys]
         done: dict[Measure, NoisyVector] = {}
         if one.cells is None:
             finder = next(vector for vector in vectors if vector.threshold is not None)
             shown = self.rng.perform(finder.finding, self.found.totals[one.keys, finder.measure])
-            rank = _rank(self.prepared.tables, one.keys, order)
+            rank = _rank(self.plan.tables, one.keys, order)
             shown = tuple(sorted(shown, key=lambda pair: rank(pair[0])))
             groups = [key for key, _ in shown]
             done[finder.measure] = NoisyVector(finder, tuple(count for _, count in shown))
         else:
-            listed = itertools.product(*(self.prepared.tables.column(field).codes() for field in order))
+            listed = itertools.product(*(self.plan.tables.column(field).codes() for field in order))
             places = [order.index(field) for field in one.keys]
             groups = [tuple(codes[place] for place in places) for codes in listed]
         for vector in vectors:
             if vector.measure not in done:
                 totals = self.found.totals[one.keys, vector.measure]
                 done[vector.measure] = _noisy(vector, groups, totals, self.rng)
-        plan, tables = self.prepared.plan, self.prepared.tables
-        keys = tuple(_shown(plan, tables, one.keys, group) for group in groups)
+        keys = tuple(_shown(self.plan.question, self.plan.tables, one.keys, group) for group in groups)
         return Block(keys, done, self._chosen(one, groups))
 
     def _chosen(self, one: SetFacts, groups: list[Key]) -> dict[Measure, list[Chosen]]:
         chosen: dict[Measure, list[Chosen]] = {}
         nobody = KeptRows()
-        for choice in self.prepared.budget.choices:
+        for choice in self.plan.budget.choices:
             if choice.keys == one.keys:
                 histograms = self.found.counts[one.keys, choice.measure]
                 given = tuple(histograms.get(group, nobody) for group in groups)
-                step = self.prepared.budget.aimed(choice, len(groups))
+                step = self.plan.budget.aimed(choice, len(groups))
                 values = self.rng.perform(step, given)
                 chosen.setdefault(choice.measure, []).append(Chosen(choice.step.point, choice.side, values))
         return chosen

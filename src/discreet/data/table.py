@@ -13,14 +13,14 @@ from discreet.core.errors import DiscreetError, InvalidParameter, NeighboursMism
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.rng import SYSTEM, Rng
-from discreet.data.ask import Prepared, ask, explain, prepare
+from discreet.data.ask import ask, plan_question
 from discreet.data.engines import Source, open_source
 from discreet.data.engines.encode import encoded
 from discreet.data.engines.failures import TIMEOUT
 from discreet.data.engines.histogram import chosen, count
 from discreet.data.plan.nodes import Policy
 from discreet.data.pricing.answer import Answer
-from discreet.data.pricing.explain import Explanation
+from discreet.data.pricing.question_plan import QuestionPlan
 from discreet.data.schema.columns import Column
 from discreet.data.schema.schema import Dimension, Schema
 from discreet.data.schema.toml_file import read_schema
@@ -92,7 +92,7 @@ class Table:
             self._source.close()
             raise
 
-    def explain(self, query: str, *, epsilon: checks.Number, delta: checks.Number) -> Explanation:
+    def plan(self, query: str, *, epsilon: checks.Number, delta: checks.Number) -> QuestionPlan:
         """Say what a question would cost and how well it would be answered. No row is read.
 
         Parameters
@@ -102,7 +102,7 @@ class Table:
         epsilon, delta
             The most it may cost. The query's own OPTIONS clause may ask for less.
         """
-        return explain(query, schemas=self.schemas, policy=_policy(epsilon, delta))
+        return plan_question(query, schemas=self.schemas, policy=_policy(epsilon, delta))
 
     def sql(self, query: str, *, epsilon: checks.Number, delta: checks.Number, rng: Rng = SYSTEM) -> Answer:
         """Answer a question with noise. It costs `Answer.guarantee`, whatever comes out.
@@ -122,16 +122,18 @@ class Table:
             For anything outside the language. Nothing was read.
         EngineFailed
             Where the engine gave up; its words are kept back.
+        TableClosed
+            Where the table was closed before.
         """
-        return self.answer(prepare(query, schemas=self.schemas, policy=_policy(epsilon, delta)), rng=rng)
+        return self.answer(self.plan(query, epsilon=epsilon, delta=delta), rng=rng)
 
-    def answer(self, prepared: Prepared, *, rng: Rng = SYSTEM, alone: bool = False) -> Answer:
-        """Answer a question that was planned and priced for the schemas of this table; see `sql`.
+    def answer(self, plan: QuestionPlan, *, rng: Rng = SYSTEM, alone: bool = False) -> Answer:
+        """Answer a question that was planned for the schemas of this table; see `plan` and `sql`.
 
         With `alone`, nothing that is kept of earlier questions is used: it takes longer, and whether it is
         answered does not depend on them.
         """
-        return ask(prepared, source=self._source, key=self._key, rng=rng, alone=alone)
+        return ask(plan, source=self._source, key=self._key, rng=rng, alone=alone)
 
     @property
     def neighbours(self) -> Neighbours:

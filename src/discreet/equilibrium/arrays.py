@@ -1,10 +1,10 @@
-"""Where the games keep their large arrays: in memory, as numpy's, or on a GPU, as torch's.
+"""Where long games keep their large arrays: in memory, as numpy's, or on a GPU, as torch's.
 
 A choice of speed, not of law: whole numbers are exact on both, randomness never leaves the host, and what
 floats cannot decide is settled in integers there. So it is no parameter of a mechanism::
 
-    with game_arrays.on_torch():
-        release = game.release(asked)
+    with on_torch():
+        play(...)
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _WORTH = 1 << 18  # below, a pass in memory is quicker than asking a device for 
 _CHOSEN: ContextVar[tuple[Arrays, int]] = ContextVar("arrays", default=(NUMPY, 0))
 
 
-def chosen(size: int) -> Arrays:
+def choose_arrays(size: int) -> Arrays:
     """Return where a game started now keeps arrays of some size."""
     arrays, worth = _CHOSEN.get()
     return arrays if size >= worth else NUMPY
@@ -76,7 +76,7 @@ def chosen(size: int) -> Arrays:
 
 @contextmanager
 def on_torch(device: str = "cuda", *, worth: int = _WORTH) -> Iterator[None]:
-    """Play the games released inside on a device of torch's.
+    """Play the games begun inside on a device of torch's.
 
     Parameters
     ----------

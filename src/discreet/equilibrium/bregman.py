@@ -68,7 +68,7 @@ def log_level(
     base = _floor(logs, density, math.inf, arrays) if start is None else start
     # A little wider, so that whatever comes near the cap is among the open ones.
     base, reach = base - 4 * DOUBT, reach + 8 * DOUBT
-    size, capped, light, open_ = _sorted_out(logs, base, math.exp(-reach), arrays)
+    size, capped, light, open_ = _sort_out(logs, base, math.exp(-reach), arrays)
     count, rest = capped, light + float(open_.sum())
     while True:
         if count == size:  # density = number of actions: all are at the cap
@@ -97,7 +97,7 @@ def _floor(logs: Logs, density: float, below: float, arrays: Arrays) -> float:
     return math.log((density - capped) / others) - top - DOUBT
 
 
-def _sorted_out(logs: Logs, base: float, low: float, arrays: Arrays) -> tuple[int, int, float, Array]:
+def _sort_out(logs: Logs, base: float, low: float, arrays: Arrays) -> tuple[int, int, float, Array]:
     """Return how many actions there are, how many are capped, the sum of weights below `low`, and the others.
 
     Weights are in the unit in which those from one on are capped at the level `base`.

@@ -83,12 +83,12 @@ def solve(payoff: Floats, *, rounds: int, density: checks.Number = 1) -> Equilib
         row=row_mean,
         column=column_mean,
         lower=float((matrix @ column_mean).min()),
-        upper=best_capped(row_mean @ matrix, other.density),
+        upper=find_best_capped(row_mean @ matrix, other.density),
         regret=one.regret(count) + other.regret(count),
     )
 
 
-def best_capped(gains: Floats, density: float) -> float:
+def find_best_capped(gains: Floats, density: float) -> float:
     """Return the largest mean gain of a distribution that puts at most 1 / density on anything."""
     ordered = np.sort(gains)[::-1]
     shares = np.clip(density - np.arange(ordered.size), 0.0, 1.0) / density

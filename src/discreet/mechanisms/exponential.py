@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
@@ -14,17 +13,28 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss, Loss
-from discreet.core.neighbours import ROWS, Neighbours
+from discreet.core.parameters import Public, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above
 from discreet.mechanisms.scores import Monotone, Selection, Sensitivity, rate_within
+from discreet.mechanisms.tiny import REAL_GRID, REAL_PAIRS, score_pairs
 from discreet.noise.selection import ExponentialChoice
 
 WIDEST_BASE = 1 << 1000
 """The largest ratio of two base weights, so that floats can guide the sampler."""
 
+Weights = Public[Iterable[checks.Number] | None, tuple[Fraction, ...] | None]
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+
+def _read_base(**named: Iterable[checks.Number]) -> tuple[Fraction, ...]:
+    weights = tuple(checks.positive(base=weight) for weight in checks.several(**named))
+    if weights and max(weights) > min(weights) * WIDEST_BASE:
+        raise InvalidParameter(name="base", rule="weights within a factor of 2**1000", value=max(weights))
+    total = sum(weights)
+    return tuple(weight / total for weight in weights)
+
+
+@frozen
 class Exponential(Selection):
     """Choose a candidate with probability proportional to base * exp(rate * score).
 
@@ -55,34 +65,12 @@ class Exponential(Selection):
     7.0
     """
 
-    sensitivity: Sensitivity
-    epsilon: Fraction
-    size: int
-    candidates: tuple[Hashable, ...] | None
-    base: tuple[Fraction, ...] | None
-    grid: Fraction | None
-    neighbours: Neighbours
+    base: Weights = public(_read_base, default=None)
 
-    def __init__(
-        self,
-        *,
-        sensitivity: checks.Number | Sensitivity,
-        epsilon: checks.Number,
-        size: int | None = None,
-        candidates: Iterable[Hashable] | None = None,
-        base: Iterable[checks.Number] | None = None,
-        grid: checks.Number | None = None,
-        neighbours: Neighbours = ROWS,
-    ) -> None:
-        self._set_public(
-            sensitivity=sensitivity,
-            epsilon=epsilon,
-            size=size,
-            candidates=candidates,
-            grid=grid,
-            neighbours=neighbours,
-        )
-        self._set(base=None if base is None else _read_base(base, self.size))
+    def _complete(self) -> None:
+        Selection._complete(self)  # noqa: SLF001 - its own base
+        if self.base is not None and len(self.base) != self.size:
+            raise InvalidParameter(name="base", rule=f"{self.size} weights", value=len(self.base))
 
     @classmethod
     def for_rho(cls, rho: checks.Number, **public: Any) -> Self:
@@ -129,37 +117,8 @@ def range_for_rho(rho: checks.Number) -> Fraction:
     return largest(lambda range_: BoundedRangeLoss(range_).zcdp() <= wanted, digits=12)
 
 
-def _read_base(base: Iterable[checks.Number], size: int) -> tuple[Fraction, ...]:
-    weights = tuple(checks.positive(base=weight) for weight in checks.several(base=base))
-    if len(weights) != size:
-        raise InvalidParameter(name="base", rule=f"{size} weights", value=len(weights))
-    if max(weights) > min(weights) * WIDEST_BASE:
-        raise InvalidParameter(name="base", rule="weights within a factor of 2**1000", value=max(weights))
-    total = sum(weights)
-    return tuple(weight / total for weight in weights)
-
-
-def score_pairs(sensitivity: Sensitivity, levels: Iterable[tuple[int, ...]]) -> Iterator[tuple[Any, Any]]:
-    """Yield scores with every neighbour whose scores each moved by nothing or by the whole sensitivity."""
-    step = int(sensitivity.value)
-    moves = (0, step) if isinstance(sensitivity, Monotone) else (-step, 0, step)
-    for scores in levels:
-        for move in itertools.product(moves, repeat=len(scores)):
-            if any(move):
-                yield scores, tuple(score + m for score, m in zip(scores, move, strict=True))
-
-
 def _named(scores: tuple[float, ...]) -> dict[str, float]:
     return dict(zip("cab", scores, strict=True))
-
-
-REAL_GRID = Fraction(2, 5)
-"""A grid on which scores that move by one move by three units."""
-REAL_PAIRS = (
-    ((0.1999, 9.0001, 9.0001), (1.1999, 8.0001, 8.0001)),
-    ((0.1999, 0.1999, 2.0), (1.1999, 0.1999, 1.0)),
-)
-"""Real scores that do, one up and the others down."""
 
 
 def _tiny() -> Iterator[Tiny]:

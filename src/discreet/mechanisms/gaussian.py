@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
@@ -18,6 +17,7 @@ from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.loss import GaussianLoss, Loss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import ROWS, Neighbours
+from discreet.core.parameters import Exact, MaybeExact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_up, up
 from discreet.mechanisms.grid import Grid
@@ -30,38 +30,25 @@ NARROWEST = Fraction(26, 100)
 _DIGITS = 12
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class GaussianNoise(Mechanism[Any, Any]):
     """What the three ways to choose the variance share: the noise, its loss and its error."""
 
-    l2_sensitivity: Fraction
-    grid: Fraction | None
-    size: int
-    neighbours: Neighbours
+    l2_sensitivity: Exact = public(checks.positive)
+    grid: MaybeExact = public(checks.positive, default=None)
+    size: int = public(checks.integer, 1, default=1)
+    neighbours: Neighbours = public(checks.instance, Neighbours, default=ROWS)
+
+    def _complete(self) -> None:
+        if self.square_shift < 1:
+            raise InvalidParameter(
+                name="l2_sensitivity", rule=">= 1 for integers", value=self.l2_sensitivity, hint=GRID_HINT
+            )
 
     @property
     @abstractmethod
     def variance(self) -> Fraction:
         """The variance of the noise in units of the grid."""
-
-    def _set_public(
-        self,
-        *,
-        l2_sensitivity: checks.Number,
-        grid: checks.Number | None,
-        size: int,
-        neighbours: Neighbours,
-    ) -> None:
-        self._set(
-            l2_sensitivity=checks.positive(l2_sensitivity=l2_sensitivity),
-            grid=None if grid is None else checks.positive(grid=grid),
-            size=checks.integer(1, size=size),
-            neighbours=checks.instance(Neighbours, neighbours=neighbours),
-        )
-        if self.square_shift < 1:
-            raise InvalidParameter(
-                name="l2_sensitivity", rule=">= 1 for integers", value=l2_sensitivity, hint=GRID_HINT
-            )
 
     @property
     def square_shift(self) -> Fraction:
@@ -90,12 +77,12 @@ class GaussianNoise(Mechanism[Any, Any]):
         return grid.from_units(rng.perform(step, grid.to_units(data, self.size)))
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class PairNoise(GaussianNoise):
     """Gaussian noise that was bought as one pair (epsilon, delta)."""
 
-    epsilon: Fraction
-    delta: Fraction
+    epsilon: Exact = public(checks.positive)
+    delta: Exact = public(checks.probability)
 
     @property
     def words(self) -> str:
@@ -103,7 +90,7 @@ class PairNoise(GaussianNoise):
         return f"epsilon {float(self.epsilon):.6g} at delta {float(self.delta):.6g} for {self.neighbours}"
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class Gaussian(PairNoise):
     """Add Gaussian noise to a number, or to `size` numbers with a joint L2 sensitivity.
 
@@ -131,19 +118,6 @@ class Gaussian(PairNoise):
     4.225
     """
 
-    def __init__(
-        self,
-        *,
-        l2_sensitivity: checks.Number,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        grid: checks.Number | None = None,
-        size: int = 1,
-        neighbours: Neighbours = ROWS,
-    ) -> None:
-        self._set_public(l2_sensitivity=l2_sensitivity, grid=grid, size=size, neighbours=neighbours)
-        self._set(epsilon=checks.positive(epsilon=epsilon), delta=checks.probability(delta=delta))
-
     @staticmethod
     def for_rho(rho: checks.Number, **public: Any) -> ConcentratedGaussian:
         """Return the mechanism that is rho-zCDP: the variance is sensitivity^2 / (2 rho)."""
@@ -162,7 +136,7 @@ class Gaussian(PairNoise):
         return _analytic_variance(self.square_shift, self.epsilon, self.delta)
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class ConcentratedGaussian(GaussianNoise):
     """Gaussian noise for a zCDP budget; see `Gaussian.for_rho`.
 
@@ -171,19 +145,7 @@ class ConcentratedGaussian(GaussianNoise):
     Time: O(size).
     """
 
-    rho: Fraction
-
-    def __init__(
-        self,
-        *,
-        l2_sensitivity: checks.Number,
-        rho: checks.Number,
-        grid: checks.Number | None = None,
-        size: int = 1,
-        neighbours: Neighbours = ROWS,
-    ) -> None:
-        self._set_public(l2_sensitivity=l2_sensitivity, grid=grid, size=size, neighbours=neighbours)
-        self._set(rho=checks.positive(rho=rho))
+    rho: Exact = public(checks.positive)
 
     @classmethod
     def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
@@ -196,7 +158,7 @@ class ConcentratedGaussian(GaussianNoise):
         return max(NARROWEST, shorten_up(self.square_shift / (2 * self.rho), _DIGITS))
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class ClassicalGaussian(PairNoise):
     """The textbook's calibration sqrt(2 ln(1.25 / delta)) / epsilon, kept for comparison.
 
@@ -205,23 +167,13 @@ class ClassicalGaussian(PairNoise):
     Time: O(size).
     """
 
-    def __init__(
-        self,
-        *,
-        l2_sensitivity: checks.Number,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        grid: checks.Number | None = None,
-        size: int = 1,
-        neighbours: Neighbours = ROWS,
-    ) -> None:
-        self._set_public(l2_sensitivity=l2_sensitivity, grid=grid, size=size, neighbours=neighbours)
-        self._set(epsilon=checks.positive(epsilon=epsilon), delta=checks.probability(delta=delta))
+    def _complete(self) -> None:
+        PairNoise._complete(self)  # noqa: SLF001 - its own base
         if self.epsilon >= 1:
             raise InvalidParameter(
                 name="epsilon",
                 rule="below 1 for the classical calibration",
-                value=epsilon,
+                value=self.epsilon,
                 hint="Its theorem stops there and the formula is false further on (from 8.42 at delta 1e-5). "
                 "Use Gaussian(...), which holds for every epsilon and adds less noise",
             )

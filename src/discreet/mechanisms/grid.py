@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.mechanisms.reading import NUMBERS, Wording, is_column, is_missing, labels, plain
+from discreet.core.lending import lend
+from discreet.mechanisms.reading import NUMBERS, Wording, is_column, labels, plain, plain_array, read_entry
 
 LIMIT = 1 << 62
 """Values are clamped to this many units either way, so no sum can wrap. Clamping adds no sensitivity."""
@@ -37,7 +38,6 @@ WIDEST = 900
 """Units lie between 2**-WIDEST and 2**WIDEST: there floats divide by them to their full precision, and what
 is too large for a float is beyond LIMIT anyhow."""
 
-_FARTHEST = 6144  # where the decimals of IEEE 754 end: a fraction of 1E+999999 would take for ever
 _EXACT = 1 << 53  # integers below this are floats
 _HALF = Fraction(1, 2)
 
@@ -100,7 +100,7 @@ class Grid:
             many values came nor what they were.
         """
         numbers = plain(value)
-        if isinstance(numbers, np.ndarray):
+        if type(numbers) is np.ndarray:
             if numbers.shape != (size,):
                 raise wording.wrong_shape(size)
             return self._array_to_units(numbers, wording)
@@ -133,7 +133,7 @@ class Grid:
             if label in places:
                 places[label].append(place)
         units = (
-            int(alone[held[0]]) if len(held) == 1 else self._nearest(*(_exact(entries[p]) for p in held))
+            int(alone[held[0]]) if len(held) == 1 else self._nearest(*(read_entry(entries[p]) for p in held))
             for held in places.values()
         )
         return np.fromiter(units, dtype=np.int64, count=len(names))
@@ -149,20 +149,19 @@ class Grid:
         return units * self.unit.numerator if self.unit.denominator == 1 else float(units * self.unit)
 
     def _scalar_to_units(self, value: Any, wording: Wording) -> int:
-        if isinstance(value, bool | np.bool_) or not isinstance(
-            value, int | float | Fraction | Decimal | np.integer | np.floating
-        ):
+        if checks.read_number(value) is None:
             raise wording.not_numbers(value)
-        if self.unit is not None:
-            return self._nearest(_exact(value))
-        if not isinstance(value, int | np.integer):
+        if self.unit is None and not isinstance(value, int | np.integer):
             raise wording.not_integers(value)
-        return int(value)
+        number = read_entry(value)
+        return self._nearest(number) if self.unit is not None else int(number)
 
     def _list_to_units(self, values: Sequence[Any], wording: Wording) -> NDArray[np.int64]:
         # One by one: numpy would pick the type of the whole array by its largest value.
-        units = [0 if is_missing(each) else self._scalar_to_units(each, wording) for each in values]
-        return np.array([max(-LIMIT, min(LIMIT, each)) for each in units], dtype=np.int64)
+        numbers = [read_entry(each) for each in values]
+        if self.unit is None and any(each.denominator != 1 for each in numbers if isinstance(each, Fraction)):
+            raise wording.not_integers(values)
+        return np.array([self._nearest(each) for each in numbers], dtype=np.int64)
 
     def _array_to_units(self, value: NDArray[Any], wording: Wording) -> NDArray[np.int64]:
         if value.dtype.kind not in "iuf":
@@ -183,7 +182,7 @@ class Grid:
         share = np.where(inside, steps, 0.0)
         doubtful = np.abs(share - np.floor(share) - 0.5) <= fine * (1 + np.abs(share))
         for place in np.flatnonzero(doubtful & inside):
-            units[place] = self._nearest(_exact(value[place]))
+            units[place] = self._nearest(read_entry(value[place]))
         return units
 
     def _nearest(self, *numbers: Fraction | float) -> int:
@@ -192,20 +191,6 @@ class Grid:
         if infinite:
             return int(math.copysign(LIMIT, infinite.pop())) if len(infinite) == 1 else 0
         return max(-LIMIT, min(LIMIT, math.floor(sum(numbers, Fraction(0)) / self.step + _HALF)))
-
-
-def _exact(value: Any) -> Fraction | float:
-    """Read one number: as a fraction, or as an infinity where it is farther out than any grid reaches."""
-    if is_missing(value):
-        return Fraction(0)
-    if isinstance(value, float | np.floating) and not math.isfinite(value):
-        return Fraction(0) if math.isnan(value) else math.copysign(math.inf, value)
-    if isinstance(value, Decimal):
-        if value.is_nan() or not value or value.adjusted() < -_FARTHEST:
-            return Fraction(0)
-        if value.is_infinite() or value.adjusted() > _FARTHEST:
-            return math.copysign(math.inf, value)
-    return checks.exact(data=value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,16 +240,16 @@ class Bounds:
 
 
 def total(function: Callable[[Any], Any], rows: Any, otherwise: Fraction) -> Fraction:
-    """Evaluate a stranger's function on private rows so that only a finite number can come out.
+    """Evaluate a stranger's function on a loan of private rows so that only a finite number can come out.
 
     An exception, NaN, an infinity or anything that is not a number becomes `otherwise`: an error message
     would be an answer that nobody paid for.
     """
 
     def evaluate() -> Fraction:
-        value = function(rows)
+        value = function(lend(rows))
         if isinstance(value, np.ndarray) and value.size == 1:
-            value = value.item()
+            value = plain_array(value).item()
         return checks.exact(value=value)
 
     return shield(evaluate, otherwise)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,14 @@ from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, up
 from discreet.mechanisms.count import cells_moved
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.laplace import laplace_step
-from discreet.mechanisms.reading import Wording, is_labelled, read_names
+from discreet.mechanisms.reading import Wording, count_names, is_labelled, read_names
 
 _CELLS_HINT = "Count first, for instance series.value_counts().reindex(cells, fill_value=0).to_numpy()"
 
@@ -36,7 +36,7 @@ CELLS = Wording(
 )
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class NoisyHistogram(Geometric):
     """Release the counts of disjoint cells, as an array in the order of the cells.
 
@@ -76,7 +76,8 @@ class NoisyHistogram(Geometric):
         cells: Iterable[Hashable] | None = None,
     ) -> None:
         moved = cells_moved(neighbours)
-        count, names = read_names(size, cells=cells)
+        names = None if cells is None else read_names(cells=cells)
+        count = count_names(size, cells=names)
         Geometric.__init__(self, sensitivity=moved, epsilon=epsilon, size=count, neighbours=neighbours)
         self._set(cells=names)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -16,12 +15,13 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
-from discreet.core.neighbours import ROWS, Neighbours
+from discreet.core.parameters import frozen, public
 from discreet.core.rng import Primitive, Rng
-from discreet.mechanisms.exponential import REAL_GRID, REAL_PAIRS, Exponential, score_pairs
+from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.scores import Monotone, Selection, Sensitivity, rate_within
+from discreet.mechanisms.tiny import REAL_GRID, REAL_PAIRS, score_pairs
 from discreet.noise import DiscreteLaplace
 from discreet.noise.selection import ExponentialChoice, FlippedChoice, NoisyArgmax, NoisyArgmaxGap
 
@@ -34,7 +34,7 @@ class MaxNoise(enum.Enum):
     GUMBEL = "gumbel"
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class NoisyMax(Selection):
     """Name the candidate whose score plus noise is largest. The sums themselves stay private.
 
@@ -69,39 +69,14 @@ class NoisyMax(Selection):
     8.0
     """
 
-    noise: MaxNoise
-    sensitivity: Sensitivity
-    epsilon: Fraction
-    size: int
-    candidates: tuple[Hashable, ...] | None
-    grid: Fraction | None
-    neighbours: Neighbours
-    gap: bool
+    noise: MaxNoise = public(checks.instance, MaxNoise)
+    gap: bool = public(checks.one_of, (False, True), default=False)
 
-    def __init__(
-        self,
-        *,
-        noise: MaxNoise,
-        sensitivity: checks.Number | Sensitivity,
-        epsilon: checks.Number,
-        size: int | None = None,
-        candidates: Iterable[Hashable] | None = None,
-        grid: checks.Number | None = None,
-        neighbours: Neighbours = ROWS,
-        gap: bool = False,
-    ) -> None:
-        self._set_public(
-            sensitivity=sensitivity,
-            epsilon=epsilon,
-            size=size,
-            candidates=candidates,
-            grid=grid,
-            neighbours=neighbours,
-        )
-        self._set(noise=checks.instance(MaxNoise, noise=noise), gap=checks.one_of((False, True), gap=gap))
+    def _complete(self) -> None:
+        Selection._complete(self)  # noqa: SLF001 - its own base
         if self.gap and (self.noise is not MaxNoise.LAPLACE or self.size == 1):
             raise InvalidParameter(
-                name="gap", rule="False but for Laplace noise and >= 2 candidates", value=gap
+                name="gap", rule="False but for Laplace noise and >= 2 candidates", value=self.gap
             )
 
     @property

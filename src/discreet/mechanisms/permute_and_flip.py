@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator
 from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss, PureLoss
-from discreet.core.neighbours import ROWS, Neighbours
+from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import down
-from discreet.mechanisms.exponential import REAL_GRID, REAL_PAIRS, score_pairs
 from discreet.mechanisms.scores import Monotone, Selection, Sensitivity, rate_within
+from discreet.mechanisms.tiny import REAL_GRID, REAL_PAIRS, score_pairs
 from discreet.noise.selection import FlippedChoice
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class PermuteAndFlip(Selection):
     """Visit the candidates in random order; choose the first whose coin exp(-rate * gap) shows heads.
 
@@ -47,32 +46,6 @@ class PermuteAndFlip(Selection):
     >>> PermuteAndFlip(sensitivity=Monotone(1), epsilon=1, size=100).error(0.05)
     6.0
     """
-
-    sensitivity: Sensitivity
-    epsilon: Fraction
-    size: int
-    candidates: tuple[Hashable, ...] | None
-    grid: Fraction | None
-    neighbours: Neighbours
-
-    def __init__(
-        self,
-        *,
-        sensitivity: checks.Number | Sensitivity,
-        epsilon: checks.Number,
-        size: int | None = None,
-        candidates: Iterable[Hashable] | None = None,
-        grid: checks.Number | None = None,
-        neighbours: Neighbours = ROWS,
-    ) -> None:
-        self._set_public(
-            sensitivity=sensitivity,
-            epsilon=epsilon,
-            size=size,
-            candidates=candidates,
-            grid=grid,
-            neighbours=neighbours,
-        )
 
     @property
     def rate(self) -> Fraction:

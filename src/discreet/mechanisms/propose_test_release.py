@@ -18,18 +18,19 @@ from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import ApproxLoss, Loss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import Neighbours, Replace
+from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.grid import LIMIT, Bounds, Grid, total
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
-from discreet.mechanisms.reading import plain
+from discreet.mechanisms.reading import plain, read_entry
 from discreet.noise import DiscreteLaplace, NoisyComparison
 
 _MARGIN = Fraction(1, 1 << 99)  # tails are known to 2**-100; comparisons stay on the safe side of that
 _HALF = Fraction(1, 2)
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
     """Release a number whose sensitivity is small near the data, or answer None: no reply.
 
@@ -55,42 +56,18 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
         The change that `distance` and the local sensitivity are about.
     """
 
-    bound: Fraction
-    epsilon_test: Fraction
-    epsilon_release: Fraction
-    delta: Fraction
-    distance: Callable[[Any], Any]
-    value: Callable[[Any], Any]
-    grid: Fraction
-    neighbours: Neighbours
+    bound: Exact = public(checks.positive)
+    epsilon_test: Exact = public(checks.positive)
+    epsilon_release: Exact = public(checks.positive)
+    delta: Exact = public(checks.probability)
+    distance: Callable[[Any], Any] = public(checks.function, "the data")
+    value: Callable[[Any], Any] = public(checks.function, "the data")
+    grid: Exact = public(checks.positive)
+    neighbours: Neighbours = public(checks.instance, Neighbours)
 
-    def __init__(
-        self,
-        *,
-        bound: checks.Number,
-        epsilon_test: checks.Number,
-        epsilon_release: checks.Number,
-        delta: checks.Number,
-        distance: Callable[[Any], Any],
-        value: Callable[[Any], Any],
-        grid: checks.Number,
-        neighbours: Neighbours,
-    ) -> None:
-        for name, function in (("distance", distance), ("value", value)):
-            if not callable(function):
-                raise InvalidParameter(name=name, rule="a function of the data", value=function)
-        self._set(
-            bound=checks.positive(bound=bound),
-            epsilon_test=checks.positive(epsilon_test=epsilon_test),
-            epsilon_release=checks.positive(epsilon_release=epsilon_release),
-            delta=checks.probability(delta=delta),
-            distance=distance,
-            value=value,
-            grid=checks.positive(grid=grid),
-            neighbours=checks.instance(Neighbours, neighbours=neighbours),
-        )
+    def _complete(self) -> None:
         if self.delta <= _MARGIN:
-            raise InvalidParameter(name="delta", rule="> 2**-99", value=delta)
+            raise InvalidParameter(name="delta", rule="> 2**-99", value=self.delta)
 
     @classmethod
     def split_evenly(cls, epsilon: checks.Number, **public: Any) -> Self:
@@ -192,17 +169,18 @@ def ordered(data: Sequence[Any], bounds: Bounds) -> list[int]:
 
 
 def _numbers(rows: Any) -> NDArray[np.float64]:
-    """Read the rows as floats, each on its own: a row that is no number counts as NaN and spoils no other."""
-    if isinstance(rows, np.ndarray) and rows.dtype.kind in "iuf":
+    """Read the rows as floats, each on its own: a row that is no number counts as 0 and spoils no other."""
+    if type(rows) is np.ndarray and rows.dtype.kind in "iuf":
         return rows.astype(np.float64)
-    return np.array([_number(row) for row in rows], dtype=np.float64)
+    return np.array([row if type(row) is float else _number(row) for row in rows], dtype=np.float64)
 
 
 def _number(row: Any) -> float:
+    number = read_entry(row)
     try:
-        return float(row)
-    except Exception:  # one bad row must not decide the answer
-        return math.nan
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 @dataclass(frozen=True, slots=True)

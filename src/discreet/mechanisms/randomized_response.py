@@ -16,15 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.core import checks
 from discreet.core.bounds import cheapest, each_of
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.mechanism import Mechanism, Release
-from discreet.core.neighbours import LocalReport, Neighbours
+from discreet.core.neighbours import LocalReport
+from discreet.core.parameters import Exact, derived, frozen, public
 from discreet.core.rng import SYSTEM, Primitive, Rng
 from discreet.core.rounding import above, below, exp_bounds, exp_fraction
 from discreet.core.sensitive import Sensitive
 from discreet.mechanisms.grid import Grid
-from discreet.mechanisms.reading import Wording, plain, type_name
+from discreet.mechanisms.reading import Wording, plain, read_entry, type_name
 from discreet.mechanisms.report_tails import Crowd, ReportCoin, smallest_distance
 from discreet.noise import coins, oracle
 
@@ -104,7 +105,14 @@ def keeping(epsilon: Fraction, categories: int, bits: int) -> tuple[int, int]:
     return (one << bits) // (one + others * high), -(-(one << bits) // (one + others * low))
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+def _read_categories(**named: object) -> int:
+    number = checks.integer(2, **named)
+    if number > MOST_CATEGORIES:
+        raise InvalidParameter(name="categories", rule=f"<= {MOST_CATEGORIES}", value=number)
+    return number
+
+
+@frozen
 class RandomizedResponse(Mechanism[Any, Any]):
     """Report one's own category, or with a known probability another one.
 
@@ -118,11 +126,11 @@ class RandomizedResponse(Mechanism[Any, Any]):
     epsilon
         Each person's budget.
     categories
-        How many answers there are; answers are 0 .. categories - 1.
+        How many answers there are; answers are 0 .. categories - 1. Anything else in the place of one, be it
+        another number or nothing at all, counts as the first: to refuse it would tell of it. What is not of
+        an integer type as a whole (True, 1.0, an array of floats) is refused for its type.
     people
         How many people report together. It is public.
-    neighbours
-        Only `LocalReport`.
 
     Examples
     --------
@@ -130,30 +138,14 @@ class RandomizedResponse(Mechanism[Any, Any]):
     0.00866
     """
 
-    epsilon: Fraction
-    categories: int
-    people: int
-    neighbours: Neighbours
+    epsilon: Exact = public(checks.positive)
+    categories: int = public(_read_categories, default=2)
+    people: int = public(checks.integer, 1, default=1)
+    neighbours: LocalReport = derived()
     measures: ClassVar[bool] = False  # a reported category is no estimate of the true one
 
-    def __init__(
-        self,
-        *,
-        epsilon: checks.Number,
-        categories: int = 2,
-        people: int = 1,
-        neighbours: Neighbours = _LOCAL,
-    ) -> None:
-        self._set(
-            epsilon=checks.positive(epsilon=epsilon),
-            categories=checks.integer(2, categories=categories),
-            people=checks.integer(1, people=people),
-            neighbours=checks.instance(Neighbours, neighbours=neighbours),
-        )
-        if self.categories > MOST_CATEGORIES:
-            raise InvalidParameter(name="categories", rule=f"<= {MOST_CATEGORIES}", value=categories)
-        if neighbours != _LOCAL:
-            raise NeighboursMismatch(f"randomized response protects {_LOCAL}, not {neighbours}")
+    def _complete(self) -> None:
+        self._set(neighbours=_LOCAL)
 
     @classmethod
     def coin_flips(cls, *, people: int = 1) -> Self:
@@ -256,20 +248,26 @@ class RandomizedResponse(Mechanism[Any, Any]):
         return max(self.keep * (1 - self.keep), self.other * (1 - self.other))
 
     def _answers(self, data: Any) -> int | Answers:
-        """Read answers. One that does not exist becomes the nearest: an error would tell of it."""
+        """Read answers. What is none of the categories counts as the first: an error would tell of it."""
         which = f"from 0 to categories - 1, here {self.categories - 1}"
         one, many = f"one integer {which}", f"{{size}} integers {which}, one a person"
         asked = one if self.people == 1 else many.format(size=self.people)
         hint = "For many people use release_many"
         wording = Wording(one, many, asked, asked, shape_hint=hint, integer_hint="Pass integers")
-        return Grid(None).to_units(data, self.people, wording)
+        numbers = plain(data)
+        if isinstance(numbers, list | tuple):
+            read = map(read_entry, numbers)
+            numbers = [
+                int(each) if isinstance(each, Fraction) and each.denominator == 1 else 0 for each in read
+            ]
+        answers = Grid(None).to_units(numbers, self.people, wording)
+        if isinstance(answers, np.ndarray):
+            return np.where((answers >= 0) & (answers < self.categories), answers, 0)
+        return answers if 0 <= answers < self.categories else 0
 
     def _draw(self, data: Any, rng: Rng) -> Any:
-        step, last = Respond(self.epsilon, self.categories), self.categories - 1
-        answers = self._answers(data)
-        if isinstance(answers, np.ndarray):
-            return np.asarray(rng.perform(step, np.clip(answers, 0, last)), dtype=np.int64)
-        return rng.perform(step, max(0, min(last, answers)))
+        drawn = rng.perform(Respond(self.epsilon, self.categories), self._answers(data))
+        return np.asarray(drawn, dtype=np.int64) if isinstance(drawn, np.ndarray) else drawn
 
 
 def _tiny() -> Iterator[Tiny]:

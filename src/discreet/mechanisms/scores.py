@@ -7,12 +7,11 @@ sensitivity. Where all scores move the same way, it is the sensitivity itself, a
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +19,11 @@ from numpy.typing import NDArray
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.mechanism import Mechanism
-from discreet.core.neighbours import AddRemove, Edge, Neighbours, OneQuery, UserStream
+from discreet.core.neighbours import ROWS, AddRemove, Edge, Neighbours, OneQuery, UserStream
+from discreet.core.parameters import Exact, MaybeExact, Public, frozen, public
 from discreet.core.rounding import shorten_down, up
 from discreet.mechanisms.grid import Grid
-from discreet.mechanisms.reading import GRID_HINT, Wording, is_labelled, read_names
+from discreet.mechanisms.reading import GRID_HINT, MaybeNames, Wording, count_names, is_labelled, read_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +36,25 @@ class Sensitivity:
         object.__setattr__(self, "value", checks.positive(sensitivity=value))
 
     @classmethod
-    def of(cls, given: checks.Number | Sensitivity, neighbours: Neighbours) -> Sensitivity:
-        """Read a parameter: a plain number means scores that may move in any direction.
+    def read(cls, **named: Any) -> Sensitivity:
+        """Read a parameter: a plain number means scores that may move in any direction."""
+        ((_, given),) = named.items()
+        return given if isinstance(given, Sensitivity) else Sensitivity(given)
+
+    def require(self, neighbours: Neighbours, grid: Grid) -> None:
+        """Refuse what neighbours do not keep and what a grid cannot show.
 
         Raises
         ------
         NeighboursMismatch
             Where `Monotone` is claimed for a relation under which scores can move both ways at once.
         """
-        sensitivity = given if isinstance(given, Sensitivity) else Sensitivity(given)
-        if isinstance(sensitivity, Monotone) and not isinstance(neighbours, _ONE_WAY):
+        if isinstance(self, Monotone) and not isinstance(neighbours, _ONE_WAY):
             raise NeighboursMismatch(
                 f"scores are not monotone under {neighbours}: one score can rise while another falls. "
-                f"Use sensitivity={float(sensitivity.value):.12g}"
+                f"Use sensitivity={float(self.value):.12g}"
             )
-        return sensitivity
+        self.shift(grid)
 
     def shift(self, grid: Grid) -> int:
         """Return how many units of the grid one rounded score moves at most."""
@@ -99,47 +103,30 @@ def rate_within(epsilon: Fraction, spread: int) -> Fraction:
     return shorten_down(epsilon / spread, 12)
 
 
+Scores = Public[checks.Number | Sensitivity, Sensitivity]
+"""How far scores move, as a number or as a `Sensitivity`."""
+
+
+@frozen
 class Selection(Mechanism[Any, Any]):
     """What all selection mechanisms share: public candidates, private scores, one name out."""
 
-    __slots__ = ()
-    measures = False
-    sensitivity: Sensitivity
-    epsilon: Fraction
-    size: int
-    candidates: tuple[Hashable, ...] | None
-    grid: Fraction | None
+    sensitivity: Scores = public(Sensitivity.read)
+    epsilon: Exact = public(checks.positive)
+    size: Public[int | None, int] = public(checks.integer, 1, default=None)
+    candidates: MaybeNames = public(read_names, default=None)
+    grid: MaybeExact = public(checks.positive, default=None)
+    neighbours: Neighbours = public(checks.instance, Neighbours, default=ROWS)
+    measures: ClassVar[bool] = False
 
-    @abstractmethod
-    def __init__(self, *, epsilon: checks.Number, **public: Any) -> None: ...
+    def _complete(self) -> None:
+        self._set(size=count_names(self.size, candidates=self.candidates))
+        self.sensitivity.require(self.neighbours, Grid(self.grid))
 
     @property
     def spread(self) -> int:
         """How far the difference of two scores moves between neighbours, in grid units."""
         return self.sensitivity.spread(Grid(self.grid))
-
-    def _set_public(
-        self,
-        *,
-        sensitivity: checks.Number | Sensitivity,
-        epsilon: checks.Number,
-        size: int | None,
-        candidates: Iterable[Hashable] | None,
-        grid: checks.Number | None,
-        neighbours: Neighbours,
-    ) -> None:
-        """Check and set the public parameters; only constructors call it."""
-        checks.instance(Neighbours, neighbours=neighbours)
-        count, names = read_names(size, candidates=candidates)
-        self._set(
-            sensitivity=Sensitivity.of(sensitivity, neighbours),
-            epsilon=checks.positive(epsilon=epsilon),
-            size=count,
-            candidates=names,
-            grid=None if grid is None else checks.positive(grid=grid),
-            neighbours=neighbours,
-        )
-        self.sensitivity.shift(Grid(self.grid))  # refuses a sensitivity that the grid cannot show
 
     def _units(self, scores: Any) -> NDArray[np.int64]:
         """Put the scores on the grid, labelled ones in the order of the candidates."""

@@ -17,6 +17,7 @@ from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.grid import Bounds, total
@@ -54,7 +55,7 @@ class Partition(Primitive[int, "tuple[int, ...]"]):
         return Fraction(abs(value - other))
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class SubsampleAggregate(Mechanism[Any, Any]):
     """Evaluate a function on random blocks of rows and release the mean of its clamped results.
 
@@ -66,8 +67,8 @@ class SubsampleAggregate(Mechanism[Any, Any]):
     Parameters
     ----------
     function
-        Rows -> a number. It sees an array where the data are an array, else a tuple. It must not change
-        its rows.
+        Rows -> a number. It sees an array where the data are an array, else a tuple, with copies of rows that
+        could be changed. What is missing from a column of whole numbers, or masked, is 0 there.
     blocks
         How many blocks. More blocks mean less noise and fewer rows for the function.
     lower, upper
@@ -83,46 +84,23 @@ class SubsampleAggregate(Mechanism[Any, Any]):
         `AddRemove` or `Replace`.
     """
 
-    function: Callable[[Any], Any]
-    blocks: int
-    lower: Fraction
-    upper: Fraction
-    otherwise: Fraction
-    epsilon: Fraction
-    grid: Fraction
-    neighbours: Neighbours
+    function: Callable[[Any], Any] = public(checks.function, "the rows")
+    blocks: int = public(checks.integer, 1)
+    lower: Exact = public(checks.exact)
+    upper: Exact = public(checks.exact)
+    otherwise: Public[checks.Number | None, Fraction] = public(checks.exact, default=None)
+    epsilon: Exact = public(checks.positive)
+    grid: Exact = public(checks.positive)
+    neighbours: Neighbours = public(checks.instance, Neighbours)
 
-    def __init__(
-        self,
-        *,
-        function: Callable[[Any], Any],
-        blocks: int,
-        lower: checks.Number,
-        upper: checks.Number,
-        epsilon: checks.Number,
-        grid: checks.Number,
-        neighbours: Neighbours,
-        otherwise: checks.Number | None = None,
-    ) -> None:
-        if not callable(function):
-            raise InvalidParameter(name="function", rule="a function of the rows", value=function)
-        low, high = checks.exact(lower=lower), checks.exact(upper=upper)
-        middle = (low + high) / 2 if otherwise is None else checks.exact(otherwise=otherwise)
-        self._set(
-            function=function,
-            blocks=checks.integer(1, blocks=blocks),
-            lower=low,
-            upper=high,
-            otherwise=middle,
-            epsilon=checks.positive(epsilon=epsilon),
-            grid=checks.positive(grid=grid),
-            neighbours=checks.instance(Neighbours, neighbours=neighbours),
-        )
+    def _complete(self) -> None:
         _ = self.bounds  # refuses bounds with nothing between them
-        if not low <= middle <= high:
-            raise InvalidParameter(name="otherwise", rule="between lower and upper", value=otherwise)
-        if not isinstance(neighbours, AddRemove | Replace):
-            raise NeighboursMismatch(f"blocks of rows need AddRemove or Replace, not {neighbours}")
+        middle: Fraction | None = self.otherwise
+        self._set(otherwise=(self.lower + self.upper) / 2 if middle is None else middle)
+        if not self.lower <= self.otherwise <= self.upper:
+            raise InvalidParameter(name="otherwise", rule="between lower and upper", value=self.otherwise)
+        if not isinstance(self.neighbours, AddRemove | Replace):
+            raise NeighboursMismatch(f"blocks of rows need AddRemove or Replace, not {self.neighbours}")
 
     @property
     def bounds(self) -> Bounds:
@@ -154,8 +132,8 @@ class SubsampleAggregate(Mechanism[Any, Any]):
 
     def _draw(self, data: Any, rng: Rng) -> Any:
         numbers = plain(data)
-        rows = numbers.to_numpy() if is_column(numbers) else numbers
-        if not isinstance(rows, np.ndarray | list | tuple):
+        rows = plain(numbers.to_numpy()) if is_column(numbers) else numbers
+        if type(rows) not in (np.ndarray, list, tuple):
             raise InvalidParameter(
                 name="data", rule="a column, array, list or tuple of rows", got=f"type {type(data).__name__}"
             )
@@ -172,7 +150,7 @@ class SubsampleAggregate(Mechanism[Any, Any]):
 
 def _split(data: Any, assigned: Sequence[int], blocks: int) -> Iterator[Any]:
     """Yield the rows of every block, in their order."""
-    if isinstance(data, np.ndarray):
+    if type(data) is np.ndarray:
         places = np.asarray(assigned, dtype=np.int64)
         yield from (data[places == block] for block in range(blocks))
         return

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator
 from fractions import Fraction
 from typing import Any, Self
 
@@ -13,14 +12,15 @@ from discreet.core.bounds import each_of
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss, Loss
-from discreet.core.neighbours import ROWS, Neighbours
+from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
-from discreet.mechanisms.exponential import REAL_GRID, REAL_PAIRS, range_for_rho, score_pairs, units_behind
+from discreet.mechanisms.exponential import range_for_rho, units_behind
 from discreet.mechanisms.scores import Monotone, Selection, Sensitivity, rate_within
+from discreet.mechanisms.tiny import REAL_GRID, REAL_PAIRS, score_pairs
 from discreet.noise.selection import PeeledChoices
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class TopK(Selection):
     """Choose `k` different candidates, best first: peeling, which one-shot Gumbel noise equals in law.
 
@@ -50,36 +50,12 @@ class TopK(Selection):
     8.0
     """
 
-    k: int
-    sensitivity: Sensitivity
-    epsilon: Fraction
-    size: int
-    candidates: tuple[Hashable, ...] | None
-    grid: Fraction | None
-    neighbours: Neighbours
+    k: int = public(checks.integer, 1)
 
-    def __init__(
-        self,
-        *,
-        k: int,
-        sensitivity: checks.Number | Sensitivity,
-        epsilon: checks.Number,
-        size: int | None = None,
-        candidates: Iterable[Hashable] | None = None,
-        grid: checks.Number | None = None,
-        neighbours: Neighbours = ROWS,
-    ) -> None:
-        self._set_public(
-            sensitivity=sensitivity,
-            epsilon=epsilon,
-            size=size,
-            candidates=candidates,
-            grid=grid,
-            neighbours=neighbours,
-        )
-        self._set(k=checks.integer(1, k=k))
+    def _complete(self) -> None:
+        Selection._complete(self)  # noqa: SLF001 - its own base
         if self.k > self.size:
-            raise InvalidParameter(name="k", rule=f"at most the {self.size} candidates", value=k)
+            raise InvalidParameter(name="k", rule=f"at most the {self.size} candidates", value=self.k)
 
     @classmethod
     def for_rho(cls, rho: checks.Number, *, k: int, **public: Any) -> Self:

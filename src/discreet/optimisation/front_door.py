@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from discreet.core import checks
+from discreet.core.mechanism import Release
+from discreet.core.progress import LongRun
 from discreet.core.rng import SYSTEM, Rng
 from discreet.optimisation.common.graphs import Vertices
 from discreet.optimisation.set_cover.set_cover_sampled import SetCoverSampled
@@ -22,7 +24,7 @@ def cover_edges(
     weights: Iterable[checks.Number] | None = None,
     rng: Rng = SYSTEM,
     progress: bool = False,
-) -> Orientation:
+) -> Release[Orientation]:
     """Cover the edges of a NetworkX graph or of a square sparse matrix; its vertices are taken to be public.
 
     Parameters
@@ -37,12 +39,12 @@ def cover_edges(
         As in `release`.
     """
     vertices = Vertices.of_graph(graph)
+    mechanism: LongRun[Any, Orientation]
     if weights is None:
-        return (
-            VertexCover(vertices=vertices, epsilon=epsilon).release(graph, rng=rng, progress=progress).value
-        )
-    paid = VertexCoverSampled(vertices=vertices, epsilon=epsilon, weights=weights)
-    return paid.release(graph, rng=rng, progress=progress).value
+        mechanism = VertexCover(vertices=vertices, epsilon=epsilon)
+    else:
+        mechanism = VertexCoverSampled(vertices=vertices, epsilon=epsilon, weights=weights)
+    return mechanism.release(graph, rng=rng, progress=progress)
 
 
 def cover_elements(
@@ -53,7 +55,7 @@ def cover_elements(
     costs: Iterable[checks.Number] | None = None,
     rng: Rng = SYSTEM,
     progress: bool = False,
-) -> Assignment:
+) -> Release[Assignment]:
     """Cover private elements by sets of a public family.
 
     Parameters
@@ -70,4 +72,4 @@ def cover_elements(
         As in `release`.
     """
     mechanism = SetCoverSampled(family=family, epsilon=epsilon, costs=costs)
-    return mechanism.release(elements, rng=rng, progress=progress).value
+    return mechanism.release(elements, rng=rng, progress=progress)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter
+from discreet.core.fixed import Fixed, fix_array
 from discreet.core.sensitive import Sensitive
 from discreet.queries.universe import Codes, Universe
 
@@ -17,7 +18,7 @@ MOST = (1 << 62) - 1
 """The most rows a histogram may count, so that no sum of counts can wrap."""
 
 
-class Histogram:
+class Histogram(Fixed):
     """How many rows fall into each cell. Sensitive: prints no count, cannot be compared or pickled.
 
     Dense histograms keep an array over the universe; sparse ones keep the rows of codes that occur and
@@ -48,7 +49,7 @@ class Histogram:
                 raise InvalidParameter(name="counts", rule=rule, got="something of another shape")
             values = values.reshape(universe.shape)
         else:
-            codes = universe.checked_codes(codes)
+            codes = fix_array(universe.checked_codes(codes))
             if values.shape != (len(codes),):
                 raise InvalidParameter(name="counts", rule="one count a row of codes", value="(withheld)")
         self._counts = Sensitive(values)
@@ -153,6 +154,4 @@ def _checked_counts(counts: Any) -> NDArray[np.int64]:
     small = not values.size or int(values.max()) * values.size <= MOST
     if (values.size and int(values.min()) < 0) or not (small or sum(map(int, values.flat)) <= MOST):
         raise InvalidParameter(name="counts", rule=f">= 0 with a sum of at most {MOST}", value="(withheld)")
-    result = values.astype(np.int64)
-    result.flags.writeable = False
-    return result
+    return fix_array(values.astype(np.int64))

@@ -74,10 +74,10 @@ def marginals(of: Any, *, order: int, columns: Iterable[str] | None = None) -> M
     if isinstance(of, Histogram):
         counted = of if columns is None else of.marginal(columns)
         return TableWorkload(counted, Marginals.of_order(counted.universe, order))
-    return TableWorkload(countable(of), Marginals.of_order(of.universe(columns), order))
+    return TableWorkload(read_countable(of), Marginals.of_order(of.universe(columns), order))
 
 
-def countable(data: object) -> Countable:
+def read_countable(data: object) -> Countable:
     """Return data that must be a table which can count itself."""
     if isinstance(data, Countable):
         return data
@@ -86,7 +86,7 @@ def countable(data: object) -> Countable:
     )
 
 
-def asked(wanted: Workload | TableWorkload | tuple[Any, Workload], data: Any) -> TableWorkload:
+def read_asked(wanted: Workload | TableWorkload | tuple[Any, Workload], data: Any) -> TableWorkload:
     """Return the data and the queries, given together or apart."""
     if isinstance(wanted, tuple):
         if data is not None or len(wanted) != len(TableWorkload._fields):
@@ -97,4 +97,4 @@ def asked(wanted: Workload | TableWorkload | tuple[Any, Workload], data: Any) ->
     else:
         workload = wanted
     fixed = written_down(workload)
-    return TableWorkload(data if isinstance(data, Histogram) else countable(data), fixed)
+    return TableWorkload(data if isinstance(data, Histogram) else read_countable(data), fixed)

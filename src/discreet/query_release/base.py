@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.parameters import Exact, frozen, public
 from discreet.core.progress import LongRun
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
@@ -19,8 +19,23 @@ from discreet.queries.workload import Workload
 from discreet.queries.written import written_down
 from discreet.query_release.synopses.synopsis import Synopsis
 
+Kind = TypeVar("Kind", bound=Workload)
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+
+def about_rows(neighbours: Neighbours) -> Neighbours:
+    """Return neighbours that must differ in one row."""
+    checks.instance(Neighbours, neighbours=neighbours)
+    if isinstance(neighbours, AddRemove | Replace):
+        return neighbours
+    raise NeighboursMismatch(f"linear queries are calibrated for AddRemove or Replace, not for {neighbours}")
+
+
+def write_as(kind: type[Kind], *, workload: Workload) -> Kind:
+    """Return a workload written down, which must then be of a kind."""
+    return checks.instance(kind, workload=written_down(workload))  # type: ignore[no-any-return]
+
+
+@frozen
 class WorkloadRelease(LongRun[Histogram, Synopsis]):
     """A one-shot mechanism that turns a histogram into a synopsis that answers a workload well.
 
@@ -34,20 +49,11 @@ class WorkloadRelease(LongRun[Histogram, Synopsis]):
         `AddRemove`: the number of rows is private. `Replace`: it is public.
     """
 
-    workload: Workload
-    epsilon: Fraction
-    delta: Fraction
-    neighbours: Neighbours
-
-    def _set_public(
-        self, *, workload: Workload, epsilon: checks.Number, delta: checks.Number, neighbours: Neighbours
-    ) -> None:
-        self._set(
-            workload=written_down(workload),
-            epsilon=checks.positive(epsilon=epsilon),
-            delta=checks.delta(delta=delta),
-            neighbours=about_rows(neighbours),
-        )
+    # What was given is gone once it is written down: no constructor can ask it anything.
+    workload: Workload = public(written_down)
+    epsilon: Exact = public(checks.positive)
+    delta: Exact = public(checks.delta)
+    neighbours: Neighbours = public(about_rows)
 
     @property
     def is_noise_alone(self) -> bool:
@@ -59,7 +65,7 @@ class WorkloadRelease(LongRun[Histogram, Synopsis]):
         """Write the workload down once, and not for every epsilon that is tried."""
         if "workload" in public:
             public = public | {"workload": written_down(public["workload"])}
-        return lambda epsilon: cls(epsilon=epsilon, **public)  # type: ignore[call-arg]
+        return lambda epsilon: cls(epsilon=epsilon, **public)
 
     @property
     def words(self) -> str:
@@ -72,14 +78,6 @@ class WorkloadRelease(LongRun[Histogram, Synopsis]):
     def _histogram(self, data: Any, *, rows: int | None = None) -> Histogram:
         """Return the data as a histogram over the workload's universe; `rows` is their public number."""
         return read_histogram(data, self.workload.universe, neighbours=self.neighbours, rows=rows)
-
-
-def about_rows(neighbours: Neighbours) -> Neighbours:
-    """Return neighbours that must differ in one row."""
-    checks.instance(Neighbours, neighbours=neighbours)
-    if isinstance(neighbours, AddRemove | Replace):
-        return neighbours
-    raise NeighboursMismatch(f"linear queries are calibrated for AddRemove or Replace, not for {neighbours}")
 
 
 def most_apart(workload: Workload) -> Fraction:

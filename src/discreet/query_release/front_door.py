@@ -19,7 +19,7 @@ from discreet.core.progress import bars
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.histogram import Histogram
 from discreet.queries.workload import Workload
-from discreet.query_release.asked import TableWorkload, asked
+from discreet.query_release.asked import TableWorkload, read_asked
 from discreet.query_release.planning.bootstrap import standard_errors
 from discreet.query_release.planning.planner import ReleasePlan, plan
 from discreet.query_release.planning.population import Public
@@ -76,7 +76,7 @@ class Released(Release[Synopsis]):
         """
         with bars(progress):
             made = self.value.synthetic(rows, rng=rng)
-        return made.judged(self.workload, self.answers(), total=self.value.total)
+        return made.judge(self.workload, self.answers(), total=self.value.total)
 
     def standard_errors(
         self, workload: Workload | None = None, *, runs: int = _RUNS, rng: Rng = SYSTEM
@@ -144,7 +144,7 @@ def release(
     >>> len(found.synthetic(100))
     100
     """
-    request = asked(wanted, data)
+    request = read_asked(wanted, data)
     whole, missed = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
     hidden, size = _hidden(request, neighbours)
     count = _public_rows(request) if rows is None and isinstance(hidden, Replace) else rows

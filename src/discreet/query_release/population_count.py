@@ -15,6 +15,7 @@ from discreet.core.card import Card, Tiny
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import Neighbours, Replace
+from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, up
 from discreet.mechanisms.grid import Grid
@@ -52,11 +53,11 @@ class SamplePromise:
         )
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class PopulationCount(Mechanism[Any, int]):
     """Count the rows of a sample that satisfy a predicate, such that the answer tells of the population only.
 
-    Privacy: `promise` is (epsilon, beta)-distributional; `loss`, for changing one row, is far smaller.
+    Privacy: `promise` is (epsilon, missed)-distributional; `loss`, for changing one row, is far smaller.
     Accuracy: error(beta) is the exact quantile of the noise, about sqrt(rows) / epsilon.
     Time: O(1).
 
@@ -66,45 +67,30 @@ class PopulationCount(Mechanism[Any, int]):
         The public size of the sample.
     epsilon
         How far apart two samples may look.
-    beta
+    missed
         The probability that two samples are too different to be hidden.
     neighbours
         `Replace`: what the differential privacy that comes with it is about.
 
     Examples
     --------
-    >>> PopulationCount(rows=10_000, epsilon=1, beta=1e-9).shift
+    >>> PopulationCount(rows=10_000, epsilon=1, missed=1e-9, neighbours=Replace("row")).shift
     462
     """
 
-    rows: int
-    epsilon: Fraction
-    beta: Fraction
-    neighbours: Neighbours
-
-    def __init__(
-        self,
-        *,
-        rows: int,
-        epsilon: checks.Number,
-        beta: checks.Number,
-        neighbours: Neighbours = Replace("row"),  # noqa: B008 - a frozen value
-    ) -> None:
-        self._set(
-            rows=checks.integer(1, rows=rows),
-            epsilon=checks.positive(epsilon=epsilon),
-            beta=checks.probability(beta=beta),
-            neighbours=checks.instance(Replace, neighbours=neighbours),
-        )
+    rows: int = public(checks.integer, 1)
+    epsilon: Exact = public(checks.positive)
+    missed: Exact = public(checks.probability)
+    neighbours: Neighbours = public(checks.instance, Replace)
 
     @property
     def shift(self) -> int:
-        """How far the counts of two samples are apart, but for beta.
+        """How far the counts of two samples are apart, but for `missed`.
 
         Each count, drawn without replacement, has at most the moments exp(t^2 rows / 8) of Hoeffding's lemma
         around its mean, so their difference reaches x with probability at most 2 exp(-x^2 / rows).
         """
-        square = math.ceil(self.rows * Fraction(_log_up(2 / self.beta)))
+        square = math.ceil(self.rows * Fraction(_log_up(2 / self.missed)))
         return min(self.rows, max(1, math.isqrt(square - 1)))  # one less than the root, rounded up
 
     @property
@@ -120,7 +106,7 @@ class PopulationCount(Mechanism[Any, int]):
     @property
     def promise(self) -> SamplePromise:
         """What drawing another sample can do."""
-        return SamplePromise(self.epsilon, self.beta, self.rows)
+        return SamplePromise(self.epsilon, self.missed, self.rows)
 
     def error(self, beta: checks.Number) -> float:
         """Return the exact quantile of the noise."""
@@ -170,7 +156,9 @@ def separation(*, rows: int, modulus: int, gap: int) -> Fraction:
 
 def _tiny() -> Iterator[Tiny]:
     for rows, epsilon in ((1, 1), (4, 3), (9, 6)):
-        mechanism = PopulationCount(rows=rows, epsilon=epsilon, beta=Fraction(1, 10))
+        mechanism = PopulationCount(
+            rows=rows, epsilon=epsilon, missed=Fraction(1, 10), neighbours=Replace("row")
+        )
         yield Tiny(mechanism, [(count, count + 1) for count in range(rows)])
 
 
@@ -180,6 +168,9 @@ CARD = Card(
     title="Distributional privacy: a count that tells of the population only",
     theorem="(epsilon, beta)-distributional privacy with noise sqrt(rows ln(2 / beta)) / epsilon",
     reference="[Roth10] Section 3.7, Theorems 12 and 13",
-    example=lambda: (PopulationCount(rows=10_000, epsilon=1, beta=1e-9), 4321),
+    example=lambda: (
+        PopulationCount(rows=10_000, epsilon=1, missed=1e-9, neighbours=Replace("row")),
+        4321,
+    ),
     tiny=_tiny,
 )

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
-from fractions import Fraction
-from itertools import product
+from collections.abc import Iterator
 from typing import Any, Self
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.mechanism import Conversation
-from discreet.core.neighbours import ROWS, Neighbours
+from discreet.core.parameters import frozen
 from discreet.mechanisms.scores import Monotone, Sensitivity
-from discreet.sparse.conversation import QUERIES, SparseVector
+from discreet.sparse.conversation import SparseVector
 from discreet.sparse.plan import NoiseKind, Rule
+from discreet.sparse.tiny import each_value, moved_pairs
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class AboveThreshold(SparseVector[bool]):
     """Answer whether values reach a threshold, and close after the first that seems to.
 
@@ -53,73 +50,10 @@ class AboveThreshold(SparseVector[bool]):
     True
     """
 
-    sensitivity: Sensitivity
-    epsilon: Fraction
-    delta: Fraction
-    threshold: Fraction | None
-    noise: NoiseKind
-    rule: Rule
-    grid: Fraction | None
-    queries: int
-    neighbours: Neighbours
-
-    def __init__(
-        self,
-        *,
-        sensitivity: checks.Number | Sensitivity,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        threshold: checks.Number | None = None,
-        noise: NoiseKind = NoiseKind.EXPONENTIAL,
-        rule: Rule = Rule.OPTIMAL,
-        grid: checks.Number | None = None,
-        queries: int = QUERIES,
-        neighbours: Neighbours = ROWS,
-    ) -> None:
-        self._read(
-            sensitivity=sensitivity,
-            epsilon=epsilon,
-            delta=delta,
-            threshold=threshold,
-            noise=noise,
-            rule=rule,
-            grid=grid,
-            queries=queries,
-            neighbours=neighbours,
-        )
-        _ = self.plan  # refuses what cannot be planned
-
     @classmethod
-    def book(cls, *, epsilon: checks.Number, **public: Any) -> Self:
+    def as_printed(cls, *, epsilon: checks.Number, **public: Any) -> Self:
         """Return [DR14] Algorithm 1: Laplace noise of scales 2 / epsilon and 4 / epsilon."""
         return cls(epsilon=epsilon, delta=0, noise=NoiseKind.LAPLACE, rule=Rule.BOOK, **public)
-
-
-def each_value(count: int, **public: Any) -> Callable[[Conversation[Any]], Hashable]:
-    """Return a script that asks for the value at every position and notes how the conversation ends."""
-
-    def script(conversation: Conversation[Any]) -> Hashable:
-        answers: list[Any] = []
-        for place in range(count):
-            if conversation.closed:
-                break
-            answers.append(conversation.ask(lambda data, place=place: data[place], **public))
-        return (*answers, "closed" if conversation.closed else "open")
-
-    return script
-
-
-def moved_pairs(count: int, shift: int, *, monotone: bool) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return pairs of value tuples that differ by `shift` at most: all directions, or one."""
-    base = list(product((0, shift, 2 * shift), repeat=count))
-    return [
-        (a, b)
-        for a in base
-        for b in base
-        if a < b
-        and all(abs(x - y) <= shift for x, y in zip(a, b, strict=True))
-        and (not monotone or all(x <= y for x, y in zip(a, b, strict=True)))
-    ]
 
 
 def _tiny() -> Iterator[Tiny]:

@@ -11,14 +11,16 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.lending import make_lender
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive
-from discreet.core.neighbours import Neighbours
+from discreet.core.neighbours import ROWS, Neighbours
+from discreet.core.parameters import Exact, MaybeExact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.core.sensitive import Sensitive
 from discreet.mechanisms.grid import Grid, shield
-from discreet.mechanisms.scores import Monotone, Sensitivity
+from discreet.mechanisms.scores import Monotone, Scores, Sensitivity
 from discreet.noise import AddNoise, Noise, NoisyComparison
 from discreet.sparse import accuracy
 from discreet.sparse.calibration import make_plan
@@ -30,49 +32,25 @@ QUERIES = 1000
 """How many questions a mechanism is planned for where its owner does not say."""
 
 
+@frozen
 class SparseVector(Interactive[Any, Value]):
     """Public parameters of a sparse-vector mechanism and all that follows from them."""
 
-    sensitivity: Sensitivity
-    epsilon: Fraction
-    delta: Fraction
-    threshold: Fraction | None
-    noise: NoiseKind
-    rule: Rule
-    grid: Fraction | None
-    queries: int
+    sensitivity: Scores = public(Sensitivity.read)
+    epsilon: Exact = public(checks.positive)
+    delta: Exact = public(checks.delta)
+    threshold: MaybeExact = public(checks.exact, default=None)
+    noise: NoiseKind = public(checks.instance, NoiseKind, default=NoiseKind.EXPONENTIAL)
+    rule: Rule = public(checks.instance, Rule, default=Rule.OPTIMAL)
+    grid: MaybeExact = public(checks.positive, default=None)
+    queries: int = public(checks.integer, 1, default=QUERIES)
+    neighbours: Neighbours = public(checks.instance, Neighbours, default=ROWS)
 
-    def _read(
-        self,
-        *,
-        sensitivity: checks.Number | Sensitivity,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        threshold: checks.Number | None,
-        noise: NoiseKind,
-        rule: Rule,
-        grid: checks.Number | None,
-        queries: int,
-        neighbours: Neighbours,
-    ) -> None:
-        """Check and keep the parameters all three mechanisms have."""
-        checks.instance(Neighbours, neighbours=neighbours)
-        unit = None if grid is None else checks.positive(grid=grid)
-        moved = Sensitivity.of(sensitivity, neighbours)
-        moved.shift(Grid(unit))  # refuses a sensitivity the grid cannot show
-        self._set(
-            sensitivity=moved,
-            epsilon=checks.positive(epsilon=epsilon),
-            delta=checks.delta(delta=delta),
-            threshold=None if threshold is None else checks.exact(threshold=threshold),
-            noise=checks.instance(NoiseKind, noise=noise),
-            rule=checks.instance(Rule, rule=rule),
-            grid=unit,
-            queries=checks.integer(1, queries=queries),
-            neighbours=neighbours,
-        )
+    def _complete(self) -> None:
+        self.sensitivity.require(self.neighbours, Grid(self.grid))
         if self.rule is Rule.BOOK and self.noise is not NoiseKind.LAPLACE:
-            raise InvalidParameter(name="noise", rule="Laplace under the book's rule", value=noise)
+            raise InvalidParameter(name="noise", rule="Laplace under the book's rule", value=self.noise)
+        _ = self.plan  # refuses what cannot be planned
 
     @property
     def cutoff(self) -> int:
@@ -159,9 +137,10 @@ class SparseVector(Interactive[Any, Value]):
 class SparseConversation(Conversation[Any]):
     """Answers `ask(query, threshold=...)` until it has given its last positive answer.
 
-    A query is a function of the data. It runs once; whatever goes wrong inside it, and whatever it returns
-    that is not a number, counts as the value 0, because an error message would be an answer nobody
-    paid for. The bound on its sensitivity must include such failures.
+    A query is a function of the data. It runs once, on a loan: where the data could be changed it is handed a
+    copy, made anew for every question (`discreet.core.lending` says what that costs). Whatever goes wrong
+    inside it, and whatever it returns that is not a number, counts as the value 0, because an error message
+    would be an answer nobody paid for. The bound on its sensitivity must include such failures.
     """
 
     def __init__(self, mechanism: SparseVector[Any], data: Sensitive[Any], rng: Rng) -> None:
@@ -170,7 +149,7 @@ class SparseConversation(Conversation[Any]):
         self._public = mechanism
         self._plan = mechanism.plan
         self._values = mechanism.value_noise
-        self._data = data
+        self._lend = make_lender(data.reveal())
         self._moved = Fraction(mechanism.shift)
         self._hidden: int | None = None  # the threshold's noise; never published
 
@@ -201,7 +180,7 @@ class SparseConversation(Conversation[Any]):
 
     def _evaluate(self, query: Callable[[Any], Any]) -> int:
         def evaluate() -> int:
-            value = query(self._data.reveal())
+            value = query(self._lend())
             number = int(value) if isinstance(value, bool | np.bool_) else value
             return self._public.on.to_units(number, 1)  # type: ignore[return-value]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
@@ -13,12 +13,11 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
-from discreet.core.neighbours import ROWS, Neighbours
+from discreet.core.parameters import frozen, public
 from discreet.core.rounding import above, shorten_up
-from discreet.mechanisms.scores import Monotone, Sensitivity
+from discreet.mechanisms.scores import Monotone
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, Noise
 from discreet.sparse import accuracy
-from discreet.sparse.above_threshold import each_value
 from discreet.sparse.calibration import (
     PLANNED_BETA,
     largest,
@@ -27,13 +26,14 @@ from discreet.sparse.calibration import (
     with_gaussian_values,
     with_values,
 )
-from discreet.sparse.conversation import QUERIES, SparseVector
+from discreet.sparse.conversation import SparseVector
 from discreet.sparse.loss import SparseLoss
 from discreet.sparse.plan import Form, NoiseKind, Rule, SparsePlan, SparseSetting
 from discreet.sparse.sparse import warn_of_useless_delta
+from discreet.sparse.tiny import each_value
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class NumericSparse(SparseVector["float | None"]):
     """Answer None for values that seem below a threshold and a noisy value for those that do not.
 
@@ -68,57 +68,20 @@ class NumericSparse(SparseVector["float | None"]):
         The change the sensitivity was computed for.
     """
 
-    sensitivity: Sensitivity
-    epsilon: Fraction
-    delta: Fraction
-    positives: int
-    threshold: Fraction | None
-    noise: NoiseKind
-    values: NoiseKind | None
-    form: Form | None
-    rule: Rule
-    grid: Fraction | None
-    queries: int
-    neighbours: Neighbours
+    positives: int = public(checks.integer, 1)
+    form: Form | None = public(checks.instance, Form, default=None)
+    values: NoiseKind | None = public(checks.instance, NoiseKind, default=None)
 
-    def __init__(
-        self,
-        *,
-        sensitivity: checks.Number | Sensitivity,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        positives: int,
-        threshold: checks.Number | None = None,
-        noise: NoiseKind = NoiseKind.EXPONENTIAL,
-        values: NoiseKind | None = None,
-        form: Form | None = None,
-        rule: Rule = Rule.OPTIMAL,
-        grid: checks.Number | None = None,
-        queries: int = QUERIES,
-        neighbours: Neighbours = ROWS,
-    ) -> None:
-        self._set(
-            positives=checks.integer(1, positives=positives),
-            form=None if form is None else checks.instance(Form, form=form),
-            values=None if values is None else checks.instance(NoiseKind, values=values),
-        )
-        self._read(
-            sensitivity=sensitivity,
-            epsilon=epsilon,
-            delta=delta,
-            threshold=threshold,
-            noise=noise,
-            rule=rule,
-            grid=grid,
-            queries=queries,
-            neighbours=neighbours,
-        )
-        if values is NoiseKind.EXPONENTIAL or (values is NoiseKind.GAUSSIAN and self.delta == 0):
-            raise InvalidParameter(name="values", rule="Laplace, or Gaussian with delta > 0", value=values)
-        _ = self._both  # refuses what cannot be planned
+    def _complete(self) -> None:
+        if self.values is NoiseKind.EXPONENTIAL or (self.values is NoiseKind.GAUSSIAN and self.delta == 0):
+            rule = "Laplace, or Gaussian with delta > 0"
+            raise InvalidParameter(name="values", rule=rule, value=self.values)
+        SparseVector._complete(self)  # noqa: SLF001 - its own base
 
     @classmethod
-    def book(cls, *, epsilon: checks.Number, delta: checks.Number, positives: int, **public: Any) -> Self:
+    def as_printed(
+        cls, *, epsilon: checks.Number, delta: checks.Number, positives: int, **public: Any
+    ) -> Self:
         """Return [DR14] Algorithm 3: tests with 8/9 of epsilon, or sqrt(512) / (sqrt(512) + 1) of it.
 
         Warns where delta > 0 makes the noise larger instead of smaller: for c <= 8 ln(2 / delta).

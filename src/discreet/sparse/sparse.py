@@ -5,20 +5,18 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Self
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.neighbours import ROWS, Neighbours
+from discreet.core.parameters import frozen, public
 from discreet.mechanisms.scores import Monotone, Sensitivity
-from discreet.sparse.above_threshold import each_value, moved_pairs
-from discreet.sparse.conversation import QUERIES, SparseVector
+from discreet.sparse.conversation import SparseVector
 from discreet.sparse.plan import Form, NoiseKind, Rule
+from discreet.sparse.tiny import each_value, moved_pairs
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class Sparse(SparseVector[bool]):
     """Answer whether values reach a threshold, and close after `positives` that seem to.
 
@@ -51,52 +49,13 @@ class Sparse(SparseVector[bool]):
         The change the sensitivity was computed for.
     """
 
-    sensitivity: Sensitivity
-    epsilon: Fraction
-    delta: Fraction
-    positives: int
-    threshold: Fraction | None
-    noise: NoiseKind
-    form: Form | None
-    rule: Rule
-    grid: Fraction | None
-    queries: int
-    neighbours: Neighbours
-
-    def __init__(
-        self,
-        *,
-        sensitivity: checks.Number | Sensitivity,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        positives: int,
-        threshold: checks.Number | None = None,
-        noise: NoiseKind = NoiseKind.EXPONENTIAL,
-        form: Form | None = None,
-        rule: Rule = Rule.OPTIMAL,
-        grid: checks.Number | None = None,
-        queries: int = QUERIES,
-        neighbours: Neighbours = ROWS,
-    ) -> None:
-        self._set(
-            positives=checks.integer(1, positives=positives),
-            form=None if form is None else checks.instance(Form, form=form),
-        )
-        self._read(
-            sensitivity=sensitivity,
-            epsilon=epsilon,
-            delta=delta,
-            threshold=threshold,
-            noise=noise,
-            rule=rule,
-            grid=grid,
-            queries=queries,
-            neighbours=neighbours,
-        )
-        _ = self.plan  # refuses what cannot be planned
+    positives: int = public(checks.integer, 1)
+    form: Form | None = public(checks.instance, Form, default=None)
 
     @classmethod
-    def book(cls, *, epsilon: checks.Number, delta: checks.Number, positives: int, **public: Any) -> Self:
+    def as_printed(
+        cls, *, epsilon: checks.Number, delta: checks.Number, positives: int, **public: Any
+    ) -> Self:
         """Return [DR14] Algorithm 2: threshold scale 2 c / epsilon or sqrt(32 c ln(1 / delta)) / epsilon.
 
         Warns where delta > 0 makes the noise larger instead of smaller: for c <= 8 ln(1 / delta).

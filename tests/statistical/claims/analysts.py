@@ -8,11 +8,12 @@ import numpy as np
 from tests.statistical.claims.harness import Case, generator, tables
 
 from discreet.analysts.any_queries import AnyQueries
-from discreet.analysts.baselines import PrivateAnswers, PublicSynopsis
 from discreet.analysts.games.analyst_game import AnalystGame
 from discreet.analysts.games.query_game import QueryGame
 from discreet.analysts.online_queries import OnlineQueries
+from discreet.analysts.private_answers import PrivateAnswers
 from discreet.analysts.promises import QueriesAndData
+from discreet.analysts.public_synopsis import PublicSynopsis
 from discreet.analysts.query_book import Caps, book_of
 from discreet.catalogue import find
 from discreet.core.neighbours import Replace
@@ -123,6 +124,7 @@ def _games() -> dict[str, list[Case]]:
         "delta": 1e-2,
         "analyst_epsilon": 60,
         "analyst_delta": 1e-2,
+        "neighbours": ROW,
         "rounds": 150,
         "density": 10,
     }

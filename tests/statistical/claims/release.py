@@ -127,7 +127,7 @@ def _small_databases() -> dict[str, list[Case]]:
     coins = Universe([("a", range(3)), ("b", (0, 1))])
     queries = Conjunctions.of_width(coins, 2)
     weights = Weighted(coins, [(["a"], [0.0, 0.33, 1.0]), (["b"], [-1.0, 0.5])])
-    found: dict[str, list[Case]] = {"small-database": [], "small-database-linear": []}
+    found: dict[str, list[Case]] = {"small-database": []}
     for label, data in tables(coins, 1000).items():
         for neighbours in (PERSON, SWAP):
             public: dict[str, Any] = {"epsilon": 2, "rows": 1000, "size": 6, "neighbours": neighbours}
@@ -136,7 +136,7 @@ def _small_databases() -> dict[str, list[Case]]:
                 synopsis_case(kind, SmallDatabase(workload=queries, **public), queries, data)
             )
             linear = SmallDatabase(workload=weights, grid=0.1, **public)
-            found["small-database-linear"].append(synopsis_case(kind, linear, weights, data))
+            found["small-database"].append(synopsis_case(f"{kind}, real weights", linear, weights, data))
     return found
 
 
@@ -162,7 +162,7 @@ def _noise_alone() -> dict[str, list[Case]]:
         return float(max(np.abs(one.counts - true).max() for one, true in zip(done, own, strict=True)))
 
     def averaged(rng: Rng) -> float:
-        found = mwem.release(many, rng=rng).value.averaged().answers(singles)
+        found = mwem.release(many, rng=rng).value.average().answers(singles)
         return float(np.abs(found - singles.answers(many)).max())
 
     def on_grid(rng: Rng) -> float:
@@ -178,7 +178,7 @@ def _noise_alone() -> dict[str, list[Case]]:
 
 
 def _population() -> dict[str, list[Case]]:
-    mechanism = PopulationCount(rows=10_000, epsilon=1, beta=1e-3)
+    mechanism = PopulationCount(rows=10_000, epsilon=1, missed=1e-3, neighbours=Replace("row"))
 
     def off(count: int) -> Any:
         return lambda rng: abs(mechanism.release(count, rng=rng).value - count)

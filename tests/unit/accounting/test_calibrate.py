@@ -8,6 +8,7 @@ from discreet.accounting import calibrate
 from discreet.accounting.composition import Composed
 from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.loss import DiscreteLaplaceLoss, GaussianLoss, PureLoss, ZCDPLoss
+from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range
 
 SIGMAS = [
     (0.1, 1e-6, 36.30469),
@@ -65,3 +66,26 @@ def test_the_result_is_checked_again():
 
     with pytest.raises(InternalError):
         calibrate.smallest(fickle)
+
+
+@pytest.mark.parametrize("digits", [3, 9, 15])
+def test_the_last_digits_of_a_rule_need_not_be_monotone(digits):
+    """A curve computed in floats may miss its target once more, a hair beyond where it first met it."""
+
+    def rough(x: Fraction) -> bool:
+        return x >= 1 and not Fraction(1, 10**20) < x - 1 < Fraction(1, 10**10)
+
+    found = calibrate.smallest(rough, digits=digits)
+    assert rough(found) and found <= 1 + Fraction(1, 10 ** min(8, digits - 1))
+    found = calibrate.largest(lambda x: rough(1 / x), digits=digits)
+    assert rough(1 / found) and found >= 1 - Fraction(1, 10 ** min(8, digits - 1))
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 40])
+@pytest.mark.parametrize("epsilon", [1, 4, 8, 64, 256, 300, 301, 512, 1000])
+def test_every_epsilon_has_a_range(rounds, epsilon):
+    """Epsilon 4 and 8 with one choice, at delta 1e-6, once ended in an InternalError."""
+    delta = Fraction(1, 10**6)
+    found = sequential_range(Fraction(epsilon), delta, rounds)
+    assert SequentialLoss(found, rounds).delta(epsilon) <= delta
+    assert SequentialLoss(found * (1 + Fraction(1, 10**6)), rounds).delta(epsilon) > delta

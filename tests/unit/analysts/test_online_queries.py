@@ -6,25 +6,31 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.analysts.games.query_game import COIN, HEADS, TAILS
 from discreet.analysts.online_queries import CARD, OnlineQueries
 from discreet.analysts.online_queries_plan import PLANNED_BETA, Budgets, OnlineSizes, candidates
 from discreet.analysts.promises import OneQueryToMany, QueriesAndData
 from discreet.analysts.query_book import Caps, book_of
+from discreet.analysts.tiny import COIN, HEADS, TAILS
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound, Refused
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries.histogram import Histogram
 from discreet.sparse.plan import Form
 from discreet.testing import unsafe_seeded
 
-BUDGET = {"epsilon": 1, "delta": 1e-6, "analyst_epsilon": 1, "analyst_delta": 1e-6}
+BUDGET = {
+    "epsilon": 1,
+    "delta": 1e-6,
+    "analyst_epsilon": 1,
+    "analyst_delta": 1e-6,
+    "neighbours": Replace("row"),
+}
 CAPS = Caps(analysts=2, queries=4)
 SMALL = OnlineSizes(updates=4, samples=40, batch=1, rate=Fraction(1), positives=4, threshold=20)
 
 
 def loud(**more):
     given = {"epsilon": 100, "delta": 0, "analyst_epsilon": 400, "analyst_delta": 0.01, "sizes": SMALL}
-    return OnlineQueries(universe=COIN, caps=CAPS, rows=100, **given | more)
+    return OnlineQueries(universe=COIN, caps=CAPS, rows=100, **{"neighbours": Replace("row")} | given | more)
 
 
 def ask(first, second=(), heads=100):
@@ -138,7 +144,7 @@ def test_what_does_not_fit_is_refused():
         loud(analyst_epsilon=1)
     with pytest.raises(NeighboursMismatch, match="Replace"):
         loud(neighbours=AddRemove("row"))
-    with pytest.raises(InvalidParameter, match="an Asked"):
+    with pytest.raises(InvalidParameter, match="a QueriesAndData"):
         loud().release(np.zeros(2))
     with pytest.raises(InvalidParameter, match="these caps"):
         loud().release(

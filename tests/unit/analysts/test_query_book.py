@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from discreet.analysts.games.bits import GameTable
-from discreet.analysts.games.query_game import BOTH, COIN, HEADS, TAILS
 from discreet.analysts.promises import (
     Delivery,
     Leftover,
@@ -18,6 +17,7 @@ from discreet.analysts.promises import (
     perfect,
 )
 from discreet.analysts.query_book import Caps, QueryBook, book_of
+from discreet.analysts.tiny import BOTH, COIN, HEADS, TAILS
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.neighbours import Replace
 from discreet.queries.histogram import Histogram
@@ -115,7 +115,7 @@ def test_a_book_takes_counting_queries_over_its_universe_only():
     with pytest.raises(InvalidParameter, match="analyst"):
         book(a=[HEADS]).asked_by("b")
     with pytest.raises(InvalidParameter, match="analyst"):
-        book(a=[HEADS]).filled({"b": [HEADS]})
+        book(a=[HEADS]).fill({"b": [HEADS]})
 
 
 def test_nothing_asked_is_printed():

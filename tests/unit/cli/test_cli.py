@@ -244,3 +244,73 @@ def test_a_command_without_its_extra_says_how_to_get_it(command, package, visits
     wanted = f"Error: {package} is not installed. Install it with: pip install 'discreet[data]'"
     assert ended.stderr.strip().endswith(wanted)
     assert "Traceback" not in ended.stderr
+
+
+PASSWORDS = [
+    ("init", "host=h", "password=hunter2"),
+    ("init", "{data}", "password=hunter2"),
+    ("init", "{data}", "password", "=", "hunter2"),
+    ("init", "{data}", "--name", "postgresql://u:hunter2@h/db"),
+    ("init", "{data}", "--name=password=hunter2"),
+    ("init", "{data}", "--table", "postgresql://u:hunter2@h/db"),
+    ("init", "{data}", "--out", "postgresql://u:hunter2@h/db"),
+    ("init", "{data}", "--password=hunter2"),
+    ("init", "{data}", "--password", "hunter2"),
+    ("init", "postgresql://u:hunter2@h/db", "visits"),
+    ("ask", "{data}", "host=h", "password=hunter2", *("--epsilon", "1", "--delta", "0")),
+    (
+        "ask",
+        "{data}",
+        "SELECT 1",
+        "--schema",
+        "postgresql://u:hunter2@h/db",
+        "--epsilon",
+        "1",
+        "--delta",
+        "0",
+    ),
+    ("ask", "{data}", "SELECT 1", "--schema", "{schema}", "--epsilon", "password=hunter2", "--delta", "0"),
+    ("ask", "{data}", "password=hunter2", "--schema", "{schema}", "--epsilon", "1", "--delta", "0"),
+    ("plan", "host=h", "password=hunter2", *("--schema", "{schema}", "--epsilon", "1", "--delta", "0")),
+    ("plan", "--schema=password=hunter2", "SELECT 1"),
+    ("audit", "password=hunter2"),
+    ("audit", "--samples", "password=hunter2"),
+    ("catalogue", "password=hunter2"),
+    ("demo", "--out", "{data}/postgresql://u:hunter2@h"),
+    ("postgresql://u:hunter2@h/db",),
+    ("password=hunter2", "init"),
+    ("--password=hunter2", "init"),
+]
+
+
+@pytest.mark.parametrize("given", PASSWORDS, ids=lambda given: " ".join(given)[:60])
+def test_no_spelling_of_a_password_is_repeated(given, visits):
+    data, schema = visits
+    result = run(*(one.format(data=data, schema=schema) for one in given))
+    assert result.exit_code
+    assert "hunter2" not in result.output
+    assert "Error" in result.output, "the rest is said"
+
+
+def test_a_file_named_like_a_password_is_written_and_not_repeated(visits, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for status in (0, 1):
+        result = run("init", visits[0], "--out", "password=hunter2")
+        assert result.exit_code == status
+        assert "hunter2" not in result.output
+
+
+def test_a_file_of_another_kind_is_told_the_kinds_in_the_command_lines_own_words(visits):
+    schema = visits[1]
+    result = run(
+        "ask", schema, "SELECT COUNT(*) FROM visits", "--schema", schema, "--epsilon", "1", "--delta", "0"
+    )
+    assert result.exit_code and ".duckdb file with --table" in result.output
+    assert "('file.duckdb'" not in result.output
+
+
+def test_an_audit_says_how_far_it_is():
+    result = run("audit", "laplace", "geometric", "--draws", "0")
+    assert "auditing laplace (1 of 2)" in result.stderr
+    assert "auditing" not in result.stdout
+    assert "auditing" not in run("audit", "laplace", "geometric", "--draws", "0", "--json").output

@@ -88,10 +88,10 @@ def same_noise(monkeypatch, published):
     """Noise that depends on the question alone, so that worlds can be compared byte by byte."""
     whole = Table.answer
 
-    def answer(self, prepared, **given):
-        text = repr((prepared.plan.outputs, prepared.plan)).encode()
+    def answer(self, plan, **given):
+        text = repr((plan.question.outputs, plan.question)).encode()
         rng = unsafe_seeded(int(hashlib.sha256(text).hexdigest()[:8], 16))
-        return whole(self, prepared, rng=rng, **given)
+        return whole(self, plan, rng=rng, **given)
 
     monkeypatch.setattr(Table, "answer", answer)
     monkeypatch.setattr(Published, "open", lambda *args, **given: published)

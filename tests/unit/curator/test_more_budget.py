@@ -28,7 +28,7 @@ def bought(one, texts, share=1):
     service, desk, errors = one._service, one._desks["acme"], []
     questions = [service._read(desk, text, True) for text in texts]
     for place in range(MOST):
-        planned = service._price(desk, questions[place % len(questions)]).explanation
+        planned = service._price(desk, questions[place % len(questions)])
         try:
             one.ledger.reserve("acme", "q", planned.guarantee, bought=_bought(planned))
         except BudgetExceeded:

@@ -10,9 +10,9 @@ from sql_schemas import count, plan
 from discreet import AddRemove
 from discreet.core.errors import DiscreetError, InvalidParameter, Refused
 from discreet.data import Category, Decimal, Integer, Row, Schema, Table, parse_schema
-from discreet.data.ask import explain
+from discreet.data.ask import plan_question
 from discreet.data.plan.nodes import Policy
-from discreet.data.pricing.explain import Explanation
+from discreet.data.pricing.question_plan import QuestionPlan
 
 SELECTS = [
     ("*", "SELECT *: single rows are never shown. Ask for aggregates, such as COUNT(*) or AVG(x)."),
@@ -32,7 +32,11 @@ SELECTS = [
         "COUNT(region): only numbers are counted so. Use COUNT(*) with WHERE region IS NOT NULL.",
     ),
     ("COUNT(user_id)", "COUNT(DISTINCT ...) counts the units"),
-    ("AVG(region)", "region: it is not a number. Use integer or decimal columns and numbers."),
+    ("COUNT(note)", "COUNT(note): only numbers are counted so. Use COUNT(*)."),
+    ("AVG(region)", "region: it is a category, not a number. Use integer or decimal columns and numbers."),
+    ("AVG(note)", "note: it is free text, not a number. Use integer or decimal columns and numbers."),
+    ("SUM(2 * day)", "day: it is a date, not a number."),
+    ("AVG(user_id)", "user_id: it is an identifier, not a number."),
     (
         "SUM(CASE WHEN age > 1 THEN 1 ELSE 0 END)",
         "CASE: it is not part of the language. Ask once for each case",
@@ -68,7 +72,16 @@ def test_whole_queries(text: str, words: str) -> None:
 
 
 CONDITIONS = [
-    ("age = '30'", "Compare numbers with numbers, without quotes"),
+    (
+        "age = 'old'",
+        "age = 'old': age is a number and 'old' is text. Compare numbers with numbers, without quotes",
+    ),
+    ("NOT 'old' = age + 1", "... <> 'old': ... is a number and 'old' is text"),
+    ("day > 3", "day > 3: day is a date and 3 is a number"),
+    ("age < DATE '2020-01-05'", "age < 2020-01-05: age is a number and 2020-01-05 is a date"),
+    ("age = TRUE", "age = TRUE: age is a number and TRUE is a truth value"),
+    ("region = 3", "region = 3: region is compared with text in single quotes"),
+    ("region < 'n'", "region < 'n': the values of region have no order"),
     ("EXISTS (SELECT 1)", "Put conditions on the table's own columns"),
     ("age > (SELECT 1)", "Write the number"),
     ("LOWER(region) = 'n'", "compare columns as they are"),
@@ -155,23 +168,23 @@ def test_a_file_that_is_something_else_is_refused_in_our_own_words(tmp_path, nam
     assert caught.value.__cause__ is None
 
 
-def explained(text: str) -> Explanation:
+def planned(text: str) -> QuestionPlan:
     schema = Schema(
         "ages",
         columns=(*AGES.columns, Category("ward", values=("n", "s"))),
         unit=Row(),
         neighbours=AddRemove("row"),
     )
-    return explain(text, schemas=schema, policy=Policy(epsilon=Fraction(1), delta=Fraction(0)))
+    return plan_question(text, schemas=schema, policy=Policy(epsilon=Fraction(1), delta=Fraction(0)))
 
 
-def test_an_explanation_speaks_of_groups_where_there_are_some() -> None:
-    alone = repr(explained("SELECT COUNT(*) AS n FROM ages"))
+def test_a_plan_speaks_of_groups_where_there_are_some() -> None:
+    alone = repr(planned("SELECT COUNT(*) AS n FROM ages"))
     assert "number of rows: discrete Laplace, scale 1" in alone
     assert "one row is protected" in alone
     assert "group" not in alone
     assert alone.endswith("n: at most 3 at 95 %")
-    grouped = repr(explained("SELECT ward, COUNT(*) AS n FROM ages GROUP BY ward"))
+    grouped = repr(planned("SELECT ward, COUNT(*) AS n FROM ages GROUP BY ward"))
     assert "number of rows by ward" in grouped
     assert grouped.endswith("at 95 %, in every group at once")
 

@@ -22,7 +22,7 @@ import pytest
 from discreet import AddRemove
 from discreet.core.errors import Refused
 from discreet.data import Category, Identifier, Integer, Row, Schema, Text, User
-from discreet.data.ask import prepare
+from discreet.data.ask import plan_question
 from discreet.data.engines.render import render
 from discreet.data.plan.canonical import canonical
 from discreet.data.plan.nodes import Policy
@@ -104,9 +104,9 @@ def steps(query: str, declared: Schema) -> tuple[int, str]:
     before = sys.gettrace()
     sys.settrace(line)
     try:
-        prepared = prepare(query, schemas=declared, policy=POLICY)
+        prepared = plan_question(query, schemas=declared, policy=POLICY)
         render(prepared.budget.facts, key="00")
-        to_sql(canonical(prepared.plan), prepared.tables)
+        to_sql(canonical(prepared.question), prepared.tables)
     except Refused as refusal:
         outcome = refusal.why
     finally:
@@ -253,7 +253,7 @@ def test_brackets_that_the_parser_reads_twice_are_refused(opening: str) -> None:
 def test_one_type_in_brackets_may_be_read() -> None:
     """It is refused where it stands, like every other type."""
     with pytest.raises(Refused) as caught:
-        prepare("SELECT SUM(x0::DECIMAL(9, 2)) FROM t", schemas=SMALL, policy=POLICY)
+        plan_question("SELECT SUM(x0::DECIMAL(9, 2)) FROM t", schemas=SMALL, policy=POLICY)
     assert caught.value.what == "DataType.expressions"
 
 

@@ -8,7 +8,7 @@ from scipy import optimize
 
 from discreet.core.errors import InvalidParameter
 from discreet.equilibrium.players import DenseWeights, WeightsPlayer
-from discreet.equilibrium.zero_sum import best_capped, solve
+from discreet.equilibrium.zero_sum import find_best_capped, solve
 
 
 def lp_value(matrix, density=1):
@@ -57,9 +57,9 @@ def test_a_game_pays_between_0_and_1(payoff):
 
 def test_best_capped_spreads_over_the_best():
     gains = np.array([0.1, 0.9, 0.5])
-    assert best_capped(gains, 1) == pytest.approx(0.9)
-    assert best_capped(gains, 2) == pytest.approx(0.7)
-    assert best_capped(gains, 1.5) == pytest.approx((0.9 + 0.25) / 1.5)
+    assert find_best_capped(gains, 1) == pytest.approx(0.9)
+    assert find_best_capped(gains, 2) == pytest.approx(0.7)
+    assert find_best_capped(gains, 1.5) == pytest.approx((0.9 + 0.25) / 1.5)
 
 
 @pytest.mark.parametrize("density", [None, 5])
@@ -78,7 +78,7 @@ def test_regret_is_within_its_bound_and_needs_learning(density):
         paid += strategy @ charged
         losses += charged
         player.update(charged)
-    best = 1 - best_capped(1 - losses / rounds, density or 1)
+    best = 1 - find_best_capped(1 - losses / rounds, density or 1)
     assert paid / rounds - best <= player.regret(rounds)
     assert player.regret(rounds) == pytest.approx(math.sqrt(player.spread / (2 * rounds)))
 

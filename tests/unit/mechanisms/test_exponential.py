@@ -23,9 +23,10 @@ from discreet.core.neighbours import (
     Replace,
     UserStream,
 )
-from discreet.mechanisms.exponential import Exponential, score_pairs
+from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.scores import Monotone, Sensitivity
+from discreet.mechanisms.tiny import score_pairs
 from discreet.noise.selection import ExponentialChoice
 from discreet.testing import unsafe_seeded
 

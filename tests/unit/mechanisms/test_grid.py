@@ -11,6 +11,18 @@ from discreet.core.errors import InvalidParameter
 from discreet.mechanisms.grid import LIMIT, Bounds, Grid, total
 
 UNITS = st.sampled_from([Fraction(1), Fraction(1, 10), Fraction(1, 3), Fraction(7), Fraction(1, 1000)])
+
+
+class Derived(np.ndarray):
+    """An array that answers every question about itself in its own way."""
+
+    def answer(self, *_args, **_kwargs):
+        raise SystemExit("data")
+
+    shape = dtype = property(answer)
+    __array_ufunc__ = __array_function__ = __array__ = __getitem__ = __len__ = astype = answer
+
+
 DECIMALS = st.decimals(min_value=-1000, max_value=1000, places=3).map(Fraction)
 
 
@@ -133,9 +145,12 @@ def test_square_shift_on_a_grid_covers_all_roundings():
 @pytest.mark.parametrize(
     ("data", "size"),
     [
-        (True, 1), ("3", 1), (None, 1), (1j, 1), ({1: 2}, 1), (3, 2), ([1, 2, 3], 2), ([[1], [2]], 2),
-        ([1, True], 2), ([1, "2"], 2), (np.array(["a", "b"]), 2), (np.array([True, False]), 2),
-        (np.array([1j, 2]), 2), (np.zeros((2, 1)), 2),
+        (True, 1), ("3", 1), (None, 1), (1j, 1), ({1: 2}, 1), (3, 2), ([1, 2, 3], 2),
+        (np.array(["a", "b"]), 2), (np.array([True, False]), 2), (np.array([1j, 2]), 2),
+        (np.zeros((2, 1)), 2), (np.array([1, 2]).view(np.matrix), 2),
+        (np.array([1, 2], dtype=object), 2), (np.array([1, 2]).view(Derived), 2),
+        (np.rec.fromarrays([[1, 2]]), 2), (np.array(1, dtype=object), 1), (np.array(True), 1),
+        (np.timedelta64(1, "s"), 1), (np.ma.array(["a", "b"], mask=[0, 1]), 2),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("unit", [None, Fraction(1, 2)])
@@ -144,7 +159,7 @@ def test_wrong_shapes_and_types_are_refused(data, size, unit):
         Grid(unit).to_units(data, size)
 
 
-@pytest.mark.parametrize("data", [1.0, [1.0, 2], np.array([1.0, 2.0]), Fraction(1)])
+@pytest.mark.parametrize("data", [1.0, [1.5, 2], np.array([1.0, 2.0]), Fraction(1)])
 def test_reals_without_a_grid_are_refused_with_a_hint(data):
     size = 1 if isinstance(data, float | Fraction) else 2
     with pytest.raises(InvalidParameter, match="Pass grid="):

@@ -149,7 +149,7 @@ def test_releases_are_integers_of_the_right_shape():
 
 
 @pytest.mark.parametrize(
-    "data", [5, "abc", None, [1, 2], [1.0, 2, 3], [[1, 2, 3]], np.zeros((3, 1), dtype=int), {1, 2, 3}]
+    "data", [5, "abc", None, [1, 2], [1.5, 2, 3], [[1, 2, 3]], np.zeros((3, 1), dtype=int), {1, 2, 3}]
 )
 def test_wrong_data_are_refused(data):
     with pytest.raises(InvalidParameter, match="data must be"):

@@ -11,10 +11,11 @@ from discreet.audit.exact_report import exact
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import BoundedRangeLoss, PureLoss
 from discreet.core.neighbours import Replace
-from discreet.mechanisms.exponential import Exponential, score_pairs
+from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.noisy_max import MaxNoise, NoisyMax
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.scores import Monotone, Sensitivity
+from discreet.mechanisms.tiny import score_pairs
 from discreet.noise import DiscreteLaplace
 from discreet.noise.selection import NoisyArgmax
 from discreet.testing import unsafe_seeded

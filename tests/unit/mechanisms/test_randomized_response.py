@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import chi2
 
 from discreet.audit.exact_report import exact
-from discreet.core.errors import DiscreetError, InvalidParameter, NeighboursMismatch
+from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.core.loss import PureLoss
-from discreet.core.neighbours import AddRemove, LocalReport
+from discreet.core.neighbours import LocalReport
 from discreet.core.rng import Rng
 from discreet.mechanisms.randomized_response import CARD, RandomizedResponse, Respond, keeping
 from discreet.testing import unsafe_seeded
@@ -36,10 +36,9 @@ def test_bad_numbers_of_people_are_refused(bad):
 
 
 def test_only_one_relation_is_protected():
-    with pytest.raises(NeighboursMismatch, match="person's own value"):
-        RandomizedResponse(epsilon=1, neighbours=AddRemove("row"))
-    with pytest.raises(InvalidParameter):
-        RandomizedResponse(epsilon=1, neighbours="row")
+    """There is nothing to choose, so there is no parameter."""
+    with pytest.raises(TypeError, match="neighbours"):
+        RandomizedResponse(epsilon=1, neighbours=LocalReport())
     assert RandomizedResponse(epsilon=1).guarantee.neighbours == LocalReport()
 
 
@@ -248,16 +247,25 @@ def test_many_people_report_at_once_and_the_release_says_so():
     assert mechanism.release_many([1]).value.shape == (1,)
 
 
-@pytest.mark.parametrize("bad", [[], [[1]], 3, [0.5], ["a"], [True, False]])
+@pytest.mark.parametrize("bad", [[], 3, np.array([0.5]), np.array(["a"]), np.array([True, False])])
 def test_bad_lists_of_answers_are_refused(bad):
     with pytest.raises(InvalidParameter):
         RandomizedResponse(epsilon=1).release_many(bad)
 
 
-def test_answers_that_do_not_exist_become_the_nearest_without_a_word():
-    step = RandomizedResponse(epsilon=50, categories=3)
-    assert step.release(99).value == 2
-    assert step.release_many([-5, 99]).value.tolist() == [0, 2]
+ODD = [-5, -1, 3, 99, 2**80, 0.5, float("nan"), float("inf"), None, "a", [1], object(), np.ma.masked]
+
+
+def test_answers_that_do_not_exist_count_as_the_first_without_a_word():
+    one = RandomizedResponse(epsilon=50, categories=3)
+    for odd in (-5, -1, 3, 99, 2**80, np.int64(7)):
+        assert one.release(odd).value == 0
+    assert one.release_many([2, *ODD, 1.0, True]).value.tolist() == [2, *[0] * len(ODD), 1, 1]
+    assert one.release_many(np.array([2, -5, 99])).value.tolist() == [2, 0, 0]
+    assert one.release_many(np.ma.array([2, 2, 2], mask=[0, 1, 0])).value.tolist() == [2, 0, 2]
+    for wrong in (True, 1.0, "1", None):
+        with pytest.raises(InvalidParameter, match=r"one integer from 0 to categories - 1, here 2, got type"):
+            one.release(wrong)
 
 
 @pytest.mark.parametrize("bad", [[], [3], [-1], [0.5], [[0]], ["a"]])
@@ -299,4 +307,4 @@ def test_the_wording_for_one_person_and_for_many():
     ):
         RandomizedResponse(epsilon=1).release("yes")
     with pytest.raises(InvalidParameter, match="2 integers from 0 to categories - 1, here 4, one a person"):
-        RandomizedResponse(epsilon=1, categories=5, people=2).release(["a", "b"])
+        RandomizedResponse(epsilon=1, categories=5, people=2).release(np.array(["a", "b"]))

@@ -9,8 +9,9 @@ import pytest
 from discreet.audit.exact_report import exact
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss
-from discreet.mechanisms.exponential import Exponential, score_pairs
+from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.scores import Monotone, Sensitivity
+from discreet.mechanisms.tiny import score_pairs
 from discreet.mechanisms.top_k import TopK
 from discreet.noise.selection import PeeledChoices
 from discreet.testing import unsafe_seeded

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import DiscreetError, InvalidParameter
-from discreet.core.neighbours import AddRemove
+from discreet.core.neighbours import AddRemove, Replace
 from discreet.query_release.population_count import PopulationCount, SamplePromise, mirrored_mod, separation
 from discreet.testing import unsafe_seeded
 
+SWAP = Replace("row")
+
 
 def test_the_noise_is_that_of_two_samples():
-    mechanism = PopulationCount(rows=10_000, epsilon=1, beta=1e-9)
+    mechanism = PopulationCount(rows=10_000, epsilon=1, missed=1e-9, neighbours=SWAP)
     exact = math.sqrt(10_000 * math.log(2e9))
     assert mechanism.shift == math.ceil(exact) - 1
     assert mechanism.shift < 0.7 * math.sqrt(2 * 10_000 * math.log(4e9))  # two samples apart, each bounded
@@ -25,7 +27,7 @@ def test_the_noise_is_that_of_two_samples():
 
 @pytest.mark.parametrize(("rows", "beta"), [(1, 0.5), (5, 1e-12), (3, 0.9)])
 def test_small_samples_are_never_further_apart_than_their_size(rows, beta):
-    assert 1 <= PopulationCount(rows=rows, epsilon=1, beta=beta).shift <= rows
+    assert 1 <= PopulationCount(rows=rows, epsilon=1, missed=beta, neighbours=SWAP).shift <= rows
 
 
 @pytest.mark.parametrize(("beta", "implied"), [("1/121", False), ("1/122", True), ("1/100", False)])
@@ -35,7 +37,7 @@ def test_when_it_implies_differential_privacy(beta, implied):
 
 def test_counts_are_answered_within_both_errors():
     """Sampling and noise together; seeded, 400 samples of half a million coins."""
-    mechanism = PopulationCount(rows=2000, epsilon=2, beta=1e-6)
+    mechanism = PopulationCount(rows=2000, epsilon=2, missed=1e-6, neighbours=SWAP)
     generator, rng = np.random.default_rng(1), unsafe_seeded(1)  # noqa: TID251
     counts = generator.hypergeometric(150_000, 350_000, 2000, size=400)
     answers = np.array([mechanism.release(int(count), rng=rng).value for count in counts])
@@ -45,7 +47,7 @@ def test_counts_are_answered_within_both_errors():
 
 
 def test_a_count_outside_the_sample_is_cut_off():
-    mechanism = PopulationCount(rows=3, epsilon=10**6, beta=0.1)
+    mechanism = PopulationCount(rows=3, epsilon=10**6, missed=0.1, neighbours=SWAP)
     assert mechanism.release(10**9, rng=unsafe_seeded(2)).value == 3
     assert mechanism.release(-5, rng=unsafe_seeded(2)).value == 0
     with pytest.raises(DiscreetError):
@@ -53,9 +55,15 @@ def test_a_count_outside_the_sample_is_cut_off():
 
 
 def test_parameters_are_checked():
-    for changes in ({"rows": 0}, {"beta": 0}, {"beta": 1}, {"epsilon": -1}, {"neighbours": AddRemove("row")}):
+    for changes in (
+        {"rows": 0},
+        {"missed": 0},
+        {"missed": 1},
+        {"epsilon": -1},
+        {"neighbours": AddRemove("row")},
+    ):
         with pytest.raises(InvalidParameter):
-            PopulationCount(**{"rows": 5, "epsilon": 1, "beta": 0.1} | changes)
+            PopulationCount(**{"rows": 5, "epsilon": 1, "missed": 0.1, "neighbours": SWAP} | changes)
 
 
 def test_the_mirrored_count_moves_a_step_at_a_time():
@@ -77,7 +85,7 @@ def test_two_samples_differ_with_constant_probability():
 
 @pytest.mark.parametrize("given", [7, [7], np.array([7]), np.array(7), np.int8(7), (7,)], ids=repr)
 def test_a_count_is_read_alike_however_it_comes(given):
-    mechanism = PopulationCount(rows=10, epsilon=10**6, beta=0.1)
+    mechanism = PopulationCount(rows=10, epsilon=10**6, missed=0.1, neighbours=SWAP)
     assert mechanism.release(given).value == 7
 
 
@@ -85,7 +93,7 @@ def test_a_count_is_read_alike_however_it_comes(given):
     "given",
     [
         {"rows": 10**400},
-        {"beta": Fraction(1, 10**400)},
+        {"missed": Fraction(1, 10**400)},
         {"epsilon": Fraction(1, 10**300)},
         {"epsilon": 10**9},
         {"rows": 1},
@@ -93,11 +101,11 @@ def test_a_count_is_read_alike_however_it_comes(given):
     ids=repr,
 )
 def test_parameters_beyond_the_range_of_floats_are_served(given):
-    mechanism = PopulationCount(**{"rows": 50, "epsilon": 1, "beta": 0.1} | given)
+    mechanism = PopulationCount(**{"rows": 50, "epsilon": 1, "missed": 0.1, "neighbours": SWAP} | given)
     # 2 exp(-x^2 / rows) <= beta at x = shift + 1, or two samples cannot be further apart.
     reached, log = (
         mechanism.shift + 1,
-        math.log(2 * mechanism.beta.denominator) - math.log(mechanism.beta.numerator),
+        math.log(2 * mechanism.missed.denominator) - math.log(mechanism.missed.numerator),
     )
     assert Fraction(reached) ** 2 >= mechanism.rows * Fraction(log) or mechanism.shift == mechanism.rows
     assert mechanism.population_error(0.05) >= mechanism.error(0.05) >= 0

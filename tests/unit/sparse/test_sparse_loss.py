@@ -13,8 +13,9 @@ from discreet.audit import output_distribution
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import GaussianLoss, PureLoss
 from discreet.mechanisms.scores import Monotone
-from discreet.sparse.above_threshold import AboveThreshold, each_value
+from discreet.sparse.above_threshold import AboveThreshold
 from discreet.sparse.loss import SparseLoss
+from discreet.sparse.tiny import each_value
 
 HALF = Fraction(1, 2)
 

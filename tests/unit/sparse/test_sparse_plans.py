@@ -22,15 +22,15 @@ def query_scale(**public):
 
 
 def test_the_books_scales():
-    above = AboveThreshold.book(epsilon=1, sensitivity=3, threshold=0).plan
+    above = AboveThreshold.as_printed(epsilon=1, sensitivity=3, threshold=0).plan
     assert (above.threshold_noise, above.query_noise) == (DiscreteLaplace(6), DiscreteLaplace(12))
-    sparse = Sparse.book(epsilon=2, delta=0, positives=5, sensitivity=1).plan
+    sparse = Sparse.as_printed(epsilon=2, delta=0, positives=5, sensitivity=1).plan
     assert (sparse.threshold_noise, sparse.query_noise) == (DiscreteLaplace(5), DiscreteLaplace(10))
-    many = Sparse.book(epsilon=2, delta=1e-6, positives=200, sensitivity=1).plan
+    many = Sparse.as_printed(epsilon=2, delta=1e-6, positives=200, sensitivity=1).plan
     sigma = math.sqrt(32 * 200 * math.log(1e6)) / 2
     assert float(many.threshold_noise.scale) == pytest.approx(sigma, rel=1e-9)
     assert float(many.query_noise.scale) == pytest.approx(2 * sigma, rel=1e-9)
-    numeric = NumericSparse.book(epsilon=1, delta=1e-6, positives=200, sensitivity=1)
+    numeric = NumericSparse.as_printed(epsilon=1, delta=1e-6, positives=200, sensitivity=1)
     root = math.sqrt(512)
     assert float(numeric.value_noise.scale) == pytest.approx(
         math.sqrt(32 * 200 * math.log(2e6)) * (root + 1) / 2, rel=1e-9
@@ -142,7 +142,8 @@ def test_enormous_noise_and_a_delta_near_one_can_be_planned():
 
 def test_words_for_reprs():
     mechanism = Sparse(sensitivity=1, epsilon=1, delta=0, positives=3, form=Form.ONCE)
-    assert "noise=NoiseKind.EXPONENTIAL, form=Form.ONCE, rule=Rule.OPTIMAL" in repr(mechanism)
+    assert "noise=NoiseKind.EXPONENTIAL, rule=Rule.OPTIMAL" in repr(mechanism)
+    assert "positives=3, form=Form.ONCE" in repr(mechanism)
     gaussian = AboveThreshold(sensitivity=1, epsilon=1, delta=1e-6, noise=NoiseKind.GAUSSIAN, queries=10)
     assert gaussian.error(0.05) > AboveThreshold(sensitivity=1, epsilon=1, delta=0, queries=10).error(0.05)
 

@@ -13,7 +13,8 @@ from scipy import stats
 
 from discreet import audit
 from discreet.noise import OneSidedGeometric
-from discreet.sparse.above_threshold import AboveThreshold, each_value
+from discreet.sparse.above_threshold import AboveThreshold
+from discreet.sparse.tiny import each_value
 from discreet.testing import unsafe_seeded
 
 RUNS = 16_000

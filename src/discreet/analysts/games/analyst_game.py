@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -11,16 +10,16 @@ import numpy as np
 from discreet.analysts.games.bregman_choice import CappedChoice, Standing, Teams
 from discreet.analysts.games.calibration import GameSizes
 from discreet.analysts.games.play import SampledGame
-from discreet.analysts.games.query_game import CARD as QUERY_GAME
-from discreet.analysts.games.query_game import COIN, HEADS, TAILS, tiny_data
-from discreet.analysts.promises import OneAnalystToMany
-from discreet.analysts.query_book import Caps, book_of
+from discreet.analysts.promises import OneAnalystToMany, QueriesAndData
+from discreet.analysts.tiny import BUDGET, COIN, COINS, TWO, example_data, tiny_data
 from discreet.core.card import Card, Tiny
+from discreet.core.neighbours import Replace
+from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.noise.selection import ExponentialChoice
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class AnalystGame(SampledGame):
     """Publish one synopsis for the queries of many analysts; all that one of them asks stays hidden.
 
@@ -66,11 +65,9 @@ class AnalystGame(SampledGame):
 
 
 def _tiny() -> Iterator[Tiny]:
-    caps = Caps(analysts=2, queries=1)
-    book = book_of(COIN, caps, {"first": [HEADS], "second": [TAILS]})
     short = AnalystGame(
         universe=COIN,
-        caps=caps,
+        caps=TWO,
         rows=2,
         epsilon=8,
         delta=0.01,
@@ -78,23 +75,15 @@ def _tiny() -> Iterator[Tiny]:
         analyst_delta=0.01,
         rounds=3,
         density=1,
+        neighbours=Replace("row"),
     )
-    yield Tiny(short, tiny_data(book, 2), tight=False)
+    yield Tiny(short, tiny_data(COINS, 2), tight=False)
 
 
-def _example() -> tuple[AnalystGame, object]:
-    asked = QUERY_GAME.example()[1]
-    game = AnalystGame(
-        universe=asked.book.universe,
-        caps=asked.book.caps,
-        rows=2000,
-        epsilon=1,
-        delta=1e-6,
-        analyst_epsilon=1,
-        analyst_delta=1e-6,
-        rounds=200,
-        density=2,
-    )
+def _example() -> tuple[AnalystGame, QueriesAndData]:
+    asked = example_data()
+    given = {"universe": asked.book.universe, "caps": asked.book.caps, **BUDGET}
+    game = AnalystGame(rows=2000, analyst_epsilon=1, analyst_delta=1e-6, rounds=200, density=2, **given)
     return game, asked
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.analysts.query_book import QueryBook
-from discreet.equilibrium.arrays import NUMPY, Array, Arrays, chosen
+from discreet.equilibrium.arrays import NUMPY, Array, Arrays, choose_arrays
 from discreet.queries.histogram import Histogram
 
 Bits = NDArray[np.uint8]
@@ -54,7 +54,7 @@ class BitRows:
             total += self.row(row)
         return total
 
-    def weighed(self, moves: Moves, columns: Array) -> Array:
+    def weigh(self, moves: Moves, columns: Array) -> Array:
         """Return the sum of the weights of the moves whose rows have a one, for some columns only."""
         rows, weights = self.arrays.put(np.array(moves).T)
         bits = (self._packed[rows[:, None], columns >> 3] >> (7 - (columns & 7))) & 1
@@ -75,8 +75,8 @@ class GameTable:
         self._packed = np.zeros((places, -(-cells // 8)), dtype=np.uint8)
         for place, query in book.items():
             self._packed[place] = np.packbits(query.vector().reshape(-1) != 0)
-        self.by_place = BitRows(self._packed, cells, chosen(cells))
-        self.by_cell = BitRows(turned(self._packed)[:cells], places, chosen(places))
+        self.by_place = BitRows(self._packed, cells, choose_arrays(cells))
+        self.by_cell = BitRows(transpose(self._packed)[:cells], places, choose_arrays(places))
 
     def answers(self, histogram: Histogram) -> Integers:
         """Return the true count of every place."""
@@ -89,7 +89,7 @@ class GameTable:
         return np.concatenate(found).astype(np.int64)
 
 
-def turned(packed: Bits) -> Bits:
+def transpose(packed: Bits) -> Bits:
     """Return the transpose of a packed matrix, with rows of zeros up to a multiple of eight."""
     rows, width = packed.shape
     made = np.zeros((8 * width, -(-rows // 8)), dtype=np.uint8)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from operator import itemgetter
@@ -19,13 +18,21 @@ from discreet.analysts.games.bregman_choice import Standing
 from discreet.analysts.games.calibration import LEFTOVER_SHARE, GameSizes, Rates
 from discreet.analysts.games.cells import CellChoice, Hits
 from discreet.analysts.games.loss import GameLoss
-from discreet.analysts.promises import Delivery, Leftover, ManyAnalysts, QueriesAndData, read_asked
+from discreet.analysts.promises import (
+    Delivery,
+    Leftover,
+    ManyAnalysts,
+    QueriesAndData,
+    about_swaps,
+    read_asked,
+)
 from discreet.analysts.query_book import Caps
 from discreet.core import checks
 from discreet.core.bounds import useful
-from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss, ZCDPLoss
-from discreet.core.neighbours import Neighbours, Replace
+from discreet.core.neighbours import Neighbours
+from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.queries.universe import Universe
@@ -34,13 +41,11 @@ from discreet.sparse.numeric_sparse import NumericSparse
 
 Integers = NDArray[np.int64]
 
-ONE_ROW = Replace("row")
-
 _LARGEST = 1 << 62  # scores are 64-bit integers, up to rounds * rows
 _MOST_ROWS = 1 << 53  # counts are added up in floats, exactly up to here
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class SampledGame(ManyAnalysts):
     """A game between a player who picks cells and one who picks queries; the picked cells are the synopsis.
 
@@ -48,70 +53,39 @@ class SampledGame(ManyAnalysts):
     make up for it. Both pick at random from multiplicative weights: the noise that hides people and queries.
     """
 
-    universe: Universe
-    caps: Caps
-    rows: int
-    epsilon: Fraction
-    delta: Fraction
-    analyst_epsilon: Fraction
-    analyst_delta: Fraction
-    rounds: int
-    density: int
-    leftovers: int
-    neighbours: Neighbours
+    universe: Universe = public(checks.instance, Universe)
+    caps: Caps = public(checks.instance, Caps)
+    rows: int = public(checks.integer, 1)
+    epsilon: Exact = public(checks.positive)
+    delta: Exact = public(checks.probability)
+    analyst_epsilon: Exact = public(checks.positive)
+    analyst_delta: Exact = public(checks.probability)
+    rounds: Public[int | None, int] = public(checks.integer, 2, default=None)
+    density: Public[int | None, int] = public(checks.integer, 1, default=None)
+    leftovers: int = public(checks.integer, 0, default=0)
+    neighbours: Neighbours = public(about_swaps)
 
-    def __init__(
-        self,
-        *,
-        universe: Universe,
-        caps: Caps,
-        rows: int,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        analyst_epsilon: checks.Number,
-        analyst_delta: checks.Number,
-        rounds: int | None = None,
-        density: int | None = None,
-        leftovers: int = 0,
-        neighbours: Neighbours = ONE_ROW,
-    ) -> None:
-        if not isinstance(checks.instance(Neighbours, neighbours=neighbours), Replace):
-            raise NeighboursMismatch("the games need a public number of rows. Pass Replace('row')")
-        self._set(
-            universe=checks.instance(Universe, universe=universe),
-            caps=checks.instance(Caps, caps=caps),
-            rows=checks.integer(1, rows=rows),
-            epsilon=checks.positive(epsilon=epsilon),
-            delta=checks.probability(delta=delta),
-            analyst_epsilon=checks.positive(analyst_epsilon=analyst_epsilon),
-            analyst_delta=checks.probability(analyst_delta=analyst_delta),
-            leftovers=checks.integer(0, leftovers=leftovers),
-            neighbours=neighbours,
-        )
-        universe.require_dense()
+    def _complete(self) -> None:
+        self.universe.require_dense()
         if self.field.groups < 2:
-            raise InvalidParameter(name="caps", rule="at least two groups of queries to cap", value=caps)
-        self._set_length(rounds, density)
-        _ = self.rates  # refuses what cannot be calibrated
-
-    def _set_length(self, rounds: int | None, density: int | None) -> None:
-        """Set how long the game is and how flat the query player plays, balanced where not given."""
-        balanced = (2, 1)
-        if rounds is None or density is None:
-            balanced = game_calibration.balance(
-                self.field, rho=self._game_rho, epsilon=self.analyst_epsilon, delta=self.analyst_delta
-            )
-        self._set(
-            rounds=balanced[0] if rounds is None else checks.integer(2, rounds=rounds),
-            density=balanced[1] if density is None else checks.integer(1, density=density),
-        )
+            raise InvalidParameter(name="caps", rule="at least two groups of queries to cap", value=self.caps)
+        self._balance(self.rounds, self.density)
         if not self.density < self.field.groups:
             rule = f"below {self.field.groups}, the number of groups under the caps"
-            raise InvalidParameter(name="density", rule=rule, value=density)
+            raise InvalidParameter(name="density", rule=rule, value=self.density)
         if self.rows > _MOST_ROWS:
             raise InvalidParameter(name="rows", rule=f"at most {_MOST_ROWS}", value=self.rows)
         if self.rounds * self.rows > _LARGEST:
-            raise InvalidParameter(name="rounds", rule=f"at most {_LARGEST // self.rows}", value=rounds)
+            raise InvalidParameter(name="rounds", rule=f"at most {_LARGEST // self.rows}", value=self.rounds)
+        _ = self.rates  # refuses what cannot be calibrated
+
+    def _balance(self, rounds: int | None, density: int | None) -> None:
+        """Set how long the game is and how flat the query player plays, where that was left out."""
+        if rounds is None or density is None:
+            length, flatness = game_calibration.balance(
+                self.field, rho=self._game_rho, epsilon=self.analyst_epsilon, delta=self.analyst_delta
+            )
+            self._set(rounds=rounds or length, density=density or flatness)
 
     # What the two games differ in ------------------------------------------------------------------
 
@@ -170,12 +144,6 @@ class SampledGame(ManyAnalysts):
     def analyst_loss(self) -> Loss:
         """What the synopsis tells of one hidden change; the leftovers of others tell nothing."""
         return GameLoss(self.rounds, self.field.sigma(self.density), self.rates.cell)
-
-    @property
-    def words(self) -> str:
-        """The pair in words."""
-        pair = f"epsilon {float(self.epsilon):.6g} at delta {float(self.delta):.6g}"
-        return f"{pair} for {self.neighbours}"
 
     def error(self, beta: checks.Number) -> float:
         """Return alpha in rows: the worst answers of any `density` groups are off by <= alpha on average.

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 
@@ -14,16 +11,14 @@ from discreet.analysts.games.bregman_choice import CappedChoice, Sides, Standing
 from discreet.analysts.games.calibration import GameSizes
 from discreet.analysts.games.play import SampledGame
 from discreet.analysts.promises import OneQueryToMany, QueriesAndData
-from discreet.analysts.query_book import Caps, QueryBook, book_of
+from discreet.analysts.tiny import BUDGET, COIN, COINS, TWO, example_data, tiny_data
 from discreet.core.card import Card, Tiny
+from discreet.core.neighbours import Replace
+from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
-from discreet.queries.histogram import Histogram
-from discreet.queries.kinds.marginals import Marginals
-from discreet.queries.kinds.predicates import Predicates
-from discreet.queries.universe import Universe
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class QueryGame(SampledGame):
     """Publish one synopsis for the queries of many analysts; each query stays hidden from the other analysts.
 
@@ -76,26 +71,10 @@ class QueryGame(SampledGame):
         return rng.perform(step, standing)
 
 
-def tiny_data(book: QueryBook, rows: int) -> list[tuple[QueriesAndData, QueriesAndData]]:
-    """Return every pair of neighbouring tables of some rows over two cells, with one book."""
-    tables = [Histogram.dense(book.universe, [k, rows - k]) for k in range(rows + 1)]
-    return [(QueriesAndData(a, book), QueriesAndData(b, book)) for a, b in itertools.pairwise(tables)]
-
-
-COIN = Universe([("x", (0, 1))])
-"""The smallest universe there is something to ask about."""
-HEADS, TAILS, BOTH = Predicates(
-    COIN, [(["x"], np.array(mask, dtype=bool)) for mask in ([0, 1], [1, 0], [1, 1])]
-)
-"""Queries over the coin."""
-
-
 def _tiny() -> Iterator[Tiny]:
-    caps = Caps(analysts=2, queries=1)
-    book = book_of(COIN, caps, {"first": [HEADS], "second": [TAILS]})
     short = QueryGame(
         universe=COIN,
-        caps=caps,
+        caps=TWO,
         rows=2,
         epsilon=8,
         delta=0.01,
@@ -103,18 +82,16 @@ def _tiny() -> Iterator[Tiny]:
         analyst_delta=0.01,
         rounds=3,
         density=2,
+        neighbours=Replace("row"),
     )
-    yield Tiny(short, tiny_data(book, 2), tight=False)
+    yield Tiny(short, tiny_data(COINS, 2), tight=False)
 
 
-@lru_cache(maxsize=1)
-def _example() -> QueriesAndData:
-    universe = Universe([("age", range(8)), ("smoker", (False, True)), ("region", range(4))])
-    codes = np.stack([np.arange(2000) % 8, np.arange(2000) % 3 // 2, np.arange(2000) // 7 % 4], axis=1)
-    pairs, triples = Marginals.of_order(universe, 2), Marginals.of_order(universe, 3)
-    asked = {"acme": list(pairs), "bolt": list(triples), "cork": [pairs.query(0)]}
-    book = book_of(universe, Caps(analysts=3, queries=64), asked)
-    return QueriesAndData(Histogram.from_records(universe, codes), book)
+def _example() -> tuple[QueryGame, QueriesAndData]:
+    asked = example_data()
+    given = {"universe": asked.book.universe, "caps": asked.book.caps, **BUDGET}
+    game = QueryGame(rows=2000, analyst_epsilon=1, analyst_delta=1e-6, rounds=200, density=96, **given)
+    return game, asked
 
 
 CARD = Card(
@@ -123,19 +100,6 @@ CARD = Card(
     title="One synopsis for many analysts that hides each query from the others",
     theorem="(epsilon, delta) for one row, and for one query towards all other analysts together",
     reference="[HRU13] Algorithm 3, corrected",
-    example=lambda: (
-        QueryGame(
-            universe=_example().book.universe,
-            caps=_example().book.caps,
-            rows=2000,
-            epsilon=1,
-            delta=1e-6,
-            analyst_epsilon=1,
-            analyst_delta=1e-6,
-            rounds=200,
-            density=96,
-        ),
-        _example(),
-    ),
+    example=_example,
     tiny=_tiny,
 )

@@ -60,7 +60,7 @@ class LateScores:
         there = self.arrays.put(places)
         found = self._known[there]
         if self._bits is not None and self._moves:
-            found = found + self._bits.weighed(self._moves, there)
+            found = found + self._bits.weigh(self._moves, there)
             if self._drift is not None:
                 found = found + self._drift[there] * len(self._moves)
         return self.arrays.fetch(found)

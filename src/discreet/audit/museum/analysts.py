@@ -1,6 +1,6 @@
 """What [HRU13] prints for many analysts and does not hide what one of them asks, or the data.
 
-The other faults of that source, in accuracy or only in the limit, are in `discreet.analysts.games.printed`.
+The other faults of that source, in accuracy or only in the limit, are in `printed_games`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.analysts.games.analyst_game import AnalystGame
-from discreet.analysts.games.printed import InvertedRate, PrintedConstants
-from discreet.analysts.games.query_game import COIN, HEADS, TAILS, tiny_data
 from discreet.analysts.promises import OneQueryToMany
 from discreet.analysts.query_book import Caps, book_of
+from discreet.analysts.tiny import COIN, HEADS, TAILS, tiny_data
 from discreet.audit.museum.exhibit import Exhibit, Exhibited
+from discreet.audit.museum.printed_games import InvertedRate, PrintedConstants
 from discreet.core.card import Tiny
-from discreet.core.neighbours import Neighbours, OneQuery
+from discreet.core.neighbours import Neighbours, OneQuery, Replace
 from discreet.core.rng import Rng
 from discreet.mechanisms.scores import Monotone
 from discreet.noise import AddNoise, DiscreteLaplace
@@ -128,6 +128,7 @@ def _teams(kind: type[AnalystGame]) -> Tiny:
         analyst_delta=Fraction(1, 1000),
         rounds=3,
         density=1,
+        neighbours=Replace("row"),
     )
     return Tiny(game, tiny_data(book_of(COIN, caps, {"first": [HEADS], "second": [TAILS]}), 2))
 

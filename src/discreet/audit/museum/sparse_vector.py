@@ -21,10 +21,10 @@ from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import Primitive, Rng
 from discreet.core.sensitive import Sensitive
 from discreet.noise import AddNoise, DiscreteLaplace, Noise, NoisyComparison, OneSidedGeometric
-from discreet.sparse.above_threshold import each_value
 from discreet.sparse.numeric_sparse import NumericSparse
 from discreet.sparse.plan import Form, NoiseKind
 from discreet.sparse.sparse import Sparse
+from discreet.sparse.tiny import each_value
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import EngineFailed, InternalError, InvalidParameter, MissingExtra
-from discreet.data.engines.failures import Expired, Reason
+from discreet.core.errors import EngineFailed, InternalError, InvalidParameter, MissingExtra, TableClosed
+from discreet.data.engines.failures import Expired, Reason, hear_signals
 from discreet.data.schema.columns import Code
 
 try:
@@ -61,11 +61,11 @@ class EngineField:
 
 @dataclass(frozen=True, slots=True)
 class RowReading:
-    """How an input is read, as queries over it: its codes, and how many cells of text mean nothing."""
+    """How an input is read, as queries over it: its codes, and how many cells say what is not declared."""
 
     codes: exp.Select
     unread: exp.Select | None
-    """One count for each column that is parsed from text, under the column's name."""
+    """One count for each column that may lose cells, under the column's name."""
 
 
 class Source(ABC):
@@ -92,6 +92,7 @@ class Source(ABC):
         self._lock = RLock()
         self._timeout = timeout
         self._limit: float | None = None
+        self._closed = False
         self._relations: dict[str, exp.Table] = {}
         self._unique: dict[str, exp.Select] = {}
         self._cache: dict[str, str] = {}
@@ -133,7 +134,9 @@ class Source(ABC):
                 with self._staged(name, reading.codes):
                     self._relations[name] = self._keep(name, reading.codes)
                     if reading.unread is not None:
-                        counts[name] = self._counts(name, reading.unread)
+                        (row,) = self._count_raw(name, reading.unread)
+                        listed = [int(str(cells)) for cells in row]
+                        counts[name] = dict(zip(reading.unread.named_selects, listed, strict=True))
         return counts
 
     def _check_unique(self, name: str, key: str) -> None:
@@ -206,9 +209,21 @@ class Source(ABC):
             name="data", rule="on a server that can be connected to again", got=self.dialect, hint=hint
         )
 
-    @abstractmethod
     def close(self) -> None:
-        """Give back everything the source holds."""
+        """Give back everything the source holds. Nothing can be read from then on."""
+        if not self._closed:
+            try:
+                self._give_back()
+            finally:
+                self._closed = True
+
+    @abstractmethod
+    def _give_back(self) -> None:
+        """End what the source has begun in the engine."""
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise TableClosed
 
     def _one_moment(self) -> AbstractContextManager[object]:
         """Return the context in which all inputs are seen as they were at one moment."""
@@ -218,9 +233,9 @@ class Source(ABC):
         """Return the context in which the engine sees an input as `raw` names it."""
         return nullcontext()
 
-    def _counts(self, name: str, query: exp.Select) -> dict[str, int]:
-        """Run a query of counts over an input that is seen; the count of each column."""
-        raise InternalError("this engine parses no text")
+    @abstractmethod
+    def _count_raw(self, name: str, query: exp.Select) -> Iterable[Iterable[object]]:
+        """Run a query of counts over an input that is seen."""
 
     @abstractmethod
     def _keep(self, name: str, query: exp.Query) -> exp.Table:
@@ -276,12 +291,22 @@ class Source(ABC):
         return done
 
     def _attempt(self, work: Callable[[], T]) -> T | _Failed:
-        try:
-            return work()
-        except Expired:
-            return _Failed(Reason.TIMEOUT)
-        except self._failures() as error:
-            return _Failed(self._reason(error))
+        """Do something in the engine; where a signal raised something meanwhile, that is what comes of it."""
+        self._require_open()
+        done: T | _Failed = _Failed(Reason.UNREADABLE)
+        with hear_signals() as raised:
+            try:
+                done = work()
+            except Expired:
+                done = _Failed(Reason.TIMEOUT)
+            except self._failures() as error:
+                done = _Failed(self._reason(error))
+            except BaseException:
+                if not raised:
+                    raise
+        if raised:
+            raise raised.pop(0).with_traceback(None)
+        return done
 
     def _resolved(self, query: exp.Query) -> exp.Query:
         """Point every table of a query at a loaded relation; refuse any other table."""
@@ -345,9 +370,7 @@ def _deduplicated(table: exp.Table, codes: exp.Select, key: str) -> exp.Select:
 def _report_unread(name: str, counts: Mapping[str, int]) -> None:
     for column, cells in counts.items():
         if cells:
-            LOG.warning(
-                "%s.%s: %d cells of text cannot be read as declared; they are missing", name, column, cells
-            )
+            LOG.warning("%s.%s: %d cells cannot be read as declared; they are missing", name, column, cells)
 
 
 def relation(name: str) -> exp.Table:

@@ -19,6 +19,10 @@ _MAX_DIGITS = 36
 """Digits of a number whose double certainly fits into 128 bits and into 38 digits."""
 _AFTER_TIME = "[0-9]:[0-9]{2}.*[-+A-Za-z]"
 """What a text with a time and a zone looks like: a sign or a letter somewhere after the minutes."""
+_SHORT_YEAR = r"^\s*[0-9]{1,3}[^0-9]"
+"""What a text looks like whose year has lost digits: 24-01-05 is in no year that was meant."""
+_BASIC = r"^\s*[0-9]{8}\s*$"
+"""What a day looks like in the basic form of ISO 8601: 20240105."""
 
 
 def text_bytes(cell: exp.Expr, dialect: str) -> exp.Expr:
@@ -58,9 +62,14 @@ def day(cell: exp.Expr, family: Family, dialect: str) -> exp.Expr:
     """Return the day of a cell, in UTC where it says a zone; missing where text does not say a day."""
     if family == "text":
         zoned = exp.TryCast(this=cell.copy(), to=exp.DataType.build("timestamptz"))
-        says_zone = _call("REGEXP_MATCHES", cell.copy(), exp.Literal.string(_AFTER_TIME))
-        plain = exp.TryCast(this=cell, to=exp.DataType.build("date"))
-        return exp.case().when(says_zone, day(zoned, "zoned", dialect)).else_(plain)
+        basic = _call("TRY_STRPTIME", cell.copy(), exp.Literal.string("%Y%m%d"))
+        return (
+            exp.case()
+            .when(_matches(cell, _SHORT_YEAR), exp.cast(exp.null(), "date"))
+            .when(_matches(cell, _BASIC), exp.cast(basic, "date"))
+            .when(_matches(cell, _AFTER_TIME), day(zoned, "zoned", dialect))
+            .else_(exp.TryCast(this=cell, to=exp.DataType.build("date")))
+        )
     if family != "zoned":
         return exp.cast(cell, "date")
     if dialect == "spark":
@@ -125,6 +134,10 @@ def _decimal(digits: int, scale: int) -> str:
     """Write digits / 10**scale."""
     padded = str(digits).rjust(scale + 1, "0")
     return f"{padded[: len(padded) - scale]}.{padded[len(padded) - scale :]}"
+
+
+def _matches(cell: exp.Expr, pattern: str) -> exp.Expr:
+    return _call("REGEXP_MATCHES", cell.copy(), exp.Literal.string(pattern))
 
 
 def _call(name: str, *arguments: exp.Expr) -> exp.Anonymous:

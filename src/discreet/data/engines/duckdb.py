@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter, MissingExtra
+from discreet.data.credentials import show_path
 from discreet.data.engines.base import RAW, EngineField, Family, Source, decimals, relation, unknown_input
-from discreet.data.engines.credentials import shown
 from discreet.data.engines.failures import Reason, watched
 
 try:
@@ -106,13 +106,16 @@ class DuckDB(Source):
             self._opening(lambda: owner.register(table.name, _narrowed(self._frames[name], rows=False)))
         query = exp.Describe(this=exp.select("*").from_(table))
         rows = self._opening(lambda: owner.execute(self._sql(query)).fetchall())
-        return tuple(_field(row[0], row[1]) for row in rows)
+        # DuckDB renames a frame's column whose name it has seen before, so names are the frame's own.
+        names = _names(self._frames[name]) if name in self._frames else None
+        names = names or [row[0] for row in rows]
+        return tuple(_field(one, row[1]) for one, row in zip(names, rows, strict=True))
 
     def raw(self, name: str) -> exp.Table:
         """Return what a query that reads an input selects from."""
         return self._input(name)[1].copy()
 
-    def close(self) -> None:
+    def _give_back(self) -> None:
         """Drop the data and the spill directory."""
         self._end()
 
@@ -169,9 +172,9 @@ class DuckDB(Source):
         if name in self._csv:
             self._drop(table)
 
-    def _counts(self, name: str, query: exp.Select) -> dict[str, int]:
-        (counts,) = self._inputs[name][0].execute(self._sql(query)).fetchall()
-        return dict(zip(query.named_selects, counts, strict=True))
+    def _count_raw(self, name: str, query: exp.Select) -> list[tuple[object, ...]]:
+        rows: list[tuple[object, ...]] = self._inputs[name][0].execute(self._sql(query)).fetchall()
+        return rows
 
     def _keep(self, name: str, query: exp.Query) -> exp.Table:
         owner, _ = self._inputs.get(name, (self._connection, None))
@@ -182,7 +185,9 @@ class DuckDB(Source):
         return relation(name)
 
     def _create(self, table: exp.Table, query: exp.Query) -> None:
-        self._connection.execute(self._sql(exp.Create(this=table, kind="TABLE", expression=query)))
+        # An interrupt may have come between the last making of it and our note of that.
+        create = exp.Create(this=table, kind="TABLE", expression=query, replace=True)
+        self._connection.execute(self._sql(create))
 
     def _lines(self, name: str, needed: set[str]) -> exp.Query:
         """Return the query that reads some columns of a CSV file, as text.
@@ -262,6 +267,14 @@ def _narrowed(frame: Any, *, names: set[str] | None = None, rows: bool = True) -
     return frame.select(sorted(names or ()))
 
 
+def _names(frame: Any) -> list[str] | None:
+    """Return the names of a frame's columns; None for polars, which has no two alike."""
+    package = type(frame).__module__.partition(".")[0]
+    if package == "polars":
+        return None
+    return [str(name) for name in (frame.columns if package == "pandas" else frame.column_names)]
+
+
 def _field(name: str, described: str) -> EngineField:
     # A type may list values, ENUM('a', 'b'), or fields: only its first words are kept.
     kind = described.partition("(")[0].strip()
@@ -285,7 +298,7 @@ def _parquet(path: str) -> exp.Table:
     if not found or not all(one.endswith(".parquet") for one in found):
         hint = "Write ('file.duckdb', 'table') for a table of a DuckDB database"
         raise InvalidParameter(
-            name="data", rule="a .parquet, .csv or .csv.gz file", got=shown(path), hint=hint
+            name="data", rule="a .parquet, .csv or .csv.gz file", got=show_path(path), hint=hint
         )
     files = exp.Array(expressions=[exp.Literal.string(str(_existing(one))) for one in found])
     return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[files]))
@@ -293,7 +306,7 @@ def _parquet(path: str) -> exp.Table:
 
 def _existing(path: str) -> Path:
     if not Path(path).is_file():
-        raise InvalidParameter(name="data", rule="the path of an existing file", got=shown(path))
+        raise InvalidParameter(name="data", rule="the path of an existing file", got=show_path(path))
     return Path(path)
 
 

@@ -71,45 +71,61 @@ def encoded(source: Source, name: str, columns: Sequence[Column], *, unit: str |
     InvalidParameter
         When the input lacks a column, or its type cannot stand for the declared kind.
     """
-    fields = {field.name: field for field in source.columns(name)}
+    described = source.columns(name)
+    fields = {field.name: field for field in described}
     query = exp.select().from_(source.raw(name).as_(RAW))
     unread = exp.select().from_(source.raw(name).as_(RAW))
     for place, column in enumerate(columns):
         field = fields.get(column.name)
         if field is None:
             raise _missing(name, column.name, sorted(fields))
+        if (alike := sum(one.name == column.name for one in described)) > 1:
+            raise InvalidParameter(
+                name=name, rule=f"data with one column {column.name}", got=f"{alike} of this name"
+            )
         _check_family(source, name, column, field)
         cell = _Cell(exp.column(column.name, table=RAW), field, source.dialect)
-        if isinstance(column, Category) and column.size > LISTED:
-            query, code = _joined(query, column, cell, place)
-        else:
-            code = _encode(column, cell)
+        listed = _list_values(column, cell, place)
+        if listed is not None:
+            query = query.join(listed.copy(), copy=False)
+        code = _encode(column, cell, place)
         query = query.select(exp.alias_(code, column.name, copy=False), copy=False)
         if column.name == unit:
             query = query.where(cell.raw.is_(exp.null()).not_(), copy=False)
-        parsed = _parsed(column, cell)
-        if parsed is not None:
-            unread = unread.select(exp.alias_(_count_unread(cell.raw, parsed), column.name), copy=False)
+        lost = _lost(column, cell, place)
+        if lost is not None:
+            if listed is not None:
+                unread = unread.join(listed, copy=False)
+            counted = exp.Count(this=exp.case().when(lost, _literal(1)))
+            unread = unread.select(exp.alias_(counted, column.name), copy=False)
     return RowReading(query, unread if unread.selects else None)
 
 
-def _parsed(column: Column, cell: _Cell) -> exp.Expr | None:
-    """Return what is missing where a cell's text cannot be read; None where nothing is parsed."""
-    if cell.family != "text" or isinstance(column, Identifier | Text):
+def _lost(column: Column, cell: _Cell, place: int) -> exp.Expr | None:
+    """Return the test of a cell that says something and means nothing; None where there is no such cell."""
+    if isinstance(column, Identifier | Text) or (isinstance(column, Category) and column.other is not None):
         return None
-    if isinstance(column, Date):
-        return day(cell.raw, cell.family, cell.dialect)
-    if isinstance(column, Category) and isinstance(column.values[0], str):
+    text = cell.family == "text"
+    if isinstance(column, Category):
+        read = _comparable(column, cell)
+        said = _says_something(cell) if text else read.copy().is_(exp.null()).not_()
+        known = exp.Coalesce(this=_is_declared(column, cell, place), expressions=[exp.false()])
+        return exp.and_(said, exp.not_(known))
+    if isinstance(column, Boolean) and cell.family in ("integer", "real"):
+        return exp.not_(_present_number(cell).isin(_literal(0), _literal(1)))
+    if not text:
         return None
     kind = "boolean" if isinstance(column, Boolean) else "double"
-    return exp.TryCast(this=cell.raw.copy(), to=exp.DataType.build(kind))
+    parsed: exp.Expr = exp.TryCast(this=cell.raw.copy(), to=exp.DataType.build(kind))
+    if isinstance(column, Date):
+        parsed = day(cell.raw, cell.family, cell.dialect)
+    return exp.and_(_says_something(cell), parsed.is_(exp.null()))
 
 
-def _count_unread(cell: exp.Expr, parsed: exp.Expr) -> exp.Expr:
-    """Count the cells that say something and mean nothing."""
-    blank = exp.Trim(this=cell.copy()).eq(exp.Literal.string(""))
-    lost = exp.and_(cell.copy().is_(exp.null()).not_(), exp.not_(blank), parsed.is_(exp.null()))
-    return exp.Count(this=exp.case().when(lost, _literal(1)))
+def _says_something(cell: _Cell) -> exp.Expr:
+    """Return the test of a text that is there and not blank."""
+    blank = exp.Trim(this=exp.cast(cell.raw.copy(), "text")).eq(exp.Literal.string(""))
+    return exp.and_(cell.raw.copy().is_(exp.null()).not_(), exp.not_(blank))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +146,10 @@ def _missing(name: str, column: str, found: Sequence[str]) -> InvalidParameter:
 
     Only names like the wanted one are quoted: those of a CSV file without a header are its first row.
     """
-    near = [one for one in get_close_matches(column, found) if one.isidentifier()]
-    meant = f"Did you mean {' or '.join(near)}? " if near else ""
+    cased = [one for one in found if one.lower() == column.lower()]
+    near = [one for one in cased or get_close_matches(column, found) if one.isidentifier()]
+    case = " (upper and lower case count)" if cased else ""
+    meant = f"Did you mean {' or '.join(near)}{case}? " if near else ""
     return InvalidParameter(
         name=name,
         rule=f"data with a column {column}",
@@ -152,7 +170,7 @@ def _check_family(source: Source, name: str, column: Column, field: EngineField)
         raise InvalidParameter(name=f"{name}.{column.name}", rule=rule, value=field.type)
 
 
-def _encode(column: Column, cell: _Cell) -> exp.Expr:
+def _encode(column: Column, cell: _Cell, place: int) -> exp.Expr:
     if isinstance(column, Integer | Decimal):
         return _number(column, cell)
     if isinstance(column, Date):
@@ -160,7 +178,7 @@ def _encode(column: Column, cell: _Cell) -> exp.Expr:
     if isinstance(column, Boolean):
         return _boolean(column, cell)
     if isinstance(column, Category):
-        return _category(column, cell)
+        return _category(column, cell, place)
     return bytes_text(text_bytes(cell.raw, cell.dialect), cell.dialect)
 
 
@@ -250,53 +268,72 @@ def _boolean(column: Boolean, cell: _Cell) -> exp.Expr:
     return exp.case().when(true, _bigint(1)).when(false, _bigint(0)).else_(_null(column, cell.dialect))
 
 
-def _comparable(column: Category, cell: _Cell) -> exp.Expr:
-    """Bring a category's cell to what is compared with its declared values: bytes, or numbers.
-
-    Numbers are doubles or whole: a narrower one may equal two declared values.
-    """
-    if isinstance(column.values[0], str):
-        return text_bytes(cell.raw, cell.dialect)
+def _present_number(cell: _Cell) -> exp.Expr:
+    """Return a cell as a number that is whole or a double: a narrower one may equal two declared values."""
     if cell.family == "integer":
-        return cell.raw
+        return cell.raw.copy()
     double = exp.TryCast if cell.family == "text" else exp.Cast
-    number = double(this=cell.raw, to=exp.DataType.build("double"))
+    number = double(this=cell.raw.copy(), to=exp.DataType.build("double"))
     return exp.Nullif(this=number, expression=exp.cast(exp.Literal.string("NaN"), "double"))
 
 
-def _category(column: Category, cell: _Cell) -> exp.Expr:
-    # The branches give back literals, never the cell: only declared values can come out.
+def _comparable(column: Category, cell: _Cell) -> exp.Expr:
+    """Bring a category's cell to what is compared with its declared values: bytes, or numbers."""
+    if isinstance(column.values[0], str):
+        return text_bytes(cell.raw.copy(), cell.dialect)
+    return _present_number(cell)
+
+
+def _category(column: Category, cell: _Cell, place: int) -> exp.Expr:
+    # The branches give back literals, or what was joined, never the cell: only declared values can come out.
     read = _comparable(column, cell)
     cases = exp.case()
-    for value in column.values:
-        cases = cases.when(read.copy().eq(_compared(value, cell.dialect)), _typed(value, cell.dialect))
+    if _is_long(column):
+        found = _listed_value(place)
+        if isinstance(column.values[0], str):
+            code = bytes_text(spelled_bytes(found, cell.dialect), cell.dialect)
+        else:
+            code = exp.cast(found, "bigint")
+        cases = cases.when(_is_declared(column, cell, place), code)
+    else:
+        for value in column.values:
+            cases = cases.when(read.copy().eq(_compared(value, cell.dialect)), _typed(value, cell.dialect))
     if column.other is not None and column.other != column.null:
         cases = cases.when(read.copy().is_(exp.null()).not_(), _typed(column.other, cell.dialect))
     return cases.else_(_null(column, cell.dialect))
 
 
-def _joined(query: exp.Select, column: Category, cell: _Cell, place: int) -> tuple[exp.Select, exp.Expr]:
-    """Look a long list of declared values up by a join that keeps every row exactly once.
+def _is_long(column: Column) -> bool:
+    return isinstance(column, Category) and column.size > LISTED
+
+
+def _is_declared(column: Category, cell: _Cell, place: int) -> exp.Expr:
+    """Return the test that a cell holds a declared value; it may be missing where the cell is."""
+    if _is_long(column):
+        return _listed_value(place).is_(exp.null()).not_()
+    return _comparable(column, cell).isin(*(_compared(value, cell.dialect) for value in column.values))
+
+
+def _listed_value(place: int) -> exp.Column:
+    return exp.column("value", table=f"discreet_values_{place}")
+
+
+def _list_values(column: Column, cell: _Cell, place: int) -> exp.Join | None:
+    """Return the join that looks a long list of declared values up and keeps every row exactly once.
 
     It does because no two declared values are equal in what is compared: bytes, or numbers up to 2**53.
     """
-    alias = f"discreet_values_{place}"
+    if not isinstance(column, Category) or not _is_long(column):
+        return None
     rows = [exp.Tuple(expressions=[_spelled(value)]) for value in column.values]
-    values = exp.Values(
-        expressions=rows,
-        alias=exp.TableAlias(this=exp.to_identifier(alias), columns=[exp.to_identifier("value")]),
+    found = _listed_value(place)
+    names = exp.TableAlias(this=exp.to_identifier(found.table), columns=[exp.to_identifier(found.name)])
+    value = spelled_bytes(found, cell.dialect) if isinstance(column.values[0], str) else found
+    return exp.Join(
+        this=exp.Values(expressions=rows, alias=names),
+        side="LEFT",
+        on=_comparable(column, cell).eq(value),
     )
-    read, found = _comparable(column, cell), exp.column("value", table=alias)
-    if isinstance(column.values[0], str):
-        value = spelled_bytes(found.copy(), cell.dialect)
-        code = bytes_text(value.copy(), cell.dialect)
-    else:
-        value, code = found.copy(), exp.cast(found.copy(), "bigint")
-    query = query.join(values, on=read.eq(value), join_type="left", copy=False)
-    cases = exp.case().when(found.copy().is_(exp.null()).not_(), code)
-    if column.other is not None and column.other != column.null:
-        cases = cases.when(read.copy().is_(exp.null()).not_(), _typed(column.other, cell.dialect))
-    return query, cases.else_(_null(column, cell.dialect))
 
 
 def _null(column: Column, dialect: str) -> exp.Expr:

@@ -6,9 +6,11 @@ Codes are read off the type or the number of an engine's exception, never off it
 from __future__ import annotations
 
 import enum
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 
 from discreet.core.errors import OpenFailed
 
@@ -90,3 +92,41 @@ def watched(seconds: float | None, cancel: Callable[[], object]) -> Iterator[Non
     finally:
         ended.set()
         watcher.join()
+
+
+@contextmanager
+def hear_signals() -> Iterator[list[BaseException]]:
+    """Keep what handlers of signals raise meanwhile, such as the KeyboardInterrupt of Ctrl-C.
+
+    An engine that waits looks for signals itself, and may swallow what their handlers raise or put an error
+    of its own in its place. Only the main thread is ever sent one.
+    """
+    raised: list[BaseException] = []
+    ours: dict[signal.Signals, tuple[_Handler, _Handler]] = {}
+    try:
+        if threading.current_thread() is threading.main_thread():
+            for number in signal.Signals:
+                former = signal.getsignal(number)
+                if callable(former):
+                    ours[number] = former, _hear(former, raised)
+                    signal.signal(number, ours[number][1])
+        yield raised
+    finally:
+        for number, (former, handler) in ours.items():
+            if signal.getsignal(number) is handler:
+                signal.signal(number, former)
+
+
+_Handler = Callable[[int, FrameType | None], object]
+
+
+def _hear(handler: _Handler, raised: list[BaseException]) -> _Handler:
+    def hear(number: int, frame: FrameType | None) -> None:
+        try:
+            handler(number, frame)
+        except BaseException as error:
+            error.__context__ = None  # what was handled meanwhile may be the engine's
+            raised.append(error)
+            raise
+
+    return hear

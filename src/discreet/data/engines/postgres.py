@@ -110,6 +110,7 @@ class Postgres(Source):
     def reopen(self) -> None:
         """Connect again and read everything again, as it is now."""
         with self._lock:
+            self._require_open()
             self._connection.close()
             for key in list(self._cache):
                 del self._relations[self._cache.pop(key)]
@@ -136,7 +137,7 @@ class Postgres(Source):
             raise unknown_input(self._inputs, name)
         return self._inputs[name].copy()
 
-    def close(self) -> None:
+    def _give_back(self) -> None:
         """End the session; the server drops its temporary tables."""
         self._connection.close()
 
@@ -146,10 +147,15 @@ class Postgres(Source):
             self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE")
             yield
 
+    def _count_raw(self, name: str, query: exp.Select) -> list[tuple[object, ...]]:
+        return self._connection.execute(self._sql(query).encode()).fetchall()
+
     def _keep(self, name: str, query: exp.Query) -> exp.Table:
         table = exp.Table(this=exp.to_identifier(name), db=exp.to_identifier("pg_temp"))
         create = exp.Create(this=table, kind="TABLE", expression=query)
         with self._transaction("READ WRITE"):
+            # An interrupt may have come between the last making of it and our note of that.
+            self._connection.execute(f"DROP TABLE IF EXISTS {self._sql(table)}".encode())
             self._connection.execute(self._sql(create).encode())
             self._connection.execute(f"ANALYZE {self._sql(table)}".encode())
         return table

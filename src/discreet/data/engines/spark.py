@@ -78,7 +78,7 @@ class Spark(Source):
             raise unknown_input(self._inputs, name)
         return relation(self._view(f"input_{name}"))
 
-    def close(self) -> None:
+    def _give_back(self) -> None:
         """Drop views, persisted rows and files. The session stays open: it is not ours."""
         self._attempt(self._forget_all)  # a session that is gone has nothing left to drop
         if self._checkpoint is not None:
@@ -111,6 +111,9 @@ class Spark(Source):
                 raise
         frame.createOrReplaceTempView(self._view(name))
         return relation(self._view(name))
+
+    def _count_raw(self, name: str, query: exp.Select) -> list[tuple[object, ...]]:
+        return [tuple(row) for row in self._session.sql(self._sql(query)).collect()]
 
     def _drop(self, table: exp.Table) -> None:
         self._session.catalog.dropTempView(table.name)

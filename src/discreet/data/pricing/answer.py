@@ -19,7 +19,7 @@ from discreet.data.plan.facts import Measure
 from discreet.data.plan.nodes import Aggregate, Span
 from discreet.data.pricing.budget import CONFIDENCE, Side, Vector
 from discreet.data.pricing.estimates import Number, enclosure, estimate, plain
-from discreet.data.pricing.explain import Explanation
+from discreet.data.pricing.question_plan import QuestionPlan
 
 Value = bool | int | float | str | datetime.date | tuple[Number, ...] | None
 """What a cell of an answer may hold; None for a key that its grouping set leaves out."""
@@ -157,13 +157,13 @@ class Answer:
 
     Attributes
     ----------
-    explanation
-        Cost, noise and errors: the same as before the question was asked.
+    plan
+        Price, noise and errors: the same as before the question was asked.
     unsafe_seeded
         Whether the noise came from a seeded generator.
     """
 
-    explanation: Explanation
+    plan: QuestionPlan
     outputs: tuple[AnswerColumn, ...]
     blocks: tuple[Block, ...]
     unsafe_seeded: bool
@@ -185,7 +185,7 @@ class Answer:
     @property
     def guarantee(self) -> Guarantee:
         """What the answer cost."""
-        return self.explanation.guarantee
+        return self.plan.guarantee
 
     def column(self, name: str) -> tuple[Value, ...]:
         """Return one column of values."""
@@ -241,7 +241,7 @@ class Answer:
     def _notes(self) -> list[str]:
         notes = more_rows(len(self))
         notes.append(
-            f"[ ] holds all true values of a column at once with probability 95 %; {self.explanation.cost}"
+            f"[ ] holds all true values of a column at once with probability 95 %; {self.plan.price}"
         )
         return notes + (["UNSAFE: seeded noise"] if self.unsafe_seeded else [])
 

@@ -10,7 +10,7 @@ from discreet.data.plan.facts import measures
 from discreet.data.plan.nodes import Aggregate, Field, Kind
 from discreet.data.plan.numbers import Scaled, scaled
 from discreet.data.plan.tables import PlanTables
-from discreet.data.schema.columns import Boolean, Category, Date
+from discreet.data.schema.columns import Boolean, Category, Date, Text
 from discreet.data.schema.schema import Schema, User
 from discreet.data.sql.conditions import numeric
 from discreet.data.sql.nodes import Scope, take, unknown
@@ -112,10 +112,10 @@ def _count(places: list[exp.Expression], bounds: dict[str, Bounds], scope: Scope
         if isinstance(what, exp.Star):
             take(what)
         return Aggregate("count", group_bounds=_counted(group, scope)), "count"
-    if isinstance(what, exp.Column) and isinstance(
-        scope.column(scope.field(what)), Boolean | Category | Date
-    ):
-        way_out = f"Use COUNT(*) with WHERE {what.name} IS NOT NULL"
+    column = scope.column(scope.field(what)) if isinstance(what, exp.Column) else None
+    if isinstance(column, Boolean | Category | Date | Text):
+        present = "" if isinstance(column, Text) else f" with WHERE {what.name} IS NOT NULL"
+        way_out = f"Use COUNT(*){present}"
         raise refused(f"COUNT({what.name})", "only numbers are counted so", way_out)
     if not isinstance(what, exp.Distinct):
         return _named(Aggregate("count", numeric(what, scope), group_bounds=_counted(group, scope)), "count")

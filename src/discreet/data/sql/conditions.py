@@ -21,10 +21,20 @@ from discreet.data.plan.canonical import (
 )
 from discreet.data.plan.nodes import FALSE, TRUE, Condition, Field, Polynomial, Span
 from discreet.data.plan.numbers import add, constant, multiply, negate, variable
-from discreet.data.schema.columns import Boolean, Category, Date, Decimal, Identifier, Integer, Ranged
+from discreet.data.schema.columns import (
+    Boolean,
+    Category,
+    Column,
+    Date,
+    Decimal,
+    Identifier,
+    Integer,
+    Ranged,
+    Text,
+)
 from discreet.data.sql.nodes import Scope, take, unknown
 from discreet.data.sql.text import number, refused, shown
-from discreet.data.sql.values import undeclared, unreachable
+from discreet.data.sql.values import undeclared, unreachable, write_value
 
 MAX_TERMS = 500
 MAX_LIST = 1_000
@@ -33,6 +43,13 @@ MAX_MATCHING = 2_000_000
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _AS_THEY_ARE = "Use + - * on numbers, and compare columns as they are"
 _LIKE_WITH_LIKE = "Compare numbers with numbers, without quotes, and dates with dates"
+_NO_NUMBERS: dict[type[Column], str] = {
+    Category: "a category",
+    Boolean: "true or false",
+    Date: "a date",
+    Text: "free text",
+    Identifier: "an identifier",
+}
 _SIGNS: dict[type[exp.Expression], AnySign] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
@@ -201,10 +218,17 @@ def like(value: str, pattern: str) -> bool:
 
 def numeric(node: exp.Expression, scope: Scope) -> Polynomial:
     """Translate arithmetic on numbers; refuse anything else."""
+    way_out = "Use integer or decimal columns and numbers"
+    if isinstance(node, exp.Column):
+        field = scope.field(node)
+        kind = _NO_NUMBERS.get(type(scope.column(field)))
+        if kind is not None:
+            units = "; COUNT(DISTINCT ...) counts the units" if kind == "an identifier" else ""
+            raise refused(field.name, f"it is {kind}, not a number", way_out + units)
     found = operand(node, scope)
     if not isinstance(found, Polynomial):
-        what = node.name if isinstance(node, exp.Column | exp.Literal) else "a part of the arithmetic"
-        raise refused(what, "it is not a number", "Use integer or decimal columns and numbers")
+        what = node.name if isinstance(node, exp.Literal) else "a part of the arithmetic"
+        raise refused(what, "it is not a number", way_out)
     return found
 
 
@@ -287,7 +311,28 @@ def _compared(left: Operand, sign: AnySign, right: Operand, scope: Scope) -> Con
         return _numbers(add(left.number, negate(right.number)), sign, scope)
     if isinstance(left, Polynomial) and isinstance(right, Polynomial):
         return _numbers(add(left, negate(right)), sign, scope)
-    raise refused(f"... {sign} ...", "the two sides are not of one kind", _LIKE_WITH_LIKE)
+    sides = (_written(left), _written(right))
+    kinds = " and ".join(f"{side} is {_kind(one)}" for side, one in zip(sides, (left, right), strict=True))
+    raise refused(f"{sides[0]} {sign} {sides[1]}", shown(kinds, most=100), _LIKE_WITH_LIKE)
+
+
+def _kind(side: Operand) -> str:
+    kinds = {Polynomial: "a number", Day: "a date", str: "text", bool: "a truth value"}
+    return kinds.get(type(side), "a category")
+
+
+def _written(side: Operand) -> str:
+    """Print one side of a comparison: a column or a value as the request has it, anything longer as dots."""
+    if isinstance(side, ChoiceColumn):
+        return side.field.name
+    if isinstance(side, str | bool):
+        return write_value(side)
+    number = side.number if isinstance(side, Day) else side
+    if not number.fields:
+        days = sum((coefficient for _, coefficient in number.terms), Fraction(0))
+        is_day = isinstance(side, Day)
+        return write_value(datetime.date.fromordinal(int(days) + _EPOCH) if is_day else days)
+    return number.fields[0].name if number == variable(number.fields[0]) else "..."
 
 
 def _numbers(difference: Polynomial, sign: AnySign, scope: Scope) -> Condition:
@@ -308,14 +353,16 @@ def _choice(field: Field, scope: Scope) -> ChoiceColumn:
 def _chosen(left: ChoiceColumn, sign: AnySign, right: Operand, scope: Scope) -> Condition:
     name = left.field.name
     if sign not in ("=", "<>"):
-        raise refused(f"{name} {sign} ...", "its values have no order", "Use =, <>, IN or LIKE")
+        what = f"{name} {sign} {_written(right)}"
+        raise refused(what, f"the values of {name} have no order", "Use =, <>, IN or LIKE")
     value: object = right
     if isinstance(right, Polynomial) and not right.fields:
         value = sum((coefficient for _, coefficient in right.terms), Fraction(0))
     kind = type(next(iter(left.positions)))
     if not isinstance(value, Fraction if kind is int else kind):
         words = {bool: "TRUE or FALSE", str: "text in single quotes"}.get(kind, "a whole number")
-        raise refused(f"{name} {sign} ...", f"it is compared with {words}", "Use one of its declared values")
+        what = f"{name} {sign} {_written(right)}"
+        raise refused(what, f"{name} is compared with {words}", "Use one of its declared values")
     if value not in left.positions:
         raise undeclared(name, value, scope.column(left.field))
     spans: list[Span] = [(left.positions[value],) * 2]

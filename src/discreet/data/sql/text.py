@@ -81,10 +81,10 @@ def refused(what: str, why: str, way_out: str) -> Refused:
     return Refused(what=shown(what), why=why, way_out=way_out)
 
 
-def shown(text: str) -> str:
+def shown(text: str, most: int = _SHOWN) -> str:
     """Return a piece of the request as one short printable line."""
     plain = "".join(c if c.isprintable() else " " for c in text)
-    return plain if len(plain) <= _SHOWN else plain[: _SHOWN - 3] + "..."
+    return plain if len(plain) <= most else plain[: most - 3] + "..."
 
 
 def parsed(text: str) -> tuple[exp.Select, tuple[tuple[str, Token], ...]]:

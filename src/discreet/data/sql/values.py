@@ -16,12 +16,12 @@ _COMPARED = 1_000  # declared values that are searched for a similar one: a long
 
 def undeclared(name: str, value: object, column: Column, *, sign: str = "=") -> Refused:
     """Return the refusal of a value, or a pattern, that no declared value equals."""
-    written = _written(value)
+    written = write_value(value)
     values = column.domain()
     near = _near(value, values)
-    hint = f"Did you mean {_written(near)}? " if near is not None else ""
+    hint = f"Did you mean {write_value(near)}? " if near is not None else ""
     other = column.other if isinstance(column, Category) else None
-    others = "" if other is None else f"; others count as {_written(other)}"
+    others = "" if other is None else f"; others count as {write_value(other)}"
     why = "no declared value is like it" if sign == "LIKE" else f"{shown(written)} is not declared"
     return refused(f"{name} {sign} {written}", why, f"{hint}Declared: {_listed(values)}{others}")
 
@@ -53,15 +53,17 @@ def _near(value: object, values: Sequence[object]) -> str | None:
 def _listed(values: Sequence[object]) -> str:
     text, left = "", len(values)
     for value in values:
-        more = (", " if text else "") + _written(value)
+        more = (", " if text else "") + write_value(value)
         if len(text) + len(more) > _LISTED:
             return f"{text} and {left} more" if text else f"{left} values"
         text, left = text + more, left - 1
     return text
 
 
-def _written(value: object) -> str:
+def write_value(value: object) -> str:
     """Print a value as SQL writes it."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     return _number(value)

@@ -15,9 +15,11 @@ from typing import Any, Generic, TypeVar
 from discreet.core import checks
 from discreet.core.bounds import each_of
 from discreet.core.errors import InvalidParameter
+from discreet.core.lending import lend
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import Neighbours
+from discreet.core.parameters import Exact, MaybeExact, frozen, public
 from discreet.core.rng import TAIL, Primitive, Rng
 from discreet.core.rounding import above, down
 from discreet.mechanisms.grid import total
@@ -62,7 +64,14 @@ class Run(Generic[Value]):
     score: float
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+def read_score(score: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return what must be a function."""
+    if not callable(score):
+        raise InvalidParameter(name="score", rule="a function of data and a release", got="something else")
+    return score
+
+
+@frozen
 class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
     """Run a mechanism a random number of times, score every run privately, publish the best one.
 
@@ -91,38 +100,20 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
         The unit that scores are rounded to; 1 where left out.
     """
 
-    base: Mechanism[Data, Value]
-    score: Callable[[Data, Value], Any]
-    sensitivity: Fraction
-    epsilon: Fraction
-    stop: Fraction
-    grid: Fraction | None
+    base: Mechanism[Data, Value] = public(checks.instance, Mechanism)
+    score: Callable[[Data, Value], Any] = public(read_score)
+    sensitivity: Exact = public(checks.positive)
+    epsilon: Exact = public(checks.positive)
+    stop: Exact = public(checks.probability)
+    grid: MaybeExact = public(checks.positive, default=None)
 
-    def __init__(
-        self,
-        *,
-        base: Mechanism[Data, Value],
-        score: Callable[[Data, Value], Any],
-        sensitivity: checks.Number,
-        epsilon: checks.Number,
-        stop: checks.Number,
-        grid: checks.Number | None = None,
-    ) -> None:
-        checks.instance(Mechanism, base=base)
-        self._set(
-            base=base,
-            score=score,
-            sensitivity=checks.positive(sensitivity=sensitivity),
-            epsilon=checks.positive(epsilon=epsilon),
-            stop=checks.probability(stop=stop),
-            grid=None if grid is None else checks.positive(grid=grid),
-        )
+    def _complete(self) -> None:
         if self.grid is None and self.sensitivity.denominator != 1:
             hint = "Pass grid=, the unit to round scores to"
             rule = "whole where no grid is declared"
-            raise InvalidParameter(name="sensitivity", rule=rule, value=sensitivity, hint=hint)
-        if not math.isfinite(base.loss.epsilon(0)):
-            raise InvalidParameter(name="base", rule="a mechanism with a pure loss", value=base.loss)
+            raise InvalidParameter(name="sensitivity", rule=rule, value=self.sensitivity, hint=hint)
+        if not math.isfinite(self.base.loss.epsilon(0)):
+            raise InvalidParameter(name="base", rule="a mechanism with a pure loss", value=self.base.loss)
 
     @property
     def neighbours(self) -> Neighbours:  # type: ignore[override]
@@ -163,7 +154,7 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
 
     def _run(self, data: Data, rng: Rng) -> Run[Value]:
         value = self.base.release(data, rng=rng).value
-        score: Fraction | int = total(lambda rows: self.score(rows, value), data, Fraction(0))
+        score: Fraction | int = total(lambda rows: self.score(rows, lend(value)), data, Fraction(0))
         if self.grid is None:  # a whole sensitivity holds for the nearest whole numbers too
             score = math.floor(score + Fraction(1, 2))
         return Run(value, self.meter.release(score, rng=rng).value)

@@ -1,15 +1,16 @@
 """One reader for graphs: NetworkX graphs, SciPy sparse matrices, edge arrays and edge lists.
 
-The vertices are public and belong to the mechanism; the edges are private and are read at the door. Loops
-are left out and repeated edges count once: neither moves a graph by more than the change that is hidden.
+The vertices are public and belong to the mechanism; the edges are private and are read at the door, each by
+itself. Repeated edges count once. Loops, and whatever is no edge between two public vertices, count nowhere:
+no record decides how the others are read, or whether there is an answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any
+from numbers import Number
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,12 @@ from scipy import sparse
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.optimisation.common.labels import is_plain, read_labels
+from discreet.core.neighbours import Edge
+from discreet.core.parameters import Exact, Public, frozen, public
+from discreet.core.progress import LongRun
+from discreet.optimisation.common.labels import find_pair, read_labels
 
+Value = TypeVar("Value")
 Edges = NDArray[np.int64]
 """An array of shape (edges, 2): different edges between different vertices, the smaller end first, sorted."""
 
@@ -31,17 +36,16 @@ class Vertices:
     names: tuple[Hashable, ...] | None = None
 
     @classmethod
-    def of(cls, given: int | Iterable[Hashable] | Vertices) -> Vertices:
-        """Read a parameter: how many vertices, or what they are called."""
+    def of(cls, given: int | Iterable[Hashable] | Vertices, name: str = "vertices") -> Vertices:
+        """Read a parameter, which errors call by its name: how many vertices, or what they are called."""
         if type(given) is Vertices:  # read again, as whoever made it may have filled it himself
-            return cls.of(given.size if given.names is None else given.names)
+            return cls.of(given.size if given.names is None else given.names, name)
         if isinstance(given, str | bytes | bytearray) or not isinstance(given, Iterable):
-            return cls(checks.integer(1, vertices=given))
-        names = read_labels(given, "vertices")
+            return cls(checks.integer(1, **{name: given}))
+        names = read_labels(given, name)
         if not names or len(set(names)) != len(names):
-            raise InvalidParameter(
-                name="vertices", rule="different names, at least one", value=f"{len(names)} names"
-            )
+            rule = "different names, at least one"
+            raise InvalidParameter(name=name, rule=rule, value=f"{len(names)} names")
         return cls(len(names), None if names == tuple(range(len(names))) else names)
 
     @classmethod
@@ -87,8 +91,26 @@ class EdgeSet:
         return "EdgeSet(...)"
 
 
+def read_vertices(vertices: int | Iterable[Hashable] | Vertices) -> Vertices:
+    """Read the parameter of that name."""
+    return Vertices.of(vertices)
+
+
+@frozen
+class OfGraph(LongRun[Any, Value]):
+    """What all mechanisms about private edges share: public vertices, and a budget for one edge."""
+
+    vertices: Public[int | Iterable[Hashable] | Vertices, Vertices] = public(read_vertices)
+    epsilon: Exact = public(checks.positive)
+
+    @property
+    def neighbours(self) -> Edge:  # type: ignore[override]
+        """One edge is hidden."""
+        return Edge()
+
+
 def read_edges(graph: Any, vertices: Vertices) -> Edges:
-    """Return the edges of a graph on the given public vertices.
+    """Return the edges of a graph that join two of the given public vertices.
 
     Parameters
     ----------
@@ -96,26 +118,24 @@ def read_edges(graph: Any, vertices: Vertices) -> Edges:
         A NetworkX graph, a square sparse matrix (an entry is an edge, in either triangle), an array of
         shape (edges, 2), or pairs of vertices.
     vertices
-        The public vertices; arrays and matrices speak of them by number.
+        The public vertices. Matrices speak of them by number, and so do the numbers of an array.
 
     Raises
     ------
     InvalidParameter
-        When it is no graph on these vertices. The message quotes no edge.
+        When it is none of these as a whole, whatever its edges are. The message quotes no edge.
     """
     try:
-        ends = _pairs(graph, vertices)
+        ends = _read_ends(graph, vertices)
     except Exception:  # whatever is wrong with the private edges must look the same
         raise _no_graph() from None
-    if ends.size and not (ends.min() >= 0 and ends.max() < vertices.size):
-        raise _no_graph()
     low, high = ends.min(axis=1), ends.max(axis=1)
     keys = np.sort((low * vertices.size + high)[low != high])
     keys = keys[np.diff(keys, prepend=-1) > 0]
     return np.stack([keys // vertices.size, keys % vertices.size], axis=1)
 
 
-def _pairs(graph: Any, vertices: Vertices) -> Edges:
+def _read_ends(graph: Any, vertices: Vertices) -> Edges:
     if _is_sparse(graph):
         if graph.shape != (vertices.size, vertices.size):
             raise _no_graph()
@@ -123,18 +143,28 @@ def _pairs(graph: Any, vertices: Vertices) -> Edges:
         there = entries.data != 0
         return np.stack([entries.row[there], entries.col[there]], axis=1).astype(np.int64)
     if isinstance(graph, np.ndarray):
-        if graph.dtype.kind not in "iu" or graph.ndim != 2 or graph.shape[1] != 2:
-            raise _no_graph()
-        return graph.astype(np.int64)
-    pairs = graph.edges() if is_networkx(graph) else graph
-    if isinstance(pairs, str | bytes):
+        return _read_array(np.asarray(graph), vertices)
+    if is_networkx(graph):
+        return _read_pairs(graph.edges(), vertices.places())
+    if isinstance(graph, str | bytes | Mapping):
         raise _no_graph()
-    listed = [(u, v) for u, v, *_ in pairs]
-    place = vertices.places()
-    numbers = [place[end] for end in chain.from_iterable(listed) if is_plain(end)]
-    if len(numbers) < 2 * len(listed):
+    return _read_pairs(graph, vertices.places())
+
+
+def _read_array(pairs: NDArray[Any], vertices: Vertices) -> Edges:
+    """Read an array of whatever type: one odd end among numbers makes texts or objects of all of them."""
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise _no_graph()
-    return np.array(numbers, dtype=np.int64).reshape(-1, 2)
+    if pairs.dtype.kind in "iuf":
+        inside = (pairs >= 0) & (pairs < vertices.size) & (pairs == np.floor(pairs))
+        return np.asarray(pairs[inside.all(axis=1)], dtype=np.int64)
+    named = {name: place for name, place in vertices.places().items() if not isinstance(name, Number)}
+    return _read_pairs(pairs.tolist(), named | {place: place for place in range(vertices.size)})
+
+
+def _read_pairs(pairs: Iterable[Any], places: Mapping[Hashable, int]) -> Edges:
+    ends = [found for found in (find_pair(pair, places) for pair in pairs) if found is not None]
+    return np.array(ends, dtype=np.int64).reshape(-1, 2)
 
 
 def is_networkx(graph: Any) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import uuid
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -24,6 +24,7 @@ _PLAIN: frozenset[type] = frozenset(
         *(np.dtype(code).type for code in np.typecodes["AllInteger"] + np.typecodes["AllFloat"] + "?USMm"),
     }
 )
+_NUMBERS = (int, float, np.integer, np.floating)
 
 
 def is_plain(label: Any) -> bool:
@@ -44,3 +45,38 @@ def read_labels(labels: Iterable[Hashable], name: str) -> tuple[Hashable, ...]:
                 hint="Number them, or name them by what tells them apart",
             )
     return listed
+
+
+def find_places(labels: Iterable[Any], places: Mapping[Hashable, int]) -> list[int]:
+    """Return the numbers of private labels among the public ones.
+
+    Each is looked up by itself, and what is not there counts nowhere: no record may decide how others are
+    read, or whether there is an answer.
+    """
+    return [place for place in (_find_place(label, places) for label in labels) if place is not None]
+
+
+def find_pair(pair: Any, places: Mapping[Hashable, int]) -> tuple[int, int] | None:
+    """Return the numbers of the ends of a private edge; None for whatever is no edge between public ends."""
+    try:
+        if not isinstance(pair, tuple | list | set | frozenset | np.ndarray):
+            return None
+        u, v, *_ = pair
+        ends = find_places((u, v), places)
+        return (ends[0], ends[1]) if len(ends) == 2 else None
+    except Exception:  # too few ends, or a class that lies: an error would speak of one record
+        return None
+
+
+def is_number_below(size: int, given: Any) -> bool:
+    """Tell whether something private is one of the numbers 0, ..., size - 1, in whatever type of number."""
+    if type(given) is bool or not (is_plain(given) and isinstance(given, _NUMBERS)):
+        return False
+    return bool(0 <= given < size and given == int(given))
+
+
+def _find_place(label: Any, places: Mapping[Hashable, int]) -> int | None:
+    try:
+        return places.get(label) if is_plain(label) else None
+    except Exception:  # some plain values have no hash, and some nest too deep
+        return None

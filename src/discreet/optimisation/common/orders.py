@@ -52,7 +52,7 @@ class Integers:
                 return word
 
 
-def shuffled(count: int, rng: Rng) -> NDArray[np.int64]:
+def shuffle(count: int, rng: Rng) -> NDArray[np.int64]:
     """Draw a uniform order of range(count): by random keys, all drawn again where two are equal."""
     while True:
         keys = rng.words(count)
@@ -73,7 +73,7 @@ class UniformOrder(Primitive[int, Order]):
 
     def sample(self, value: int, rng: Rng) -> Order:
         """Shuffle."""
-        return tuple(shuffled(value, rng).tolist())
+        return tuple(shuffle(value, rng).tolist())
 
     def law(self, value: int) -> Iterator[tuple[Order, Fraction]]:
         """Yield every order."""
@@ -141,16 +141,16 @@ class DegreeOrder(OnEdges, Primitive[EdgeSet, Order]):
         """Draw along two random orders."""
         taken = bytearray(self.size)
         order = []
-        for vertex in track(self._picked(value.ends, taken, rng), total=self.picks, label="vertex cover"):
+        for vertex in track(self._pick(value.ends, taken, rng), total=self.picks, label="vertex cover"):
             order.append(vertex)
         rest = np.flatnonzero(np.frombuffer(taken, dtype=np.uint8) == 0)
-        order += rest[shuffled(rest.size, rng)].tolist()
+        order += rest[shuffle(rest.size, rng)].tolist()
         return tuple(order)
 
-    def _picked(self, edges: Edges, taken: bytearray, rng: Rng) -> Iterator[int]:
-        mixed = edges[shuffled(len(edges), rng)]
+    def _pick(self, edges: Edges, taken: bytearray, rng: Rng) -> Iterator[int]:
+        mixed = edges[shuffle(len(edges), rng)]
         firsts, seconds = mixed[:, 0].tolist(), mixed[:, 1].tolist()
-        vertices = shuffled(self.size, rng).tolist()
+        vertices = shuffle(self.size, rng).tolist()
         draw, unit = Integers(rng).below, 2 * self.unit
         undrawn = len(firsts)
         for left in range(self.size, self.size - self.picks, -1):

@@ -8,17 +8,25 @@ from fractions import Fraction
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.parameters import Public
 
+Weights = Public[Iterable[checks.Number], tuple[Fraction, ...]]
+MaybeWeights = Public[Iterable[checks.Number] | None, tuple[Fraction, ...] | None]
 _DIGITS = 4
 """Binary digits of a score: inverses are right to one part in eight, and few differ."""
 
 
-def read_weights(weights: Iterable[checks.Number], size: int) -> tuple[Fraction, ...]:
-    """Return positive weights, one for each of `size` things."""
-    read = tuple(checks.positive(weights=weight) for weight in checks.several(weights=weights))
-    if len(read) != size:
-        raise InvalidParameter(name="weights", rule=f"{size} numbers", value=len(read))
-    return read
+def read_weights(**named: Iterable[checks.Number]) -> tuple[Fraction, ...]:
+    """Return positive weights; the keyword names them in errors."""
+    ((name, weights),) = named.items()
+    return tuple(checks.positive(**{name: weight}) for weight in checks.several(**{name: weights}))
+
+
+def require_count(size: int, **named: tuple[Fraction, ...]) -> None:
+    """Refuse weights that are not one for each of `size` things."""
+    ((name, weights),) = named.items()
+    if len(weights) != size:
+        raise InvalidParameter(name=name, rule=f"{size} numbers", value=len(weights))
 
 
 def scores_of(weights: tuple[Fraction, ...]) -> tuple[int, ...]:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
-
-import numpy as np
 
 from discreet.accounting.calibrate import zcdp_rho
 from discreet.accounting.composition import Composed
@@ -18,21 +15,23 @@ from discreet.core.bounds import each_of
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import BoundedRangeLoss, Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
-from discreet.core.progress import LongRun, track
+from discreet.core.parameters import Exact, Public, frozen, public
+from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
 from discreet.mechanisms.count import cells_moved
 from discreet.mechanisms.exponential import range_for_rho, units_behind
 from discreet.mechanisms.scores import rate_within
 from discreet.noise.selection import ExponentialChoice
-from discreet.optimisation.k_median.metric import Floats, Medians, Metric, read_k
+from discreet.optimisation.k_median.metric import Floats, Medians, Metric, OfPeople
 from discreet.optimisation.k_median.swaps import Chosen, Swaps, spread_out
+from discreet.optimisation.k_median.tiny import line
 
 CALIBRATIONS = ("tight", "thesis")
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class KMedian(LongRun[Any, Medians]):
+@frozen
+class KMedian(OfPeople):
     """Open k sites so that people are near one: a local search whose every swap is chosen privately.
 
     Privacy: (epsilon, delta): `steps` choices of bounded range, pure where delta is 0, else through zCDP.
@@ -64,51 +63,23 @@ class KMedian(LongRun[Any, Medians]):
     1.0
     """
 
-    metric: Metric
-    k: int
-    epsilon: Fraction
-    delta: Fraction
-    steps: int
-    neighbours: Neighbours
-    calibration: str
+    delta: Exact = public(checks.delta)
+    steps: Public[int | None, int] = public(checks.integer, 1, default=None)
+    calibration: str = public(checks.one_of, CALIBRATIONS, default="tight")
 
-    def __init__(
-        self,
-        *,
-        metric: Metric,
-        k: int,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        neighbours: Neighbours,
-        steps: int | None = None,
-        calibration: str = "tight",
-    ) -> None:
-        distances = Metric.of(metric)
-        count = read_k(k, distances)
-        cells_moved(neighbours)
-        self._set(
-            metric=distances,
-            k=count,
-            epsilon=checks.positive(epsilon=epsilon),
-            delta=checks.delta(delta=delta),
-            steps=2 * count if steps is None else checks.integer(1, steps=steps),
-            neighbours=neighbours,
-            calibration=checks.one_of(CALIBRATIONS, calibration=calibration),
-        )
+    def _complete(self) -> None:
+        self._require_sites()
+        self._set_steps(self.steps)
+
+    def _set_steps(self, steps: int | None) -> None:
+        self._set(steps=2 * self.k if steps is None else steps)
 
     @classmethod
-    def theorem_46(cls, *, metric: Metric, k: int, epsilon: checks.Number, neighbours: Neighbours) -> Self:
-        """Return the printed algorithm with its printed number of steps, 6 k ln(sites)."""
+    def as_printed(cls, *, metric: Metric, k: int, epsilon: checks.Number, neighbours: Neighbours) -> Self:
+        """Return the algorithm of Theorem 46 with its number of steps, 6 k ln(sites)."""
         steps = max(1, math.ceil(6 * checks.integer(1, k=k) * math.log(metric.sites)))
-        return cls(
-            metric=metric,
-            k=k,
-            epsilon=epsilon,
-            delta=0,
-            steps=steps,
-            neighbours=neighbours,
-            calibration="thesis",
-        )
+        given: dict[str, Any] = {"metric": metric, "k": k, "epsilon": epsilon, "neighbours": neighbours}
+        return cls(delta=0, steps=steps, calibration="thesis", **given)
 
     @property
     def choices(self) -> int:
@@ -152,7 +123,7 @@ class KMedian(LongRun[Any, Medians]):
             seen.append(chosen)
         if self.calibration == "thesis":
             chosen = seen[self._choose_among(seen, counts, rng)]
-        return Medians(chosen, self.metric)
+        return Medians.of(chosen, self.metric)
 
     def _choose(self, swaps: Swaps, counts: Floats, rng: Rng) -> int:
         costs = swaps.costs(counts)
@@ -183,12 +154,6 @@ def range_of_one(epsilon: Fraction, delta: Fraction, count: int) -> Fraction:
     return max(pure, range_for_rho(zcdp_rho(epsilon=epsilon, delta=delta) / count))
 
 
-def line(*places: int) -> Metric:
-    """Return the distances between points on a line: the metric of the tiny instances."""
-    points = np.array(places)
-    return Metric(np.abs(points[:, None] - points), unit=1)
-
-
 def _tiny() -> Iterator[Tiny]:
     person = AddRemove("person")
     for metric, k, steps, epsilon, delta in (
@@ -202,7 +167,7 @@ def _tiny() -> Iterator[Tiny]:
     replace = Replace("person")
     moved = KMedian(metric=line(0, 5, 10), k=1, epsilon=1, delta=0, steps=1, neighbours=replace)
     yield Tiny(moved, list(replace.pairs(range(3), 3)), tight=False)
-    printed = KMedian.theorem_46(metric=line(0, 3), k=1, epsilon=2, neighbours=person)
+    printed = KMedian.as_printed(metric=line(0, 3), k=1, epsilon=2, neighbours=person)
     yield Tiny(printed, list(person.pairs(range(2), 2)), tight=False)
 
 

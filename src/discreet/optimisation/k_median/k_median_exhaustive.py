@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -15,23 +14,23 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss, Loss
-from discreet.core.mechanism import Mechanism
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.count import cells_moved
 from discreet.mechanisms.exponential import units_behind
 from discreet.mechanisms.scores import rate_within
 from discreet.noise.selection import ExponentialChoice
-from discreet.optimisation.k_median.k_median import line
-from discreet.optimisation.k_median.metric import Integers, Medians, Metric, read_k
+from discreet.optimisation.k_median.metric import Integers, Medians, Metric, OfPeople
+from discreet.optimisation.k_median.tiny import line
 
 MOST = 2_000_000
 """The largest number of sets."""
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class KMedianExhaustive(Mechanism[Any, Medians]):
+@frozen
+class KMedianExhaustive(OfPeople):
     """Open the best k sites by one exponential mechanism over all sets of k.
 
     Privacy: (epsilon, 0), of bounded range epsilon.
@@ -56,20 +55,11 @@ class KMedianExhaustive(Mechanism[Any, Medians]):
     14.0
     """
 
-    metric: Metric
-    k: int
-    epsilon: Fraction
-    neighbours: Neighbours
-
-    def __init__(self, *, metric: Metric, k: int, epsilon: checks.Number, neighbours: Neighbours) -> None:
-        distances = Metric.of(metric)
-        count = read_k(k, distances)
-        cells_moved(neighbours)
-        self._set(metric=distances, k=count, epsilon=checks.positive(epsilon=epsilon), neighbours=neighbours)
+    def _complete(self) -> None:
+        self._require_sites()
         if self.size > MOST:
-            raise InvalidParameter(
-                name="k", rule=f"so small that there are <= {MOST:,} sets", value=k, hint="Use KMedian"
-            )
+            rule = f"so small that there are <= {MOST:,} sets"
+            raise InvalidParameter(name="k", rule=rule, value=self.k, hint="Use KMedian")
 
     @property
     def size(self) -> int:
@@ -105,7 +95,7 @@ class KMedianExhaustive(Mechanism[Any, Medians]):
         sets = self._sets()
         spread = Fraction(self.spread * cells_moved(self.neighbours))
         place = rng.perform(ExponentialChoice(self.rate, spread), -self.metric.costs(counts, sets))
-        return Medians(tuple(sets[place].tolist()), self.metric)
+        return Medians.of(sets[place].tolist(), self.metric)
 
     def _sets(self) -> Integers:
         flat = itertools.chain.from_iterable(itertools.combinations(range(self.metric.sites), self.k))

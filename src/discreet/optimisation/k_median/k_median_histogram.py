@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,18 +11,18 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss
-from discreet.core.mechanism import Mechanism
-from discreet.core.neighbours import AddRemove, Neighbours
+from discreet.core.neighbours import AddRemove
+from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, down, up
 from discreet.mechanisms.noisy_histogram import NoisyHistogram
-from discreet.optimisation.k_median.k_median import line
-from discreet.optimisation.k_median.metric import Medians, Metric, read_k
+from discreet.optimisation.k_median.metric import Medians, Metric, OfPeople
 from discreet.optimisation.k_median.swaps import local_optimum, spread_out
+from discreet.optimisation.k_median.tiny import line
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class KMedianHistogram(Mechanism[Any, Medians]):
+@frozen
+class KMedianHistogram(OfPeople):
     """Open k sites near where a noisy count says people are.
 
     Privacy: (epsilon, 0), that of one histogram; the search sees nothing but the noisy counts.
@@ -50,15 +48,8 @@ class KMedianHistogram(Mechanism[Any, Medians]):
     True
     """
 
-    metric: Metric
-    k: int
-    epsilon: Fraction
-    neighbours: Neighbours
-
-    def __init__(self, *, metric: Metric, k: int, epsilon: checks.Number, neighbours: Neighbours) -> None:
-        distances = Metric.of(metric)
-        count = read_k(k, distances)
-        self._set(metric=distances, k=count, epsilon=checks.positive(epsilon=epsilon), neighbours=neighbours)
+    def _complete(self) -> None:
+        self._require_sites()
         self.histogram  # noqa: B018 - refuses neighbours that a histogram does not know
 
     @property
@@ -95,7 +86,7 @@ class KMedianHistogram(Mechanism[Any, Medians]):
         most = 2**53 // (self.metric.places * max(1, self.metric.diameter))
         weights = np.clip(noisy, 0, most).astype(np.float64)
         chosen = local_optimum(self.metric, weights, spread_out(self.metric, self.k))
-        return Medians(chosen, self.metric)
+        return Medians.of(chosen, self.metric)
 
 
 def _tiny() -> Iterator[Tiny]:

@@ -23,7 +23,7 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import below
-from discreet.optimisation.common.orders import shuffled
+from discreet.optimisation.common.orders import shuffle
 from discreet.optimisation.k_median.metric import Metric
 
 _CHANGES = 2  # people to add or remove to move one of a place's people to another place
@@ -98,7 +98,7 @@ def theorem_47(*, size: int, k: int, epsilon: checks.Number, rng: Rng = SYSTEM) 
     if count >= n:
         raise InvalidParameter(name="k", rule=f"below the size {n}", value=k)
     e = float(checks.positive(epsilon=epsilon))
-    planted = tuple(sorted(shuffled(n, rng)[:count].tolist()))
+    planted = tuple(sorted(shuffle(n, rng)[:count].tolist()))
     longest = math.ceil((math.log(n / count) + 1) / (_CHANGES * e)) + 1
     options = (Planted(n, planted, copies, e) for copies in range(1, longest + 1))
     return max(options, key=lambda instance: instance.least_loss)
@@ -111,7 +111,7 @@ def corollary_48(*, side: int, epsilon: checks.Number, rng: Rng = SYSTEM) -> Pla
     """
     root = checks.integer(2, side=side)
     e = float(checks.positive(epsilon=epsilon))
-    return Planted(root * root, tuple(sorted(shuffled(root * root, rng)[:root].tolist())), 1, e)
+    return Planted(root * root, tuple(sorted(shuffle(root * root, rng)[:root].tolist())), 1, e)
 
 
 def facility_ratio(instance: Planted) -> float:

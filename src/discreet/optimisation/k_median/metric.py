@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
@@ -23,17 +23,22 @@ from scipy.spatial.distance import cdist
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import fix_array, is_fixed
+from discreet.core.neighbours import Neighbours
+from discreet.core.parameters import Exact, frozen, public
+from discreet.core.progress import LongRun
+from discreet.mechanisms.count import cells_moved
 from discreet.optimisation.common.graphs import Vertices, is_networkx
+from discreet.optimisation.common.labels import find_places, is_number_below, read_labels
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Names = Iterable[Hashable] | Vertices
 
 _EXACT = 1 << 53
 _FEWEST = 1 << 24
 """People that may share one place before its count is clipped; a metric that allows fewer is refused."""
 _ROWS = 1 << 20
 """Distances that are worked on at a time."""
-_NUMBERS = (int, float, np.integer, np.floating)
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
@@ -46,28 +51,42 @@ class Metric:
         One row a place, one column a site, in units; read-only.
     unit
         What one unit is worth.
+    place_names, site_names
+        What places and sites are called; their numbers where no names were declared.
     """
 
     distances: NDArray[np.int32]
     unit: Fraction
+    place_names: Vertices
+    site_names: Vertices
     _digest: bytes
 
-    def __init__(self, distances: ArrayLike, *, unit: checks.Number) -> None:
+    def __init__(
+        self,
+        distances: ArrayLike,
+        *,
+        unit: checks.Number,
+        place_names: Names | None = None,
+        site_names: Names | None = None,
+    ) -> None:
         step = checks.positive(unit=unit)
         given = _numbers(distances, "distances")
         if given.ndim != 2 or not given.size or given.dtype.kind not in "iuf":
             raise InvalidParameter(name="distances", rule="a table of numbers", value=given.shape)
         if not (np.isfinite(given).all() and given.min() >= 0):
             raise InvalidParameter(name="distances", rule="finite and >= 0", value="some that are not")
-        self._set(np.ceil(given.astype(np.float64) / float(step) - 1e-9), step)
+        self._set(np.ceil(given.astype(np.float64) / float(step) - 1e-9), step, place_names, site_names)
 
-    def _set(self, units: NDArray[Any], step: Fraction) -> None:
+    def _set(self, units: NDArray[Any], step: Fraction, places: Names | None, sites: Names | None) -> None:
         if units.max() * len(units) > _EXACT // _FEWEST:
             most = _EXACT // _FEWEST // len(units)
             raise InvalidParameter(name="unit", rule=f"so coarse that distances are <= {most}", value=step)
         table = fix_array(units.astype(np.int32, copy=False))
-        digest = hashlib.blake2b(f"{table.shape} {step} ".encode() + table.tobytes(), digest_size=16)
-        for name, value in (("distances", table), ("unit", step), ("_digest", digest.digest())):
+        here = _read_names(len(table), place_names=places)
+        there = _read_names(table.shape[1], site_names=sites)
+        written = f"{table.shape} {step} {here.names!r} {there.names!r} ".encode()
+        digest = hashlib.blake2b(written + table.tobytes(), digest_size=16).digest()
+        for name, value in zip(Metric.__slots__, (table, step, here, there, digest), strict=True):
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -79,7 +98,7 @@ class Metric:
         if not whole or table.min() < 0:
             raise InvalidParameter(name="metric", rule="a Metric with its own table", got="another")
         self = cls.__new__(cls)
-        self._set(table, step)
+        self._set(table, step, given.place_names, given.site_names)
         return self
 
     @classmethod
@@ -93,27 +112,33 @@ class Metric:
 
     @classmethod
     def graph(
-        cls, graph: Any, *, unit: checks.Number, sites: Sequence[int] | None = None, length: str = "length"
+        cls, graph: Any, *, unit: checks.Number, sites: Names | None = None, length: str = "length"
     ) -> Self:
         """Take shortest paths in a connected, undirected graph; people are at its vertices.
+
+        Vertices keep their names, or numbers: people are counted by them, and sites are called by them.
 
         Parameters
         ----------
         graph
-            A NetworkX graph, a square SciPy sparse matrix of lengths, or an array of rows (u, v, length).
+            A NetworkX graph, a square SciPy sparse matrix of lengths, or rows (u, v, length), as an array
+            or in a list.
         unit
             What one unit of distance is worth.
         sites
-            The vertices, by their number, where a facility may open; all of them where left out.
+            The vertices where a facility may open; all of them where left out.
         length
             The attribute of a NetworkX edge that holds its length; an edge without it has length 1.
         """
-        lengths = _lengths(graph, length)
-        chosen = None if sites is None else [checks.index(lengths.shape[0], sites=site) for site in sites]
+        names, lengths = _read_lengths(graph, length)
+        known, chosen = names.places(), None
+        if sites is not None:
+            chosen = [_find_known(known, sites=site) for site in checks.several(sites=sites)]
         paths = np.atleast_2d(dijkstra(lengths, directed=False, indices=chosen))
         if not np.isfinite(paths).all():
             raise InvalidParameter(name="graph", rule="connected", value="a graph in several pieces")
-        return cls(paths.T, unit=unit)
+        opened = names if chosen is None else [names.name(place) for place in chosen]
+        return cls(paths.T, unit=unit, place_names=names, site_names=opened)
 
     @property
     def places(self) -> int:
@@ -141,9 +166,10 @@ class Metric:
         Parameters
         ----------
         people
-            One place number a person. Whatever is no place's number counts nowhere.
+            One place a person, by its name where places have names, else by its number. Whatever is no
+            place counts nowhere.
         """
-        counts = np.bincount(_known(people, self.places), minlength=self.places)
+        counts = np.bincount(_find_people(people, self.place_names), minlength=self.places)
         # Clipping moves no two neighbours further apart, and keeps every sum below 2**53.
         most = _EXACT // (self.places * max(1, self.diameter))
         return np.minimum(counts, most).astype(np.float64)
@@ -157,9 +183,11 @@ class Metric:
             found.append(counts @ nearest.astype(np.float64))
         return np.concatenate(found).astype(np.int64)
 
-    def cost(self, people: Any, chosen: Sequence[int]) -> float:
+    def cost(self, people: Any, chosen: Iterable[Hashable]) -> float:
         """Return the true cost of a set of sites, in the user's own unit. Not private: for evaluations."""
-        return float(int(self.costs(self.counts(people), [list(chosen)])[0]) * self.unit)
+        known = self.site_names.places()
+        places = [_find_known(known, chosen=site) for site in chosen]
+        return float(int(self.costs(self.counts(people), [places])[0]) * self.unit)
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
         """Yield the table in blocks of rows, as floats."""
@@ -185,78 +213,134 @@ class Medians:
     Attributes
     ----------
     sites
-        The chosen sites, by number, in rising order.
+        The chosen sites: their names, or numbers, in the order of all sites.
     metric
         The public distances.
     """
 
-    sites: tuple[int, ...]
+    sites: tuple[Hashable, ...]
     metric: Metric
 
-    def nearest(self, place: int) -> int:
-        """Return the chosen site that is nearest to a place."""
-        row = self.metric.distances[checks.index(self.metric.places, place=place)]
-        return min(self.sites, key=lambda site: (int(row[site]), site))
+    @classmethod
+    def of(cls, chosen: Iterable[int], metric: Metric) -> Medians:
+        """Return the sites with these numbers, by their names."""
+        return cls(tuple(map(metric.site_names.name, chosen)), metric)
 
-    def assignment(self) -> Integers:
+    def nearest(self, place: Hashable) -> Hashable:
+        """Return the chosen site that is nearest to a place."""
+        return self._find_nearest()[_find_known(self.metric.place_names.places(), place=place)]
+
+    def assignment(self) -> dict[Hashable, Hashable]:
         """Return the nearest chosen site of every place."""
-        near = self.metric.distances[:, self.sites].argmin(axis=1)
-        chosen: Integers = np.array(self.sites, dtype=np.int64)[near]
-        return chosen
+        return dict(zip(self.metric.place_names.all(), self._find_nearest(), strict=True))
+
+    def _find_nearest(self) -> list[Hashable]:
+        known = self.metric.site_names.places()
+        near = self.metric.distances[:, [known[site] for site in self.sites]].argmin(axis=1)
+        return [self.sites[place] for place in near.tolist()]
 
     def __repr__(self) -> str:
         return f"Medians(sites={self.sites})"
 
 
-def read_k(k: int, metric: Metric) -> int:
-    """Check how many sites to open."""
-    count = checks.integer(1, k=k)
-    if count > metric.sites:
-        raise InvalidParameter(name="k", rule=f"at most the {metric.sites} sites", value=k)
-    return count
+def about_people(neighbours: Neighbours) -> Neighbours:
+    """Return neighbours that must add, remove or replace a person."""
+    cells_moved(neighbours)
+    return neighbours
 
 
-def _known(people: Any, places: int) -> Integers:
+@frozen
+class OfPeople(LongRun[Any, Medians]):
+    """What all ways to open sites share: the distances, how many sites, a budget, and what is hidden."""
+
+    metric: Metric = public(Metric.of)
+    k: int = public(checks.integer, 1)
+    epsilon: Exact = public(checks.positive)
+    neighbours: Neighbours = public(about_people)
+
+    def _complete(self) -> None:
+        self._require_sites()
+
+    def _require_sites(self) -> None:
+        if self.k > self.metric.sites:
+            raise InvalidParameter(name="k", rule=f"at most the {self.metric.sites} sites", value=self.k)
+
+
+def _find_people(people: Any, names: Vertices) -> Integers:
     """Return the places of the people who are at one.
 
-    One person's number must not decide how the others' are read, or whether they are: a large one, a missing
-    one or a fraction among them changes the type of an array.
+    One person's place must not decide how the others' are read, or whether they are: a large number, a
+    missing one or a fraction among them changes the type of an array.
     """
     if not isinstance(people, np.ndarray | list | tuple) or getattr(people, "ndim", 1) != 1:
-        raise InvalidParameter(name="data", rule="place numbers, one a person", value=type(people).__name__)
+        raise InvalidParameter(name="data", rule="places, one a person", value=type(people).__name__)
+    if names.names is not None:
+        return np.array(find_places(people, names.places()), dtype=np.int64)
     if isinstance(people, np.ndarray) and people.dtype.kind in "iuf":
-        known = (people >= 0) & (people < places) & (people == np.floor(people))
+        known = (people >= 0) & (people < names.size) & (people == np.floor(people))
         return np.asarray(people[known], dtype=np.int64)
-    numbers = [one for one in people if isinstance(one, _NUMBERS) and not isinstance(one, bool)]
-    return np.array([int(one) for one in numbers if 0 <= one < places and one == int(one)], dtype=np.int64)
+    return np.array([int(one) for one in people if is_number_below(names.size, one)], dtype=np.int64)
+
+
+def _find_known(known: dict[Hashable, int], **named: Hashable) -> int:
+    """Return the number of a public place or site; the keyword names it in the error."""
+    ((name, label),) = named.items()
+    places = find_places([label], known)
+    if not places:
+        raise InvalidParameter(name=name, rule="one of those that were declared", value=label)
+    return places[0]
+
+
+def _read_names(size: int, **given: Names | None) -> Vertices:
+    """Return names, one for each of so many places or sites; the keyword names the parameter."""
+    ((name, names),) = given.items()
+    read = Vertices.of(size if names is None else names, name)
+    if read.size != size:
+        raise InvalidParameter(name=name, rule=f"{size} names", value=read.size)
+    return read
 
 
 def _numbers(given: ArrayLike, name: str, dtype: Any = None) -> NDArray[Any]:
     """Return a plain array of one's own."""
     try:
         return np.array(given, dtype=dtype)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidParameter(name=name, rule="a table of numbers", got="something else") from None
 
 
-def _lengths(graph: Any, length: str) -> Any:
-    """Return the lengths of the edges as a sparse matrix."""
+def _read_lengths(graph: Any, length: str) -> tuple[Vertices, Any]:
+    """Return the vertices and the lengths of the edges, as a sparse matrix."""
     if is_networkx(graph):
-        place = Vertices.of_graph(graph).places()
-        listed = [(place[u], place[v], far) for u, v, far in graph.edges(data=length, default=1)]
-        return _table(_numbers(listed, "graph", np.float64).reshape(-1, 3), len(place))
+        return _read_rows(graph.edges(data=length, default=1), list(graph.nodes))
+    if isinstance(graph, list | tuple) and graph:
+        return _read_rows(graph, [])
     if isinstance(graph, np.ndarray) and graph.ndim == 2 and graph.shape[1] == 3 and len(graph):
         rows = _numbers(graph, "graph", np.float64)
         if not (np.isfinite(rows).all() and rows[:, :2].min() >= 0 and (rows[:, :2] % 1 == 0).all()):
             raise InvalidParameter(name="graph", rule="rows (u, v, length)", got="other numbers")
-        return _table(rows, int(rows[:, :2].max()) + 1)
+        return _read_rows(zip(*rows[:, :2].astype(np.int64).T.tolist(), rows[:, 2], strict=True), [])
     if not sparse.issparse(graph) or len(set(getattr(graph, "shape", ()))) != 1:
         rule = "a graph, a square sparse matrix of lengths or rows (u, v, length)"
         raise InvalidParameter(name="graph", rule=rule, value=type(graph).__name__)
     matrix: Any = graph
     entries = matrix.tocoo()
     rows = np.stack([entries.row, entries.col, entries.data], axis=1).astype(np.float64)
-    return _table(rows, int(entries.shape[0]))
+    return Vertices.of(int(entries.shape[0])), _table(rows, int(entries.shape[0]))
+
+
+def _read_rows(rows: Iterable[Any], vertices: list[Hashable]) -> tuple[Vertices, Any]:
+    """Read edges between vertices that have names; 0, 1, ... in any order are taken for numbers."""
+    try:
+        listed = [(u, v, far) for u, v, far in rows]
+    except (TypeError, ValueError):
+        raise InvalidParameter(name="graph", rule="rows (u, v, length)", got="others") from None
+    labels = read_labels((*vertices, *(end for u, v, _ in listed for end in (u, v))), "graph")
+    different = dict.fromkeys(labels)
+    numbered = different.keys() == set(range(len(different)))
+    names = Vertices.of(len(different) if numbered else different, "graph")
+    place = names.places()
+    numbers = _numbers([(place[u], place[v], far) for u, v, far in listed], "graph", np.float64)
+    return names, _table(numbers.reshape(-1, 3), names.size)
 
 
 def _table(rows: NDArray[Any], size: int) -> Any:

@@ -26,6 +26,7 @@ from scipy.special import gammaln, logsumexp
 
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import exp_bounds
+from discreet.core.search import first_integer
 from discreet.noise.oracle import uniform_below
 from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.min_cut.trees import (
@@ -88,8 +89,8 @@ class ManyCuts:
     """All cuts of a graph, those near the smallest in a list and the others to be drawn by rejection."""
 
     def __init__(self, weights: Integers, rate: Fraction, least: int, packing: Packing) -> None:
-        packing, most = _enough(weights, rate, least, packing)
-        self._sides, costs = _listed(most, weights, least, packing)
+        packing, most = _pack_enough(weights, rate, least, packing)
+        self._sides, costs = _list_cuts(most, weights, least, packing)
         self._rest = _Rest(weights, rate, least - 1, most, packing)
         self._scores = np.append(-costs, -(least - 1) - self._rest.behind)
         self._choice = ExponentialChoice(rate, Fraction(1))
@@ -107,38 +108,36 @@ def _side(bits: int) -> Side:
     return tuple(v for v in range(1, bits.bit_length() + 1) if bits >> (v - 1) & 1)
 
 
-def _listed(most: int, weights: Integers, least: int, packing: Packing) -> tuple[Sides, Integers]:
+def _list_cuts(most: int, weights: Integers, least: int, packing: Packing) -> tuple[Sides, Integers]:
     if most < least:
         return np.zeros((0, len(weights)), dtype=np.bool_), np.zeros(0, dtype=np.int64)
     return cuts_up_to(most, weights, packing)
 
 
-def _enough(weights: Integers, rate: Fraction, least: int, packing: Packing) -> tuple[Packing, int]:
+def _pack_enough(weights: Integers, rate: Fraction, least: int, packing: Packing) -> tuple[Packing, int]:
     """Return a packing and how far to list, so that about as much lies outside the list as inside it.
 
     Where more trees cannot reach that, the run gets slower, not wrong.
     """
-    best = packing, _how_far(len(weights), rate, least, packing)
+    best = packing, _find_limit(len(weights), rate, least, packing)
     for better in packings(weights):
         if outside_log_mass(len(weights), rate, best[0].value, least, best[1]) <= _WANTED:
             break
         if better.value > best[0].value:
-            best = better, _how_far(len(weights), rate, least, better)
+            best = better, _find_limit(len(weights), rate, least, better)
         if 40 * better.value >= 19 * least or len(better.trees) >= MOST_TREES:
             break
     return best
 
 
-def _how_far(size: int, rate: Fraction, least: int, packing: Packing) -> int:
+def _find_limit(size: int, rate: Fraction, least: int, packing: Packing) -> int:
     """Return the smallest cost to list up to that leaves little outside, or all that the trees allow."""
-    low, high = least - 1, max(least - 1, math.ceil(3 * packing.value) - 1)
-    while high > low:
-        middle = (low + high) // 2
-        if outside_log_mass(size, rate, packing.value, least, middle) <= _WANTED:
-            high = middle
-        else:
-            low = middle + 1
-    return high
+
+    def is_enough(most: int) -> bool:
+        return outside_log_mass(size, rate, packing.value, least, most) <= _WANTED
+
+    allowed = max(least - 1, math.ceil(3 * packing.value) - 1)
+    return first_integer(is_enough, low=least - 2, high=allowed)
 
 
 def outside_log_mass(size: int, rate: Fraction, value: Fraction, least: int, most: int) -> float:

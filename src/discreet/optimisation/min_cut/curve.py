@@ -73,7 +73,7 @@ class _Search:
             if cost == NARROW:
                 continue
             while hull and (
-                cost <= hull[-1][1] or (len(hull) > 1 and _hidden(hull[-2], hull[-1], (size, cost)))
+                cost <= hull[-1][1] or (len(hull) > 1 and _is_hidden(hull[-2], hull[-1], (size, cost)))
             ):
                 hull.pop()
             hull.append((size, cost))
@@ -116,6 +116,6 @@ class _Search:
         self._costs[np.delete(sizes, labels[0])] = 0
 
 
-def _hidden(steep: Line, middle: Line, flat: Line) -> bool:
+def _is_hidden(steep: Line, middle: Line, flat: Line) -> bool:
     """Tell whether the middle line is nowhere below the two others."""
     return (middle[1] - steep[1]) * (middle[0] - flat[0]) >= (flat[1] - middle[1]) * (steep[0] - middle[0])

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,12 +18,12 @@ from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NoBound
 from discreet.core.loss import ApproxLoss, BoundedRangeLoss, Loss
-from discreet.core.neighbours import Edge
-from discreet.core.progress import LongRun
+from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_down, up
+from discreet.core.search import first_integer
 from discreet.noise.selection import ExponentialChoice
-from discreet.optimisation.common.graphs import Vertices, read_edges
+from discreet.optimisation.common.graphs import OfGraph, Vertices, read_edges
 from discreet.optimisation.min_cut.choice import SMALL, CutChoice, Side, outside_log_mass
 from discreet.optimisation.min_cut.curve import smallest_cuts
 from discreet.optimisation.min_cut.trees import Integers
@@ -72,8 +72,8 @@ class _Plan:
     last: int  # the heaviest star
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class MinCut(LongRun[Any, Cut]):
+@frozen
+class MinCut(OfGraph[Cut]):
     """Split the vertices into two sides with few edges between them.
 
     Privacy: (epsilon, delta) for one edge. With delta 0 it is pure: two choices of bounded range. With
@@ -101,34 +101,22 @@ class MinCut(LongRun[Any, Cut]):
     19.0
     """
 
-    vertices: Vertices
-    epsilon: Fraction
-    delta: Fraction
-    calibration: str
-    neighbours: Edge
+    delta: Exact = public(checks.delta)
+    calibration: str = public(checks.one_of, CALIBRATIONS, default="tight")
 
-    def __init__(
-        self,
-        *,
-        vertices: int | Iterable[Hashable] | Vertices,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        calibration: str = "tight",
-    ) -> None:
-        self._set(
-            vertices=Vertices.of(vertices),
-            epsilon=checks.positive(epsilon=epsilon),
-            delta=checks.delta(delta=delta),
-            calibration=checks.one_of(CALIBRATIONS, calibration=calibration),
-            neighbours=Edge(),
-        )
+    def _complete(self) -> None:
         checks.integer(2, vertices=self.vertices.size)
         if self.calibration == "thesis" and self.delta > 0:
-            raise InvalidParameter(name="delta", rule="0 with the thesis's calibration", value=delta)
+            raise InvalidParameter(name="delta", rule="0 with the thesis's calibration", value=self.delta)
         if self._plan.last > MOST_WEIGHTS:
             rule = f"such that at most {MOST_WEIGHTS:,} weights of the star have to be compared"
             hint = f"Use MinCutExhaustive for up to {SMALL} vertices"
-            raise InvalidParameter(name="epsilon", rule=rule, value=epsilon, hint=hint)
+            raise InvalidParameter(name="epsilon", rule=rule, value=self.epsilon, hint=hint)
+
+    @classmethod
+    def as_printed(cls, *, vertices: int | Iterable[Hashable] | Vertices, epsilon: checks.Number) -> Self:
+        """Return Algorithm 1 with equal rates and a target of 8 ln(n) / rate; its true loss is epsilon."""
+        return cls(vertices=vertices, epsilon=epsilon, delta=0, calibration="thesis")
 
     @property
     def loss(self) -> Loss:
@@ -185,11 +173,11 @@ class MinCut(LongRun[Any, Cut]):
 
     @property
     def _plan(self) -> _Plan:
-        return _planned(self.vertices.size, self.epsilon, self.delta, self.calibration)
+        return _make_plan(self.vertices.size, self.epsilon, self.delta, self.calibration)
 
 
 @lru_cache(maxsize=256)
-def _planned(size: int, epsilon: Fraction, delta: Fraction, calibration: str) -> _Plan:
+def _make_plan(size: int, epsilon: Fraction, delta: Fraction, calibration: str) -> _Plan:
     thesis = calibration == "thesis"
     first = epsilon / (3 if thesis else 4)
     unit = math.ceil(_FINE * first * (size - 1))
@@ -234,16 +222,13 @@ def _overshoot(rate: Fraction, size: int, beta: float) -> int:
 
 def _behind(size: int, rate: Fraction, least: int, beta: float, most: int) -> int:
     """Return how far above a smallest cut >= least the chosen cut is, but with probability beta."""
-    low, high = 0, most
     if least <= 0:
         return most
-    while high > low:
-        middle = (low + high) // 2
-        if outside_log_mass(size, rate, Fraction(least, 2), least, least + middle) <= math.log(beta):
-            high = middle
-        else:
-            low = middle + 1
-    return high
+
+    def is_rare(more: int) -> bool:
+        return outside_log_mass(size, rate, Fraction(least, 2), least, least + more) <= math.log(beta)
+
+    return first_integer(is_rare, low=-1, high=most)
 
 
 def adjacency_of(edges: Integers, size: int) -> Integers:

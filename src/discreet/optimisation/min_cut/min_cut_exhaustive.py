@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -13,18 +12,18 @@ from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss, Loss
-from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import Edge
+from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.mechanisms.exponential import units_behind
 from discreet.mechanisms.scores import rate_within
-from discreet.optimisation.common.graphs import Vertices, read_edges
+from discreet.optimisation.common.graphs import OfGraph, read_edges
 from discreet.optimisation.min_cut.choice import SMALL, CutChoice
 from discreet.optimisation.min_cut.min_cut import Cut, adjacency_of
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class MinCutExhaustive(Mechanism[Any, Cut]):
+@frozen
+class MinCutExhaustive(OfGraph[Cut]):
     """Choose among all 2^(n-1) - 1 cuts of a small graph, with the whole budget.
 
     Privacy: (epsilon, 0) for one edge, of bounded range: an edge raises cuts that it crosses, and no other.
@@ -44,15 +43,9 @@ class MinCutExhaustive(Mechanism[Any, Cut]):
     5.0
     """
 
-    vertices: Vertices
-    epsilon: Fraction
-    neighbours: Edge
-
-    def __init__(self, *, vertices: int | Iterable[Hashable] | Vertices, epsilon: checks.Number) -> None:
-        public = Vertices.of(vertices)
-        if not 2 <= public.size <= SMALL:
-            raise InvalidParameter(name="vertices", rule=f"from 2 to {SMALL}", value=public.size)
-        self._set(vertices=public, epsilon=checks.positive(epsilon=epsilon), neighbours=Edge())
+    def _complete(self) -> None:
+        if not 2 <= self.vertices.size <= SMALL:
+            raise InvalidParameter(name="vertices", rule=f"from 2 to {SMALL}", value=self.vertices.size)
 
     @property
     def loss(self) -> Loss:

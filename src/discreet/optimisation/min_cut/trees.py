@@ -129,7 +129,7 @@ def packings(weights: Integers) -> Iterator[Packing]:
     greedy = _Greedy(size, rows, columns, weights[rows, columns])
     count = 4
     while True:
-        yield greedy.grown(count)
+        yield greedy.grow(count)
         count *= 2
 
 
@@ -143,7 +143,7 @@ class _Greedy:
         self._carried = np.zeros(len(rows), dtype=np.int64)
         self._trees: list[SpanningTree] = []
 
-    def grown(self, count: int) -> Packing:
+    def grow(self, count: int) -> Packing:
         """Return a packing of so many trees."""
         while len(self._trees) < count:
             self._matrix.data = (1 + self._carried) / self._weights
@@ -187,7 +187,7 @@ def cuts_up_to(most: int, weights: Integers, packing: Packing) -> tuple[Sides, I
             break
         costs, _ = tree.pairs(weights)
         first, second = np.nonzero(costs <= most)
-        found.extend(_packed(tree, first + 1, second + 1))
+        found.extend(_pack(tree, first + 1, second + 1))
     rows = np.unique(np.concatenate(found), axis=0)
     sides = np.unpackbits(rows, axis=1, count=len(weights)).astype(np.bool_)
     return sides, cut_costs(sides, weights)
@@ -209,7 +209,7 @@ def near_minimum_cuts(weights: Integers, most: int) -> tuple[Sides, Integers]:
     raise InvalidParameter(name="most", rule="below 3/2 of the smallest cut", value=most)
 
 
-def _packed(tree: SpanningTree, first: Integers, second: Integers) -> Iterator[NDArray[np.uint8]]:
+def _pack(tree: SpanningTree, first: Integers, second: Integers) -> Iterator[NDArray[np.uint8]]:
     """Yield the sides above pairs of places, a bit a vertex. A place paired with itself stands alone."""
     size = len(tree.order)
     yield np.zeros((0, (size + 7) // 8), dtype=np.uint8)

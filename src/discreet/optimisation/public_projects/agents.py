@@ -21,6 +21,7 @@ from scipy import sparse
 
 from discreet.core.errors import InvalidParameter
 from discreet.mechanisms.grid import total
+from discreet.optimisation.common.labels import is_number_below, is_plain
 
 Integers = NDArray[np.int64]
 Valuation = Callable[[frozenset[int]], Any]
@@ -179,31 +180,33 @@ def read_agents(data: Any, resources: int, unit: Fraction) -> Agents:
     data
         A table of agents by items, dense or sparse, that says who wants what; or the items that each agent
         wants; or a function an agent, from a frozenset of items to a number between 0 and 1. The last two may
-        be mixed. An item that does not exist is wanted in vain, and so is what is neither.
+        be mixed. An item that does not exist is wanted in vain, and so is what is neither. Agents who want
+        nothing are left out: they count nowhere.
     resources
         How many items there are.
     unit
         The grid of the functions' values; 1 for a table.
     """
     if sparse.issparse(data) or isinstance(data, np.ndarray):
-        return _from_table(data, resources, unit)
+        return _read_table(data, resources, unit)
     if not isinstance(data, Sequence) or isinstance(data, str | bytes):
         raise _no_agents(type(data).__name__)
     agents = list(data)
     # Which agents there are must not decide whether there is an answer: each is read by himself.
     if unit != 1 or any(map(callable, agents)):
-        return Oracles([_valuation(agent, resources) for agent in agents], resources, unit)
-    wanted = [_wishes(agent, resources) for agent in agents]
+        read = (a if callable(a) else _AnyOf(_read_wishes(a, resources)) for a in agents)
+        return Oracles([a for a in read if type(a) is not _AnyOf or a.wanted], resources, unit)
+    wanted = [wishes for wishes in (_read_wishes(agent, resources) for agent in agents) if wishes]
     ends = np.cumsum([0, *map(len, wanted)])
     items = np.fromiter(chain.from_iterable(wanted), dtype=np.int64, count=int(ends[-1]))
     shape = (len(wanted), resources)
     return Coverage(sparse.csr_array((np.ones(items.size, dtype=bool), items, ends), shape=shape))
 
 
-def _wishes(agent: Any, resources: int) -> frozenset[int]:
+def _read_wishes(agent: Any, resources: int) -> frozenset[int]:
     """Return the items that an agent wants, none where that cannot be read."""
     try:
-        return frozenset(int(item) for item in agent if 0 <= int(item) < resources)
+        return frozenset(int(item) for item in agent if is_number_below(resources, item))
     except BaseException:  # whatever it raises would speak of one agent
         return frozenset()
 
@@ -218,19 +221,26 @@ class _AnyOf:
         return int(not self.wanted.isdisjoint(items))
 
 
-def _valuation(agent: Any, resources: int) -> Valuation:
-    """Return an agent as a function."""
-    return agent if callable(agent) else _AnyOf(_wishes(agent, resources))
-
-
-def _from_table(data: Any, resources: int, unit: Fraction) -> Coverage:
+def _read_table(data: Any, resources: int, unit: Fraction) -> Coverage:
     _require_whole(unit)
-    if data.ndim != 2 or data.shape[1] != resources or data.dtype.kind not in "biuf":
+    if data.ndim != 2 or data.shape[1] != resources:
         raise _no_agents(data.shape)
+    if data.dtype.kind not in "biuf":  # one odd entry among numbers makes texts or objects of all of them
+        if not isinstance(data, np.ndarray):
+            raise _no_agents(data.dtype)
+        data = np.array([list(map(_read_entry, row)) for row in data.tolist()]).reshape(data.shape)
     # Every entry counts once, whatever its value; a repeated one is added up and still counts once.
-    table: Any = sparse.csr_array(data != 0)
+    table: Any = sparse.csr_array(data)
     table.sum_duplicates()
-    return Coverage(table)
+    table.data = (table.data < 0) | (table.data > 0)  # NaN is no wish
+    table.eliminate_zeros()
+    return Coverage(table, present=np.diff(table.indptr) > 0)
+
+
+def _read_entry(entry: Any) -> bool:
+    """Tell whether an entry of a table is a wish: a number other than 0."""
+    number = is_plain(entry) and isinstance(entry, int | float | np.integer | np.floating | np.bool_)
+    return bool(number and (entry < 0 or entry > 0))
 
 
 def _require_whole(unit: Fraction) -> None:

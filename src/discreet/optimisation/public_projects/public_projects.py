@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Neighbours
+from discreet.core.parameters import Exact, frozen, public
 from discreet.core.progress import LongRun, track
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_down, up
@@ -27,8 +27,42 @@ from discreet.optimisation.public_projects.agents import read_agents
 CALIBRATIONS = ("tight", "thesis")
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class PublicProjects(LongRun[Any, "tuple[int, ...]"]):
+def about_agents(neighbours: Neighbours) -> Neighbours:
+    """Return neighbours that must add or remove an agent: for others the loss is not proved."""
+    checks.instance(Neighbours, neighbours=neighbours)
+    if not isinstance(neighbours, AddRemove):
+        raise NeighboursMismatch(f"public projects hide adding or removing one agent, not {neighbours}")
+    return neighbours
+
+
+def read_unit(grid: checks.Number) -> Fraction:
+    """Check the unit of values: one over a whole number, so that 1 is on the grid."""
+    unit = checks.positive(grid=grid)
+    if unit.numerator != 1:
+        raise InvalidParameter(name="grid", rule="one over a whole number", value=grid)
+    return unit
+
+
+@frozen
+class OfAgents(LongRun[Any, "tuple[int, ...]"]):
+    """What both ways to choose items share."""
+
+    resources: int = public(checks.integer, 1)
+    k: int = public(checks.integer, 1)
+    epsilon: Exact = public(checks.positive)
+    neighbours: Neighbours = public(about_agents)
+    grid: Exact = public(read_unit, default=Fraction(1))
+
+    def _complete(self) -> None:
+        self._require_items()
+
+    def _require_items(self) -> None:
+        if self.k > self.resources:
+            raise InvalidParameter(name="k", rule=f"at most the {self.resources} items", value=self.k)
+
+
+@frozen
+class PublicProjects(OfAgents):
     """Choose k of the public items one after the other, each by an exponential mechanism over what it adds.
 
     Privacy: (epsilon, delta), pure where delta is 0; exact for the worst agent, see `SequentialLoss`. The
@@ -60,40 +94,20 @@ class PublicProjects(LongRun[Any, "tuple[int, ...]"]):
     0.155
     """
 
-    resources: int
-    k: int
-    epsilon: Fraction
-    delta: Fraction
-    neighbours: Neighbours
-    grid: Fraction
-    calibration: str
+    delta: Exact = public(checks.delta)
+    calibration: str = public(checks.one_of, CALIBRATIONS, default="tight")
 
-    def __init__(
-        self,
-        *,
-        resources: int,
-        k: int,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        neighbours: Neighbours,
-        grid: checks.Number = 1,
-        calibration: str = "tight",
-    ) -> None:
-        require_agents(neighbours)
-        items, count = read_items(resources, k)
-        self._set(
-            resources=items,
-            k=count,
-            epsilon=checks.positive(epsilon=epsilon),
-            delta=checks.delta(delta=delta),
-            neighbours=neighbours,
-            grid=read_unit(grid),
-            calibration=checks.one_of(CALIBRATIONS, calibration=calibration),
-        )
+    def _complete(self) -> None:
+        self._require_items()
         if self.calibration == "thesis" and not 0 < self.delta <= Fraction(1, 2):
             raise InvalidParameter(
-                name="delta", rule="above 0 and at most 1/2 for the printed exponent", value=delta
+                name="delta", rule="above 0 and at most 1/2 for the printed exponent", value=self.delta
             )
+
+    @classmethod
+    def as_printed(cls, **given: Any) -> Self:
+        """Return the algorithm with the exponent of Theorem 63."""
+        return cls(calibration="thesis", **given)
 
     @property
     def range_(self) -> Fraction:
@@ -167,29 +181,6 @@ def about_whole_values(grid: Fraction, bound: float) -> float:
         why="an agent may lose half a unit, and the number of agents is not known",
         way_out="rounded_error is about the values on the grid",
     )
-
-
-def require_agents(neighbours: Neighbours) -> None:
-    """Refuse a relation for which the loss is not proved."""
-    checks.instance(Neighbours, neighbours=neighbours)
-    if not isinstance(neighbours, AddRemove):
-        raise NeighboursMismatch(f"public projects hide adding or removing one agent, not {neighbours}")
-
-
-def read_items(resources: int, k: int) -> tuple[int, int]:
-    """Check how many items there are and how many to choose."""
-    items, count = checks.integer(1, resources=resources), checks.integer(1, k=k)
-    if count > items:
-        raise InvalidParameter(name="k", rule=f"at most the {items} items", value=k)
-    return items, count
-
-
-def read_unit(grid: checks.Number) -> Fraction:
-    """Check the unit of values: one over a whole number, so that 1 is on the grid."""
-    unit = checks.positive(grid=grid)
-    if unit.numerator != 1:
-        raise InvalidParameter(name="grid", rule="one over a whole number", value=grid)
-    return unit
 
 
 def _tiny() -> Iterator[Tiny]:

@@ -15,19 +15,18 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss, PureLoss
-from discreet.core.neighbours import AddRemove, Neighbours
-from discreet.core.progress import LongRun, track
+from discreet.core.neighbours import AddRemove
+from discreet.core.parameters import frozen
+from discreet.core.progress import track
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import above, below, exp_bounds, shorten_down, up
 from discreet.noise.selection import ExponentialChoice, exponential_weights
 from discreet.optimisation.common.repeated_choices import SequentialLoss
 from discreet.optimisation.public_projects.agents import Agents, read_agents
 from discreet.optimisation.public_projects.public_projects import (
+    OfAgents,
     about_whole_values,
     greedy_shortfall,
-    read_items,
-    read_unit,
-    require_agents,
 )
 
 Order = tuple[int, ...]
@@ -90,8 +89,8 @@ class SampledGreedy(Primitive[Agents, Order]):
         return Fraction(value.distance(other))
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class PublicProjectsSampled(LongRun[Any, Order]):
+@frozen
+class PublicProjectsSampled(OfAgents):
     """Choose k items by greedy choices on a secret Poisson sample of the agents.
 
     Privacy: (epsilon, 0), exact. Adding an agent multiplies the probability of an outcome by at most e^range;
@@ -121,40 +120,15 @@ class PublicProjectsSampled(LongRun[Any, Order]):
     (0.6321, 1.3133)
     """
 
-    resources: int
-    k: int
-    epsilon: Fraction
-    neighbours: Neighbours
-    grid: Fraction
-
-    def __init__(
-        self,
-        *,
-        resources: int,
-        k: int,
-        epsilon: checks.Number,
-        neighbours: Neighbours,
-        grid: checks.Number = 1,
-    ) -> None:
-        require_agents(neighbours)
-        items, count = read_items(resources, k)
-        self._set(
-            resources=items,
-            k=count,
-            epsilon=checks.positive(epsilon=epsilon),
-            neighbours=neighbours,
-            grid=read_unit(grid),
-        )
-
     @property
     def range_(self) -> Fraction:
         """The exponent of one whole unit of value in the sample: log(1 + e^epsilon), rounded down."""
-        return _range(self.epsilon)
+        return _find_range(self.epsilon)
 
     @property
     def share(self) -> float:
         """The probability that an agent is in the sample: 1 - e^-epsilon."""
-        return _kept(self.epsilon) / _WORD
+        return _count_kept(self.epsilon) / _WORD
 
     @property
     def ratio(self) -> float:
@@ -199,17 +173,17 @@ class PublicProjectsSampled(LongRun[Any, Order]):
 
     def _draw(self, data: Any, rng: Rng) -> Order:
         agents = read_agents(data, self.resources, self.grid)
-        return rng.perform(SampledGreedy(self.k, self.range_, self.grid, _kept(self.epsilon)), agents)
+        return rng.perform(SampledGreedy(self.k, self.range_, self.grid, _count_kept(self.epsilon)), agents)
 
 
 @lru_cache(maxsize=256)
-def _range(epsilon: Fraction) -> Fraction:
+def _find_range(epsilon: Fraction) -> Fraction:
     e = float(epsilon)
     return shorten_down(Fraction(below(e + math.log1p(math.exp(-e)), steps=8)), 12)
 
 
 @lru_cache(maxsize=256)
-def _kept(epsilon: Fraction) -> int:
+def _count_kept(epsilon: Fraction) -> int:
     return _WORD - exp_bounds(epsilon, 64)[1]
 
 

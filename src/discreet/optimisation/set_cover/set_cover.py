@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
@@ -13,20 +11,18 @@ from discreet.core import checks
 from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss
-from discreet.core.neighbours import AddRemove
-from discreet.core.progress import LongRun
+from discreet.core.parameters import Exact, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above
 from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range
 from discreet.optimisation.common.sequential import thesis_rate
+from discreet.optimisation.common.tiny import element_pairs
 from discreet.optimisation.set_cover.greedy import Greedy
-from discreet.optimisation.set_cover.systems import Assignment, Part, SetSystem
-
-ELEMENTS = AddRemove("element")
+from discreet.optimisation.set_cover.systems import Assignment, OfElements, Part, SetSystem
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class SetCover(LongRun[Any, Assignment]):
+@frozen
+class SetCover(OfElements):
     """Order the sets, those that cover most first, by and large; an element uses the first that holds it.
 
     Privacy: (epsilon, delta) for one element, by the exact curve of such sequences.
@@ -48,20 +44,14 @@ class SetCover(LongRun[Any, Assignment]):
     0.0917
     """
 
-    family: SetSystem
-    epsilon: Fraction
-    delta: Fraction
-    rate: Fraction
-    neighbours: AddRemove
+    delta: Exact = public(checks.probability)
+    rate: Fraction = derived()
 
-    def __init__(self, *, family: Any, epsilon: checks.Number, delta: checks.Number) -> None:
-        system = SetSystem.of(family)
-        e, d = checks.positive(epsilon=epsilon), checks.probability(delta=delta)
-        rate = sequential_range(e, d, choices(system))
-        self._set(family=system, epsilon=e, delta=d, rate=rate, neighbours=ELEMENTS)
+    def _complete(self) -> None:
+        self._set(rate=sequential_range(self.epsilon, self.delta, choices(self.family)))
 
     @classmethod
-    def thesis(cls, *, family: Any, epsilon: checks.Number, delta: checks.Number) -> Self:
+    def as_printed(cls, *, family: Any, epsilon: checks.Number, delta: checks.Number) -> Self:
         """Return Algorithm 5 as printed: rate epsilon / (2 ln(e / delta)). Its true delta is far smaller."""
         made = cls(family=family, epsilon=epsilon, delta=delta)
         made._set(rate=thesis_rate(made.epsilon, made.delta))
@@ -99,22 +89,13 @@ def greedy_ratio(system: SetSystem, rate: Fraction, beta: Fraction) -> float:
     return useful(bound, trivial=float(min(n, m)), least=1.0, what="the size of this cover", way_out=MORE)
 
 
-def element_pairs(system: SetSystem, most: int) -> list[tuple[Any, Any]]:
-    """Return all pairs of subsets of the elements that differ in one, the larger with at most `most`."""
-    found = []
-    for count in range(1, most + 1):
-        for some in itertools.combinations(system.elements, count):
-            found += [(some, tuple(e for e in some if e != gone)) for gone in some]
-    return found
-
-
 def _tiny() -> Iterator[Tiny]:
     heavy = SetCover(family=(range(5), []), epsilon=1, delta=0.01)
     yield Tiny(heavy, [(tuple(range(count)), tuple(range(1, count))) for count in range(1, 6)])
     families: list[list[list[int]]] = [[[0, 1], [1, 2], [2]], [[0], [1], [0, 1], []]]
     for family in families:
         cover = SetCover(family=family, epsilon=1, delta=0.01)
-        yield Tiny(cover, element_pairs(cover.family, 2), tight=False)
+        yield Tiny(cover, element_pairs(cover.family.elements, 2), tight=False)
 
 
 CARD = Card(

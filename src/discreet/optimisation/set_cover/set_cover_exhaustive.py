@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -16,22 +15,27 @@ from numpy.typing import NDArray
 from discreet.core import checks
 from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss, Loss
-from discreet.core.mechanism import Mechanism
-from discreet.core.neighbours import AddRemove
+from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_down
 from discreet.noise.selection import ExponentialChoice
-from discreet.optimisation.set_cover.set_cover import ELEMENTS, element_pairs
-from discreet.optimisation.set_cover.systems import Assignment, Part, Present, SetSystem
+from discreet.optimisation.common.tiny import element_pairs
+from discreet.optimisation.set_cover.systems import (
+    Assignment,
+    OfElements,
+    Part,
+    Present,
+    SetSystem,
+    require_few,
+)
 
 MOST = 8
 """The largest number of sets: 8! = 40,320 orders."""
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class SetCoverExhaustive(Mechanism[Any, Assignment]):
+@frozen
+class SetCoverExhaustive(OfElements):
     """Choose an order of the sets with probability proportional to exp(-epsilon * sets it uses).
 
     Privacy: (epsilon, 0) for one element, of bounded range: an element that is added can only make an order
@@ -48,15 +52,9 @@ class SetCoverExhaustive(Mechanism[Any, Assignment]):
     """
 
     measures = False
-    family: SetSystem
-    epsilon: Fraction
-    neighbours: AddRemove
 
-    def __init__(self, *, family: Any, epsilon: checks.Number) -> None:
-        system = SetSystem.of(family)
-        if len(system.names) > MOST:
-            raise InvalidParameter(name="family", rule=f"at most {MOST} sets", value=len(system.names))
-        self._set(family=system, epsilon=checks.positive(epsilon=epsilon), neighbours=ELEMENTS)
+    def _complete(self) -> None:
+        require_few(self.family, MOST)
 
     @property
     def rate(self) -> Fraction:
@@ -105,9 +103,9 @@ def sets_used(system: SetSystem, present: Present) -> NDArray[np.int64]:
 
 def _tiny() -> Iterator[Tiny]:
     wide = SetCoverExhaustive(family=([0], [1], [2], [0, 1, 2]), epsilon=1)
-    yield Tiny(wide, element_pairs(wide.family, 3), tight=False)
+    yield Tiny(wide, element_pairs(wide.family.elements, 3), tight=False)
     chance = SetCoverExhaustive(family=([0, 1], [0], [1]), epsilon=6)
-    yield Tiny(chance, element_pairs(chance.family, 2))
+    yield Tiny(chance, element_pairs(chance.family.elements, 2))
 
 
 CARD = Card(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -16,14 +15,13 @@ from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
-from discreet.core.mechanism import Mechanism
-from discreet.core.neighbours import AddRemove
+from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
 from discreet.noise.selection import ExponentialChoice
-from discreet.optimisation.common.weights import read_weights
-from discreet.optimisation.set_cover.set_cover import ELEMENTS, element_pairs
-from discreet.optimisation.set_cover.systems import Assignment, Part, SetSystem
+from discreet.optimisation.common.tiny import element_pairs
+from discreet.optimisation.common.weights import Weights, read_weights, require_count
+from discreet.optimisation.set_cover.systems import Assignment, OfElements, Part, require_few
 
 MOST = 6
 """The largest number of sets."""
@@ -33,8 +31,8 @@ Layout = tuple[Sets, Sets]
 """The sets of the bucket, which are paid for in any case, and those behind it, in order."""
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class SetCoverLayered(Mechanism[Any, Assignment]):
+@frozen
+class SetCoverLayered(OfElements):
     """Insert the cost classes one after the other, dearest first, behind the bucket, and let some join it.
 
     Privacy: (epsilon, 0) for one element. Given what came before, an element moves the scores of class j by a
@@ -55,21 +53,11 @@ class SetCoverLayered(Mechanism[Any, Assignment]):
     """
 
     measures = False
-    family: SetSystem
-    costs: tuple[Fraction, ...]
-    epsilon: Fraction
-    neighbours: AddRemove
+    costs: Weights = public(read_weights)
 
-    def __init__(self, *, family: Any, costs: Iterable[checks.Number], epsilon: checks.Number) -> None:
-        system = SetSystem.of(family)
-        if len(system.names) > MOST:
-            raise InvalidParameter(name="family", rule=f"at most {MOST} sets", value=len(system.names))
-        self._set(
-            family=system,
-            costs=read_weights(costs, len(system.names)),
-            epsilon=checks.positive(epsilon=epsilon),
-            neighbours=ELEMENTS,
-        )
+    def _complete(self) -> None:
+        require_few(self.family, MOST)
+        require_count(len(self.family.names), costs=self.costs)
         if sum(_prices(layers(self.costs))) > _LARGEST:
             raise InvalidParameter(
                 name="costs",
@@ -189,9 +177,9 @@ class _Costs:
 
 def _tiny() -> Iterator[Tiny]:
     one = SetCoverLayered(family=([0, 1], [0], [1]), costs=(1, 1, 1), epsilon=6)
-    yield Tiny(one, element_pairs(one.family, 2))
+    yield Tiny(one, element_pairs(one.family.elements, 2))
     two = SetCoverLayered(family=([0, 1], [0], [1]), costs=(2, 1, 1), epsilon=2)
-    yield Tiny(two, element_pairs(two.family, 2), tight=False)
+    yield Tiny(two, element_pairs(two.family.elements, 2), tight=False)
 
 
 CARD = Card(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -11,23 +10,22 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound
 from discreet.core.loss import Loss, PureLoss
-from discreet.core.neighbours import AddRemove
-from discreet.core.progress import LongRun
+from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
 from discreet.optimisation.common.sequential import sampled_rate
-from discreet.optimisation.common.weights import read_weights
+from discreet.optimisation.common.tiny import element_pairs
+from discreet.optimisation.common.weights import MaybeWeights, read_weights, require_count
 from discreet.optimisation.set_cover.greedy import GRID, Greedy, GreedyPlan, SampledRun
-from discreet.optimisation.set_cover.set_cover import ELEMENTS, element_pairs
 from discreet.optimisation.set_cover.set_cover_weighted import halving_plan
-from discreet.optimisation.set_cover.systems import Assignment, Part, SetSystem
+from discreet.optimisation.set_cover.systems import Assignment, OfElements, Part
 
 _PLANNED = Fraction(1, 20)
 """What the handicap of halving is planned with; privacy does not depend on it."""
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class SetCoverSampled(LongRun[Any, Assignment]):
+@frozen
+class SetCoverSampled(OfElements):
     """Forget some elements at random, then order the sets greedily by the others.
 
     Privacy: (epsilon, 0) for one element. An added element favours no order by more than exp(rate), and each
@@ -51,21 +49,11 @@ class SetCoverSampled(LongRun[Any, Assignment]):
     1.3133
     """
 
-    family: SetSystem
-    epsilon: Fraction
-    costs: tuple[Fraction, ...] | None
-    neighbours: AddRemove
+    costs: MaybeWeights = public(read_weights, default=None)
 
-    def __init__(
-        self, *, family: Any, epsilon: checks.Number, costs: Iterable[checks.Number] | None = None
-    ) -> None:
-        system = SetSystem.of(family)
-        self._set(
-            family=system,
-            epsilon=checks.positive(epsilon=epsilon),
-            costs=None if costs is None else read_weights(costs, len(system.names)),
-            neighbours=ELEMENTS,
-        )
+    def _complete(self) -> None:
+        if self.costs is not None:
+            require_count(len(self.family.names), costs=self.costs)
         self._plan()  # refuses costs too far apart
 
     @property
@@ -103,9 +91,9 @@ class SetCoverSampled(LongRun[Any, Assignment]):
 
 def _tiny() -> Iterator[Tiny]:
     cover = SetCoverSampled(family=([0, 1], [1, 2], [2]), epsilon=1)
-    yield Tiny(cover, element_pairs(cover.family, 3), tight=False)
+    yield Tiny(cover, element_pairs(cover.family.elements, 3), tight=False)
     paid = SetCoverSampled(family=([0], [0, 1]), epsilon=1, costs=(1, 2))
-    yield Tiny(paid, element_pairs(paid.family, 2))
+    yield Tiny(paid, element_pairs(paid.family.elements, 2))
 
 
 CARD = Card(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -12,25 +10,28 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss
-from discreet.core.neighbours import AddRemove
-from discreet.core.progress import LongRun
+from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
 from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range
-from discreet.optimisation.common.weights import read_weights
+from discreet.optimisation.common.tiny import element_pairs
+from discreet.optimisation.common.weights import require_count
 from discreet.optimisation.set_cover.greedy import GRID, Halving
-from discreet.optimisation.set_cover.set_cover import ELEMENTS, element_pairs
-from discreet.optimisation.set_cover.set_cover_weighted import halving_plan, halving_ratio, halvings
+from discreet.optimisation.set_cover.set_cover_weighted import (
+    PlannedCover,
+    halving_plan,
+    halving_ratio,
+    halvings,
+)
 from discreet.optimisation.set_cover.systems import Assignment, Part, SetSystem
 
 Instance = tuple[SetSystem, tuple[Fraction, ...]]
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class SetCoverSplit(LongRun[Any, Assignment]):
+@frozen
+class SetCoverSplit(PlannedCover):
     """Cover elements whose cheapest sets cost about the same together, and others apart.
 
     Privacy: (epsilon, delta) for one element, which is in one instance only: parallel composition.
@@ -52,35 +53,10 @@ class SetCoverSplit(LongRun[Any, Assignment]):
         The probability with which the bound on the costs may fail; privacy does not depend on it.
     """
 
-    family: SetSystem
-    costs: tuple[Fraction, ...]
-    epsilon: Fraction
-    delta: Fraction
-    beta: Fraction
-    rate: Fraction
-    neighbours: AddRemove
-
-    def __init__(
-        self,
-        *,
-        family: Any,
-        costs: Iterable[checks.Number],
-        epsilon: checks.Number,
-        delta: checks.Number,
-        beta: checks.Number = Fraction(1, 20),
-    ) -> None:
-        system = SetSystem.of(family)
-        prices = read_weights(costs, len(system.names))
-        e, d = checks.positive(epsilon=epsilon), checks.probability(delta=delta)
-        self._set(
-            family=system,
-            costs=prices,
-            epsilon=e,
-            delta=d,
-            beta=checks.probability(beta=beta),
-            rate=shorten_down(sequential_range(e, d, _rounds(system, prices)) / GRID, 12),
-            neighbours=ELEMENTS,
-        )
+    def _complete(self) -> None:
+        require_count(len(self.family.names), costs=self.costs)
+        rounds = _rounds(self.family, self.costs)
+        self._set(rate=shorten_down(sequential_range(self.epsilon, self.delta, rounds) / GRID, 12))
         self._plans()  # refuses costs and budgets that 64 bits cannot hold
 
     @property
@@ -90,16 +66,11 @@ class SetCoverSplit(LongRun[Any, Assignment]):
 
     def error(self, beta: checks.Number) -> float:
         """Return alpha: the cover costs more than alpha times the least with probability <= beta."""
-        planned = checks.probability(beta=beta) >= self.beta
+        return self._useful(self._find_ratio, beta)
+
+    def _find_ratio(self) -> float:
         parts = zip(self._plans(), split(self.family, self.costs), strict=True)
-        ratios = [min(up(sum(costs) / min(costs)), halving_ratio(plan)) for plan, (_, costs) in parts]
-        return useful(
-            4 * max(ratios) if planned else math.inf,
-            trivial=up(sum(self.costs) / min(self.costs)),
-            least=1.0,
-            what="the cost of this cover",
-            way_out=MORE if planned else f"Plan with this beta; it was planned with {float(self.beta):g}",
-        )
+        return 4 * max(min(up(sum(costs) / min(costs)), halving_ratio(plan)) for plan, (_, costs) in parts)
 
     def _plans(self) -> list[Halving]:
         instances = split(self.family, self.costs)
@@ -151,7 +122,7 @@ def _classes(costs: tuple[Fraction, ...], count: int) -> list[int]:
 def _tiny() -> Iterator[Tiny]:
     family = ([0], [0, 1], [1])
     cover = SetCoverSplit(family=family, costs=(1, 2, 2), epsilon=2, delta=0.05, beta=0.5)
-    yield Tiny(cover, element_pairs(cover.family, 2), tight=False)
+    yield Tiny(cover, element_pairs(cover.family.elements, 2), tight=False)
 
 
 CARD = Card(

@@ -3,32 +3,56 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, Self
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, cheapest, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
-from discreet.core.neighbours import AddRemove
-from discreet.core.progress import LongRun
+from discreet.core.parameters import Exact, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_down, up
 from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range
 from discreet.optimisation.common.sequential import thesis_rate
-from discreet.optimisation.common.weights import read_weights
+from discreet.optimisation.common.tiny import element_pairs
+from discreet.optimisation.common.weights import Weights, read_weights, require_count
 from discreet.optimisation.set_cover.greedy import GRID, Halving
-from discreet.optimisation.set_cover.set_cover import ELEMENTS, element_pairs
-from discreet.optimisation.set_cover.systems import Assignment, Part, SetSystem
+from discreet.optimisation.set_cover.systems import Assignment, OfElements, Part, SetSystem
 
 _LARGEST = 1 << 60
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class SetCoverWeighted(LongRun[Any, Assignment]):
+@frozen
+class PlannedCover(OfElements):
+    """What covers planned for a probability of failure share."""
+
+    costs: Weights = public(read_weights)
+    delta: Exact = public(checks.probability)
+    beta: Exact = public(checks.probability, default=Fraction(1, 20))
+    rate: Fraction = derived()
+
+    @classmethod
+    def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
+        """Return the cheapest mechanism whose error(beta) is at most alpha, planned for this beta."""
+        return cheapest(cls._for_budget(alpha, {**public, "beta": beta}), alpha=alpha, beta=beta)
+
+    def _useful(self, bound: Callable[[], float], beta: checks.Number) -> float:
+        """Return a bound; none for a beta below the one that was planned with."""
+        planned = checks.probability(beta=beta) >= self.beta
+        return useful(
+            bound() if planned else math.inf,
+            trivial=up(sum(self.costs) / min(self.costs)),
+            least=1.0,
+            what="the cost of this cover",
+            way_out=MORE if planned else f"Plan with this beta; it was planned with {float(self.beta):g}",
+        )
+
+
+@frozen
+class SetCoverWeighted(PlannedCover):
     """Order sets with costs, by and large the ones that cover most for their price first.
 
     Privacy: (epsilon, delta) for one element, by the exact curve of such sequences; how often the price was
@@ -48,40 +72,14 @@ class SetCoverWeighted(LongRun[Any, Assignment]):
         The probability with which the bound on the costs may fail; privacy does not depend on it.
     """
 
-    family: SetSystem
-    costs: tuple[Fraction, ...]
-    epsilon: Fraction
-    delta: Fraction
-    beta: Fraction
-    rate: Fraction
-    neighbours: AddRemove
-
-    def __init__(
-        self,
-        *,
-        family: Any,
-        costs: Iterable[checks.Number],
-        epsilon: checks.Number,
-        delta: checks.Number,
-        beta: checks.Number = Fraction(1, 20),
-    ) -> None:
-        system = SetSystem.of(family)
-        prices = read_weights(costs, len(system.names))
-        e, d = checks.positive(epsilon=epsilon), checks.probability(delta=delta)
-        rounds = len(prices) + halvings(system, prices)
-        self._set(
-            family=system,
-            costs=prices,
-            epsilon=e,
-            delta=d,
-            beta=checks.probability(beta=beta),
-            rate=shorten_down(sequential_range(e, d, rounds) / GRID, 12),
-            neighbours=ELEMENTS,
-        )
+    def _complete(self) -> None:
+        require_count(len(self.family.names), costs=self.costs)
+        rounds = len(self.costs) + halvings(self.family, self.costs)
+        self._set(rate=shorten_down(sequential_range(self.epsilon, self.delta, rounds) / GRID, 12))
         self._plan()  # refuses costs and budgets that 64 bits cannot hold
 
     @classmethod
-    def thesis(cls, *, epsilon: checks.Number, delta: checks.Number, **public: Any) -> Self:
+    def as_printed(cls, *, epsilon: checks.Number, delta: checks.Number, **public: Any) -> Self:
         """Return Algorithm 6 with the printed rate, epsilon / (2 ln(e / delta))."""
         made = cls(epsilon=epsilon, delta=delta, **public)
         rate = shorten_down(thesis_rate(made.epsilon, made.delta) / GRID, 12)
@@ -99,15 +97,7 @@ class SetCoverWeighted(LongRun[Any, Assignment]):
 
         For a beta below the one that was planned with, there is none.
         """
-        b = checks.probability(beta=beta)
-        planned = b >= self.beta
-        return useful(
-            halving_ratio(self._plan()) if planned else math.inf,
-            trivial=up(sum(self.costs) / min(self.costs)),
-            least=1.0,
-            what="the cost of this cover",
-            way_out=MORE if planned else f"Plan with this beta; it was planned with {float(self.beta):g}",
-        )
+        return self._useful(lambda: halving_ratio(self._plan()), beta)
 
     def _plan(self) -> Halving:
         return halving_plan(self.family, self.costs, self.rate, self.beta)
@@ -154,7 +144,7 @@ def halving_ratio(plan: Halving) -> float:
 
 def _tiny() -> Iterator[Tiny]:
     cover = SetCoverWeighted(family=([0], [0, 1]), costs=(1, 2), epsilon=2, delta=0.05, beta=0.5)
-    yield Tiny(cover, element_pairs(cover.family, 2), tight=False)
+    yield Tiny(cover, element_pairs(cover.family.elements, 2), tight=False)
 
 
 CARD = Card(

@@ -10,10 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Fixed, fix_array
-from discreet.optimisation.common.labels import is_plain, read_labels
+from discreet.core.neighbours import AddRemove
+from discreet.core.parameters import Exact, Public, frozen, public
+from discreet.core.progress import LongRun
+from discreet.optimisation.common.labels import find_places, read_labels
 
+ELEMENTS = AddRemove("element")
 Present = NDArray[np.bool_]
 """Which elements are to be covered."""
 
@@ -46,8 +51,8 @@ class SetSystem(Fixed):
             raise InvalidParameter(name="family", rule="sets, with elements", value="an empty family")
         table.sort_indices()
         turned = table.tocsc()
-        self._members, self._members_start = _fixed(table.indices), _fixed(table.indptr)
-        self._holders, self._holders_start = _fixed(turned.indices), _fixed(turned.indptr)
+        self._members, self._members_start = _fix(table.indices), _fix(table.indptr)
+        self._holders, self._holders_start = _fix(turned.indices), _fix(turned.indptr)
         self._places = {element: place for place, element in enumerate(self.elements)}
 
     @classmethod
@@ -103,22 +108,24 @@ class SetSystem(Fixed):
         )
 
     def read(self, data: Any) -> Present:
-        """Read the private elements: a collection of them, or an array of flags.
+        """Read the private elements: a collection of them, or an array of flags, one a public element.
+
+        Each is looked up by itself. What is no public element counts nowhere.
 
         Raises
         ------
         InvalidParameter
-            When they are not elements of the system. The message quotes none.
+            When it is neither as a whole. The message quotes no element.
         """
-        problem = InvalidParameter(name="elements", rule="some of the public elements", value="others")
-        if isinstance(data, np.ndarray) and data.dtype.kind == "b":
-            if data.shape != (len(self.elements),):
-                raise problem
+        if isinstance(data, np.ndarray) and data.dtype.kind == "b" and data.shape == (len(self.elements),):
             return data.copy()
         try:
-            places = [self._places[element] for element in _all_plain(data)]
+            if isinstance(data, str | bytes) or getattr(data, "ndim", 1) != 1 or _are_flags(data):
+                raise TypeError
+            places = find_places(data, self._places)
         except Exception:  # whatever is wrong with the private elements must look the same
-            raise problem from None
+            rule = "a collection of elements, or a flag for each"
+            raise InvalidParameter(name="elements", rule=rule, value="something else") from None
         present = np.zeros(len(self.elements), dtype=bool)
         present[places] = True
         return present
@@ -137,6 +144,19 @@ class SetSystem(Fixed):
 
     def __repr__(self) -> str:
         return f"<{len(self.names)} sets, {len(self.elements)} elements>"
+
+
+@frozen
+class OfElements(LongRun[Any, "Assignment"]):
+    """What all set covers share: the public sets, and a budget for one element."""
+
+    family: Public[Any, SetSystem] = public(SetSystem.of)
+    epsilon: Exact = public(checks.positive)
+
+    @property
+    def neighbours(self) -> AddRemove:  # type: ignore[override]
+        """One element is hidden."""
+        return ELEMENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,16 +219,18 @@ class Assignment:
         return f"Assignment({shown}{', ...' if len(names) > 5 else ''})"
 
 
-def _fixed(numbers: Any) -> NDArray[np.int64]:
+def require_few(family: SetSystem, most: int) -> None:
+    """Refuse a family of more sets than can be tried in every order."""
+    if len(family.names) > most:
+        raise InvalidParameter(name="family", rule=f"at most {most} sets", value=len(family.names))
+
+
+def _fix(numbers: Any) -> NDArray[np.int64]:
     return fix_array(np.array(numbers, dtype=np.int64))
 
 
-def _all_plain(data: Iterable[Hashable]) -> Iterator[Hashable]:
-    """Yield private elements, none of which may run code when it is looked up."""
-    for element in data:
-        if not is_plain(element):
-            raise TypeError
-        yield element
+def _are_flags(data: Any) -> bool:
+    return isinstance(data, np.ndarray) and data.dtype.kind == "b"
 
 
 def _read(family: Any) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], Any]:
@@ -221,16 +243,16 @@ def _read(family: Any) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], Any]
         raise InvalidParameter(name="family", rule="sets of elements", value=type(family).__name__)
     listed = list(family.items() if isinstance(family, Mapping) else enumerate(family))
     read_labels((name for name, _ in listed), "family")
-    return _listed(listed)
+    return _read_sets(listed)
 
 
-def _listed(listed: list[tuple[Hashable, Any]]) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], Any]:
+def _read_sets(listed: list[tuple[Hashable, Any]]) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], Any]:
     places: dict[Hashable, int] = {}
     rows, columns = [], []
     for row, (name, elements) in enumerate(listed):
         if isinstance(elements, str | bytes) or not isinstance(elements, Iterable):
             raise InvalidParameter(name="family", rule="collections of elements", value=name)
-        for element in _ordered(elements):
+        for element in _order(elements):
             rows.append(row)
             columns.append(places.setdefault(element, len(places)))
     shape = (len(listed), max(1, len(places)))
@@ -239,7 +261,7 @@ def _listed(listed: list[tuple[Hashable, Any]]) -> tuple[tuple[Hashable, ...], t
     return tuple(name for name, _ in listed), tuple(places), table
 
 
-def _ordered(elements: Iterable[Hashable]) -> Iterator[Hashable]:
+def _order(elements: Iterable[Hashable]) -> Iterator[Hashable]:
     """Yield different elements; a set's in the order of their texts, so that equal families read alike."""
     unordered, listed = isinstance(elements, set | frozenset), read_labels(elements, "family")
     yield from dict.fromkeys(sorted(listed, key=repr) if unordered else listed)

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.core.progress import track
 from discreet.core.rng import Primitive, Rng
 from discreet.optimisation.common.graphs import Edges, EdgeSet
-from discreet.optimisation.common.orders import Integers, OnEdges, Order, edge_pairs, shuffled
+from discreet.optimisation.common.orders import Integers, OnEdges, Order, edge_pairs, shuffle
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class ScoredOrder(OnEdges, Primitive[EdgeSet, Order]):
             found[order] = found.get(order, Fraction(0)) + chance
         yield from found.items()
 
-    def dumped(self, taken: Sequence[int], dumped: set[int]) -> int | None:
+    def find_due(self, taken: Sequence[int], dumped: set[int]) -> int | None:
         """Return the smallest class that is due to be dumped."""
         if self.limit is None:
             return None
@@ -73,7 +73,7 @@ class ScoredOrder(OnEdges, Primitive[EdgeSet, Order]):
         return next(due, None)
 
     def _extend(self, state: _State, chance: Fraction) -> Iterator[tuple[Order, Fraction]]:
-        dump = self.dumped(state.taken, set(state.dumped))
+        dump = self.find_due(state.taken, set(state.dumped))
         if dump is not None:
             rest = [v for v in state.left if self.levels[v] == dump]
             for tail in itertools.permutations(rest):
@@ -108,11 +108,11 @@ class _State:
 
     def take(self, vertex: int, level: int) -> _State:
         edges = frozenset(edge for edge in self.edges if vertex not in edge)
-        taken = _changed(self.taken, level, 1)
+        taken = _change(self.taken, level, 1)
         return _State((*self.order, vertex), self.left - {vertex}, self.fakes, taken, edges, self.dumped)
 
     def take_fake(self, level: int) -> _State:
-        fakes, taken = _changed(self.fakes, level, -1), _changed(self.taken, level, 1)
+        fakes, taken = _change(self.fakes, level, -1), _change(self.taken, level, 1)
         return _State(self.order, self.left, fakes, taken, self.edges, self.dumped)
 
     def dump(self, level: int, tail: Order) -> _State:
@@ -122,7 +122,7 @@ class _State:
         return _State((*self.order, *tail), self.left - set(tail), fakes, self.taken, edges, dumped)
 
 
-def _changed(counts: tuple[int, ...], place: int, by: int) -> tuple[int, ...]:
+def _change(counts: tuple[int, ...], place: int, by: int) -> tuple[int, ...]:
     return (*counts[:place], counts[place] + by, *counts[place + 1 :])
 
 
@@ -138,8 +138,8 @@ class _Run:
         self._draw = Integers(rng).below
         levels = np.array(plan.levels, dtype=np.int64)
         ends = np.concatenate([edges, edges[:, ::-1]])
-        ends = ends[shuffled(len(ends), rng)]
-        vertices = shuffled(levels.size, rng)
+        ends = ends[shuffle(len(ends), rng)]
+        vertices = shuffle(levels.size, rng)
         classes = range(len(plan.scores))
         self._ends = [ends[levels[ends[:, 0]] == j].tolist() for j in classes]
         self._vertices = [vertices[levels[vertices] == j].tolist() for j in classes]
@@ -158,7 +158,7 @@ class _Run:
             if vertex is not None:
                 yield vertex
                 remaining -= 1
-            while (due := self._plan.dumped(self._taken, self._dumped)) is not None:
+            while (due := self._plan.find_due(self._taken, self._dumped)) is not None:
                 for vertex in self._dump(due):
                     yield vertex
                     remaining -= 1

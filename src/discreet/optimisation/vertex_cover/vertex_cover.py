@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
@@ -15,20 +14,21 @@ from discreet.core import checks
 from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss, PureLoss
-from discreet.core.neighbours import Edge
-from discreet.core.progress import LongRun
+from discreet.core.parameters import derived, frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_up, up
-from discreet.optimisation.common.graphs import EdgeSet, Vertices, read_edges
+from discreet.core.search import narrow
+from discreet.optimisation.common.graphs import EdgeSet, OfGraph, Vertices, read_edges
 from discreet.optimisation.common.orders import DegreeOrder
+from discreet.optimisation.common.tiny import graph_pairs
 from discreet.optimisation.vertex_cover.orientation import Orientation
 
 _SLACK = 1e-12  # relative: far above the rounding errors of the sums it covers
 _FEW = 64  # up to so many vertices every number of picks is tried
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class VertexCover(LongRun[Any, Orientation]):
+@frozen
+class VertexCover(OfGraph[Orientation]):
     """Order the vertices so that taking the earlier end of every edge is a small cover.
 
     Privacy: (epsilon, 0) for one edge, exactly the largest loss: no smaller number of ghost edges has it.
@@ -52,22 +52,16 @@ class VertexCover(LongRun[Any, Orientation]):
     6.3
     """
 
-    vertices: Vertices
-    epsilon: Fraction
-    picks: int
-    ghosts: Fraction
-    growing: bool
-    neighbours: Edge
+    picks: int = derived()
+    ghosts: Fraction = derived()
+    growing: bool = derived()
 
-    def __init__(self, *, vertices: int | Iterable[Hashable] | Vertices, epsilon: checks.Number) -> None:
-        names, budget = Vertices.of(vertices), checks.positive(epsilon=epsilon)
-        picks, ghosts = tuned(names.size, budget)
-        self._set(
-            vertices=names, epsilon=budget, picks=picks, ghosts=ghosts, growing=False, neighbours=Edge()
-        )
+    def _complete(self) -> None:
+        picks, ghosts = tune(self.vertices.size, self.epsilon)
+        self._set(picks=picks, ghosts=ghosts, growing=False)
 
     @classmethod
-    def thesis(cls, *, vertices: int | Iterable[Hashable] | Vertices, epsilon: checks.Number) -> Self:
+    def as_printed(cls, *, vertices: int | Iterable[Hashable] | Vertices, epsilon: checks.Number) -> Self:
         """Return Algorithm 3 as printed: 4 / epsilon ghosts, growing as vertices run out, in all picks.
 
         Its true loss is below epsilon, and `loss` says how far.
@@ -134,7 +128,7 @@ def _weights(order: DegreeOrder) -> Any:
 
 
 @lru_cache(maxsize=256)
-def tuned(size: int, epsilon: Fraction) -> tuple[int, Fraction]:
+def tune(size: int, epsilon: Fraction) -> tuple[int, Fraction]:
     """Return the number of picks and of ghosts with the best proved ratio, (2 + ghosts) size / picks.
 
     At most size - 2 picks: a last choice between two vertices would say whether they share an edge.
@@ -185,23 +179,13 @@ def _least(holds: Callable[[float], bool], floor: float) -> float:
     low = high = floor
     while not holds(high):
         low, high = high, 2 * high
-    while high - low > 1e-8 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
-
-
-def graph_pairs(size: int, most: int) -> list[tuple[Any, Any]]:
-    """Return all pairs of neighbouring graphs on `size` vertices, the larger with at most `most` edges."""
-    return [
-        (tuple(sorted(a)), tuple(sorted(b))) for a, b in Edge().pairs(range(size), most) if len(a) > len(b)
-    ]
+    return narrow(holds, low, high, steps=27)[1]
 
 
 def _tiny() -> Iterator[Tiny]:
     yield Tiny(VertexCover(vertices=3, epsilon=1), graph_pairs(3, 3), tight=False)
     yield Tiny(VertexCover(vertices=4, epsilon=Fraction(1, 2)), graph_pairs(4, 6))
-    yield Tiny(VertexCover.thesis(vertices=4, epsilon=1), graph_pairs(4, 2))
+    yield Tiny(VertexCover.as_printed(vertices=4, epsilon=1), graph_pairs(4, 2))
 
 
 CARD = Card(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -12,20 +11,19 @@ from discreet.core import checks
 from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss, PureLoss
-from discreet.core.neighbours import Edge
-from discreet.core.progress import LongRun
+from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, exp_bounds, shorten_up, up
-from discreet.optimisation.common.graphs import EdgeSet, Vertices, read_edges
+from discreet.optimisation.common.graphs import EdgeSet, OfGraph, read_edges
 from discreet.optimisation.common.orders import DegreeOrder, SampledOrder
-from discreet.optimisation.common.weights import read_weights, scores_of
+from discreet.optimisation.common.tiny import graph_pairs
+from discreet.optimisation.common.weights import MaybeWeights, read_weights, require_count, scores_of
 from discreet.optimisation.vertex_cover.orientation import Orientation
 from discreet.optimisation.vertex_cover.scored_orders import ScoredOrder
-from discreet.optimisation.vertex_cover.vertex_cover import graph_pairs
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class VertexCoverSampled(LongRun[Any, Orientation]):
+@frozen
+class VertexCoverSampled(OfGraph[Orientation]):
     """Forget some edges at random, then order the vertices by what is left.
 
     Privacy: (epsilon, 0) for one edge. An added edge favours no order by more than 1 + 1 / ghosts, and each
@@ -49,25 +47,11 @@ class VertexCoverSampled(LongRun[Any, Orientation]):
     12.8
     """
 
-    vertices: Vertices
-    epsilon: Fraction
-    weights: tuple[Fraction, ...] | None
-    neighbours: Edge
+    weights: MaybeWeights = public(read_weights, default=None)
 
-    def __init__(
-        self,
-        *,
-        vertices: int | Iterable[Hashable] | Vertices,
-        epsilon: checks.Number,
-        weights: Iterable[checks.Number] | None = None,
-    ) -> None:
-        names = Vertices.of(vertices)
-        self._set(
-            vertices=names,
-            epsilon=checks.positive(epsilon=epsilon),
-            weights=None if weights is None else read_weights(weights, names.size),
-            neighbours=Edge(),
-        )
+    def _complete(self) -> None:
+        if self.weights is not None:
+            require_count(self.vertices.size, weights=self.weights)
 
     @property
     def ghosts(self) -> Fraction:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
-from discreet.core.neighbours import Edge
-from discreet.core.progress import LongRun
+from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
 from discreet.noise import DiscreteLaplace
-from discreet.optimisation.common.graphs import Vertices, read_edges
+from discreet.optimisation.common.graphs import OfGraph, read_edges
+from discreet.optimisation.common.tiny import graph_pairs
 from discreet.optimisation.vertex_cover.matching import matching_size
-from discreet.optimisation.vertex_cover.vertex_cover import graph_pairs
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class VertexCoverSize(LongRun[Any, int]):
+@frozen
+class VertexCoverSize(OfGraph[int]):
     """Release twice the size of a maximum matching, with noise.
 
     Privacy: (epsilon, 0) for one edge: it moves a maximum matching by at most one.
@@ -41,13 +39,6 @@ class VertexCoverSize(LongRun[Any, int]):
     >>> VertexCoverSize(vertices=100, epsilon=1).error(0.05)
     6.0
     """
-
-    vertices: Vertices
-    epsilon: Fraction
-    neighbours: Edge
-
-    def __init__(self, *, vertices: int | Iterable[Hashable] | Vertices, epsilon: checks.Number) -> None:
-        self._set(vertices=Vertices.of(vertices), epsilon=checks.positive(epsilon=epsilon), neighbours=Edge())
 
     @property
     def scale(self) -> Fraction:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
@@ -17,23 +16,22 @@ from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
-from discreet.core.neighbours import Edge
-from discreet.core.progress import LongRun
+from discreet.core.parameters import derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_up, up
-from discreet.optimisation.common.graphs import EdgeSet, Vertices, read_edges
-from discreet.optimisation.common.weights import classes_of, read_weights
+from discreet.optimisation.common.graphs import EdgeSet, OfGraph, Vertices, read_edges
+from discreet.optimisation.common.tiny import graph_pairs
+from discreet.optimisation.common.weights import Weights, classes_of, read_weights, require_count
 from discreet.optimisation.vertex_cover.orientation import Orientation
 from discreet.optimisation.vertex_cover.scored_orders import ScoredOrder
-from discreet.optimisation.vertex_cover.vertex_cover import graph_pairs
 
 _SLACK = 1e-12
 _MOST_CLASSES = 64
 _SHARES = tuple(Fraction(k, 20) for k in range(2, 15))
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class VertexCoverWeighted(LongRun[Any, Orientation]):
+@frozen
+class VertexCoverWeighted(OfGraph[Orientation]):
     """Order weighted vertices so that taking the earlier end of every edge is a cheap cover.
 
     Privacy: (epsilon, 0) for one edge. The largest loss is computed for the classes at hand.
@@ -56,34 +54,22 @@ class VertexCoverWeighted(LongRun[Any, Orientation]):
         The budget of one release.
     """
 
-    vertices: Vertices
-    weights: tuple[Fraction, ...]
-    epsilon: Fraction
-    share: Fraction
-    ghosts: Fraction
-    neighbours: Edge
+    weights: Weights = public(read_weights)
+    share: Fraction = derived()
+    ghosts: Fraction = derived()
 
-    def __init__(
-        self,
-        *,
-        vertices: int | Iterable[Hashable] | Vertices,
-        weights: Iterable[checks.Number],
-        epsilon: checks.Number,
-    ) -> None:
-        names, budget = Vertices.of(vertices), checks.positive(epsilon=epsilon)
-        costs = read_weights(weights, names.size)
-        levels = classes_of(costs)
+    def _complete(self) -> None:
+        require_count(self.vertices.size, weights=self.weights)
+        levels = classes_of(self.weights)
         if max(levels) >= _MOST_CLASSES:
             raise InvalidParameter(
                 name="weights", rule=f"within a factor of 2^{_MOST_CLASSES}", value=f"2^{max(levels)}"
             )
-        share, ghosts = _tuned(_width(levels), max(levels), budget)
-        self._set(
-            vertices=names, weights=costs, epsilon=budget, share=share, ghosts=ghosts, neighbours=Edge()
-        )
+        share, ghosts = _tune(_width(levels), max(levels), self.epsilon)
+        self._set(share=share, ghosts=ghosts)
 
     @classmethod
-    def thesis(
+    def as_printed(
         cls,
         *,
         vertices: int | Iterable[Hashable] | Vertices,
@@ -103,7 +89,7 @@ class VertexCoverWeighted(LongRun[Any, Orientation]):
 
     @property
     def loss(self) -> Loss:
-        """The budget; for the thesis's preset what it really loses."""
+        """The budget; for the printed preset what it really loses."""
         return PureLoss(self.epsilon)
 
     @property
@@ -165,7 +151,7 @@ def class_loss(width: int, top: int, share: Fraction, ghosts: float) -> float:
 
 
 @lru_cache(maxsize=256)
-def _tuned(width: int, top: int, epsilon: Fraction) -> tuple[Fraction, Fraction]:
+def _tune(width: int, top: int, epsilon: Fraction) -> tuple[Fraction, Fraction]:
     """Return the share and the ghosts with the best proved ratio."""
     found = [(share, _ghosts(width, top, share, epsilon)) for share in _SHARES]
     return min(found, key=lambda pair: (2 + pair[1]) * (1 + 6 / pair[0]))
@@ -176,7 +162,7 @@ def _ghosts(width: int, top: int, share: Fraction, epsilon: Fraction) -> Fractio
 
 
 def _tiny() -> Iterator[Tiny]:
-    yield Tiny(VertexCoverWeighted.thesis(vertices=4, weights=(1, 1, 1, 1), epsilon=1), graph_pairs(4, 2))
+    yield Tiny(VertexCoverWeighted.as_printed(vertices=4, weights=(1, 1, 1, 1), epsilon=1), graph_pairs(4, 2))
     two = VertexCoverWeighted(vertices=4, weights=(1, 2, 2, 1), epsilon=1)
     yield Tiny(two, graph_pairs(4, 2), tight=False)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -16,7 +15,8 @@ from discreet.core.bounds import useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound
 from discreet.core.loss import Loss
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import frozen, public
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, down
@@ -24,14 +24,13 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.conjunctions import Conjunctions
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Workload
 from discreet.query_release.base import WorkloadRelease
-from discreet.query_release.explicit.mwem_plan import SURE, MWEMPlan, plan, sized
+from discreet.query_release.explicit.mwem_plan import SURE, MWEMPlan, plan, resize
 from discreet.query_release.explicit.mwem_questions import Questions, questions
 from discreet.query_release.fitting.weights import Hypothesis
-from discreet.query_release.linear.independent import histogram_pairs
 from discreet.query_release.synopses.synopsis import Weights
 from discreet.query_release.synopses.weights_later import WeightsLater
+from discreet.query_release.tiny import list_pairs
 
 Array = NDArray[Any]
 
@@ -66,7 +65,7 @@ class LearnedHypothesis(WeightsLater):
         learn(hypothesis, self._mechanism, self.rounds)
         return np.asarray(hypothesis.array)
 
-    def averaged(self) -> Weights:
+    def average(self) -> Weights:
         """Return the mean of the hypotheses before each round: what the accuracy theorem is about."""
         hypothesis = Hypothesis(self.universe, self._hypothesis.total)
         mean = np.zeros(self.universe.shape)
@@ -76,7 +75,7 @@ class LearnedHypothesis(WeightsLater):
         return Weights(self.universe, mean, transcript=self.transcript)
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class MWEM(WorkloadRelease):
     """Learn a weight for every cell in rounds: choose a question, measure it, multiply the weights.
 
@@ -84,7 +83,7 @@ class MWEM(WorkloadRelease):
 
     Privacy: (epsilon, delta): the exponential mechanism and one noisy measurement a round, composed by zCDP,
     or as pure losses where delta is 0; where rows may be added or removed, their number is measured once.
-    Accuracy: averaged_error(beta) bounds the largest error of `synopsis.averaged()`, on `rows` rows or fewer.
+    Accuracy: averaged_error(beta) bounds the largest error of `synopsis.average()`, on `rows` rows or fewer.
     The last hypothesis, which the synopsis answers from, has no theorem, so no error(beta), and is usually
     better.
     Time: the workload's answers and a few passes over the universe a round.
@@ -111,25 +110,11 @@ class MWEM(WorkloadRelease):
     True
     """
 
-    rounds: int
-    rows: int | None
+    rounds: int = public(checks.integer, 1)
+    rows: int | None = public(checks.integer, 1, default=None)
 
-    def __init__(
-        self,
-        *,
-        workload: Workload,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        neighbours: Neighbours,
-        rounds: int,
-        rows: int | None = None,
-    ) -> None:
-        self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        self._set(
-            rounds=checks.integer(1, rounds=rounds),
-            rows=None if rows is None else checks.integer(1, rows=rows),
-        )
-        questions(self.workload, neighbours)  # refuses what cannot be asked
+    def _complete(self) -> None:
+        questions(self.workload, self.neighbours)  # refuses what cannot be asked
 
     @property
     def plan(self) -> MWEMPlan:
@@ -152,11 +137,11 @@ class MWEM(WorkloadRelease):
         raise NoBound(
             what="the answers of the last hypothesis",
             why="the theorem is about the mean of all of them",
-            way_out="Ask synopsis.averaged() within averaged_error(beta), or see standard_errors",
+            way_out="Ask synopsis.average() within averaged_error(beta), or see standard_errors",
         )
 
     def averaged_error(self, beta: checks.Number) -> float:
-        """Return a bound on every error of `synopsis.averaged()`.
+        """Return a bound on every error of `synopsis.average()`.
 
         Raises
         ------
@@ -200,9 +185,9 @@ class MWEM(WorkloadRelease):
                 learn(hypothesis, self, tuple(rounds))
             choice = 0
             if made.choosing is not None:
-                scores = asked.scores(truth, asked.said(hypothesis), made.mean_noise())
+                scores = asked.scores(truth, asked.predict(hypothesis), made.mean_noise())
                 choice = made.choosing.release(scores, rng=rng).value
-            noise = sized(made.measuring, asked.size(choice))
+            noise = resize(made.measuring, asked.size(choice))
             values = np.atleast_1d(noise.release(asked.numbers(truth, choice), rng=rng).value)
             rounds.append(Round(choice, tuple(values.tolist())))
         return LearnedHypothesis(self, hypothesis, tuple(rounds))
@@ -251,7 +236,7 @@ def _tiny() -> Iterator[Tiny]:
         (_PAIR, _ONE, 2, Fraction(1, 100), AddRemove("row"), 1, True),
     ):
         mechanism = MWEM(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, rounds=1)
-        yield Tiny(mechanism, list(histogram_pairs(universe, neighbours, rows)), tight=tight)
+        yield Tiny(mechanism, list(list_pairs(universe, neighbours, rows)), tight=tight)
 
 
 CARD = Card(

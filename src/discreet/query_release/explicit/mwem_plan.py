@@ -15,8 +15,8 @@ from discreet.core.rounding import up
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import ConcentratedGaussian, Gaussian
 from discreet.mechanisms.laplace import Laplace
-from discreet.query_release.explicit.mwem_questions import Questions, square_root_up
-from discreet.query_release.linear.joint_noise import variance
+from discreet.query_release.explicit.mwem_questions import Questions
+from discreet.query_release.linear.joint_noise import root_up, variance
 
 _COUNTING = Fraction(1, 20)  # of the budget, for the number of rows where it is private
 _CHOOSING = Fraction(1, 10)  # of rho; choosing well takes less than measuring well
@@ -64,7 +64,7 @@ class MWEMPlan:
 
     def bound(self, reach: int, beta: float) -> float:
         """Bound the noise of all single measurements, plus `reach` times that of the count, but for beta."""
-        each = sized(self.measuring, 1).error(beta / (2 * self.rounds))
+        each = resize(self.measuring, 1).error(beta / (2 * self.rounds))
         return each + (0.0 if self.counting is None else reach * self.counting.error(beta / 2))
 
     def slack(self, asked: Questions) -> float:
@@ -78,7 +78,7 @@ def variance_of(noise: Noise) -> float:
 
 
 @lru_cache(maxsize=256)
-def sized(noise: Noise, size: int) -> Noise:
+def resize(noise: Noise, size: int) -> Noise:
     """Return the same noise for another number of numbers."""
     if isinstance(noise, Laplace):
         return Laplace(
@@ -96,12 +96,12 @@ def plan(
     """Share out a budget: pure where delta is 0, else by zCDP."""
     counted = Fraction(0) if isinstance(neighbours, Replace) else _COUNTING
     if delta == 0:
-        return _pure(asked, neighbours, rounds, epsilon, counted)
+        return _plan_pure(asked, neighbours, rounds, epsilon, counted)
     rho = zcdp_rho(epsilon=epsilon, delta=delta)
     chosen = _CHOOSING if asked.count > 1 else Fraction(0)
     measuring = Gaussian.for_rho(
         rho * (1 - counted - chosen) / rounds,
-        l2_sensitivity=square_root_up(asked.square),
+        l2_sensitivity=root_up(asked.square),
         size=asked.widest,
         neighbours=neighbours,
     )
@@ -115,7 +115,7 @@ def plan(
     return MWEMPlan(choosing, measuring, counting, rounds)
 
 
-def _pure(
+def _plan_pure(
     asked: Questions, neighbours: Neighbours, rounds: int, epsilon: Fraction, counted: Fraction
 ) -> MWEMPlan:
     chosen = _CHOOSING_PURE if asked.count > 1 else Fraction(0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -60,7 +59,7 @@ class Questions(ABC):
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
 
-    def said(self, hypothesis: Hypothesis) -> Array:
+    def predict(self, hypothesis: Hypothesis) -> Array:
         """Return the hypothesis' answers, rounded to whole numbers so that scores are whole."""
         said = np.rint(np.clip(self.workload.answers(hypothesis.array), -_FAR, _FAR))
         return np.asarray(said, dtype=np.int64)
@@ -165,12 +164,6 @@ def questions(workload: Workload, neighbours: Neighbours) -> Questions:
     if isinstance(workload, Marginals):
         return WholeTables(workload, neighbours)
     return SingleQueries(workload, neighbours)
-
-
-def square_root_up(square: int) -> Fraction:
-    """Return the root of a whole number, or a fraction just above it."""
-    root = math.isqrt(square)
-    return Fraction(root) if root * root == square else Fraction(math.isqrt(square << 80) + 1, 1 << 40)
 
 
 def _beyond(differences: Array, slack: float) -> Array:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
@@ -23,14 +22,14 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.kinds.weighted import Weighted
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Workload
 from discreet.query_release.explicit.projection_base import ProjectedRelease, laplace_deviation
-from discreet.query_release.explicit.projection_book import BookProjection
+from discreet.query_release.explicit.projection_printed import PrintedProjection
+from discreet.query_release.linear.joint_noise import gaussian_noise
 from discreet.query_release.linear.tails import gaussian_length, gaussian_tail, laplace_tail
 from discreet.query_release.linear.weight_grid import sensitivity_of
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class Projection(ProjectedRelease):
     """Add noise to every answer, calibrated for all together, and project onto what data sets can answer.
 
@@ -53,24 +52,10 @@ class Projection(ProjectedRelease):
         `Replace` or `AddRemove`.
     """
 
-    def __init__(
-        self,
-        *,
-        workload: Workload,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        rows: int,
-        neighbours: Neighbours,
-        grid: checks.Number | None = None,
-    ) -> None:
-        self._set_shared(
-            workload=workload, epsilon=epsilon, delta=delta, rows=rows, grid=grid, neighbours=neighbours
-        )
-
     @staticmethod
-    def book(**public: Any) -> BookProjection:
+    def as_printed(**public: Any) -> PrintedProjection:
         """Return Algorithm 18 as printed, for comparison: more noise, and a body twice as large."""
-        return BookProjection(**public)
+        return PrintedProjection(**public)
 
     @property
     def noise(self) -> Gaussian | Laplace:
@@ -87,12 +72,8 @@ class Projection(ProjectedRelease):
         far = sensitivity_of(self.whole, self.neighbours, 2)
         # The square is a whole number: the root that was rounded up is a hair above it.
         square = math.floor(far * far * (1 + Fraction(1, 10**15))) + more
-        return Gaussian(
-            l2_sensitivity=_root_up(square),
-            epsilon=self.epsilon,
-            delta=self.delta,
-            size=size,
-            neighbours=self.neighbours,
+        return gaussian_noise(
+            square=square, size=size, epsilon=self.epsilon, delta=self.delta, neighbours=self.neighbours
         )
 
     @property
@@ -121,17 +102,12 @@ class Projection(ProjectedRelease):
         noise = self.noise
         if isinstance(noise, Gaussian):
             return gaussian_length(noise.variance, len(self.workload), beta)
-        return super(Projection, self)._length(beta)  # slots make another class of this one
+        return ProjectedRelease._length(self, beta)  # noqa: SLF001 - its own base
 
-    def _noised(self, numbers: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
+    def _add_noise(self, numbers: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
         return np.atleast_1d(
             self.noise.release(numbers if numbers.size > 1 else int(numbers[0]), rng=rng).value
         )
-
-
-def _root_up(square: int) -> Fraction:
-    root = math.isqrt(square)
-    return Fraction(root) if root * root == square else Fraction(math.isqrt(square << 120) + 1, 1 << 60)
 
 
 def _tiny() -> Iterator[Tiny]:
@@ -144,7 +120,7 @@ def _tiny() -> Iterator[Tiny]:
     yield Tiny(Projection(workload=one, epsilon=2, delta=1e-3, **hidden), replaced)
     both = Projection(workload=one, epsilon=6, delta=0, rows=3, neighbours=AddRemove("row"))
     yield Tiny(both, added)
-    yield Tiny(Projection.book(workload=one, epsilon=6, delta=1e-2, **hidden), replaced)
+    yield Tiny(Projection.as_printed(workload=one, epsilon=6, delta=1e-2, **hidden), replaced)
 
 
 _COIN = Universe([("side", ("heads", "tails"))])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -15,7 +14,8 @@ from numpy.typing import NDArray
 from discreet.core import checks
 from discreet.core.bounds import MORE, useful
 from discreet.core.errors import InvalidParameter
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import MaybeExact, frozen, public
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import above, up
 from discreet.queries.histogram import Histogram
@@ -70,33 +70,17 @@ class Projected(Weights):
         return SyntheticTable.in_proportion(self.universe, np.maximum(self.weights, 0), rows, rng=rng)
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class ProjectedRelease(WorkloadRelease):
     """What both calibrations share: noisy answers, the projection, and the error theorem."""
 
-    rows: int
-    grid: Fraction | None
+    rows: int = public(checks.integer, 1)
+    grid: MaybeExact = public(checks.positive, default=None)
 
-    def _set_shared(
-        self,
-        *,
-        workload: Workload,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        rows: int,
-        grid: checks.Number | None,
-        neighbours: Neighbours,
-    ) -> None:
-        self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        self._set(
-            rows=checks.integer(1, rows=rows), grid=None if grid is None else checks.positive(grid=grid)
-        )
+    def _complete(self) -> None:
         self.workload.universe.require_dense()
         if sensitivity_of(self.whole, self.neighbours, 1) < 1:
             raise InvalidParameter(name="workload", rule="one that some row changes", value=self.workload)
-
-    @abstractmethod
-    def __init__(self, *, epsilon: checks.Number, **public: Any) -> None: ...
 
     @property
     def whole(self) -> Workload:
@@ -128,7 +112,7 @@ class ProjectedRelease(WorkloadRelease):
         return math.sqrt(queries) * self._tail(1.0, 1.0, queries, beta)
 
     @abstractmethod
-    def _noised(self, numbers: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
+    def _add_noise(self, numbers: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
         """Add the noise: the only step that meets the data."""
 
     @property
@@ -170,7 +154,7 @@ class ProjectedRelease(WorkloadRelease):
         numbers = np.asarray(self.whole.answers(histogram), dtype=np.int64)
         if not self.is_public:
             numbers = np.append(numbers, histogram.total)
-        noisy = [int(number) for number in self._noised(numbers, rng)]
+        noisy = [int(number) for number in self._add_noise(numbers, rng)]
         # What the noise made of the number of rows is cut off where the public bound ends.
         total = self.rows if self.is_public else min(max(noisy.pop(), 0), self.rows)
         return Projected(self.whole, tuple(noisy), total=total, body=self.body, tolerance=self.tolerance)

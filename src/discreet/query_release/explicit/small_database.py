@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
@@ -18,7 +17,8 @@ from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import Exact, MaybeExact, Public, derived, frozen, public
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
@@ -30,12 +30,9 @@ from discreet.queries.kinds.prefixes import Prefixes
 from discreet.queries.kinds.weighted import Weighted
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
+from discreet.queries.written import written_down
 from discreet.query_release.base import WorkloadRelease, most_apart
-from discreet.query_release.explicit.small_database_candidates import (
-    AllMultisets,
-    SmallDatabases,
-    read_candidates,
-)
+from discreet.query_release.explicit.small_database_candidates import SmallDatabases, read_candidates
 from discreet.query_release.explicit.small_database_size import size_for, span
 from discreet.query_release.linear.weight_grid import on_grid, sensitivity_of
 from discreet.query_release.synopses.synopsis import Weights
@@ -45,7 +42,7 @@ _LARGEST = 1 << 61
 CHOICES = ("permute-and-flip", "exponential")
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class SmallDatabase(WorkloadRelease):
     """Score every small database by its worst answer and choose one; scaled up, it answers the workload.
 
@@ -75,37 +72,23 @@ class SmallDatabase(WorkloadRelease):
         `Replace` or `AddRemove`.
     """
 
-    rows: int
-    grid: Fraction | None
-    candidates: SmallDatabases
-    choice: str
+    delta: Exact = derived()
+    rows: int = public(checks.integer, 1)
+    size: Public[int | None, int] = public(checks.integer, 1, default=None)
+    grid: MaybeExact = public(checks.positive, default=None)
+    candidates: Public[SmallDatabases | None, SmallDatabases] = public(
+        checks.instance, SmallDatabases, default=None
+    )
+    choice: str = public(checks.one_of, CHOICES, default="permute-and-flip")
 
-    def __init__(
-        self,
-        *,
-        workload: Workload,
-        epsilon: checks.Number,
-        rows: int,
-        neighbours: Neighbours,
-        size: int | None = None,
-        grid: checks.Number | None = None,
-        candidates: SmallDatabases | None = None,
-        choice: str = "permute-and-flip",
-    ) -> None:
-        self._set_public(workload=workload, epsilon=epsilon, delta=0, neighbours=neighbours)
-        if (size is None) == (candidates is None):
-            raise InvalidParameter(name="size", rule="given, or else candidates", value=size)
-        given = candidates if size is None else AllMultisets(self.workload.universe, size)
-        listed = read_candidates(given, self.workload.universe)
-        self._set(
-            rows=checks.integer(1, rows=rows),
-            grid=None if grid is None else checks.positive(grid=grid),
-            candidates=listed,
-            choice=checks.one_of(CHOICES, choice=choice),
-        )
+    def _complete(self) -> None:
+        if (self.size is None) == (self.candidates is None):
+            raise InvalidParameter(name="size", rule="given, or else candidates", value=self.size)
+        listed = read_candidates(self.candidates, self.workload.universe, size=self.size)
+        self._set(delta=Fraction(0), candidates=listed, size=listed.size)
         listed.require_few(len(self.workload))
-        if self.rows * listed.size * self.whole.largest_weight > _LARGEST:
-            raise InvalidParameter(name="rows", rule="such that scores fit 62 bits", value=rows)
+        if self.rows * self.size * self.whole.largest_weight > _LARGEST:
+            raise InvalidParameter(name="rows", rule="such that scores fit 62 bits", value=self.rows)
         if self.shift < 1:
             raise InvalidParameter(name="workload", rule="one that some row changes", value=self.workload)
 
@@ -116,7 +99,8 @@ class SmallDatabase(WorkloadRelease):
         The size is the least that is known to do, from the number of cells, the number of queries, or the VC
         or fat-shattering dimension.
         """
-        return cls(workload=workload, size=size_for(workload, accuracy=accuracy), **public)
+        fixed = written_down(workload)
+        return cls(workload=fixed, size=size_for(fixed, accuracy=accuracy), **public)
 
     @property
     def whole(self) -> Workload:
@@ -190,7 +174,7 @@ class SmallDatabase(WorkloadRelease):
     def _draw(self, data: Histogram, rng: Rng) -> Weights:
         public = self.counting is None
         histogram = self._histogram(data, rows=self.rows if public else None)
-        total = self.rows if self.counting is None else self._counted(histogram.total, rng)
+        total = self.rows if self.counting is None else self._count(histogram.total, rng)
         # No answer on at most `rows` rows is larger; cutting off larger ones moves no two further apart.
         largest = self.rows * int(self.whole.largest_weight)
         answers = np.clip(self.whole.answers(histogram), -largest, largest)
@@ -199,7 +183,7 @@ class SmallDatabase(WorkloadRelease):
         weights = np.bincount(cells, minlength=self.workload.universe.size) * (total / len(cells))
         return Weights(self.workload.universe, weights, transcript=(total, tuple(cells)))
 
-    def _counted(self, total: int, rng: Rng) -> int:
+    def _count(self, total: int, rng: Rng) -> int:
         noisy = self.counting.release(total, rng=rng).value if self.counting is not None else total
         return min(max(int(noisy), 0), self.rows)
 
@@ -231,12 +215,12 @@ def _rows(counts: tuple[int, ...]) -> Histogram:
     return Histogram.dense(_COIN, counts)
 
 
-def _replaced(total: int) -> list[tuple[Histogram, Histogram]]:
+def _list_replaced(total: int) -> list[tuple[Histogram, Histogram]]:
     """Return all data sets of two cells with their neighbours."""
     return [(_rows((k, total - k)), _rows((k + 1, total - k - 1))) for k in range(total)]
 
 
-def _added(most: int) -> list[tuple[Histogram, Histogram]]:
+def _list_added(most: int) -> list[tuple[Histogram, Histogram]]:
     """Return small data sets of two cells with one more row in either cell."""
     grid = [(a, b) for a in range(most) for b in range(most - a)]
     return [(_rows((a, b)), _rows(more)) for a, b in grid for more in ((a + 1, b), (a, b + 1))]
@@ -247,19 +231,14 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = SmallDatabase(
             workload=_HEADS, epsilon=2, rows=6, size=size, neighbours=Replace("row"), choice=choice
         )
-        yield Tiny(mechanism, _replaced(6))
+        yield Tiny(mechanism, _list_replaced(6))
     private = SmallDatabase(workload=_HEADS, epsilon=8, rows=6, size=2, neighbours=AddRemove("row"))
-    yield Tiny(private, _added(4))
-
-
-def _tiny_linear() -> Iterator[Tiny]:
-    for neighbours, pairs in ((Replace("row"), _replaced(5)), (AddRemove("row"), _added(4))):
-        yield Tiny(
-            SmallDatabase(
-                workload=_SPENT, epsilon=6, rows=5, size=2, grid=Fraction(1, 4), neighbours=neighbours
-            ),
-            pairs,
+    yield Tiny(private, _list_added(4))
+    for neighbours, pairs in ((Replace("row"), _list_replaced(5)), (AddRemove("row"), _list_added(4))):
+        real = SmallDatabase(
+            workload=_SPENT, epsilon=6, rows=5, size=2, grid=Fraction(1, 4), neighbours=neighbours
         )
+        yield Tiny(real, pairs)
 
 
 _COIN = Universe([("side", ("heads", "tails"))])
@@ -267,39 +246,17 @@ _HEADS = Weighted(_COIN, [(["side"], [1, 0])])
 _SPENT = Weighted(_COIN, [(["side"], [1.0, 0.0]), (["side"], [0.3, 0.1])])
 _AGES = Universe([("age", range(0, 80, 10))])
 _YOUNGER = Prefixes(_AGES, ["age"])
-_SHARES = Weighted(_AGES, [(["age"], np.linspace(0, 1, 8)), (["age"], np.linspace(1, 0, 8) ** 2)])
 _PEOPLE = (120, 310, 400, 280, 210, 160, 90, 30)
 
-CARDS = (
-    Card(
-        name="small-database",
-        family="query_release",
-        title="Small database mechanism (BLR)",
-        theorem="(epsilon, 0)-differential privacy; all answers within cover + 2 log(candidates) / epsilon",
-        reference="[Roth10] Theorem 4; [BLR08]",
-        example=lambda: (
-            SmallDatabase(workload=_YOUNGER, epsilon=1, rows=1600, size=5, neighbours=Replace("row")),
-            Histogram.dense(_AGES, _PEOPLE),
-        ),
-        tiny=_tiny,
+CARD = Card(
+    name="small-database",
+    family="query_release",
+    title="Small database mechanism (BLR), for predicates and real-valued linear queries",
+    theorem="(epsilon, 0)-differential privacy; all answers within cover + 2 log(candidates) / epsilon",
+    reference="[Roth10] Theorems 4 and 31; [BLR08]",
+    example=lambda: (
+        SmallDatabase(workload=_YOUNGER, epsilon=1, rows=1600, size=5, neighbours=Replace("row")),
+        Histogram.dense(_AGES, _PEOPLE),
     ),
-    Card(
-        name="small-database-linear",
-        family="query_release",
-        title="Small database for real-valued linear queries, noisy norm paid for",
-        theorem="(epsilon, 0)-differential privacy; sensitivity sup |q_i|, half of the source's budget",
-        reference="[Roth10] Theorem 31",
-        example=lambda: (
-            SmallDatabase(
-                workload=_SHARES,
-                epsilon=1,
-                rows=2000,
-                size=4,
-                grid=Fraction(1, 1000),
-                neighbours=AddRemove("row"),
-            ),
-            Histogram.dense(_AGES, _PEOPLE),
-        ),
-        tiny=_tiny_linear,
-    ),
+    tiny=_tiny,
 )

@@ -16,6 +16,7 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.fixed import fix_array
 from discreet.core.rng import SYSTEM, Rng
+from discreet.core.search import first_integer
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.query_release.explicit.small_database_size import cover
@@ -106,16 +107,8 @@ class AllMultisets(SmallDatabases):
         """Return one multiset, ascending."""
         rest, first, found = checks.index(self.count, place=place), 0, []
         for left in range(self.size, 0, -1):
-            here = _multisets(self.universe.size - first, left)
-            # The last cell such that the multisets that start before it are not too many.
-            low, high = first, self.universe.size
-            while high - low > 1:
-                middle = (low + high) // 2
-                before = here - _multisets(self.universe.size - middle, left)
-                low, high = (middle, high) if before <= rest else (low, middle)
-            rest -= here - _multisets(self.universe.size - low, left)
-            found.append(low)
-            first = low
+            first, rest = _find_first(self.universe.size, first, left, rest)
+            found.append(first)
         return tuple(found)
 
     def blocks(self, columns: Integers) -> Iterator[Integers]:
@@ -123,8 +116,8 @@ class AllMultisets(SmallDatabases):
         cells, queries = columns.shape
         start = np.zeros((1, queries), dtype=np.int64)
         if self.size < cells:
-            return _walked((np.zeros(1, dtype=np.int64), start), self.size, partial(_one_more_row, columns))
-        return _walked((np.array([self.size]), start), cells, partial(_one_more_cell, columns))
+            return _walk((np.zeros(1, dtype=np.int64), start), self.size, partial(_add_row, columns))
+        return _walk((np.array([self.size]), start), cells, partial(_add_cell, columns))
 
 
 class Listed(SmallDatabases):
@@ -153,9 +146,7 @@ class Listed(SmallDatabases):
         return Listed(universe, self._cells)
 
     @classmethod
-    def drawn(
-        cls, universe: Universe, *, size: int, count: int, prior: Any = None, rng: Rng = SYSTEM
-    ) -> Self:
+    def draw(cls, universe: Universe, *, size: int, count: int, prior: Any = None, rng: Rng = SYSTEM) -> Self:
         """Draw candidates whose rows come from a public prior: weights over the cells, equal if left out."""
         checks.integer(1, size=size)
         checks.integer(1, count=count)
@@ -206,8 +197,13 @@ class Listed(SmallDatabases):
         return f"<Listed: {self.count} candidates of {self.size} rows>"
 
 
-def read_candidates(given: Any, universe: Universe) -> SmallDatabases:
-    """Return candidates over a universe, made anew; of the kinds above, since others may do as they like."""
+def read_candidates(given: Any, universe: Universe, *, size: int) -> SmallDatabases:
+    """Return candidates over a universe, made anew; of the kinds above, since others may do as they like.
+
+    Where none are given, all multisets of a size.
+    """
+    if given is None:
+        return AllMultisets(universe, size)
     if type(given) not in (AllMultisets, Listed):
         raise InvalidParameter(
             name="candidates",
@@ -226,13 +222,21 @@ def _multisets(cells: int, size: int) -> int:
     return math.comb(cells + size - 1, size)
 
 
+def _find_first(cells: int, first: int, size: int, place: int) -> tuple[int, int]:
+    """Return the first cell of a multiset of a size, and its place among those that start there.
+
+    It is the last cell such that the multisets that start before it, from `first` on, are not too many.
+    """
+    count = _multisets(cells - first, size)
+    after = first_integer(lambda cell: count - _multisets(cells - cell, size) > place, low=first, high=cells)
+    return after - 1, place - count + _multisets(cells - after + 1, size)
+
+
 def _height(queries: int) -> int:
     return max(1, _BLOCK // queries)
 
 
-def _walked(
-    start: _Block, depth: int, longer: Callable[[int, _Block], Iterator[_Block]]
-) -> Iterator[Integers]:
+def _walk(start: _Block, depth: int, longer: Callable[[int, _Block], Iterator[_Block]]) -> Iterator[Integers]:
     """Yield the sums of everything that `depth` steps from a start lead to, in order."""
     above = [iter([start])]
     while above:
@@ -245,26 +249,26 @@ def _walked(
             above.append(longer(len(above) - 1, block))
 
 
-def _one_more_row(columns: Integers, step: int, block: _Block) -> Iterator[_Block]:
+def _add_row(columns: Integers, step: int, block: _Block) -> Iterator[_Block]:
     """Yield the largest cells and the sums of all multisets with one row more, from the largest cell on."""
     del step
     (largest, sums), (cells, queries) = block, columns.shape
-    for entry, copy in _copied(cells - largest, _height(queries)):
+    for entry, copy in _repeat(cells - largest, _height(queries)):
         added = largest[entry] + copy
         yield added, sums[entry] + columns[added]
 
 
-def _one_more_cell(columns: Integers, step: int, block: _Block) -> Iterator[_Block]:
+def _add_cell(columns: Integers, step: int, block: _Block) -> Iterator[_Block]:
     """Yield how many rows are left and the sums, for all numbers of rows in the next cell, the most first."""
     (left, sums), (cells, queries) = block, columns.shape
     if step == cells - 1:
         yield left, sums + left[:, None] * columns[step]
         return
-    for entry, copy in _copied(left + 1, _height(queries)):
+    for entry, copy in _repeat(left + 1, _height(queries)):
         yield copy, sums[entry] + (left[entry] - copy)[:, None] * columns[step]
 
 
-def _copied(repeats: Integers, height: int) -> Iterator[tuple[Integers, Integers]]:
+def _repeat(repeats: Integers, height: int) -> Iterator[tuple[Integers, Integers]]:
     """Yield which entry and which copy of it, for entries that are repeated, `height` at a time."""
     ends = np.cumsum(repeats)
     for first in range(0, int(ends[-1]), height):

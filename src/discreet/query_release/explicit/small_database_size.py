@@ -17,6 +17,7 @@ from discreet.core import checks
 from discreet.core.errors import Refused
 from discreet.core.neighbours import Replace
 from discreet.core.rounding import above, up
+from discreet.core.search import first_integer
 from discreet.queries.dimension import fat_shattering_dimension, vc_dimension
 from discreet.queries.workload import Workload
 
@@ -52,7 +53,7 @@ def covers(workload: Workload, size: int) -> tuple[Cover, ...]:
     * A random sample does it with positive probability, by Hoeffding's inequality for every query.
     * The same by the number of ways in which queries can split the sample, from the VC dimension or the
       fat-shattering dimension ([Roth10] Lemma 1 and Theorem 28; the constants are proved in
-      docs/algorithms/small-database.md and small-database-linear.md).
+      docs/algorithms/small-database.md).
     """
     cells, queries = workload.universe.size, len(workload)
     counted = math.sqrt(math.log(2 * queries) / (2 * size))
@@ -87,11 +88,7 @@ def size_for(workload: Workload, *, accuracy: checks.Number) -> int:
                 why="no small database of fewer than 2**40 rows is known to have it",
                 way_out="Ask for less accuracy",
             )
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if cover(workload, middle).error <= half else (middle, high)
-    return high
+    return first_integer(lambda size: cover(workload, size).error <= half, low=high // 2, high=high)
 
 
 @lru_cache(maxsize=64)
@@ -141,7 +138,7 @@ def log_balls(points: int, radius: Fraction, dimension: int) -> float:
 
     The functions go from 0 to 1, distances are the largest over the points, and the dimension is the
     fat-shattering dimension at a quarter of the radius ([ABCH97]; proved in
-    docs/algorithms/small-database-linear.md).
+    docs/algorithms/small-database.md).
     """
     levels = math.floor(2 / radius)
     shattered: int = sum(math.comb(points, part) * (levels - 1) ** part for part in range(1, dimension + 1))

@@ -29,10 +29,13 @@ def onto_simplex(values: Any, total: float) -> Array:
     """
     array = np.asarray(values, dtype=np.float64)
     mass = float(checks.non_negative(total=total))
-    ordered = np.sort(array, axis=None)[::-1]
+    if not mass:
+        return np.zeros_like(array)
+    # What is further below the largest number than the sum cannot stay positive: it need not be sorted.
+    ordered = np.sort(array[array >= array.max() - mass])[::-1]
     # The largest k numbers stay positive: taking the same from each of them leaves the right sum.
     excess = (np.cumsum(ordered) - mass) / np.arange(1, ordered.size + 1)
-    kept = int(np.flatnonzero(ordered - excess >= 0)[-1]) if mass else 0
+    kept = int(np.flatnonzero(ordered - excess >= 0)[-1])
     return np.asarray(np.maximum(array - excess[kept], 0.0))
 
 

@@ -41,7 +41,7 @@ class JunctionTree:
     @classmethod
     def over(cls, shape: Sequence[int], sets: Iterable[Axes]) -> JunctionTree:
         """Make a tree in which every given set lies inside a clique, and every attribute in some clique."""
-        cliques = [ordered(shape, clique) for clique in triangulated(shape, sets)]
+        cliques = [order_axes(shape, clique) for clique in triangulate(shape, sets)]
         cliques.sort(key=lambda clique: -cells(shape, clique))
         placed, parents, rest = [cliques[0]], [-1], cliques[1:]
         while rest:
@@ -110,7 +110,7 @@ class JunctionTree:
         return log_sum, work
 
 
-def ordered(shape: Sequence[int], axes: Iterable[int]) -> Axes:
+def order_axes(shape: Sequence[int], axes: Iterable[int]) -> Axes:
     """Return axes in the order that all tables of a tree use: the smallest attribute first."""
     return tuple(sorted(axes, key=lambda axis: (shape[axis], axis)))
 
@@ -134,7 +134,7 @@ def wide(table: Array, axes: Axes, target: Axes) -> Array:
     return table.reshape([next(held) if axis in own else 1 for axis in target])
 
 
-def triangulated(shape: Sequence[int], sets: Iterable[Axes]) -> list[Axes]:
+def triangulate(shape: Sequence[int], sets: Iterable[Axes]) -> list[Axes]:
     """Return cliques of a chordal graph that contain every set, eliminating the smallest first."""
     near: dict[int, set[int]] = {axis: set() for axis in range(len(shape))}
     for axes in sets:

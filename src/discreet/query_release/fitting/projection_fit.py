@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.queries.workload import Workload
+from discreet.query_release.fitting.consistency import onto_simplex
 
 Array = NDArray[Any]
 
@@ -40,17 +41,6 @@ class Body:
 
     nearest: Callable[[Array, float], Array]
     least: Callable[[Array, float], float]
-
-
-def onto_simplex(point: Array, total: float) -> Array:
-    """Return the nearest non-negative weights with a given sum."""
-    # Below the level nothing is left; only values that could be above it need to be sorted.
-    near = point[point > point.max() - total]
-    descending = np.sort(near)[::-1]
-    sums = np.cumsum(descending) - total
-    counts = np.arange(1, len(near) + 1)
-    last = int(np.flatnonzero(descending * counts > sums)[-1])
-    return np.asarray(np.maximum(point - sums[last] / counts[last], 0.0))
 
 
 def onto_ball(point: Array, total: float) -> Array:
@@ -101,7 +91,7 @@ class _Walk:
     def __init__(self, workload: Workload, target: Array, total: float, body: Body) -> None:
         self._workload, self._target, self._total, self._body = workload, target, total, body
         self._at = np.full(workload.universe.size, total / workload.universe.size)
-        self._answers = self._answered(self._at)
+        self._answers = self._answer(self._at)
         self._ahead, self._ahead_answers, self._momentum = self._at, self._answers, 1.0
         self._steepness = 1.0
 
@@ -117,7 +107,7 @@ class _Walk:
         self._steepness *= _EASE
         while True:
             moved = self._body.nearest(self._ahead - cost / self._steepness, self._total)
-            answers = self._answered(moved)
+            answers = self._answer(moved)
             change, seen = moved - self._ahead, answers - self._ahead_answers
             # The distance is quadratic, so this is exactly when the step does not overshoot.
             if float(np.vdot(seen, seen)) <= self._steepness * float(np.vdot(change, change)) * (1 + 1e-12):
@@ -130,7 +120,7 @@ class _Walk:
         self._ahead_answers = answers + pull * (answers - self._answers)
         self._at, self._answers, self._momentum = moved, answers, following
 
-    def _answered(self, weights: Array) -> Array:
+    def _answer(self, weights: Array) -> Array:
         return self._workload.answers(weights).astype(np.float64, copy=False)
 
     def _cost(self, answers: Array) -> Array:

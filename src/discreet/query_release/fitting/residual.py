@@ -68,7 +68,7 @@ def squares(shape: Sequence[int]) -> NDArray[np.float64]:
     return result
 
 
-def summed(table: Array, axes: Axes, kept: Axes) -> Array:
+def sum_out(table: Array, axes: Axes, kept: Axes) -> Array:
     """Sum a table over `axes` down to some of them."""
     return np.asarray(table.sum(axis=tuple(place for place, axis in enumerate(axes) if axis not in kept)))
 
@@ -80,7 +80,7 @@ def subsets(axes: Iterable[int], shape: Sequence[int]) -> list[Axes]:
     return [kept for size in sizes for kept in itertools.combinations(varying, size)]
 
 
-def grouped(keys: Iterable[_Key]) -> dict[_Key, list[int]]:
+def group_places(keys: Iterable[_Key]) -> dict[_Key, list[int]]:
     """Return the places where each key stands."""
     found: dict[_Key, list[int]] = {}
     for place, key in enumerate(keys):
@@ -95,7 +95,7 @@ def shares(sets: Sequence[Axes], shape: Sequence[int], known: Mapping[Axes, int]
     has from a residual of unit strength, pair by pair.
     """
     tables, residuals, variances = [], [], []
-    for sizes, places in grouped(tuple(shape[axis] for axis in axes) for axes in sets).items():
+    for sizes, places in group_places(tuple(shape[axis] for axis in axes) for axes in sets).items():
         for kept in subsets(range(len(sizes)), sizes):
             if not kept and () not in known:
                 continue
@@ -134,7 +134,7 @@ class Layout:
     @property
     def shapes(self) -> dict[tuple[int, ...], list[int]]:
         """The places of the residuals of each shape."""
-        return grouped(map(self.sizes, self.sets))
+        return group_places(map(self.sizes, self.sets))
 
     @property
     def starts(self) -> NDArray[np.int64]:
@@ -165,7 +165,7 @@ class Layout:
             return math.floor(math.fsum(prices) * (1 + 8 * _CLOSE))
         used = sorted(set().union(*self.sets))
         if len(used) <= _SUBSETS:
-            shared = float(self._shared(used).min())
+            shared = float(self._sum_shared(used).min())
             return math.floor(2 * (math.fsum(prices) - shared) * (1 + 8 * _CLOSE))
         worst = [p * n / (n - 1) for p, n in zip(prices, self._fewest(), strict=True)]
         return math.floor(2 * math.fsum(worst) * (1 + 8 * _CLOSE))
@@ -173,7 +173,7 @@ class Layout:
     def _fewest(self) -> Iterable[int]:
         return (min(self.sizes(axes), default=2) for axes in self.sets)
 
-    def _shared(self, used: list[int]) -> NDArray[np.float64]:
+    def _sum_shared(self, used: list[int]) -> NDArray[np.float64]:
         """Return, for every set D of attributes, the sum over all A of the products that D leaves."""
         values = np.zeros((2,) * len(used))
         for strength, axes in zip(self.strengths, self.sets, strict=True):

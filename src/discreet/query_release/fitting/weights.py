@@ -68,7 +68,7 @@ class Hypothesis:
 
     def table(self, axes: Sequence[int]) -> Array:
         """Return the weights summed over all other attributes. It is kept until the next update."""
-        return self._tables[self._checked(axes)]
+        return self._tables[self._check_axes(axes)]
 
     def _make(self, axes: Axes) -> Array:
         made = marginal_table(self.array, axes)
@@ -83,7 +83,7 @@ class Hypothesis:
 
     def update(self, axes: Sequence[int], exponents: Any) -> None:
         """Multiply the weights by exp of a table over some axes, and rescale them to their total."""
-        kept = self._checked(axes)
+        kept = self._check_axes(axes)
         powers = np.asarray(exponents, dtype=np.float64)
         shape = tuple(self.universe.shape[axis] for axis in kept)
         if powers.shape != shape or not np.isfinite(powers).all():
@@ -113,7 +113,7 @@ class Hypothesis:
         made._tables = self._tables.copy(made._make)  # the tables are never written to
         return made
 
-    def _checked(self, axes: Sequence[int]) -> Axes:
+    def _check_axes(self, axes: Sequence[int]) -> Axes:
         kept = tuple(axes)
         if list(kept) != sorted(set(kept) & set(range(len(self.universe.shape)))):
             rule = f"places of attributes below {len(self.universe.shape)}, ascending"
@@ -168,7 +168,7 @@ class KeptTables:
 def marginal_table(array: Any, axes: Axes) -> Array:
     """Return the sums of an array over all axes but some, as a numpy array: one pass that reads."""
     last = _tail(array.shape)
-    shape, gone = _merged(array.shape, {*axes, *range(last, len(array.shape))})
+    shape, gone = _merge(array.shape, {*axes, *range(last, len(array.shape))})
     # First the outer axes, which adds long rows to one another; what is left of them is small.
     partial = _sum(array.reshape(shape), gone) if gone else array
     kept = [axis for axis in range(len(array.shape)) if axis in axes or axis >= last]
@@ -185,7 +185,7 @@ def multiply_table(array: Any, axes: Axes, factors: Array) -> None:
     # Spread over the last axes, so that the same long row of factors meets one row of weights at a time.
     spread = [array.shape[axis] if axis in kept else 1 for axis in range(len(array.shape))]
     rows = np.ascontiguousarray(np.broadcast_to(factors.reshape(sizes), spread))
-    shape, gone = _merged(array.shape, kept)
+    shape, gone = _merge(array.shape, kept)
     small = [1 if place in gone else size for place, size in enumerate(shape)]
     view = array.reshape(shape)  # a view: only neighbouring axes are joined
     view *= _like(array, rows.reshape(small))
@@ -200,7 +200,7 @@ def _tail(shape: Sequence[int]) -> int:
     return last
 
 
-def _merged(shape: Sequence[int], kept: set[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _merge(shape: Sequence[int], kept: set[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Join neighbouring axes that are all kept or all summed: their sizes, and which are summed."""
     sizes: list[int] = []
     gone: list[int] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -15,51 +14,42 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import Neighbours, Replace
+from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
 from discreet.query_release.base import about_rows, check_unit
-from discreet.query_release.halfspaces.points import centred, points
+from discreet.query_release.halfspaces.points import find_centre, points
 
 Counts = TypeVar("Counts")
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+def _read_centre(centre: Sequence[checks.Number]) -> tuple[Fraction, ...]:
+    return tuple(checks.exact(centre=each) for each in checks.several(centre=centre))
+
+
+@frozen
 class PointRelease(Mechanism[Histogram, Counts], Generic[Counts]):
     """Noisy counts of points in a universe of numbers, all in one joint release."""
 
-    universe: Universe
-    epsilon: Fraction
-    delta: Fraction
-    rows: int | None
-    centre: tuple[Fraction, ...]
-    neighbours: Neighbours
+    universe: Universe = public(checks.instance, Universe)
+    epsilon: Exact = public(checks.positive)
+    delta: Exact = public(checks.delta)
+    rows: int | None = public(checks.integer, 1, default=None)
+    centre: Public[Sequence[checks.Number] | None, tuple[Fraction, ...]] = public(_read_centre, default=None)
+    neighbours: Neighbours = public(about_rows)
     measures: ClassVar[bool] = False
 
-    def _set_points(
-        self,
-        *,
-        universe: Universe,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        rows: int | None,
-        centre: Sequence[checks.Number] | None,
-        neighbours: Neighbours,
-    ) -> None:
-        checks.instance(Universe, universe=universe)
-        self._set(
-            universe=universe,
-            epsilon=checks.positive(epsilon=epsilon),
-            delta=checks.delta(delta=delta),
-            rows=_public_rows(rows, about_rows(neighbours)),
-            centre=centred(universe, centre),
-            neighbours=neighbours,
-        )
-        points(universe, self.centre, np.zeros((0, len(universe.shape)), dtype=np.int64))  # numbers only
-
-    @abstractmethod
-    def __init__(self, *, epsilon: checks.Number, **public: Any) -> None: ...
+    def _complete(self) -> None:
+        if isinstance(self.neighbours, Replace):
+            checks.integer(1, rows=self.rows)
+        elif self.rows is not None:
+            rule = "left out: their number is private under these neighbours"
+            raise InvalidParameter(name="rows", rule=rule, value=self.rows)
+        self._set(centre=find_centre(self.universe, self.centre))
+        no_rows = np.zeros((0, len(self.universe.shape)), dtype=np.int64)
+        points(self.universe, self.centre, no_rows)  # numbers only
 
     @property
     @abstractmethod
@@ -67,26 +57,26 @@ class PointRelease(Mechanism[Histogram, Counts], Generic[Counts]):
         """How many counts are measured."""
 
     @abstractmethod
-    def moved(self, norm: int) -> Fraction:
+    def sensitivity(self, norm: int) -> Fraction:
         """Return the L1 or L2 sensitivity of all counts together."""
+
+    def _require_both_sides(self) -> None:
+        if self.sensitivity(1) < 1:
+            names = self.universe.names
+            raise InvalidParameter(name="universe", rule="one with points on both sides", value=names)
 
     @property
     def noise(self) -> Gaussian | Laplace:
         """The step that meets the data: Laplace noise where delta is 0, else Gaussian noise."""
         shared: dict[str, Any] = {"epsilon": self.epsilon, "size": self.size, "neighbours": self.neighbours}
         if self.delta == 0:
-            return Laplace(sensitivity=self.moved(1), **shared)
-        return Gaussian(l2_sensitivity=self.moved(2), delta=self.delta, **shared)
+            return Laplace(sensitivity=self.sensitivity(1), **shared)
+        return Gaussian(l2_sensitivity=self.sensitivity(2), delta=self.delta, **shared)
 
     @property
     def loss(self) -> Loss:
         """The loss of the noise on all counts together."""
         return self.noise.loss
-
-    @property
-    def words(self) -> str:
-        """The pair in words."""
-        return f"{self.bought} for {self.neighbours}"
 
     def _points(self, data: Any) -> Histogram:
         """Return data that must be a histogram over the universe, of the public size if there is one."""
@@ -102,14 +92,3 @@ class PointRelease(Mechanism[Histogram, Counts], Generic[Counts]):
             raise InvalidParameter(name="rows", rule=rule, value=self.rows)
         check_unit(data, self.neighbours)
         return data
-
-
-def _public_rows(rows: int | None, neighbours: Neighbours) -> int | None:
-    """Return the number of rows where it is public; refuse one where it is private."""
-    if isinstance(neighbours, Replace):
-        return checks.integer(1, rows=rows)
-    if rows is not None:
-        raise InvalidParameter(
-            name="rows", rule="left out: their number is private under these neighbours", value=rows
-        )
-    return None

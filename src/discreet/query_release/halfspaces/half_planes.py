@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
@@ -15,13 +14,15 @@ from numpy.typing import NDArray
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
 from discreet.query_release.halfspaces.base import PointRelease
 from discreet.query_release.halfspaces.points import Between, points, rays, sector, whole_direction
+from discreet.query_release.linear.joint_noise import root_up
 from discreet.query_release.linear.tails import gaussian_tail, laplace_tail
 
 Array = NDArray[Any]
@@ -112,7 +113,7 @@ class HalfPlaneCounts:
         return f"<HalfPlaneCounts: {2 * self.turn} sectors, about {self.total:.0f} rows>"
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class HalfPlanes(PointRelease[HalfPlaneCounts]):
     """Release the counts of all half-planes through a centre whose borders lie on a grid of rays, together.
 
@@ -137,38 +138,25 @@ class HalfPlanes(PointRelease[HalfPlaneCounts]):
         `Replace` or `AddRemove`.
     """
 
-    turn: int
+    turn: int = public(checks.integer, 1)
 
-    def __init__(
-        self,
-        *,
-        universe: Universe,
-        turn: int,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        neighbours: Neighbours,
-        rows: int | None = None,
-        centre: Sequence[checks.Number] | None = None,
-    ) -> None:
-        self._set_points(
-            universe=universe, epsilon=epsilon, delta=delta, rows=rows, centre=centre, neighbours=neighbours
-        )
-        if len(universe.shape) != 2:
-            raise InvalidParameter(name="universe", rule="of two attributes", value=universe.names)
-        if checks.integer(1, turn=turn) > MOST or turn & (turn - 1):
-            raise InvalidParameter(name="turn", rule=f"a power of two up to {MOST}", value=turn)
-        self._set(turn=int(turn))
+    def _complete(self) -> None:
+        PointRelease._complete(self)  # noqa: SLF001 - its own base
+        if len(self.universe.shape) != 2:
+            raise InvalidParameter(name="universe", rule="of two attributes", value=self.universe.names)
+        if self.turn > MOST or self.turn & (self.turn - 1):
+            raise InvalidParameter(name="turn", rule=f"a power of two up to {MOST}", value=self.turn)
 
     @property
     def size(self) -> int:
         """How many nodes of the tree are measured: the root only where the number of rows is private."""
         return 4 * self.turn - 2 + (self.rows is None)
 
-    def moved(self, norm: int) -> Fraction:
+    def sensitivity(self, norm: int) -> Fraction:
         """Return the sensitivity: a row is in one node a level; one that moves changes two by one each."""
         levels = (2 * self.turn).bit_length() - 1
         nodes = 2 * levels if self.rows is not None else levels + 1
-        return Fraction(nodes) if norm == 1 else checks.exact(nodes=math.sqrt(nodes))
+        return Fraction(nodes) if norm == 1 else root_up(nodes)
 
     def error(self, beta: checks.Number) -> float:
         """Return alpha: the estimate of some arc of sectors is off by more with probability at most beta."""

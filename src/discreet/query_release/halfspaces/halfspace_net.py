@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -15,7 +14,8 @@ from numpy.typing import NDArray
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import LinearQuery
@@ -116,7 +116,13 @@ class MarginCounts:
         return f"<MarginCounts: {len(self.net)} directions with margin {float(self.margin):.3g}>"
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+def _list_net(net: int | Sequence[Sequence[int]]) -> int | Sequence[Sequence[int]]:
+    if isinstance(net, int):
+        return checks.integer(1, net=net)
+    return tuple(checks.several(net=direction) for direction in checks.several(net=net))
+
+
+@frozen
 class HalfspaceNet(PointRelease[MarginCounts]):
     """Count, for every direction of a public net, the rows beyond the near and beyond the far margin.
 
@@ -142,29 +148,13 @@ class HalfspaceNet(PointRelease[MarginCounts]):
         `Replace` or `AddRemove`.
     """
 
-    net: tuple[Direction, ...]
-    margin: Fraction
+    net: Public[int | Sequence[Sequence[int]], tuple[Direction, ...]] = public(_list_net)
+    margin: Exact = public(checks.probability)
 
-    def __init__(
-        self,
-        *,
-        universe: Universe,
-        net: int | Sequence[Sequence[int]],
-        margin: checks.Number,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        neighbours: Neighbours,
-        rows: int | None = None,
-        centre: Sequence[checks.Number] | None = None,
-    ) -> None:
-        self._set_points(
-            universe=universe, epsilon=epsilon, delta=delta, rows=rows, centre=centre, neighbours=neighbours
-        )
-        self._set(net=_read_net(universe, net), margin=checks.probability(margin=margin))
-        if self.moved(1) < 1:
-            raise InvalidParameter(
-                name="universe", rule="one with points on both sides", value=universe.names
-            )
+    def _complete(self) -> None:
+        PointRelease._complete(self)  # noqa: SLF001 - its own base
+        self._set(net=_spread_net(self.universe, self.net))
+        self._require_both_sides()
 
     @property
     def workload(self) -> Queries:
@@ -176,7 +166,7 @@ class HalfspaceNet(PointRelease[MarginCounts]):
         """How many counts are measured."""
         return 2 * len(self.net)
 
-    def moved(self, norm: int) -> Fraction:
+    def sensitivity(self, norm: int) -> Fraction:
         """Return the joint sensitivity: exact, or a bound where there are too many cells to search."""
         return sensitivity_of(self.workload, self.neighbours, norm)
 
@@ -201,11 +191,11 @@ def nearest_direction(net: Sequence[Direction], normal: Direction) -> tuple[int,
     return place, math.sin(2 * math.asin(min(1.0, chord / 2))) if chord < math.sqrt(2) else 1.0
 
 
-def _read_net(universe: Universe, net: int | Sequence[Sequence[int]]) -> tuple[Direction, ...]:
+def _spread_net(universe: Universe, net: int | Sequence[Sequence[int]]) -> tuple[Direction, ...]:
+    """Return the directions of a net: those that were given, or as many as were wanted."""
     if isinstance(net, int):
-        return directions(len(universe.shape), checks.integer(1, net=net))
-    given = (checks.several(net=direction) for direction in checks.several(net=net))
-    listed = tuple(whole_direction(universe, direction) for direction in given)
+        return directions(len(universe.shape), net)
+    listed = tuple(whole_direction(universe, direction) for direction in net)
     if not listed or max(abs(each) for direction in listed for each in direction) > 1 << 20:
         raise InvalidParameter(name="net", rule="directions of numbers up to 2**20", value=len(listed))
     return listed

@@ -120,13 +120,13 @@ def _float(value: Any) -> float:
         return most if value > 0 else -most
 
 
-def centred(universe: Universe, centre: Sequence[checks.Number] | None) -> tuple[Fraction, ...]:
+def find_centre(universe: Universe, centre: tuple[Fraction, ...] | None) -> tuple[Fraction, ...]:
     """Return the point that all borders go through: the origin where left out."""
     size = len(universe.shape)
-    point = (0,) * size if centre is None else tuple(centre)
+    point = (Fraction(0),) * size if centre is None else centre
     if len(point) != size:
         raise InvalidParameter(name="centre", rule=f"{size} numbers", value=point)
-    return tuple(checks.exact(centre=each) for each in point)
+    return point
 
 
 @lru_cache(maxsize=64)

@@ -14,8 +14,9 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter, NoBound, Refused
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.errors import NoBound, Refused
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import Exact, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.halfspaces import Halfspaces
@@ -142,7 +143,7 @@ class ProjectedCounts:
         return f"<ProjectedCounts: {len(self._mechanism.matrices)} projections>"
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class ProjectedHalfspaces(PointRelease[ProjectedCounts]):
     """Project the points at random, count every direction of a net in each projection, answer by medians.
 
@@ -169,39 +170,18 @@ class ProjectedHalfspaces(PointRelease[ProjectedCounts]):
         `Replace` or `AddRemove`.
     """
 
-    projections: int
-    dimension: int
-    directions: int
-    seed: int
+    delta: Exact = derived()
+    projections: int = public(checks.integer, 1)
+    dimension: int = public(checks.integer, 1)
+    directions: int = public(checks.integer, 1)
+    seed: int = public(checks.integer, 0)
 
-    def __init__(
-        self,
-        *,
-        universe: Universe,
-        projections: int,
-        dimension: int,
-        directions: int,
-        seed: int,
-        epsilon: checks.Number,
-        neighbours: Neighbours,
-        rows: int | None = None,
-        centre: Sequence[checks.Number] | None = None,
-    ) -> None:
-        self._set_points(
-            universe=universe, epsilon=epsilon, delta=0, rows=rows, centre=centre, neighbours=neighbours
-        )
-        self._set(
-            projections=checks.integer(1, projections=projections),
-            dimension=checks.integer(1, dimension=dimension),
-            directions=checks.integer(1, directions=directions),
-            seed=checks.integer(0, seed=seed),
-        )
+    def _complete(self) -> None:
+        self._set(delta=Fraction(0))
+        PointRelease._complete(self)  # noqa: SLF001 - its own base
         if self.projections * self.directions > MOST:
             raise _absurd(math.log10(self.projections) + math.log10(self.directions))
-        if self.moved(1) < 1:
-            raise InvalidParameter(
-                name="universe", rule="one with points on both sides", value=universe.names
-            )
+        self._require_both_sides()
 
     @classmethod
     def for_accuracy(
@@ -261,7 +241,7 @@ class ProjectedHalfspaces(PointRelease[ProjectedCounts]):
         """How many counts are measured."""
         return self.projections * len(self.net)
 
-    def moved(self, norm: int) -> Fraction:
+    def sensitivity(self, norm: int) -> Fraction:
         """Return the sensitivity of all counts together; the source takes their number."""
         return sensitivity_of(self.workload, self.neighbours, norm)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
@@ -17,7 +16,8 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NoBound, Refused
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import MaybeExact, derived, frozen, public
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.laplace import Laplace
@@ -33,6 +33,7 @@ from discreet.query_release.linear.joint_noise import Joint, smallest_noise, var
 from discreet.query_release.synopses.raking import synthetic_rows
 from discreet.query_release.synopses.synopsis import Synopsis
 from discreet.query_release.synopses.synthetic import SyntheticTable
+from discreet.query_release.tiny import list_pairs
 
 Array = NDArray[Any]
 
@@ -121,7 +122,7 @@ class NoisyAnswers(Synopsis):
         return f"<Answers: {len(self.workload)} numbers over {', '.join(self.universe.names)}>"
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class Independent(WorkloadRelease):
     """Add noise of one law to every answer of a workload.
 
@@ -150,20 +151,10 @@ class Independent(WorkloadRelease):
     15.0
     """
 
-    grid: Fraction | None
-    noise: Joint
+    grid: MaybeExact = public(checks.positive, default=None)
+    noise: Joint = derived()
 
-    def __init__(
-        self,
-        *,
-        workload: Workload,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        neighbours: Neighbours,
-        grid: checks.Number | None = None,
-    ) -> None:
-        self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        self._set(grid=None if grid is None else checks.positive(grid=grid))
+    def _complete(self) -> None:
         if self.grid is None and not self.workload.is_integral:
             raise InvalidParameter(
                 name="grid",
@@ -261,20 +252,6 @@ def _identity(query: LinearQuery) -> Hashable:
     return query.axes, np.asarray(query.table(), dtype=np.float64).tobytes()
 
 
-def histogram_pairs(
-    universe: Universe, neighbours: Neighbours, rows: int
-) -> Iterator[tuple[Histogram, Histogram]]:
-    """List all pairs of neighbours with at most `rows` rows, or as many, as histograms."""
-    made: dict[tuple[int, ...], Histogram] = {}
-    for left, right in neighbours.pairs(range(universe.size), rows):
-        pair = []
-        for cells in (left, right):
-            key = tuple(sorted(cells))
-            counts = np.bincount(np.array(key, dtype=np.int64), minlength=universe.size)
-            pair.append(made.setdefault(key, Histogram.dense(universe, counts)))
-        yield pair[0], pair[1]
-
-
 _PEOPLE = Universe([("sex", ("f", "m")), ("age", tuple(range(20, 70)))])
 _EXAMPLE = Marginals(_PEOPLE, [["sex"], ["age"], ["sex", "age"]])
 _PAIR = Universe([("a", (0, 1))])
@@ -299,7 +276,7 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = Independent(
             workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, grid=grid
         )
-        yield Tiny(mechanism, list(histogram_pairs(_PAIR, neighbours, rows)))
+        yield Tiny(mechanism, list(list_pairs(_PAIR, neighbours, rows)))
 
 
 CARD = Card(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -16,25 +15,25 @@ from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
 from discreet.core.loss import Loss, PureLoss
-from discreet.core.neighbours import Neighbours, Replace
+from discreet.core.neighbours import Replace
+from discreet.core.parameters import Exact, Public, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_up, up
 from discreet.noise import AddNoise, DiscreteLaplace, NoisyComparison
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.prefixes import Prefixes
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Workload
 from discreet.query_release.base import WorkloadRelease
 from discreet.query_release.linear.boxes import box_weight
-from discreet.query_release.linear.independent import histogram_pairs
 from discreet.query_release.synopses.synopsis import Weights
+from discreet.query_release.tiny import list_pairs
 
 _MASSES = 2  # a changed row moves the counts of two intervals
 
 Interval = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class IntervalSearch(WorkloadRelease):
     """Cut a line into intervals of few rows each by noisy binary search, and publish a noisy count of each.
 
@@ -63,33 +62,19 @@ class IntervalSearch(WorkloadRelease):
         The most comparisons; where left out, as many as the source's accuracy needs.
     """
 
-    rows: int
-    accuracy: Fraction
-    cap: int
+    delta: Exact = derived()
+    rows: int = public(checks.integer, 1)
+    accuracy: Exact = public(checks.probability)
+    cap: Public[int | None, int] = public(checks.integer, 1, default=None)
 
-    def __init__(
-        self,
-        *,
-        workload: Workload,
-        epsilon: checks.Number,
-        rows: int,
-        accuracy: checks.Number,
-        neighbours: Neighbours,
-        delta: checks.Number = 0,
-        cap: int | None = None,
-    ) -> None:
-        self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        if self.delta:
-            raise InvalidParameter(name="delta", rule="0: the guarantee is pure", value=delta)
-        if not isinstance(neighbours, Replace):
+    def _complete(self) -> None:
+        if not isinstance(self.neighbours, Replace):
             raise NeighboursMismatch("interval search needs a public number of rows: pass Replace(...)")
         if len(self.workload.universe.shape) != 1:
             raise InvalidParameter(name="workload", rule="over one ordered attribute", value=self.workload)
-        share = checks.probability(accuracy=accuracy)
-        self._set(rows=checks.integer(1, rows=rows), accuracy=share)
         # Each found interval has accuracy / 4 - accuracy^2 / 8 of the rows, if no noise is too large.
-        enough = self.bits * math.ceil(1 / (share / 4 - share * share / 8))
-        self._set(cap=enough if cap is None else checks.integer(1, cap=cap))
+        enough = self.bits * math.ceil(1 / (self.accuracy / 4 - self.accuracy**2 / 8))
+        self._set(delta=Fraction(0), cap=self.cap or enough)
 
     @property
     def bits(self) -> int:
@@ -191,7 +176,7 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = IntervalSearch(
             workload=_TWO, epsilon=epsilon, rows=rows, accuracy=0.9, neighbours=Replace("row"), cap=1
         )
-        yield Tiny(mechanism, list(histogram_pairs(_TWO.universe, Replace("row"), rows)))
+        yield Tiny(mechanism, list(list_pairs(_TWO.universe, Replace("row"), rows)))
 
 
 CARD = Card(

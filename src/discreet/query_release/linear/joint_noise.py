@@ -31,10 +31,15 @@ def gaussian_noise(
     *, square: int, size: int, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
 ) -> Gaussian:
     """Return Gaussian noise for `size` whole numbers whose squared moves add up to at most `square`."""
-    root = Fraction(math.isqrt(square))
-    if root * root < square:
-        root = Fraction(math.isqrt(square << 80) + 1, 1 << 40)
-    return Gaussian(l2_sensitivity=root, epsilon=epsilon, delta=delta, size=size, neighbours=neighbours)
+    return Gaussian(
+        l2_sensitivity=root_up(square), epsilon=epsilon, delta=delta, size=size, neighbours=neighbours
+    )
+
+
+def root_up(square: int) -> Fraction:
+    """Return the root of a whole number, or a fraction just above it."""
+    root = math.isqrt(square)
+    return Fraction(root) if root * root == square else Fraction(math.isqrt(square << 80) + 1, 1 << 40)
 
 
 @lru_cache(maxsize=64)

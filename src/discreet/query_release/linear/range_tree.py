@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -14,22 +13,22 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import Public, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.prefixes import Prefixes
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Workload
 from discreet.query_release.base import WorkloadRelease
-from discreet.query_release.linear.independent import histogram_pairs
 from discreet.query_release.linear.joint_noise import Joint, sum_error
 from discreet.query_release.linear.trees import CountTree
 from discreet.query_release.linear.trees_error import asked_spread
-from discreet.query_release.linear.trees_noise import axes_of, best_measured
+from discreet.query_release.linear.trees_noise import Trees, axes_of, choose_trees
 from discreet.query_release.synopses.estimates import Curve
+from discreet.query_release.tiny import list_pairs
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class RangeTree(WorkloadRelease):
     """Count the rows of nested intervals with noise, and answer every range from all of them together.
 
@@ -57,25 +56,14 @@ class RangeTree(WorkloadRelease):
     (100,)
     """
 
-    tree: CountTree
-    noise: Joint
+    tree: Public[CountTree | None, CountTree] = public(checks.exactly, CountTree, default=None)
+    noise: Joint = derived()
 
-    def __init__(
-        self,
-        *,
-        workload: Workload,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        neighbours: Neighbours,
-        tree: CountTree | None = None,
-    ) -> None:
-        self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
+    def _complete(self) -> None:
         (axis,) = axes_of(self.workload, most=1)
-        size, known = self.workload.universe.shape[axis], isinstance(neighbours, Replace)
-        if tree is not None and checks.exactly(CountTree, tree=tree).size != size:
-            raise InvalidParameter(name="tree", rule=f"a CountTree over {size} values", value=tree)
-        given = None if tree is None else (tree,)
-        (chosen,), noise = best_measured(self, trees=given, sizes=(size,), known=known)
+        size, known = self.workload.universe.shape[axis], isinstance(self.neighbours, Replace)
+        given = _as_product(self.tree, size)
+        (chosen,), noise = choose_trees(self, trees=given, sizes=(size,), known=known)
         self._set(tree=chosen, noise=noise)
 
     @property
@@ -104,6 +92,13 @@ class RangeTree(WorkloadRelease):
         return Curve(universe, (axis,), estimate, transcript=noisy.tobytes())
 
 
+def _as_product(tree: CountTree | None, size: int) -> Trees | None:
+    """Return a given tree as a product of one; it must be over as many values."""
+    if tree is not None and tree.size != size:
+        raise InvalidParameter(name="tree", rule=f"a CountTree over {size} values", value=tree)
+    return None if tree is None else (tree,)
+
+
 _AGES = Universe([("age", range(1000))])
 _EXAMPLE = Prefixes(_AGES, ["age"])
 _TWO = Prefixes(Universe([("a", (0, 1))]), ["a"])
@@ -128,7 +123,7 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = RangeTree(
             workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, tree=tree
         )
-        yield Tiny(mechanism, list(histogram_pairs(workload.universe, neighbours, 1)))
+        yield Tiny(mechanism, list(list_pairs(workload.universe, neighbours, 1)))
 
 
 CARD = Card(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -14,24 +13,28 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import Public, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.rectangles import Rectangles
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Workload
 from discreet.query_release.base import WorkloadRelease
-from discreet.query_release.linear.independent import histogram_pairs
 from discreet.query_release.linear.joint_noise import Joint, sum_error
 from discreet.query_release.linear.trees import CountTree
 from discreet.query_release.linear.trees_error import asked_spread
-from discreet.query_release.linear.trees_noise import Trees, axes_of, best_measured
+from discreet.query_release.linear.trees_noise import Trees, axes_of, choose_trees
 from discreet.query_release.synopses.estimates import Estimates
+from discreet.query_release.tiny import list_pairs
 
 _MOST = 3
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+def _read_trees(trees: Trees) -> Trees:
+    return tuple(checks.exactly(CountTree, trees=tree) for tree in checks.several(trees=trees))
+
+
+@frozen
 class RectangleTree(WorkloadRelease):
     """Count the rows of products of nested intervals with noise, and answer every box from all of them.
 
@@ -60,24 +63,12 @@ class RectangleTree(WorkloadRelease):
     (64,)
     """
 
-    trees: Trees
-    noise: Joint
+    trees: Public[Trees | None, Trees] = public(_read_trees, default=None)
+    noise: Joint = derived()
 
-    def __init__(
-        self,
-        *,
-        workload: Workload,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        neighbours: Neighbours,
-        trees: Trees | None = None,
-    ) -> None:
-        self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
+    def _complete(self) -> None:
         sizes = tuple(self.workload.universe.shape[axis] for axis in axes_of(self.workload, most=_MOST))
-        given = None if trees is None else tuple(checks.exactly(CountTree, trees=tree) for tree in trees)
-        if given is not None and tuple(tree.size for tree in given) != sizes:
-            raise InvalidParameter(name="trees", rule=f"trees over {sizes} values", value=given)
-        chosen, noise = best_measured(self, trees=given, sizes=sizes, known=False)
+        chosen, noise = choose_trees(self, trees=_fit(self.trees, sizes), sizes=sizes, known=False)
         self._set(trees=chosen, noise=noise)
 
     @property
@@ -112,6 +103,13 @@ class RectangleTree(WorkloadRelease):
         return Estimates(universe, axes, estimate, transcript=noisy.tobytes())
 
 
+def _fit(trees: Trees | None, sizes: tuple[int, ...]) -> Trees | None:
+    """Return given trees, which must be over as many values."""
+    if trees is not None and tuple(tree.size for tree in trees) != sizes:
+        raise InvalidParameter(name="trees", rule=f"trees over {sizes} values", value=trees)
+    return trees
+
+
 _PLANE = Universe([("x", range(16)), ("y", range(16))])
 _EXAMPLE = Rectangles.every(_PLANE, ["x", "y"])
 _SMALL = Universe([("x", (0, 1)), ("y", (0, 1))])
@@ -137,7 +135,7 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = RectangleTree(
             workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, trees=trees
         )
-        yield Tiny(mechanism, list(histogram_pairs(workload.universe, neighbours, 1)))
+        yield Tiny(mechanism, list(list_pairs(workload.universe, neighbours, 1)))
 
 
 CARD = Card(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -16,20 +15,22 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import Public, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
+from discreet.core.search import narrow
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.grid import LIMIT
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Universe
-from discreet.query_release.base import WorkloadRelease
-from discreet.query_release.fitting.residual import Array, Layout, contrasts, grouped, shares, subsets
-from discreet.query_release.linear.independent import histogram_pairs
+from discreet.query_release.base import WorkloadRelease, write_as
+from discreet.query_release.fitting.residual import Array, Layout, contrasts, group_places, shares, subsets
 from discreet.query_release.linear.joint_noise import gaussian_noise
 from discreet.query_release.synopses.marginal_tables import MarginalTables
+from discreet.query_release.tiny import list_pairs
 
 _REWEIGHTED = 300  # rounds of re-weighting towards the worst table
 FINENESS = 256
@@ -45,7 +46,11 @@ class Goal(enum.Enum):
     """The largest weighted squared error of a cell."""
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+def _read_weights(weights: Iterable[checks.Number]) -> tuple[Fraction, ...]:
+    return tuple(checks.positive(weights=weight) for weight in checks.several(weights=weights))
+
+
+@frozen
 class ResidualMarginals(WorkloadRelease):
     """Release marginal tables by measuring what each set of attributes says that its subsets do not.
 
@@ -76,48 +81,34 @@ class ResidualMarginals(WorkloadRelease):
     15.9
     """
 
-    goal: Goal
-    weights: tuple[Fraction, ...]
-    fineness: int
-    layout: Layout
-    noise: Gaussian
+    workload: Marginals = public(write_as, Marginals)
+    goal: Goal = public(checks.instance, Goal, default=Goal.TOTAL)
+    weights: Public[Iterable[checks.Number] | None, tuple[Fraction, ...]] = public(
+        _read_weights, default=None
+    )
+    fineness: int = public(checks.integer, 1, default=FINENESS)
+    layout: Layout = derived()
+    noise: Gaussian = derived()
 
-    def __init__(
-        self,
-        *,
-        workload: Marginals,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        neighbours: Neighbours,
-        goal: Goal = Goal.TOTAL,
-        weights: Iterable[checks.Number] | None = None,
-        fineness: int = FINENESS,
-    ) -> None:
-        self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        marginals = checks.instance(Marginals, workload=self.workload)
+    def _complete(self) -> None:
         if self.delta == 0:
             raise InvalidParameter(
                 name="delta",
                 rule="> 0 for Gaussian noise",
-                value=delta,
+                value=self.delta,
                 hint="Independent(...) adds Laplace noise at delta 0",
             )
-        self._set(
-            goal=checks.instance(Goal, goal=goal),
-            weights=_read_weights(weights, len(marginals.sets)),
-            fineness=checks.integer(1, fineness=fineness),
-        )
-        replaced = isinstance(neighbours, Replace)
-        layout = plan(marginals, self.weights, self.goal, fineness=self.fineness, counted=replaced)
-        self._set(layout=layout)
+        count, replaced = len(self.workload.sets), isinstance(self.neighbours, Replace)
+        weights = _weigh_tables(self.weights, count)
+        layout = plan(self.workload, weights, self.goal, fineness=self.fineness, counted=replaced)
         noise = gaussian_noise(
             square=max(1, layout.square(replaced=replaced)),
             size=int(layout.starts[-1]),
             epsilon=self.epsilon,
             delta=self.delta,
-            neighbours=neighbours,
+            neighbours=self.neighbours,
         )
-        self._set(noise=noise)
+        self._set(weights=weights, layout=layout, noise=noise)
 
     @property
     def is_noise_alone(self) -> bool:
@@ -132,13 +123,9 @@ class ResidualMarginals(WorkloadRelease):
     def deviation(self, names: Iterable[str]) -> float:
         """Bound the standard deviation of every cell of a table, measured or part of a measured one."""
         axes = self.workload.universe.axes(names)
-        if not any(set(axes) <= set(known) for known in self._tables):
+        if not any(set(axes) <= set(known) for known in self.workload.sets):
             raise InvalidParameter(name="names", rule="inside a set of the workload", value=tuple(names))
         return math.sqrt(self._squares([axes])[0] * up(self.noise.variance))
-
-    @property
-    def _tables(self) -> tuple[Axes, ...]:
-        return self.workload.sets  # type: ignore[attr-defined, no-any-return]
 
     def _squares(self, sets: Sequence[Axes]) -> Array:
         """Bound the variance of a cell of each table for noise of variance one."""
@@ -155,15 +142,15 @@ class ResidualMarginals(WorkloadRelease):
         """
         missed = float(checks.probability(beta=beta))
         shape, noise = self.layout.shape, up(self.noise.variance)
-        counts = np.array([math.prod(shape[axis] for axis in axes) for axes in self._tables])
-        spreads = 2 * noise * self._squares(self._tables)
+        counts = np.array([math.prod(shape[axis] for axis in axes) for axes in self.workload.sets])
+        spreads = 2 * noise * self._squares(self.workload.sets)
         spreads = np.maximum(spreads, 1e-300)
-        low, high = 0.0, math.sqrt(spreads.max() * math.log(2 * counts.sum() / missed))
-        for _ in range(60):
-            middle = (low + high) / 2
-            fits = float((2 * counts * np.exp(-(middle**2) / spreads)).sum()) <= missed
-            low, high = (low, middle) if fits else (middle, high)
-        return high * (1 + 1e-9)
+        most = math.sqrt(spreads.max() * math.log(2 * counts.sum() / missed))
+
+        def is_enough(bound: float) -> bool:
+            return float((2 * counts * np.exp(-(bound**2) / spreads)).sum()) <= missed
+
+        return narrow(is_enough, 0.0, most, steps=60)[1] * (1 + 1e-9)
 
     def _draw(self, data: Any, rng: Rng) -> MarginalTables:
         histogram = self._histogram(data)
@@ -171,9 +158,8 @@ class ResidualMarginals(WorkloadRelease):
         numbers = self._coordinates(histogram, rows)
         noisy = self.noise.release(numbers, rng=rng).value
         known = rows if isinstance(self.neighbours, Replace) else None
-        return MarginalTables(
-            self.workload.universe, self._tables, self.layout, noisy, rows=known, variance=self.noise.variance
-        )
+        universe, sets = self.workload.universe, self.workload.sets
+        return MarginalTables(universe, sets, self.layout, noisy, rows=known, variance=self.noise.variance)
 
     def _coordinates(self, histogram: Histogram, rows: int) -> Array:
         """Return all contrasts of all residuals, multiplied, as one vector."""
@@ -211,7 +197,7 @@ def _steps(workload: Marginals, layout: Layout) -> list[_Step]:
 
     return [
         (places, np.array([home[layout.sets[place]][0] for place in places]), shape, gone)
-        for (shape, gone), places in grouped(map(part, layout.sets)).items()
+        for (shape, gone), places in group_places(map(part, layout.sets)).items()
     ]
 
 
@@ -255,13 +241,11 @@ def _layout(shape: tuple[int, ...], sets: tuple[Axes, ...], precision: Array, fi
     return Layout(shape, sets, tuple(max(1, round(unit * float(p))) for p in precision))
 
 
-def _read_weights(weights: Iterable[checks.Number] | None, count: int) -> tuple[Fraction, ...]:
-    if weights is None:
-        return (Fraction(1),) * count
-    listed = tuple(checks.positive(weights=weight) for weight in checks.several(weights=weights))
-    if len(listed) != count:
-        raise InvalidParameter(name="weights", rule=f"{count} numbers, one a table", value=len(listed))
-    return listed
+def _weigh_tables(weights: tuple[Fraction, ...] | None, count: int) -> tuple[Fraction, ...]:
+    """Return one weight a table: those that were given, or 1 for each."""
+    if weights is not None and len(weights) != count:
+        raise InvalidParameter(name="weights", rule=f"{count} numbers, one a table", value=len(weights))
+    return weights or (Fraction(1),) * count
 
 
 _PEOPLE = Universe([("sex", ("f", "m")), ("region", range(4)), ("age", range(10)), ("smoker", (0, 1))])
@@ -279,7 +263,7 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = ResidualMarginals(
             workload=_SINGLE, epsilon=3, delta=Fraction(1, 100), neighbours=neighbours, fineness=1
         )
-        yield Tiny(mechanism, list(histogram_pairs(_SINGLE.universe, neighbours, 2)))
+        yield Tiny(mechanism, list(list_pairs(_SINGLE.universe, neighbours, 2)))
 
 
 CARD = Card(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, TypeVar
 
@@ -16,8 +15,10 @@ from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Neighbours
+from discreet.core.parameters import Public, frozen, public
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import shorten_down, up
+from discreet.core.search import narrow
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.kinds.prefixes import Prefixes
@@ -26,11 +27,12 @@ from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.queries.written import written_down
-from discreet.query_release.base import WorkloadRelease
-from discreet.query_release.linear.independent import Independent, histogram_pairs
+from discreet.query_release.base import WorkloadRelease, write_as
+from discreet.query_release.linear.independent import Independent
 from discreet.query_release.linear.range_tree import RangeTree
 from discreet.query_release.synopses.synopsis import Synopsis
 from discreet.query_release.synopses.synthetic import SyntheticTable
+from discreet.query_release.tiny import list_pairs
 
 Found = TypeVar("Found")
 Make = Callable[[Fraction, Fraction], WorkloadRelease]
@@ -91,7 +93,13 @@ class Parts(Synopsis):
         return f"<Parts: {', '.join(map(repr, self.synopses))}>"
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+def _read_mechanisms(mechanisms: Sequence[WorkloadRelease]) -> tuple[WorkloadRelease, ...]:
+    return tuple(
+        checks.instance(WorkloadRelease, mechanisms=each) for each in checks.several(mechanisms=mechanisms)
+    )
+
+
+@frozen
 class Split(WorkloadRelease):
     """Release the parts of a workload one after the other, each by a mechanism of its own.
 
@@ -104,41 +112,31 @@ class Split(WorkloadRelease):
     workload
         The union of the parts.
     mechanisms
-        One a part, built for it; `Split.shared` builds them from one budget.
+        One a part, built for it; `Split.share` builds them from one budget.
     epsilon, delta
         The budget of all parts together.
     neighbours
         The change that is hidden, the same in all parts.
     """
 
-    mechanisms: tuple[WorkloadRelease, ...]
+    workload: Union = public(write_as, Union)
+    mechanisms: Public[Sequence[WorkloadRelease], tuple[WorkloadRelease, ...]] = public(_read_mechanisms)
 
-    def __init__(
-        self,
-        *,
-        workload: Union,
-        mechanisms: Sequence[WorkloadRelease],
-        epsilon: checks.Number,
-        delta: checks.Number,
-        neighbours: Neighbours,
-    ) -> None:
-        self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        parts = checks.instance(Union, workload=self.workload).parts
-        listed = tuple(checks.instance(WorkloadRelease, mechanisms=each) for each in mechanisms)
+    def _complete(self) -> None:
+        parts, listed = self.workload.parts, self.mechanisms
         if len(listed) != len(parts) or any(
             each.workload is not part for each, part in zip(listed, parts, strict=False)
         ):
             rule = f"{len(parts)} mechanisms, each built for its part of the workload"
             raise InvalidParameter(name="mechanisms", rule=rule, got=f"{len(listed)} mechanisms")
-        if any(each.neighbours != neighbours for each in listed):
-            raise NeighboursMismatch(f"all parts must be about {neighbours}")
-        self._set(mechanisms=listed)
+        if any(each.neighbours != self.neighbours for each in listed):
+            raise NeighboursMismatch(f"all parts must be about {self.neighbours}")
         if not self.guarantee.implies(epsilon=self.epsilon, delta=self.delta):
             rule = f"within epsilon {float(self.epsilon):g} at delta {float(self.delta):g} together"
-            raise InvalidParameter(name="mechanisms", rule=rule, got="more", hint="Use Split.shared")
+            raise InvalidParameter(name="mechanisms", rule=rule, got="more", hint="Use Split.share")
 
     @classmethod
-    def shared(
+    def share(
         cls,
         *,
         workload: Union,
@@ -157,6 +155,7 @@ class Split(WorkloadRelease):
         shares
             The parts' epsilons are in proportion to these.
         """
+        fixed = write_as(Union, workload=workload)
         whole, missed = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
         parts = [checks.positive(shares=share) for share in shares]
         if len(parts) != len(makes) or not parts:
@@ -165,30 +164,33 @@ class Split(WorkloadRelease):
             )
         largest, added = max(parts), sum(parts)
 
-        def built(raised: float) -> Any:
+        def build(raised: float) -> Any:
             """Make all parts; their epsilons add up to `raised` times the whole."""
             mechanisms = [
                 make(shorten_down(whole * Fraction(raised) * share / added, _DIGITS), missed / len(makes))
                 for make, share in zip(makes, parts, strict=True)
             ]
             return cls(
-                workload=workload, mechanisms=mechanisms, epsilon=whole, delta=missed, neighbours=neighbours
+                workload=fixed, mechanisms=mechanisms, epsilon=whole, delta=missed, neighbours=neighbours
             )
 
-        best: Self = built(1 - 1e-9)
-        low, high = 1.0, float(added / largest)
-        for _ in range(_BISECTIONS if missed else 0):
-            middle = (low + high) / 2
+        best: Self = build(1 - 1e-9)
+
+        def is_too_much(raised: float) -> bool:
+            nonlocal best
             try:
-                best, low = built(middle), middle
+                best = build(raised)
             except InvalidParameter:
-                high = middle
+                return True
+            return False
+
+        narrow(is_too_much, 1.0, float(added / largest), steps=_BISECTIONS if missed else 0)
         return best
 
     @classmethod
     def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
-        """Parts share a budget: `public` is what `shared` takes besides an epsilon."""
-        return lambda epsilon: cls.shared(epsilon=epsilon, **public)
+        """Parts share a budget: `public` is what `share` takes besides an epsilon."""
+        return lambda epsilon: cls.share(epsilon=epsilon, **public)
 
     @property
     def is_noise_alone(self) -> bool:
@@ -206,14 +208,13 @@ class Split(WorkloadRelease):
         A part without a bound leaves none for the whole.
         """
         each_beta = checks.probability(beta=beta) / len(self.mechanisms)
-        weights = self.workload.weights  # type: ignore[attr-defined]
-        parts = zip(self.mechanisms, weights, strict=True)
+        parts = zip(self.mechanisms, self.workload.weights, strict=True)
         return max(up(weight * Fraction(each.error(each_beta))) for each, weight in parts)
 
     def _draw(self, data: Any, rng: Rng) -> Parts:
         histogram = self._histogram(data)
         synopses = [each.release(histogram, rng=rng).value for each in self.mechanisms]
-        return Parts(self.workload, synopses)  # type: ignore[arg-type]
+        return Parts(self.workload, synopses)
 
 
 _PEOPLE = Universe([("sex", ("f", "m")), ("age", tuple(range(20, 70)))])
@@ -242,7 +243,7 @@ def _example() -> tuple[Split, Histogram]:
 def _tiny() -> Iterator[Tiny]:
     neighbours = AddRemove("row")
     for epsilon, delta in ((6, Fraction(0)), (4, Fraction(1, 100))):
-        mechanism = Split.shared(
+        mechanism = Split.share(
             workload=_TINY,
             makes=_independents(_TINY, neighbours),
             shares=(2, 1),
@@ -250,7 +251,7 @@ def _tiny() -> Iterator[Tiny]:
             delta=delta,
             neighbours=neighbours,
         )
-        yield Tiny(mechanism, list(histogram_pairs(_ONE, neighbours, 2)))
+        yield Tiny(mechanism, list(list_pairs(_ONE, neighbours, 2)))
 
 
 CARD = Card(

@@ -60,7 +60,7 @@ class CountTree:
         if len(self.multipliers) != len(self.degrees) + 1 or not self.multipliers[-1]:
             rule = "one factor a level, from the root to the leaves, whose own is not 0"
             raise InvalidParameter(name="multipliers", rule=rule, value=self.multipliers)
-        _checked(self.degrees, self.size)
+        _check_degrees(self.degrees, self.size)
 
     @property
     def nodes(self) -> int:
@@ -196,11 +196,11 @@ def best_tree(size: int, *, power: int, known: bool, degrees: tuple[int, ...] | 
     if size == 1:
         return CountTree(1, (1,), (0, 1))
     if degrees is not None:
-        shapes = [_checked(degrees, size)]
+        shapes = [_check_degrees(degrees, size)]
     else:
         heights = range(1, math.ceil(math.log(size, 3)) + 1)
-        shapes = list(dict.fromkeys(_balanced(size, height) for height in heights))
-    trees = [_optimised(size, shape, power, known) for shape in shapes]
+        shapes = list(dict.fromkeys(_balance(size, height) for height in heights))
+    trees = [_optimise(size, shape, power, known) for shape in shapes]
     return min(trees, key=lambda tree: _price(tree.degrees, np.array(tree.multipliers), power, known))
 
 
@@ -211,7 +211,7 @@ def _price(degrees: tuple[int, ...], factors: Array, power: int, known: bool) ->
     return _range_square(degrees, zetas, known=known) * float(paid)
 
 
-def _optimised(size: int, degrees: tuple[int, ...], power: int, known: bool) -> CountTree:
+def _optimise(size: int, degrees: tuple[int, ...], power: int, known: bool) -> CountTree:
     """Return the tree with the best factors, rounded to whole numbers."""
 
     def factors(logs: Array) -> Array:
@@ -229,7 +229,7 @@ def _optimised(size: int, degrees: tuple[int, ...], power: int, known: bool) -> 
     return CountTree(size, degrees, tuple(m // common for m in whole))
 
 
-def _balanced(size: int, height: int) -> tuple[int, ...]:
+def _balance(size: int, height: int) -> tuple[int, ...]:
     """Return degrees as equal as can be whose product reaches the size."""
     degree = max(2, math.floor(size ** (1 / height)))
     degrees = [degree] * height
@@ -240,7 +240,7 @@ def _balanced(size: int, height: int) -> tuple[int, ...]:
     return tuple(degrees)
 
 
-def _checked(degrees: tuple[int, ...], size: int) -> tuple[int, ...]:
+def _check_degrees(degrees: tuple[int, ...], size: int) -> tuple[int, ...]:
     listed = tuple(checks.integer(1, degrees=degree) for degree in degrees)
     if math.prod(listed) < size:
         raise InvalidParameter(
@@ -249,7 +249,7 @@ def _checked(degrees: tuple[int, ...], size: int) -> tuple[int, ...]:
     return listed
 
 
-def moved(trees: Sequence[CountTree], *, power: int, replaced: bool) -> int:
+def sum_moves(trees: Sequence[CountTree], *, power: int, replaced: bool) -> int:
     """Return the sum of the moves, to a power of 1 or 2, that one row makes in the product of some trees.
 
     Where a row is changed, every count with one of the two rows moves; counts of the roots have both.

@@ -42,7 +42,7 @@ def asked_spread(workload: Workload, axes: Axes, trees: Trees, *, known: bool) -
     if weight is not None:
         largest = max(1.0, up(weight))
         return Spread(boxes.sums, boxes.square * largest**2, boxes.heaviest * largest)
-    asked = _followed(workload, axes, trees, known=known)
+    asked = _follow(workload, axes, trees, known=known)
     return Spread(
         sums=boxes.sums + len(workload),
         square=max(boxes.square, asked.square),
@@ -50,7 +50,7 @@ def asked_spread(workload: Workload, axes: Axes, trees: Trees, *, known: bool) -
     )
 
 
-def _followed(workload: Workload, axes: Axes, trees: Trees, *, known: bool) -> Spread:
+def _follow(workload: Workload, axes: Axes, trees: Trees, *, known: bool) -> Spread:
     leaves = math.prod(math.prod(tree.degrees) for tree in trees)
     if len(workload) * leaves > _FOLLOWED:
         cells = math.prod(tree.size for tree in trees)

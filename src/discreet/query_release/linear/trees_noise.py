@@ -12,7 +12,7 @@ from discreet.queries.tables import Axes
 from discreet.queries.workload import Tabled, Workload
 from discreet.query_release.base import WorkloadRelease
 from discreet.query_release.linear.joint_noise import Joint, gaussian_noise, variance
-from discreet.query_release.linear.trees import CountTree, best_tree, moved
+from discreet.query_release.linear.trees import CountTree, best_tree, sum_moves
 
 Trees = tuple[CountTree, ...]
 
@@ -31,7 +31,7 @@ def tree_noise(trees: Sequence[CountTree], *, power: int, mechanism: WorkloadRel
     """Return Laplace noise (`power` 1) or Gaussian noise (2) for all counts of a product of trees."""
     replaced = isinstance(mechanism.neighbours, Replace)
     size = math.prod(tree.nodes for tree in trees)
-    most = max(1, moved(trees, power=power, replaced=replaced))
+    most = max(1, sum_moves(trees, power=power, replaced=replaced))
     if power == 1:
         return Laplace(
             sensitivity=most, epsilon=mechanism.epsilon, size=size, neighbours=mechanism.neighbours
@@ -45,7 +45,7 @@ def tree_noise(trees: Sequence[CountTree], *, power: int, mechanism: WorkloadRel
     )
 
 
-def best_measured(
+def choose_trees(
     mechanism: WorkloadRelease, *, trees: Trees | None, sizes: Sequence[int], known: bool
 ) -> tuple[Trees, Joint]:
     """Return trees, the given ones or the best for each size, with the noise that leaves boxes the least."""

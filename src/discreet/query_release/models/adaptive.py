@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -18,7 +16,8 @@ from discreet.core.bounds import each_of
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound
 from discreet.core.loss import Loss
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import Exact, frozen, public
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_up
@@ -29,8 +28,9 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Tabled
-from discreet.query_release.base import WorkloadRelease
-from discreet.query_release.fitting.junction import Axes, ordered
+from discreet.query_release.base import WorkloadRelease, write_as
+from discreet.query_release.fitting.junction import Axes, order_axes
+from discreet.query_release.linear.joint_noise import root_up
 from discreet.query_release.models.adaptive_plan import AdaptivePlan, plan, share_of, shares
 from discreet.query_release.models.adaptive_scores import (
     Candidate,
@@ -40,7 +40,7 @@ from discreet.query_release.models.adaptive_scores import (
     sweep_error,
     weights,
 )
-from discreet.query_release.models.factored_grain import coarse
+from discreet.query_release.models.factored_grain import coarsen
 from discreet.query_release.models.factored_learner import Learner, MeasuredTable
 from discreet.query_release.models.factored_synopsis import Factored
 
@@ -54,7 +54,7 @@ _WORTH_IT = 0.15
 """All wanted tables are measured once that alone would leave an error below this share of the rows."""
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class Adaptive(WorkloadRelease):
     """Answer marginals over a universe of any size from a factored model that is grown where it is wrong.
 
@@ -85,29 +85,11 @@ class Adaptive(WorkloadRelease):
     True
     """
 
-    rounds: int
-    choices: int
-    cells: int
-
-    def __init__(
-        self,
-        *,
-        workload: Tabled,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        neighbours: Neighbours,
-        rounds: int = 10,
-        choices: int = 4,
-        cells: int = 100_000,
-    ) -> None:
-        checks.probability(delta=delta)
-        self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        checks.instance(Tabled, workload=self.workload)
-        self._set(
-            rounds=checks.integer(1, rounds=rounds),
-            choices=checks.integer(1, choices=choices),
-            cells=checks.integer(1, cells=cells),
-        )
+    workload: Tabled = public(write_as, Tabled)
+    delta: Exact = public(checks.probability)
+    rounds: int = public(checks.integer, 1, default=10)
+    choices: int = public(checks.integer, 1, default=4)
+    cells: int = public(checks.integer, 1, default=100_000)
 
     @property
     def plan(self) -> AdaptivePlan:
@@ -154,7 +136,7 @@ class Adaptive(WorkloadRelease):
     @property
     def _sets(self) -> tuple[Axes, ...]:
         shape = self.workload.universe.shape
-        return tuple(ordered(shape, axes) for axes in self.workload.sets if axes)  # type: ignore[attr-defined]
+        return tuple(order_axes(shape, axes) for axes in self.workload.sets if axes)
 
     @property
     def _singles(self) -> tuple[int, ...]:
@@ -208,7 +190,7 @@ class _Run:
 
     def _measure(self, wanted: list[Candidate], variance: Fraction, power: float) -> list[MeasuredTable]:
         """Add noise to some tables, which share one precision."""
-        exact = [coarse(self.truth[axes], grain) for axes, grain in wanted]
+        exact = [coarsen(self.truth[axes], grain) for axes, grain in wanted]
         found = []
         for (axes, grain), table, share in zip(
             wanted, exact, shares([table.size for table in exact], power), strict=True
@@ -227,15 +209,15 @@ class _Run:
         variance = float(self.plan.rounds) * self.plan.choices
         scores = []
         for axes, grain in offered:
-            guess = coarse(tables[axes], grain)
-            truth = coarse(self.truth[axes], grain)
+            guess = coarsen(tables[axes], grain)
+            truth = coarsen(self.truth[axes], grain)
             # Cut off where products would leave 64 bits: that moves no two tables further apart.
             missed = min(_distance(truth, guess), _FARTHEST // self.weights[axes])
             known = 1.0 / (1.0 / variance + self.learner.precision((axes, grain)))
             scores.append(self.weights[axes] * (missed - penalty(guess, known)))
-        return self._chosen(offered, scores)
+        return self._choose_among(offered, scores)
 
-    def _chosen(self, offered: list[Candidate], scores: list[int]) -> list[Candidate]:
+    def _choose_among(self, offered: list[Candidate], scores: list[int]) -> list[Candidate]:
         # A row changes each score by at most its weight, one up and another down.
         spread = 2 * self.plan.square * max(self.weights.values())
         choice = ExponentialChoice(rate_within(self.plan.range_ or Fraction(0), spread), Fraction(spread))
@@ -246,7 +228,7 @@ class _Run:
             place = self.rng.perform(choice, np.array(scores, dtype=np.int64))
             taken = offered[place]
             chosen.append(taken)
-            apart = [p for p, (axes, _) in enumerate(offered) if not _nested(axes, taken[0])]
+            apart = [p for p, (axes, _) in enumerate(offered) if not _are_nested(axes, taken[0])]
             offered, scores = [offered[p] for p in apart], [scores[p] for p in apart]
         return chosen
 
@@ -282,7 +264,7 @@ def _tables(universe: Universe, sets: tuple[Axes, ...]) -> Marginals:
     return Marginals(universe, [[universe.names[axis] for axis in axes] for axes in sets])
 
 
-def _nested(one: Axes, other: Axes) -> bool:
+def _are_nested(one: Axes, other: Axes) -> bool:
     return set(one) <= set(other) or set(other) <= set(one)
 
 
@@ -295,8 +277,7 @@ def _is_ordinal(universe: Universe, axis: int) -> bool:
 
 @lru_cache(maxsize=1024)
 def _noise(variance: Fraction, square: int) -> AddNoise:
-    root = Fraction(1) if square == 1 else shorten_up(Fraction(math.isqrt(square << 80) + 1, 1 << 40), 10)
-    return AddNoise(DiscreteGaussian(variance), sensitivity=root, norm=2)
+    return AddNoise(DiscreteGaussian(variance), sensitivity=shorten_up(root_up(square), 10), norm=2)
 
 
 _EXAMPLE = Marginals.of_order(Universe([("age", range(20)), ("smoker", (0, 1)), ("region", range(4))]), 2)

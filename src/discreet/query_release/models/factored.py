@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from discreet.core.errors import InternalError
-from discreet.query_release.fitting.junction import Axes, JunctionTree, onto, ordered, wide
-from discreet.query_release.models.factored_grain import Grain, coarse, fine
+from discreet.query_release.fitting.junction import Axes, JunctionTree, onto, order_axes, wide
+from discreet.query_release.models.factored_grain import Grain, coarsen, refine
 
 Array = NDArray[Any]
 
@@ -68,14 +68,14 @@ class FactoredModel:
         home = self.tree.home(axes)
         if home is not None:
             return onto(self.beliefs[home], self.tree.cliques[home], axes)
-        return self._eliminated(axes)
+        return self._eliminate(axes)
 
     def conditional(self, place: int) -> Array:
         """Return a clique's probabilities given what it shares with its parent."""
         clique, shared = self.tree.cliques[place], self.tree.separator(place)
-        return _given(self.beliefs[place], clique, onto(self.beliefs[place], clique, shared), shared)
+        return _condition(self.beliefs[place], clique, onto(self.beliefs[place], clique, shared), shared)
 
-    def _eliminated(self, axes: Axes) -> Array:
+    def _eliminate(self, axes: Axes) -> Array:
         """Multiply conditional tables along the tree, leaves first, and sum out what no longer matters."""
         wanted = set(axes)
         needed = self._subtree(wanted)
@@ -85,12 +85,12 @@ class FactoredModel:
             shared = self.tree.separator(place) if place != top else ()
             factors = [(self.tree.cliques[place], self.beliefs[place]), *carried[place]]
             met = set().union(*(factor[0] for factor in factors))
-            kept = ordered(self.tree.shape, (wanted & met) | set(shared))
+            kept = order_axes(self.tree.shape, (wanted & met) | set(shared))
             table = _product(factors, kept)
             if place == top:
                 return table
             below = onto(self.beliefs[place], self.tree.cliques[place], shared)
-            carried[self.tree.parents[place]].append((kept, _given(table, kept, below, shared)))
+            carried[self.tree.parents[place]].append((kept, _condition(table, kept, below, shared)))
         raise InternalError("the root of a junction tree was not reached")
 
     def _subtree(self, wanted: set[int]) -> set[int]:
@@ -111,7 +111,7 @@ class FactoredModel:
         return None
 
 
-def _given(table: Array, axes: Axes, sums: Array, shared: Axes) -> Array:
+def _condition(table: Array, axes: Axes, sums: Array, shared: Axes) -> Array:
     """Divide a table by its sums over some axes; nothing given nothing is nothing."""
     below = wide(sums, shared, axes)
     return np.divide(table, below, out=np.zeros_like(table), where=below > 0)
@@ -125,7 +125,7 @@ def _product(factors: Sequence[tuple[Axes, Array]], kept: Axes) -> Array:
     return np.asarray(np.einsum(*operands, [names[axis] for axis in kept], optimize="greedy"))
 
 
-def fitted(
+def fit_model(
     tree: JunctionTree,
     targets: Sequence[Target],
     *,
@@ -195,7 +195,7 @@ class _Problem:
         """Return the logarithm of the sum over the universe, and the cliques' probabilities."""
         logits = [np.array(table) for table in self.base]
         for target, home, table in zip(self.targets, self.homes, tables, strict=True):
-            logits[home] += wide(fine(table, target.grain), target.axes, self.tree.cliques[home])
+            logits[home] += wide(refine(table, target.grain), target.axes, self.tree.cliques[home])
         return self.tree.beliefs(logits)
 
     def value(self, scaled: Array, scale: Array) -> tuple[float, Array]:
@@ -203,7 +203,7 @@ class _Problem:
         flat = scaled * scale
         log_sum, beliefs = self.beliefs(self.split(flat))
         answers = [
-            coarse(onto(beliefs[home], self.tree.cliques[home], target.axes), target.grain).reshape(-1)
+            coarsen(onto(beliefs[home], self.tree.cliques[home], target.axes), target.grain).reshape(-1)
             for target, home in zip(self.targets, self.homes, strict=True)
         ]
         held = self.ridges * flat

@@ -12,7 +12,7 @@ Grain = tuple[tuple[int, ...] | None, ...]
 """For each axis where its groups begin, and where the last one ends; None where every value is on its own."""
 
 
-def coarse(table: Array, grain: Grain) -> Array:
+def coarsen(table: Array, grain: Grain) -> Array:
     """Add up the cells of each group."""
     for axis, edges in enumerate(grain):
         if edges is not None:
@@ -20,8 +20,8 @@ def coarse(table: Array, grain: Grain) -> Array:
     return table
 
 
-def fine(table: Array, grain: Grain) -> Array:
-    """Repeat the number of each group for all its cells: the transpose of `coarse`."""
+def refine(table: Array, grain: Grain) -> Array:
+    """Repeat the number of each group for all its cells: the transpose of `coarsen`."""
     for axis, edges in enumerate(grain):
         if edges is not None:
             table = np.repeat(table, np.diff(edges), axis=axis)

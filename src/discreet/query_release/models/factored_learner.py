@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.query_release.fitting.junction import Axes, JunctionTree, wide
-from discreet.query_release.models.factored import FactoredModel, Target, fitted
-from discreet.query_release.models.factored_grain import Grain, coarse
+from discreet.query_release.models.factored import FactoredModel, Target, fit_model
+from discreet.query_release.models.factored_grain import Grain, coarsen
 from discreet.query_release.models.factored_prior import first_guess
 
 Array = NDArray[Any]
@@ -103,7 +103,7 @@ class Learner:
         if self._model is None:
             self._model = self._fit()
         if self._waiting:
-            found = [(one, dispersion(one, self._counted(one), self.total)) for one in self._waiting]
+            found = [(one, dispersion(one, self._expect(one), self.total)) for one in self._waiting]
             for one, spread in found:
                 fits = (one.axes, one.grain) in self._inside or self._room(one.axes)
                 self._note(self._inside if fits else self._apart, one, spread)
@@ -118,7 +118,7 @@ class Learner:
     def best_table(self, axes: Axes) -> Array:
         """Return the best guess of one table: the model's, moved by measurements that it has no room for."""
         expected = self.table(axes)
-        own = self._own(axes)
+        own = self._list_own(axes)
         if not own:
             return expected
         targets = [
@@ -128,7 +128,7 @@ class Learner:
         tree = JunctionTree(self.shape, (axes,), (-1,))
         base = np.log(np.maximum(expected / self.total, _FAINT))
         start = [np.zeros(target.counts.shape) for target in targets]
-        model, _ = fitted(tree, targets, total=self.total, base=[base], start=start, steps=_LOCAL_STEPS)
+        model, _ = fit_model(tree, targets, total=self.total, base=[base], start=start, steps=_LOCAL_STEPS)
         return model.beliefs[0] * self.total
 
     def deviations(self, axes: Axes) -> Array:
@@ -166,18 +166,18 @@ class Learner:
         known = self._inside.get(key) or self._apart.get(key)
         return 0.0 if known is None else 1.0 / known.variance
 
-    def _own(self, axes: Axes) -> dict[Key, _Known]:
+    def _list_own(self, axes: Axes) -> dict[Key, _Known]:
         return {key: known for key, known in self._apart.items() if set(key[0]) <= set(axes)}
 
     def _spread(self, key: Key, known: _Known, axes: Axes, expected: Array) -> float:
         gone = tuple(place for place, axis in enumerate(axes) if axis not in key[0])
-        guess = coarse(expected.sum(axis=gone), key[1])
+        guess = coarsen(expected.sum(axis=gone), key[1])
         return dispersion(MeasuredTable(*key, known.counts, known.variance), guess, self.total)
 
-    def _counted(self, one: MeasuredTable) -> Array:
+    def _expect(self, one: MeasuredTable) -> Array:
         if self._model is None:
             self._model = self._fit()
-        return coarse(self._model.table(one.axes) * self.total, one.grain)
+        return coarsen(self._model.table(one.axes) * self.total, one.grain)
 
     def _room(self, axes: Axes) -> bool:
         sets = [key[0] for key in self._inside]
@@ -195,7 +195,7 @@ class Learner:
             base[home] += wide(logits, axes, tree.cliques[home])
         targets = [known.target(key) for key, known in self._inside.items()]
         start = [self._starts.get(key, np.zeros(known.counts.shape)) for key, known in self._inside.items()]
-        model, tables = fitted(tree, targets, total=self.total, base=base, start=start, steps=_STEPS)
+        model, tables = fit_model(tree, targets, total=self.total, base=base, start=start, steps=_STEPS)
         self._starts = dict(zip(self._inside, tables, strict=True))
         return model
 

@@ -34,7 +34,7 @@ def first_guess(counts: Array, deviation: float, total: float) -> Array:
     spikes = np.abs(noisy - np.median(windows, axis=1)) > 1.1 * _FAR * deviation
     guess = noisy
     for _ in range(_SWEEPS):
-        guess = _smoothed(noisy, ~spikes, deviation)
+        guess = _smooth(noisy, ~spikes, deviation)
         found = spikes | (np.abs(noisy - guess) > _FAR * deviation)
         if bool((found == spikes).all()):
             break
@@ -43,7 +43,7 @@ def first_guess(counts: Array, deviation: float, total: float) -> Array:
     return np.asarray(guess * (total / guess.sum()))
 
 
-def _smoothed(noisy: Array, ordinary: Array, deviation: float) -> Array:
+def _smooth(noisy: Array, ordinary: Array, deviation: float) -> Array:
     """Average over neighbours that are no spikes, at the width of the least estimated error."""
     known, variance = int(ordinary.sum()), deviation * deviation
     best, result = known * variance, noisy

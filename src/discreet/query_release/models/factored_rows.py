@@ -26,7 +26,7 @@ def rows_of(model: FactoredModel, count: int, rng: Rng) -> NDArray[np.int64]:
         new = tuple(axis for axis in clique if axis not in shared)
         order = [clique.index(axis) for axis in (*shared, *new)]
         table = model.conditional(place).transpose(order)
-        group = _ravelled(codes, shared, model)
+        group = _ravel(codes, shared, model)
         chosen = _shared_out(table.reshape(-1, cells(model.tree.shape, new)), group, rng)
         for axis in reversed(new):
             chosen, codes[:, axis] = np.divmod(chosen, model.tree.shape[axis])
@@ -53,7 +53,7 @@ def _shared_out(shares: Array, group: Array, rng: Rng) -> NDArray[np.int64]:
     return chosen
 
 
-def _ravelled(codes: Array, axes: Axes, model: FactoredModel) -> NDArray[np.int64]:
+def _ravel(codes: Array, axes: Axes, model: FactoredModel) -> NDArray[np.int64]:
     group = np.zeros(len(codes), dtype=np.int64)
     for axis in axes:
         group = group * model.tree.shape[axis] + codes[:, axis]

@@ -16,7 +16,7 @@ from discreet.queries.kinds.union import Union
 from discreet.queries.query import weighted
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Tabled, Workload
-from discreet.query_release.fitting.junction import Axes, cells, ordered
+from discreet.query_release.fitting.junction import Axes, cells, order_axes
 from discreet.query_release.models.factored_learner import Learner, MeasuredTable
 from discreet.query_release.models.factored_rows import rows_of
 from discreet.query_release.synopses.synopsis import Synopsis
@@ -87,17 +87,17 @@ class Factored(Synopsis):
         return self._learner.total
 
     def _make_table(self, axes: Axes) -> Array:
-        table = _public(self._learner.best_table(self._checked(axes)), self._checked(axes))
+        table = _in_public_order(self._learner.best_table(self._check_axes(axes)), self._check_axes(axes))
         table.flags.writeable = False
         return table
 
     def _deviations(self, axes: Axes) -> Array:
-        return _public(self._learner.deviations(self._checked(axes)), self._checked(axes))
+        return _in_public_order(self._learner.deviations(self._check_axes(axes)), self._check_axes(axes))
 
     def _gaps(self, axes: Axes) -> Array:
-        return _public(self._learner.gaps(self._checked(axes)), self._checked(axes))
+        return _in_public_order(self._learner.gaps(self._check_axes(axes)), self._check_axes(axes))
 
-    def _checked(self, axes: Axes) -> Axes:
+    def _check_axes(self, axes: Axes) -> Axes:
         unknown = [self.universe.names[axis] for axis in axes if axis not in self._measured]
         if unknown:
             raise Refused(
@@ -111,9 +111,9 @@ class Factored(Synopsis):
                 why=f"a table may have at most {LARGEST} cells",
                 way_out="Ask about fewer attributes, or count synthetic rows",
             )
-        return ordered(self.universe.shape, axes)
+        return order_axes(self.universe.shape, axes)
 
 
-def _public(table: Array, axes: Axes) -> Array:
+def _in_public_order(table: Array, axes: Axes) -> Array:
     """Return a table with its axes in the order of the universe."""
     return np.ascontiguousarray(table.transpose(np.argsort(axes))) if axes else np.asarray(table)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -17,18 +16,19 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound, Refused
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import derived, frozen
 from discreet.core.rng import Rng
 from discreet.mechanisms.laplace import Laplace
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Tabled, Workload
+from discreet.queries.workload import Tabled
 from discreet.query_release.base import WorkloadRelease
 from discreet.query_release.fitting.entropy_fit import LogLinear, NoisyTables, total_of
-from discreet.query_release.linear.independent import histogram_pairs
 from discreet.query_release.linear.joint_noise import Joint, gaussian_noise, variance
 from discreet.query_release.synopses.weights_later import WeightsLater
+from discreet.query_release.tiny import list_pairs
 
 Array = NDArray[Any]
 
@@ -63,7 +63,7 @@ class MaxEntropyWeights(WeightsLater):
         return float(np.abs(self.answers(self.measured) - self.values).max())
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class MaxEntropy(WorkloadRelease):
     """Measure every marginal table that the workload needs, and fit a weight for each cell of the universe.
 
@@ -91,16 +91,13 @@ class MaxEntropy(WorkloadRelease):
     20.0
     """
 
-    noise: Joint
+    noise: Joint = derived()
 
-    def __init__(
-        self, *, workload: Workload, epsilon: checks.Number, delta: checks.Number, neighbours: Neighbours
-    ) -> None:
-        self._set_public(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours)
+    def _complete(self) -> None:
         self.workload.universe.require_dense()
         if not isinstance(self.workload, Tabled):
             raise Refused(
-                what=f"a workload of {type(workload).__name__}",
+                what=f"a workload of {type(self.workload).__name__}",
                 why="its queries are not about tables of a few attributes",
                 way_out="Release it with MWEM, or release the marginals and ask the synopsis",
             )
@@ -179,7 +176,7 @@ def _tiny() -> Iterator[Tiny]:
         (3, Fraction(1, 100), AddRemove("row"), 1),
     ):
         mechanism = MaxEntropy(workload=_EACH, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        yield Tiny(mechanism, list(histogram_pairs(_PAIR, neighbours, rows)))
+        yield Tiny(mechanism, list(list_pairs(_PAIR, neighbours, rows)))
 
 
 CARD = Card(

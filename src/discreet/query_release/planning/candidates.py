@@ -125,7 +125,13 @@ def _rectangle_tree(facts: ReleaseFacts) -> WorkloadRelease:
 
 
 def _projection(facts: ReleaseFacts) -> WorkloadRelease:
-    _few_cells(facts, _PROJECTED - min(len(facts.workload), _PROJECTED))
+    cells, queries = facts.workload.universe.size, len(facts.workload)
+    if cells + queries > _PROJECTED:
+        raise Refused(
+            what=f"a universe of {cells} cells and {queries} queries",
+            why=f"with more than {_PROJECTED} of both together it takes too long",
+            way_out="Use another mechanism",
+        )
     return Projection(
         rows=facts.rows * (1 if isinstance(facts.neighbours, Replace) else _SPARE), **facts.public
     )
@@ -153,7 +159,9 @@ def _small_database(facts: ReleaseFacts) -> WorkloadRelease:
 
 
 def _interval_search(facts: ReleaseFacts) -> WorkloadRelease:
-    return IntervalSearch(rows=facts.rows, accuracy=_ACCURACY, **facts.public)
+    if facts.delta:
+        raise Refused(what="interval search", why="it takes no delta", way_out="Use the range tree")
+    return IntervalSearch(rows=facts.rows, accuracy=_ACCURACY, **facts.pure)
 
 
 @lru_cache(maxsize=32)

@@ -34,7 +34,7 @@ def splitting(workload: Union, people: Histogram, rng: Rng) -> PlanCandidate:
             makes.append(_maker(found.name, own))
             size = len(part) if facts.by == "average" else 1
             errors.append(max(found.error(facts.by), 1e-9) * float(weight) * size)
-        return Split.shared(
+        return Split.share(
             workload=workload,
             makes=makes,
             shares=[error ** _power(facts) for error in errors],

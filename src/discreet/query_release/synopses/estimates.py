@@ -18,7 +18,7 @@ from discreet.queries.tables import Axes
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.query_release.fitting.consistency import isotonic, onto_simplex
-from discreet.query_release.fitting.residual import summed
+from discreet.query_release.fitting.residual import sum_out
 from discreet.query_release.synopses.synopsis import Synopsis, Weights
 from discreet.query_release.synopses.synthetic import SyntheticTable
 
@@ -67,7 +67,7 @@ class Estimates(Synopsis):
                 why=f"only {known} was measured",
                 way_out="Release another synopsis for it",
             )
-        return float((summed(self.counts, self.axes, axes) * query.table()).sum())
+        return float((sum_out(self.counts, self.axes, axes) * query.table()).sum())
 
     @property
     def total(self) -> float:

@@ -23,11 +23,11 @@ from discreet.query_release.fitting.residual import (
     Array,
     Layout,
     contrasts,
-    grouped,
+    group_places,
     spread,
     squares,
     subsets,
-    summed,
+    sum_out,
 )
 from discreet.query_release.synopses.raking import synthetic_rows
 from discreet.query_release.synopses.synopsis import Synopsis, Weights
@@ -104,9 +104,9 @@ class MarginalTables(Synopsis):
     def table(self, axes: Axes) -> Array:
         """Return the estimated table over some axes that one measured table has."""
         self._check_measured(axes, "this table")
-        return np.asarray(self._stacked([axes])[0])
+        return np.asarray(self._stack([axes])[0])
 
-    def _stacked(self, sets: Sequence[Axes]) -> Array:
+    def _stack(self, sets: Sequence[Axes]) -> Array:
         """Return the tables over some sets of axes of one shape, one after the other."""
         shape = self.layout.sizes(sets[0])
         result = np.zeros((len(sets), *shape))
@@ -135,13 +135,13 @@ class MarginalTables(Synopsis):
         sizes = [math.prod(self.layout.sizes(axes)) for axes in sets]
         starts = np.cumsum([0, *sizes])
         result = np.empty(starts[-1])
-        for places in grouped(self.layout.sizes(axes) for axes in sets).values():
+        for places in group_places(self.layout.sizes(axes) for axes in sets).values():
             size = sizes[places[0]]
             step = max(1, _TOGETHER // size)
             for first in range(0, len(places), step):
                 some = places[first : first + step]
                 cells = starts[some][:, None] + np.arange(size)
-                result[cells] = self._stacked([sets[place] for place in some]).reshape(-1, size)
+                result[cells] = self._stack([sets[place] for place in some]).reshape(-1, size)
         return result
 
     def answer(self, query: LinearQuery) -> float:
@@ -157,7 +157,7 @@ class MarginalTables(Synopsis):
         total = 0.0
         for kept in subsets(axes, self.layout.shape):
             if kept or self._rows is None:
-                part = contrasts(np.asarray(summed(weights, axes, kept)))
+                part = contrasts(np.asarray(sum_out(weights, axes, kept)))
                 others = math.prod(self.layout.shape[axis] for axis in axes if axis not in kept)
                 own = self._weights([self._place_of[kept]])[0]
                 total += float(((part * own) ** 2).sum()) / others**2

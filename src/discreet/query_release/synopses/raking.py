@@ -53,7 +53,7 @@ def _independent(shape: Sequence[int], tables: Sequence[Table], count: int, rng:
         own = [one for one in tables if axis in one[0]]
         axes, table = min(own, key=lambda one: one[1].size) if own else ((axis,), np.ones(size))
         others = tuple(place for place, other in enumerate(axes) if other != axis)
-        rows[:, axis] = _chosen(table.sum(axis=others)[None, :], np.zeros(count, dtype=np.int64), rng)
+        rows[:, axis] = _choose(table.sum(axis=others)[None, :], np.zeros(count, dtype=np.int64), rng)
     return rows
 
 
@@ -76,12 +76,12 @@ def weighed_rows(shape: Sequence[int], tables: Sequence[Table], count: int, rng:
     be for the other tables to fit too is found by scaling to each table in turn (iterative proportional
     fitting), over the rows that were drawn.
     """
-    drawn = _drawn(shape, tables, count, rng)
+    drawn = _draw_rows(shape, tables, count, rng)
     rows, times = np.unique(drawn, axis=0, return_counts=True)
-    return rows, _fitted(rows, times.astype(np.float64), tables)
+    return rows, _fit(rows, times.astype(np.float64), tables)
 
 
-def _drawn(shape: Sequence[int], tables: Sequence[Table], count: int, rng: Rng) -> NDArray[np.int64]:
+def _draw_rows(shape: Sequence[int], tables: Sequence[Table], count: int, rng: Rng) -> NDArray[np.int64]:
     rows = np.zeros((count, len(shape)), dtype=np.int64)
     known: set[int] = set()
     rest = [*tables, *(((axis,), np.ones(size)) for axis, size in enumerate(shape))]
@@ -94,7 +94,7 @@ def _drawn(shape: Sequence[int], tables: Sequence[Table], count: int, rng: Rng) 
         given = [axis for axis in axes if axis in known]
         new = [axis for axis in axes if axis not in known]
         turned = table.transpose([axes.index(axis) for axis in (*given, *new)])
-        chosen = _chosen(
+        chosen = _choose(
             turned.reshape(-1, math.prod(shape[axis] for axis in new)), _code(rows, given, shape), rng
         )
         for axis in reversed(new):
@@ -103,7 +103,7 @@ def _drawn(shape: Sequence[int], tables: Sequence[Table], count: int, rng: Rng) 
     return rows
 
 
-def _chosen(shares: Array, group: Array, rng: Rng) -> Array:
+def _choose(shares: Array, group: Array, rng: Rng) -> Array:
     """Choose a column of `shares` for each row, given which row of `shares` it belongs to."""
     columns = shares.shape[1]
     # A last row for groups that have no share of their own: those of all groups together.
@@ -116,7 +116,7 @@ def _chosen(shares: Array, group: Array, rng: Rng) -> Array:
     return np.asarray(np.clip(found, 0, columns - 1))
 
 
-def _fitted(rows: Array, weights: Array, tables: Sequence[Table]) -> Array:
+def _fit(rows: Array, weights: Array, tables: Sequence[Table]) -> Array:
     """Scale weights to each table in turn; a table's cells that no row has are left out."""
     parts = []
     # The smallest tables come last and so fit best: their counts are large against the noise.

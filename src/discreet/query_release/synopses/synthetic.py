@@ -70,7 +70,7 @@ class SyntheticTable:
         """Count the rows, one number a query."""
         return workload.answers(self.histogram())
 
-    def judged(self, workload: Workload, answers: NDArray[Any], *, total: float) -> Self:
+    def judge(self, workload: Workload, answers: NDArray[Any], *, total: float) -> Self:
         """Return the same rows, compared with answers about `total` rows that they were made for."""
         counts = self.answers(workload) / max(1, len(self))
         off = float(np.abs(counts - np.asarray(answers, dtype=np.float64) / max(1.0, total)).mean())
@@ -93,7 +93,7 @@ class SyntheticTable:
 
     def _cells(self) -> list[list[str]]:
         columns = self._values(self.codes[:ROWS])
-        shown = ([name, *map(_shown, values)] for name, values in columns.items())
+        shown = ([name, *map(_show, values)] for name, values in columns.items())
         return [list(row) for row in zip(*shown, strict=True)]
 
     def _notes(self) -> list[str]:
@@ -111,7 +111,7 @@ class SyntheticTable:
         return html_table(self._cells(), self._notes())
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     return "(missing)" if value is None else value_text(value)
 
 

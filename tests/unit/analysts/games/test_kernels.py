@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.analysts.games import analyst_game, query_game
-from discreet.analysts.games.bits import BitRows, turned
+from discreet.analysts.games.bits import BitRows, transpose
 from discreet.analysts.games.bregman_choice import CappedChoice, Sides
 from discreet.analysts.games.cells import CellChoice, Hits
 from discreet.analysts.games.scores import LateScores
@@ -109,14 +109,14 @@ def test_a_game_is_the_same_on_other_arrays(monkeypatch, card, name):
     with game_arrays.on_torch("somewhere", worth=0):
         there = game.release(asked, rng=unsafe_seeded(8)).value
     assert there == here and used == ["somewhere"]
-    assert game_arrays.chosen(1 << 40) is NUMPY, "the choice ends with the block"
+    assert game_arrays.choose_arrays(1 << 40) is NUMPY, "the choice ends with the block"
     assert game.release(asked, rng=unsafe_seeded(9)).value != here
 
 
 def test_small_arrays_stay_in_memory(monkeypatch):
     monkeypatch.setattr(game_arrays, "torch_arrays", lambda device: WALLED)
     with game_arrays.on_torch():
-        assert game_arrays.chosen(1 << 17) is NUMPY and game_arrays.chosen(1 << 18) is WALLED
+        assert game_arrays.choose_arrays(1 << 17) is NUMPY and game_arrays.choose_arrays(1 << 18) is WALLED
     with pytest.raises(InvalidParameter, match="worth"), game_arrays.on_torch(worth=-1):
         pass
 
@@ -155,7 +155,7 @@ def bits_of(seed, rows, columns, arrays=NUMPY):
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (8, 8), (3, 70), (1500, 11), (2048, 40)])
 def test_a_packed_matrix_is_turned(rows, columns):
     matrix, _ = bits_of(1, rows, columns)
-    found = turned(np.packbits(matrix, axis=1))
+    found = transpose(np.packbits(matrix, axis=1))
     assert (np.unpackbits(found, axis=1, count=rows)[:columns] == matrix.T).all()
     assert not found[columns:].any()
 

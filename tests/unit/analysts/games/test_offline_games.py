@@ -12,12 +12,13 @@ from discreet.analysts.games.analyst_game import AnalystGame
 from discreet.analysts.games.calibration import GameSizes, balance, calibrate, game_rho, share_off
 from discreet.analysts.games.cells import CellChoice
 from discreet.analysts.games.loss import GameLoss, mixture_delta, zcdp_deltas
-from discreet.analysts.games.query_game import COIN, HEADS, TAILS, QueryGame
+from discreet.analysts.games.query_game import QueryGame
 from discreet.analysts.promises import OneAnalystToMany, OneQueryToMany, QueriesAndData
 from discreet.analysts.query_book import Caps, book_of
+from discreet.analysts.tiny import COIN, HEADS, TAILS
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
 from discreet.core.loss import zcdp_delta
-from discreet.core.neighbours import AddRemove
+from discreet.core.neighbours import AddRemove, Replace
 from discreet.equilibrium.bregman import cap_project
 from discreet.queries.histogram import Histogram
 from discreet.testing import unsafe_seeded
@@ -33,6 +34,7 @@ PUBLIC = {
     "analyst_epsilon": 1,
     "analyst_delta": 1e-6,
     "rounds": 5,
+    "neighbours": Replace("row"),
 }
 
 # The analysts' loss ----------------------------------------
@@ -173,7 +175,7 @@ def test_one_analyst_alone_has_nobody_to_share_with():
 
 def test_the_number_of_rows_must_be_public():
     with pytest.raises(NeighboursMismatch, match="public number of rows"):
-        QueryGame(**PUBLIC, density=4, neighbours=AddRemove("row"))
+        QueryGame(**{**PUBLIC, "neighbours": AddRemove("row")}, density=4)
 
 
 def test_data_must_fit():
@@ -183,7 +185,7 @@ def test_data_must_fit():
         game.release(QueriesAndData(Histogram.dense(COIN, [4, 7]), book))
     with pytest.raises(InvalidParameter, match="caps"):
         game.release(QueriesAndData(Histogram.dense(COIN, [4, 6]), book_of(COIN, Caps(2, 3), {"a": []})))
-    with pytest.raises(InvalidParameter, match="Asked"):
+    with pytest.raises(InvalidParameter, match="QueriesAndData"):
         game.release([4, 6])
 
 
@@ -247,6 +249,7 @@ def test_the_error_is_kept_by_most_queries():
         analyst_delta=1e-2,
         rounds=600,
         density=96,
+        neighbours=Replace("row"),
     )
     bound = game.error(0.01)
     made = game.release(asked, rng=unsafe_seeded(1)).value.shared

@@ -19,7 +19,7 @@ import sqlglot
 from sqlglot import exp
 
 from discreet import AddRemove
-from discreet.core.errors import DiscreetError, EngineFailed, InternalError
+from discreet.core.errors import DiscreetError, EngineFailed, InternalError, TableClosed
 from discreet.data import (
     Category,
     Integer,
@@ -132,7 +132,7 @@ def test_spill_directory_is_private_and_goes_away():
     assert stat.S_IMODE(os.stat(spill).st_mode) == 0o700
     table.close()
     assert not os.path.exists(spill)
-    with pytest.raises(EngineFailed):
+    with pytest.raises(TableClosed):
         table._source.execute(query("SELECT COUNT(*) FROM notes"))
     dropped = Table(pd.DataFrame(FRAME), schema=NOTES)
     spill = dropped._source._spill

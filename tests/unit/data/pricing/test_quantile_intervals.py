@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dp
 from discreet.data import Category, Decimal, Row, Schema, Table, Text
-from discreet.data.ask import prepare
+from discreet.data.ask import plan_question
 from discreet.data.plan.facts import Measure
 from discreet.data.plan.nodes import Policy
 from discreet.data.pricing.answer import Block, Chosen
@@ -121,12 +121,12 @@ def test_the_interval_of_a_quantile_in_an_answer() -> None:
 
 def test_half_the_share_is_the_values_and_a_quarter_each_end() -> None:
     policy = Policy(epsilon=Fraction(1), delta=Fraction(0))
-    prepared = prepare("SELECT MEDIAN(x) AS m FROM t", schemas=SCHEMA, policy=policy)
+    prepared = plan_question("SELECT MEDIAN(x) AS m FROM t", schemas=SCHEMA, policy=policy)
     losses = {choice.side: choice.loss.exact_epsilon() for choice in prepared.budget.choices}
     assert losses == {0: Fraction(1, 2), -1: Fraction(1, 4), 1: Fraction(1, 4)}
-    explained = repr(prepared.explanation)
+    explained = repr(prepared)
     assert "lower end of quantile 0.5 of x: exact choice, epsilon 0.25" in explained
-    error = prepared.explanation.error("m")
+    error = prepared.error("m")
     assert f"off by at most {error:g} rows at 95 %, that of its interval's ends by" in explained
 
 
@@ -138,7 +138,7 @@ def test_ends_are_aimed_further_off_where_more_of_them_must_hold() -> None:
         "SELECT g, MEDIAN(x) FROM t GROUP BY g",
         "SELECT note, MEDIAN(x), COUNT(*) FROM t GROUP BY note",
     ):
-        budget = prepare(text, schemas=SCHEMA, policy=policy).budget
+        budget = plan_question(text, schemas=SCHEMA, policy=policy).budget
         choice = next(one for one in budget.choices if one.side == 1)
         # A whole budget's worth of rate, so that only the number of ends matters.
         choice = replace(choice, step=replace(choice.step, rate=Fraction(1, 8)))

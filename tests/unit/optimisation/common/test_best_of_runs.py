@@ -12,9 +12,11 @@ from scipy import stats
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import AddRemove
 from discreet.core.rng import Rng
+from discreet.mechanisms.laplace import Laplace
 from discreet.optimisation.common.best_of_runs import BestOfRuns, Run
-from discreet.optimisation.k_median.k_median import KMedian, line
+from discreet.optimisation.k_median.k_median import KMedian
 from discreet.optimisation.k_median.k_median_exhaustive import KMedianExhaustive
+from discreet.optimisation.k_median.tiny import line
 from discreet.testing import unsafe_seeded
 
 PERSON = AddRemove("person")
@@ -152,3 +154,8 @@ def test_the_error_is_about_scores_in_the_unit_of_the_base():
     draws = [mechanism.release(people, rng=rng).value.value for _ in range(200)]
     missed = sum(METRIC.cost(people, each.sites) > target + alpha for each in draws)
     assert missed <= 52  # binom(200, 0.1) exceeds it with probability below 1e-9
+
+
+def test_a_score_must_be_a_function():
+    with pytest.raises(InvalidParameter, match="score must be a function"):
+        BestOfRuns(base=Laplace(sensitivity=1, epsilon=1), score=3, sensitivity=1, epsilon=1, stop=0.5)

@@ -9,10 +9,11 @@ import pytest
 
 from discreet.core.errors import DiscreetError, InvalidParameter, NoBound
 from discreet.core.neighbours import AddRemove, Replace
-from discreet.optimisation.k_median.k_median import KMedian, line
+from discreet.optimisation.k_median.k_median import KMedian
 from discreet.optimisation.k_median.k_median_exhaustive import KMedianExhaustive
 from discreet.optimisation.k_median.k_median_histogram import KMedianHistogram
 from discreet.optimisation.k_median.metric import Metric
+from discreet.optimisation.k_median.tiny import line
 from discreet.optimisation.min_cut.min_cut import MOST_WEIGHTS, MinCut
 from discreet.optimisation.min_cut.min_cut_exhaustive import MinCutExhaustive
 from discreet.optimisation.public_projects.public_projects import PublicProjects
@@ -78,12 +79,12 @@ def test_covers_of_odd_graphs(size):
     data = list(graphs(size))
     many = 0
     for epsilon, kind in itertools.product(
-        EPSILONS, (VertexCover, VertexCover.thesis, VertexCoverSampled, VertexCoverSize)
+        EPSILONS, (VertexCover, VertexCover.as_printed, VertexCoverSampled, VertexCoverSize)
     ):
         many += served(lambda k=kind, e=epsilon: k(vertices=size, epsilon=e), data)
     for epsilon, kind, weights in itertools.product(
         EPSILONS[1:4],
-        (VertexCoverSampled, VertexCoverWeighted, VertexCoverWeighted.thesis),
+        (VertexCoverSampled, VertexCoverWeighted, VertexCoverWeighted.as_printed),
         ([1] * size, [1000**v for v in range(size)], [Fraction(1, 3**v) for v in range(size)]),
     ):
         many += served(lambda k=kind, e=epsilon, w=weights: k(vertices=size, epsilon=e, weights=w), data)
@@ -108,14 +109,14 @@ def test_covers_by_odd_systems(family):
     for epsilon in EPSILONS:
         many += served(lambda e=epsilon: SetCoverExhaustive(family=sets, epsilon=e), data)
         many += served(lambda e=epsilon: SetCoverSampled(family=sets, epsilon=e), data)
-        for delta, kind in itertools.product(DELTAS[2:], (SetCover, SetCover.thesis)):
+        for delta, kind in itertools.product(DELTAS[2:], (SetCover, SetCover.as_printed)):
             many += served(lambda e=epsilon, d=delta, k=kind: k(family=sets, epsilon=e, delta=d), data)
         for costs in ([1] * count, list(FAR)[:count], [Fraction(1, 7**s) for s in range(count)]):
             paid = {"family": sets, "costs": costs, "epsilon": epsilon}
             many += served(lambda p=paid: SetCoverSampled(**p), data)
             many += served(lambda p=paid: SetCoverLayered(**p), data)
             for delta, kind in itertools.product(
-                DELTAS[2:4], (SetCoverWeighted, SetCoverWeighted.thesis, SetCoverSplit)
+                DELTAS[2:4], (SetCoverWeighted, SetCoverWeighted.as_printed, SetCoverSplit)
             ):
                 many += served(lambda p=paid, d=delta, k=kind: k(delta=d, **p), data)
     assert many >= 8 * len(EPSILONS) * len(data)
@@ -142,7 +143,7 @@ def test_medians_of_odd_crowds(metric):
             many += served(
                 lambda s=shared, d=delta, c=calibration: KMedian(**s, delta=d, calibration=c), data
             )
-        for kind in (KMedian.theorem_46, KMedianExhaustive, KMedianHistogram):
+        for kind in (KMedian.as_printed, KMedianExhaustive, KMedianHistogram):
             many += served(lambda s=shared, m=kind: m(**s), data)
     assert many >= 54 * len(data)
 
@@ -162,7 +163,7 @@ def test_projects_of_odd_agents(resources):
 
 
 def test_a_printed_search_where_all_sites_are_open():
-    found = KMedian.theorem_46(metric=line(0, 4), k=2, epsilon=1, neighbours=PERSON).release([0, 1])
+    found = KMedian.as_printed(metric=line(0, 4), k=2, epsilon=1, neighbours=PERSON).release([0, 1])
     assert found.value.sites == (0, 1)
 
 
@@ -204,3 +205,10 @@ def test_many_weight_classes_are_planned_at_once():
     weights = [Fraction(2) ** k for k in range(60)]
     mechanism = VertexCoverWeighted(vertices=60, weights=weights, epsilon=1)
     assert mechanism.release([(0, 59)]).value.which_end(0, 59) in (0, 59)
+
+
+def test_the_printed_algorithms_are_presets():
+    cut = MinCut.as_printed(vertices=9, epsilon=2)
+    assert cut == MinCut(vertices=9, epsilon=2, delta=0, calibration="thesis")
+    public = {"resources": 5, "k": 2, "epsilon": 1, "delta": 0.1, "neighbours": PERSON}
+    assert PublicProjects.as_printed(**public) == PublicProjects(**public, calibration="thesis")

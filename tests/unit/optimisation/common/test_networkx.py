@@ -13,7 +13,11 @@ from scipy import sparse
 
 from discreet import optimisation
 from discreet.core.errors import InvalidParameter
+from discreet.core.neighbours import AddRemove
 from discreet.optimisation.common.graphs import Vertices, read_edges
+from discreet.optimisation.k_median.k_median import KMedian
+from discreet.optimisation.k_median.k_median_exhaustive import KMedianExhaustive
+from discreet.optimisation.k_median.k_median_histogram import KMedianHistogram
 from discreet.optimisation.k_median.metric import Metric
 from discreet.optimisation.min_cut.min_cut import MinCut
 from discreet.optimisation.set_cover.systems import SetSystem
@@ -24,7 +28,7 @@ CLUB = nx.karate_club_graph()
 
 
 def test_a_vertex_cover_names_an_end_of_every_edge():
-    cover = optimisation.cover_edges(CLUB, epsilon=1, rng=unsafe_seeded(1))
+    cover = optimisation.cover_edges(CLUB, epsilon=1, rng=unsafe_seeded(1)).value
     assert all(cover.which_end(u, v) in (u, v) for u, v in CLUB.edges)
 
 
@@ -63,6 +67,66 @@ def test_the_shortest_of_parallel_edges_counts():
     twice = sparse.coo_array(([1, 5, 1], ([0, 0, 1], [1, 1, 2])), shape=(3, 3))
     for graph in (roads, both, rows, matrix, matrix.tocsr(), twice):
         assert Metric.graph(graph, unit=1).distances.tolist() == [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+
+
+def test_places_are_called_by_their_names_not_by_the_order_they_came_in():
+    roads = nx.Graph()
+    roads.add_edge(2, 0, length=10)
+    roads.add_edge(0, 1, length=1)
+    town = Metric.graph(roads, unit=1)
+    assert town.cost([2], [0]) == 10 and town.cost([2], [1]) == 11 and town.cost([1, 1, 5], [0]) == 2
+    ways = (
+        [(2, 0, 10), (0, 1, 1)],
+        ((2, 0, 10), (0, 1, 1)),
+        np.array([(2, 0, 10), (0, 1, 1)]),
+        sparse.coo_array(([10, 1], ([2, 0], [0, 1])), shape=(3, 3)),
+    )
+    assert all(Metric.graph(way, unit=1) == town for way in ways)
+
+
+@pytest.mark.parametrize(
+    "labels", [[(0, 0), (0, 1), (5, 5)], ["a", "b", "c"], [163, 100, 120], [2, 0, 1], [1, "b", (3,)]]
+)
+def test_people_and_sites_of_a_graph_have_the_names_of_its_vertices(labels):
+    first, second, third = labels
+    roads = nx.Graph()
+    roads.add_edge(first, second, length=4)
+    roads.add_edge(second, third, length=1)
+    for graph in (roads, [(first, second, 4), (second, third, 1)]):
+        town = Metric.graph(graph, unit=1)
+        assert town.cost([first, "nobody", 7.5], [third]) == 5
+        kind = {"metric": town, "epsilon": 10_000, "neighbours": AddRemove("person")}
+        for mechanism in (
+            KMedian(k=1, delta=0, **kind),
+            KMedianExhaustive(k=1, **kind),
+            KMedianHistogram(k=1, **kind),
+        ):
+            found = mechanism.release([first] * 50 + [third], rng=unsafe_seeded(1)).value
+            assert found.sites == (first,) and found.nearest(third) == first
+            assert found.assignment() == dict.fromkeys(labels, first)
+    few = Metric.graph(roads, unit=1, sites=[third])
+    assert few.distances.T.tolist() == [[few.cost([place], [third]) for place in few.place_names.all()]]
+    opened = KMedianExhaustive(metric=few, k=1, epsilon=1, neighbours=AddRemove("person")).release([])
+    assert opened.value.sites == (third,)
+    for unknown in ({"sites": ["nowhere"]}, {"sites": [third, third]}, {"sites": "abx"}):
+        with pytest.raises(InvalidParameter, match="site"):
+            Metric.graph(roads, unit=1, **unknown)
+    with pytest.raises(InvalidParameter, match="place must be one of those that were declared"):
+        opened.value.nearest("nowhere")
+
+
+def test_names_tell_metrics_apart_and_are_as_many_as_places():
+    table = [[0, 1], [1, 0]]
+    metrics = [
+        Metric(table, unit=1),
+        Metric(table, unit=1, place_names=["a", "b"]),
+        Metric(table, unit=1, site_names=[5, 6]),
+    ]
+    assert len(set(metrics)) == 3 and all(Metric.of(each) == each for each in metrics)
+    assert Metric(table, unit=1, place_names=range(2)) == metrics[0]
+    for wrong in (["a"], ["a", "a"], ["a", Nosy()], "a"):
+        with pytest.raises(InvalidParameter, match="place_names"):
+            Metric(table, unit=1, place_names=wrong)
 
 
 def test_odd_lengths_are_refused_in_our_words():
@@ -110,15 +174,15 @@ def test_a_public_label_with_code_of_its_own_is_refused(label):
             SetSystem(family)
 
 
-def test_a_private_label_with_code_of_its_own_is_refused_and_never_asked():
+def test_a_private_label_with_code_of_its_own_counts_nowhere_and_is_never_asked():
     """Its answers, and its errors, would speak about whom it is compared with."""
     Nosy.seen.clear()
     vertices, system = Vertices.of([5, 6, 7]), SetSystem([[5, 6, 7]])
+    town = Metric(np.eye(3), unit=1, place_names=[5, 6, 7])
     for label in (Nosy(), Nosier(7)):
-        with pytest.raises(InvalidParameter, match="public vertices"):
-            read_edges([(5, label)], vertices)
-        with pytest.raises(InvalidParameter, match="public elements"):
-            system.read([5, label])
+        assert read_edges([(5, label), (5, 6)], vertices).tolist() == [[0, 1]]
+        assert system.read([5, label]).tolist() == [True, False, False]
+        assert town.counts([5, label]).tolist() == [1, 0, 0]
     assert Nosy.seen == []
 
 
@@ -128,7 +192,7 @@ class Screaming(nx.Graph):
 
 
 def test_what_is_wrong_with_private_edges_is_not_said():
-    for graph in (Screaming(PAIRS), [(0, 1), (2,)], [(0, 9)], [([], 1)], iter([1])):
+    for graph in (Screaming(PAIRS), {0: [1]}, "0123", 7, None, np.zeros((2, 3))):
         with pytest.raises(InvalidParameter, match="public vertices") as told:
             read_edges(graph, Vertices.of(4))
         assert "alice" not in str(told.value) and told.value.__cause__ is None
@@ -137,7 +201,7 @@ def test_what_is_wrong_with_private_edges_is_not_said():
 def test_labels_of_many_plain_types_go_together():
     labels = ["a", 1, 2.5, (1, "b"), date(2024, 1, 1), np.int64(9), b"x", Fraction(1, 3)]
     graph = nx.Graph(itertools.pairwise(labels))
-    cover = optimisation.cover_edges(graph, epsilon=1, rng=unsafe_seeded(1))
+    cover = optimisation.cover_edges(graph, epsilon=1, rng=unsafe_seeded(1)).value
     assert all(cover.which_end(u, v) in (u, v) for u, v in graph.edges)
     with pytest.raises(InvalidParameter, match="different names"):
         Vertices.of([1, True, 1.0])

@@ -97,7 +97,7 @@ def test_the_exhaustive_one_is_for_small_graphs(size):
 
 def test_bad_graphs_are_refused_without_a_word_about_them():
     with pytest.raises(DiscreetError) as refusal:
-        MinCut(vertices=5, epsilon=1, delta=0).release([(0, 77)])
+        MinCut(vertices=5, epsilon=1, delta=0).release({77: [0]})
     assert "77" not in str(refusal.value)
 
 

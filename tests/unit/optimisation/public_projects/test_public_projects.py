@@ -152,6 +152,18 @@ def gains(agents, unit=ONE):
     return read_agents(agents, 3, unit).begin().gains().tolist()
 
 
+def test_no_entry_of_a_table_decides_how_others_are_read():
+    crowd = [[1, 0, 0], [1, 0, 1]]
+    for odd in (math.nan, None, "x", object(), [0]):
+        array = np.empty((3, 3), dtype=object)
+        array[:2], array[2, 0], array[2, 1], array[2, 2] = crowd, odd, 0, False
+        assert gains(array) == gains(np.array(crowd)) == [2, 0, 1]
+    assert gains(np.array([*crowd, [math.nan, 0, 0]])) == [2, 0, 1]
+    assert gains(sparse.csr_array(np.array([*crowd, [math.nan, 0, 0]]))) == [2, 0, 1]
+    assert read_agents([(0,), (), None, (9,)], 3, ONE).count == 1, "who wants nothing is not sampled either"
+    assert read_agents(np.array([*crowd, [0, 0, 0]]), 3, ONE).count == 2
+
+
 def test_no_agent_decides_whether_there_is_an_answer():
     """Whatever one agent is, the others count as they would without, and what he wants is wanted in vain."""
     crowd = [(0,), (0, 2)]

@@ -1,6 +1,7 @@
 """Set covers: public sets, private elements, an assignment for everybody."""
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -47,14 +48,19 @@ def test_a_system_is_frozen_and_prints_no_element():
             SetSystem.of(bad)
 
 
-def test_private_elements_are_read_or_refused_without_being_named():
+def test_private_elements_are_read_and_what_is_none_counts_nowhere():
     system = SetSystem.of(TOWN)
     assert system.read(["dee", "ann", "dee"]).tolist() == [True, False, False, True]
     flags = np.array([True, False, False, True])
     assert system.read(flags).tolist() == flags.tolist()
-    for bad in (["zoe"], None, 3, np.array([True]), [[1]]):
-        with pytest.raises(InvalidParameter, match="got elements='others'"):
+    for odd in ("zoe", None, 3, ["ann"], object(), math.nan, 10**400, {}, Decimal("sNaN")):
+        assert system.read(["dee", odd, "ann"]).tolist() == flags.tolist()
+    for bad in (None, 3, "ann", np.array([True]), np.array([["ann"]]), sparse.eye(4)):
+        with pytest.raises(InvalidParameter, match="got elements='something else'"):
             system.read(bad)
+    numbers = SetSystem.of([[0, 1, 2, 3]])
+    for last in (7, 2**63, 0.5, math.nan, None):
+        assert numbers.read(np.array([0, 3, last])).tolist() == flags.tolist()
 
 
 def test_an_assignment_sends_everybody_to_the_first_set():
@@ -73,14 +79,14 @@ def test_an_assignment_sends_everybody_to_the_first_set():
 
 def test_the_front_door_covers_everyone():
     for costs in (None, (1, 2, 3)):
-        found = cover_elements(TOWN, ["ann", "dee"], epsilon=1, costs=costs, rng=unsafe_seeded(2))
+        found = cover_elements(TOWN, ["ann", "dee"], epsilon=1, costs=costs, rng=unsafe_seeded(2)).value
         assert sorted(found.permutation) == ["east", "north", "south"]
         assert found.assignment("ann") == "north"
 
 
 def test_the_rate_is_exact_and_the_printed_one_far_smaller():
     many = SetCover(family=sparse.eye(5000, format="csr"), epsilon=1, delta=1e-6)
-    printed = SetCover.thesis(family=sparse.eye(5000, format="csr"), epsilon=1, delta=1e-6)
+    printed = SetCover.as_printed(family=sparse.eye(5000, format="csr"), epsilon=1, delta=1e-6)
     assert float(many.rate) == pytest.approx(0.0917, abs=1e-4)
     assert float(printed.rate) == pytest.approx(0.03375, abs=1e-5)
     assert (
@@ -146,7 +152,9 @@ def test_large_planted_sets_are_found_and_the_bounds_hold():
     found = approx.release(everyone, rng=unsafe_seeded(1)).value
     assert used(found, everyone) <= 20 * approx.error(0.05)
     assert used(found, everyone) < used(
-        SetCover.thesis(family=family, epsilon=4, delta=1e-3).release(everyone, rng=unsafe_seeded(1)).value,
+        SetCover.as_printed(family=family, epsilon=4, delta=1e-3)
+        .release(everyone, rng=unsafe_seeded(1))
+        .value,
         everyone,
     )
 
@@ -183,7 +191,7 @@ def test_weighted_bounds_are_planned_for_one_beta():
     with pytest.raises(NoBound, match=r"planned with 0\.1"):
         made.error(0.01)
     assert made.error(0.1) < 400 * 401 / 2 and made.error(0.5) == made.error(0.1)
-    printed = SetCoverWeighted.thesis(
+    printed = SetCoverWeighted.as_printed(
         family=sparse.eye(400, format="csr"), costs=range(1, 401), epsilon=5, delta=1e-2, beta=0.1
     )
     assert printed.error(0.1) > made.error(0.1)
@@ -259,3 +267,20 @@ def test_random_subsets_are_hard():
     assert lower_bounds.random_subsets(sets=2, universe=1024, epsilon=0.25).bound == 1.0
     with pytest.raises(InvalidParameter):
         lower_bounds.random_subsets(sets=64, universe=5, epsilon=0.1)
+
+
+def test_costs_are_refused_under_their_own_name():
+    for costs in ((1, -1, 1), (1, 2), "123"):
+        for kind, more in ((SetCoverSampled, {}), (SetCoverWeighted, {"delta": 1e-6}), (SetCoverLayered, {})):
+            with pytest.raises(InvalidParameter, match=r"^costs must be"):
+                kind(family=TOWN, costs=costs, epsilon=1, **more)
+
+
+def test_a_cover_bought_by_its_error_is_planned_for_the_beta_that_was_asked_for():
+    public = {
+        "family": [[e, e + 1] for e in range(40)],
+        "costs": [1 + e % 5 for e in range(40)],
+        "delta": 1e-6,
+    }
+    bought = SetCoverWeighted.for_error(alpha=100, beta=0.001, **public)
+    assert bought.beta == Fraction(1, 1000) and bought.error(0.001) <= 100

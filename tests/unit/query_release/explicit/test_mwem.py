@@ -103,7 +103,7 @@ def test_the_error_bound_holds_for_the_averaged_hypothesis(neighbours):
     assert bound < DATA.total
     worst = []
     for seed in range(3):
-        averaged = mechanism.release(DATA, rng=unsafe_seeded(seed)).value.averaged()
+        averaged = mechanism.release(DATA, rng=unsafe_seeded(seed)).value.average()
         worst.append(np.abs(averaged.answers(SINGLE) - truth).max())
     assert max(worst) <= bound
     assert min(worst) > bound / 10

@@ -129,7 +129,7 @@ def test_too_many_candidates_are_refused_with_the_way_out():
     large = Marginals.of_order(Universe([(name, (0, 1)) for name in "abcdefgh"]), 2)
     with pytest.raises(Refused, match="MWEM"):
         make(workload=large, size=5)
-    drawn = Listed.drawn(large.universe, size=5, count=50, rng=unsafe_seeded(1))
+    drawn = Listed.draw(large.universe, size=5, count=50, rng=unsafe_seeded(1))
     mechanism = make(workload=large, size=None, candidates=drawn, rows=50)
     data = Histogram.from_records(large.universe, np.zeros((50, 8), dtype=np.int64))
     value = mechanism.release(data, rng=unsafe_seeded(2)).value
@@ -141,7 +141,7 @@ def test_too_many_candidates_are_refused_with_the_way_out():
 
 
 def test_candidates_are_drawn_from_the_prior():
-    drawn = Listed.drawn(AGES, size=3, count=2000, prior=[0, 1, 0, 0, 3, 0, 0, 0], rng=unsafe_seeded(3))
+    drawn = Listed.draw(AGES, size=3, count=2000, prior=[0, 1, 0, 0, 3, 0, 0, 0], rng=unsafe_seeded(3))
     seen = np.bincount([cell for place in range(2000) for cell in drawn.cells(place)], minlength=8)
     assert seen[[0, 2, 3, 5, 6, 7]].sum() == 0
     assert abs(seen[4] / 6000 - 0.75) < 0.034  # six standard deviations
@@ -150,7 +150,7 @@ def test_candidates_are_drawn_from_the_prior():
     assert drawn != Listed(AGES, [[0, 1, 2]])
     for prior in ([1, 2], [0] * 8, [-1] + [1] * 7):
         with pytest.raises(InvalidParameter):
-            Listed.drawn(AGES, size=1, count=1, prior=prior)
+            Listed.draw(AGES, size=1, count=1, prior=prior)
     with pytest.raises(InvalidParameter):
         Listed(AGES, [[8]])
 

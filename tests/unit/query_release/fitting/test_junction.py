@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.query_release.fitting.junction import JunctionTree, cells, onto, ordered, triangulated, wide
+from discreet.query_release.fitting.junction import JunctionTree, cells, onto, order_axes, triangulate, wide
 
 SHAPE = (3, 2, 4, 2, 3, 2)
 GRAPHS = {
@@ -82,9 +82,9 @@ def test_inputs_stay_as_they_were():
 
 
 def test_the_order_of_axes_is_by_size():
-    assert ordered((5, 2, 9, 2), (0, 1, 2, 3)) == (1, 3, 0, 2)
+    assert order_axes((5, 2, 9, 2), (0, 1, 2, 3)) == (1, 3, 0, 2)
     assert cells((5, 2, 9), (0, 2)) == 45
     table = np.arange(6.0).reshape(2, 3)
     assert onto(table, (7, 4), (4,)).tolist() == [3.0, 5.0, 7.0]
     assert wide(table, (7, 4), (7, 1, 4)).shape == (2, 1, 3)
-    assert triangulated((2, 2), [(0, 1)]) == [(0, 1)]
+    assert triangulate((2, 2), [(0, 1)]) == [(0, 1)]

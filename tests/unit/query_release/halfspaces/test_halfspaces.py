@@ -187,8 +187,8 @@ def test_sensitivities_are_those_of_all_pairs_of_rows():
         mechanism = half_planes(turn=4, rows=rows, neighbours=AddRemove("row") if private else Replace("row"))
         columns = strategy(4, private).T
         moves = columns if private else [a - b for a, b in itertools.combinations(columns, 2)]
-        assert mechanism.moved(1) == max(np.abs(move).sum() for move in moves)
-        assert float(mechanism.moved(2)) ** 2 == pytest.approx(max(move @ move for move in moves))
+        assert mechanism.sensitivity(1) == max(np.abs(move).sum() for move in moves)
+        assert float(mechanism.sensitivity(2)) ** 2 == pytest.approx(max(move @ move for move in moves))
 
 
 def test_half_planes_check_their_parameters():
@@ -279,10 +279,10 @@ def test_the_joint_sensitivity_is_exact():
     mechanism = net(universe=Universe([("x", (-1, 0, 1)), ("y", (-1, 0, 1))]), net=8, margin=0.1)
     codes = mechanism.universe.unravel(np.arange(9))
     columns = mechanism.workload.block(0, 16, codes).astype(int).T
-    assert mechanism.moved(1) == max(column.sum() for column in columns)
+    assert mechanism.sensitivity(1) == max(column.sum() for column in columns)
     replaced = net(universe=mechanism.universe, net=8, margin=0.1, neighbours=Replace("row"), rows=3)
     far = max(((a - b) ** 2).sum() for a, b in itertools.combinations(columns, 2))
-    assert float(replaced.moved(2)) ** 2 == pytest.approx(far)
+    assert float(replaced.sensitivity(2)) ** 2 == pytest.approx(far)
 
 
 def test_counts_of_a_net_are_equal_by_what_was_released():
@@ -438,7 +438,7 @@ def test_counts_are_those_of_the_projected_points():
 
 def test_the_projection_charges_no_more_than_the_source():
     mechanism = projected(epsilon=1)
-    assert mechanism.moved(1) <= mechanism.size == 7 * 16
+    assert mechanism.sensitivity(1) <= mechanism.size == 7 * 16
     assert mechanism.measured_error(0.05) > projected(epsilon=2).measured_error(0.05)
     with pytest.raises(NoBound, match="HalfspaceNet"):
         mechanism.error(0.05)

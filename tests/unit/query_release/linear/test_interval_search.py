@@ -82,8 +82,6 @@ def test_data_must_have_the_public_number_of_rows():
 def test_odd_parameters_are_refused():
     with pytest.raises(NeighboursMismatch):
         make(neighbours=AddRemove("row"))
-    with pytest.raises(InvalidParameter, match="pure"):
-        make(delta=1e-6)
     plane = Prefixes(Universe([("x", range(4)), ("y", range(4))]), ["x"])
     with pytest.raises(InvalidParameter, match="one ordered attribute"):
         IntervalSearch(workload=plane, epsilon=1, rows=1, accuracy=0.1, neighbours=SWAP)

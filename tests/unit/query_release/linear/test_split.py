@@ -40,13 +40,13 @@ def public(workload=WORKLOAD, neighbours=ROWS, **changed):
 )
 def test_bad_shares_are_refused_by_name(shares):
     with pytest.raises(InvalidParameter, match="shares"):
-        Split.shared(epsilon=1, **public(shares=shares))
+        Split.share(epsilon=1, **public(shares=shares))
 
 
 @pytest.mark.parametrize("shares", [(1e-9, 1), (1e12, 1), (Fraction(1, 3), 1)])
 @pytest.mark.parametrize("neighbours", [ROWS, Replace("row")])
 def test_any_positive_shares_stay_within_the_budget(shares, neighbours):
-    mechanism = Split.shared(epsilon=Fraction(3, 10), **public(shares=shares, neighbours=neighbours))
+    mechanism = Split.share(epsilon=Fraction(3, 10), **public(shares=shares, neighbours=neighbours))
     epsilons = [each.epsilon for each in mechanism.mechanisms]
     assert sum(epsilons) <= Fraction(3, 10)
     assert sum(epsilons) >= Fraction(3, 10) * (1 - Fraction(1, 10**6))
@@ -56,7 +56,7 @@ def test_any_positive_shares_stay_within_the_budget(shares, neighbours):
 @pytest.mark.parametrize("workload", [WORKLOAD, WEIGHTED], ids=["plain", "weighted"])
 def test_the_error_holds_for_all_parts_at_once(workload):
     """Seeded; at beta 0.2, more than 76 misses in 200 have probability below 1e-9. The bound is not idle."""
-    mechanism = Split.shared(epsilon=1, **public(workload))
+    mechanism = Split.share(epsilon=1, **public(workload))
     truth, rng = np.asarray(workload.answers(DATA), dtype=np.float64), unsafe_seeded(5)
     off = [np.abs(mechanism.release(DATA, rng=rng).value.answers(workload) - truth).max() for _ in range(200)]
     bound = mechanism.error(Fraction(1, 5))
@@ -69,5 +69,5 @@ def test_the_error_holds_for_all_parts_at_once(workload):
 def test_an_error_buys_a_shared_budget():
     bought = Split.for_error(alpha=40, beta=0.05, **public())
     assert bought.error(0.05) <= 40
-    assert Split.shared(epsilon=bought.epsilon * Fraction(49, 50), **public()).error(0.05) > 40
+    assert Split.share(epsilon=bought.epsilon * Fraction(49, 50), **public()).error(0.05) > 40
     assert bought.guarantee.implies(epsilon=bought.epsilon, delta=0)

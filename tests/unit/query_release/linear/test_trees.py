@@ -24,7 +24,7 @@ from discreet.query_release.linear.boxes import box_weight
 from discreet.query_release.linear.joint_noise import variance
 from discreet.query_release.linear.range_tree import RangeTree
 from discreet.query_release.linear.rectangle_tree import RectangleTree
-from discreet.query_release.linear.trees import CountTree, best_tree, moved
+from discreet.query_release.linear.trees import CountTree, best_tree, sum_moves
 from discreet.query_release.linear.trees_error import asked_spread
 from discreet.testing import unsafe_seeded
 
@@ -160,8 +160,8 @@ def test_the_sensitivity_is_that_of_the_strategy_matrix(tree):
             (np.abs(strategy[:, a] - strategy[:, b]) ** power).sum()
             for a, b in itertools.combinations(range(strategy.shape[1]), 2)
         )
-        assert moved([tree], power=power, replaced=False) == added
-        assert moved([tree], power=power, replaced=True) == changed
+        assert sum_moves([tree], power=power, replaced=False) == added
+        assert sum_moves([tree], power=power, replaced=True) == changed
 
 
 def test_the_sensitivity_of_a_product_of_trees():
@@ -172,8 +172,8 @@ def test_the_sensitivity_of_a_product_of_trees():
             (np.abs(strategy[:, a] - strategy[:, b]) ** power).sum()
             for a, b in itertools.combinations(range(8), 2)
         )
-        assert moved([first, second], power=power, replaced=True) == changed
-        assert moved([first, second], power=power, replaced=False) == (strategy[:, 0] ** power).sum()
+        assert sum_moves([first, second], power=power, replaced=True) == changed
+        assert sum_moves([first, second], power=power, replaced=False) == (strategy[:, 0] ** power).sum()
 
 
 def test_the_best_tree_is_no_worse_than_plain_ones():
@@ -182,7 +182,7 @@ def test_the_best_tree_is_no_worse_than_plain_ones():
         for degree, height in ((2, 12), (4, 6), (8, 4), (16, 3), (64, 2)):
             plain = CountTree(4096, (degree,) * height, (0,) + (1,) * height)
             prices = [
-                tree.range_square(known=known) * moved([tree], power=power, replaced=False) ** (2 / power)
+                tree.range_square(known=known) * sum_moves([tree], power=power, replaced=False) ** (2 / power)
                 for tree in (best, plain)
             ]
             assert prices[0] <= prices[1]

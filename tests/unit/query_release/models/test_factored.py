@@ -11,9 +11,9 @@ from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import TableQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries
-from discreet.query_release.fitting.junction import JunctionTree, ordered
-from discreet.query_release.models.factored import FactoredModel, Target, fitted
-from discreet.query_release.models.factored_grain import coarse, fine, groups
+from discreet.query_release.fitting.junction import JunctionTree, order_axes
+from discreet.query_release.models.factored import FactoredModel, Target, fit_model
+from discreet.query_release.models.factored_grain import coarsen, groups, refine
 from discreet.query_release.models.factored_learner import Learner, MeasuredTable, dispersion
 from discreet.query_release.models.factored_prior import SHORTEST, first_guess
 from discreet.query_release.models.factored_rows import rows_of
@@ -57,16 +57,18 @@ def test_tables_over_any_set_are_the_sums_over_the_universe():
     assert array.sum() == pytest.approx(1)
     for size in range(len(SHAPE) + 1):
         for axes in itertools.combinations(range(len(SHAPE)), size):
-            inner = ordered(SHAPE, axes)
+            inner = order_axes(SHAPE, axes)
             assert model.table(inner) == pytest.approx(marginal(array, inner), abs=1e-13)
 
 
 def fit(sets, counts, *, ridge, total, steps=500):
     tree = JunctionTree.over(SHAPE, sets)
-    targets = [Target(axes, (), marginal(counts, axes), ridge) for axes in (ordered(SHAPE, s) for s in sets)]
+    targets = [
+        Target(axes, (), marginal(counts, axes), ridge) for axes in (order_axes(SHAPE, s) for s in sets)
+    ]
     base = [np.zeros(tree.table_shape(p)) for p in range(len(tree.cliques))]
     start = [np.zeros(t.counts.shape) for t in targets]
-    return fitted(tree, targets, total=total, base=base, start=start, steps=steps)
+    return fit_model(tree, targets, total=total, base=base, start=start, steps=steps)
 
 
 def test_a_fit_finds_the_model_that_made_the_counts():
@@ -82,7 +84,7 @@ def test_a_fit_finds_the_model_that_made_the_counts():
 def test_a_fit_is_stationary():
     counts = generator(1).poisson(20, size=SHAPE).astype(float)
     model, tables = fit(LOOP, counts, ridge=5.0, total=counts.sum(), steps=2000)
-    for axes, table in zip((ordered(SHAPE, s) for s in LOOP), tables, strict=True):
+    for axes, table in zip((order_axes(SHAPE, s) for s in LOOP), tables, strict=True):
         slope = model.table(axes) * counts.sum() - marginal(counts, axes) + 5.0 * table
         assert np.abs(slope).max() < 0.2
 
@@ -96,10 +98,10 @@ def test_a_large_ridge_leaves_the_base_alone():
 def test_grains_add_and_repeat():
     table = np.arange(12.0).reshape(3, 4)
     grain = (None, (0, 1, 4))
-    assert coarse(table, grain).tolist() == [[0, 6], [4, 18], [8, 30]]
-    assert fine(np.array([[1.0, 2.0]]), grain).tolist() == [[1, 2, 2, 2]]
+    assert coarsen(table, grain).tolist() == [[0, 6], [4, 18], [8, 30]]
+    assert refine(np.array([[1.0, 2.0]]), grain).tolist() == [[1, 2, 2, 2]]
     weights = generator(3).random((3, 2))
-    assert (coarse(table, grain) * weights).sum() == pytest.approx((table * fine(weights, grain)).sum())
+    assert (coarsen(table, grain) * weights).sum() == pytest.approx((table * refine(weights, grain)).sum())
 
 
 def test_groups_have_about_equal_weight_and_spikes_their_own():
@@ -143,9 +145,9 @@ def learned(apart=(), cells=10_000, noise=3.0, extra=()):
 
     singles = [measure((axis,)) for axis in range(len(SHAPE))]
     learner = Learner(SHAPE, cells=cells, singles=singles, ordinal=[])
-    added = [measure(ordered(SHAPE, axes)) for axes in extra]
+    added = [measure(order_axes(SHAPE, axes)) for axes in extra]
     learner.add(added)
-    kept = [measure(ordered(SHAPE, axes)) for axes in apart]
+    kept = [measure(order_axes(SHAPE, axes)) for axes in apart]
     learner.keep_apart(kept)
     return learner, counts, [*singles, *added, *kept]
 
@@ -158,16 +160,16 @@ def test_a_learner_learns_what_it_is_told():
     before, counts, _ = learned()
     after, _, _ = learned(extra=LOOP)
     assert after.total == pytest.approx(1e4, rel=0.01)
-    for axes in (ordered(SHAPE, pair) for pair in LOOP):
+    for axes in (order_axes(SHAPE, pair) for pair in LOOP):
         assert gap(after, counts, axes) < 0.02
-    assert gap(before, counts, ordered(SHAPE, (0, 1))) > 0.05
+    assert gap(before, counts, order_axes(SHAPE, (0, 1))) > 0.05
 
 
 def test_what_the_model_has_no_room_for_still_corrects_its_own_tables():
     learner, counts, _ = learned(extra=LOOP, cells=30)
     held = learner.model.tree
     assert held.cells <= 30
-    left_out = [ordered(SHAPE, pair) for pair in LOOP if held.home(ordered(SHAPE, pair)) is None]
+    left_out = [order_axes(SHAPE, pair) for pair in LOOP if held.home(order_axes(SHAPE, pair)) is None]
     assert left_out
     for axes in left_out:
         assert gap(learner, counts, axes) < 0.02
@@ -178,14 +180,14 @@ def test_what_the_model_has_no_room_for_still_corrects_its_own_tables():
 def test_repeated_measurements_are_averaged():
     learner, _, _ = learned(extra=[(0, 1), (0, 1)], apart=[(0, 1, 2), (0, 1, 2), (0, 1, 2)])
     learner.best_table((1, 3))
-    assert learner.precision((ordered(SHAPE, (0, 1)), ())) == pytest.approx(2 / 9)
-    assert learner.precision((ordered(SHAPE, (0, 1, 2)), ())) == pytest.approx(3 / 9)
+    assert learner.precision((order_axes(SHAPE, (0, 1)), ())) == pytest.approx(2 / 9)
+    assert learner.precision((order_axes(SHAPE, (0, 1, 2)), ())) == pytest.approx(3 / 9)
     assert learner.precision(((0, 3), ())) == 0
 
 
 def test_deviations_say_how_far_tables_are_off():
     learner, counts, _ = learned(extra=LOOP, apart=[(0, 1, 2)], noise=20.0)
-    axes = ordered(SHAPE, (0, 1, 2))
+    axes = order_axes(SHAPE, (0, 1, 2))
     off = np.abs(learner.best_table(axes) - marginal(counts, axes))
     assert 0.3 < off.mean() / (learner.deviations(axes).mean() * math.sqrt(2 / math.pi)) < 2
     assert (learner.deviations((1, 3)) > 0).all()

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from discreet.query_release.linear import independent
 from discreet.query_release.linear.independent import Independent
 from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.linear.split import Split
+from discreet.query_release.planning.candidates import CANDIDATES
 from discreet.query_release.planning.planner import plan
 from discreet.query_release.planning.population import alike, population
 from discreet.query_release.synopses import marginal_tables as tables
@@ -151,7 +153,7 @@ def test_a_split_raises_its_parts_as_far_as_tight_composition_allows():
         return lambda e, d: ResidualMarginals(workload=part, epsilon=e, delta=d, neighbours=people)
 
     public = {"workload": parts, "epsilon": 1, "delta": 1e-6, "neighbours": people}
-    split = Split.shared(makes=[maker(part) for part in parts.parts], shares=(1, 1), **public)
+    split = Split.share(makes=[maker(part) for part in parts.parts], shares=(1, 1), **public)
     assert 1.2 < sum(each.epsilon for each in split.mechanisms) < 1.6
     assert split.error(0.05) >= max(each.error(0.05) for each in split.mechanisms)
     richer = [maker(part)(1, 1e-6) for part in parts.parts]
@@ -254,3 +256,10 @@ def test_what_makes_no_rows_is_not_scored_by_them():
     found = plan(ages, epsilon=1, delta=0, score="rows", rows=500, rng=unsafe_seeded(1))
     assert found.of("independent").mechanism is None and "synthetic" in found.of("independent").why_not
     assert found.best.average < math.inf
+
+
+def test_what_is_too_much_for_a_projection_is_said_in_cells_and_queries():
+    workload = Prefixes(Universe([("age", range(200_000))]), ["age"])
+    projection = next(one for one in CANDIDATES if one.name == "projection")
+    with pytest.raises(Refused, match="200000 cells and 200000 queries: with more than 100000 of both"):
+        projection.make(SimpleNamespace(workload=workload))

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from discreet.core import checks
 from discreet.core.bounds import each_of
 from discreet.core.guarantee import Guarantee
 from discreet.core.rounding import up
 from discreet.data.plan.facts import Measure
-from discreet.data.plan.nodes import Aggregate
+from discreet.data.plan.nodes import Aggregate, Plan
+from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.budget import Budget, QuantileChoice, Vector
 from discreet.data.pricing.quantiles import rank_error
 from discreet.noise import DiscreteLaplace
@@ -39,12 +41,32 @@ class ColumnError:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Explanation:
-    """Cost, noise, contribution bounds and errors of a question, from public facts alone."""
+class QuestionPlan:
+    """A question that is planned and priced, and not yet asked: from public facts alone.
+
+    Attributes
+    ----------
+    budget
+        The noise of every measure.
+    columns
+        The error of each column.
+    bounds
+        What is bounded of a unit's contribution, in words.
+    """
 
     budget: Budget
     columns: tuple[ColumnError, ...]
     bounds: tuple[str, ...]
+
+    @property
+    def question(self) -> Plan:
+        """What is asked."""
+        return self.budget.facts.plan
+
+    @property
+    def tables(self) -> PlanTables:
+        """The tables it is asked of."""
+        return self.budget.facts.tables
 
     @property
     def guarantee(self) -> Guarantee:
@@ -62,8 +84,8 @@ class Explanation:
         return self.budget.spent_delta
 
     @property
-    def cost(self) -> str:
-        """The cost in one line."""
+    def price(self) -> str:
+        """What the answer costs, in one line."""
         return (
             f"epsilon {float(self.epsilon):.6g}, delta {float(self.delta):.3g} for {self.budget.neighbours}"
         )
@@ -75,7 +97,8 @@ class Explanation:
 
     def error(self, name: str) -> float | None:
         """Return the error of a column at 95 %; None where it is not public."""
-        return next((one.error for one in self.columns if one.name == name), None)
+        known = {one.name: one.error for one in self.columns}
+        return known[checks.one_of(tuple(known), name=name)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -92,7 +115,7 @@ class Explanation:
         }
 
     def __repr__(self) -> str:
-        lines = [f"cost     {self.cost}", f"noise    {self.budget.route}"]
+        lines = [f"price    {self.price}", f"noise    {self.budget.route}"]
         for part in self.parts:
             described = _described(part)
             lines.append(f"           {described['what']}: {described['noise']}")
@@ -101,8 +124,8 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explanation(made: Budget) -> Explanation:
-    """Describe a planned answer."""
+def price_question(made: Budget) -> QuestionPlan:
+    """Say what noise of some size means for the answer."""
     listed: tuple[Vector | QuantileChoice, ...] = (*made.vectors, *made.choices)
     parts: dict[Measure, list[Any]] = {}
     for part in listed:
@@ -112,7 +135,7 @@ def explanation(made: Budget) -> Explanation:
         if isinstance(output.what, Aggregate):
             used = [parts[measure] for measure in made.facts.measured[output.what]]
             columns.append(_column(output.name, output.what, used, made))
-    return Explanation(made, tuple(columns), _bounds(made))
+    return QuestionPlan(made, tuple(columns), _bounds(made))
 
 
 def _column(name: str, what: Aggregate, used: list[list[Any]], made: Budget) -> ColumnError:

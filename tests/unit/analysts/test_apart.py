@@ -8,13 +8,16 @@ import pytest
 from discreet import audit
 from discreet.accounting.calibrate import zcdp_rho
 from discreet.analysts.apart import FittedWeights
-from discreet.analysts.baselines import CARDS, PrivateAnswers, PublicSynopsis, SeparateBudgets
 from discreet.analysts.games.analyst_game import AnalystGame
-from discreet.analysts.games.query_game import COIN, HEADS, QueryGame
+from discreet.analysts.games.query_game import QueryGame
 from discreet.analysts.online_queries import OnlineQueries
 from discreet.analysts.online_queries_plan import OnlineSizes
+from discreet.analysts.private_answers import PrivateAnswers
 from discreet.analysts.promises import OneAnalystToMany, QueriesAndData, SeenByOthers, is_perfect
+from discreet.analysts.public_synopsis import PublicSynopsis
 from discreet.analysts.query_book import Caps, QueryBook, book_of
+from discreet.analysts.separate_budgets import SeparateBudgets
+from discreet.analysts.tiny import COIN, HEADS
 from discreet.core.bounds import known_error
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
 from discreet.core.neighbours import AddRemove, Replace
@@ -184,10 +187,6 @@ def test_bad_parameters_are_refused():
             SeparateBudgets(**given)
     with pytest.raises(InvalidParameter, match="delta"):
         PublicSynopsis(workload=PAIRS, **PUBLIC | {"delta": 0})
-
-
-def test_cards_name_the_modes():
-    assert [card.name for card in CARDS] == ["public-synopsis", "private-answers", "separate-budgets"]
 
 
 def test_a_unit_of_several_rows_needs_a_guarantee_about_rows():

@@ -9,8 +9,13 @@ _CONNECTION = re.compile(
 )
 
 
-def shown(given: str) -> str:
+def may_hold_password(given: str) -> bool:
+    """Say whether a text looks like a connection string, or like a part of one."""
+    return _CONNECTION.search(given) is not None
+
+
+def show_path(given: str) -> str:
     """Return a path as errors show it: as it was given, or withheld."""
-    if _CONNECTION.search(given):
+    if may_hold_password(given):
         return "what looks like a connection string (withheld)"
     return f"data={given!r}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -13,45 +12,37 @@ from discreet.accounting.composition import Composed
 from discreet.core import checks
 from discreet.core.errors import InternalError, InvalidParameter, NeighboursMismatch
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
-from discreet.core.neighbours import Neighbours
+from discreet.core.parameters import Exact, MaybeExact, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_up, up
 from discreet.noise import AddNoise, DiscreteLaplace
-from discreet.queries.workload import Workload
 from discreet.query_release.explicit.projection_base import ProjectedRelease, laplace_deviation
 from discreet.query_release.linear.tails import laplace_tail
 from discreet.query_release.linear.weight_grid import sensitivity_of
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class BookProjection(ProjectedRelease):
-    """The K-projected Laplace mechanism with the book's constants; see `Projection.book`.
+@frozen
+class PrintedProjection(ProjectedRelease):
+    """The K-projected Laplace mechanism with the book's constants; see `Projection.as_printed`.
 
     Privacy: (epsilon, delta) for predicates and a public number of rows. [DR14] Theorem 12.7.
     Accuracy: root_mean_square(beta). [DR14] Theorem 12.8.
     Time: some hundred passes over universe and workload.
     """
 
-    def __init__(
-        self,
-        *,
-        workload: Workload,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        rows: int,
-        neighbours: Neighbours,
-    ) -> None:
-        self._set_shared(
-            workload=workload, epsilon=epsilon, delta=delta, rows=rows, grid=None, neighbours=neighbours
-        )
-        checks.probability(delta=delta)
+    delta: Exact = public(checks.probability)
+    grid: MaybeExact = derived()
+
+    def _complete(self) -> None:
+        self._set(grid=None)
+        ProjectedRelease._complete(self)  # noqa: SLF001 - its own base
         if not self.is_public:
             raise NeighboursMismatch(
-                f"the book's projection uses the number of rows, which {neighbours} is to hide. "
+                f"the book's projection uses the number of rows, which {self.neighbours} is to hide. "
                 "Use Projection(...), which pays for it, or Replace('row')"
             )
-        if not workload.is_predicates:
-            raise InvalidParameter(name="workload", rule="of predicates", value=workload)
+        if not self.workload.is_predicates:
+            raise InvalidParameter(name="workload", rule="of predicates", value=self.workload)
         if not self.guarantee.implies(epsilon=self.epsilon, delta=self.delta):
             raise InternalError(f"{self!r} does not keep its promise")
 
@@ -63,9 +54,9 @@ class BookProjection(ProjectedRelease):
 
     @property
     def loss(self) -> Loss:
-        """As many unit steps as one row changes answers."""
-        moved = int(sensitivity_of(self.workload, self.neighbours, 1))
-        return Composed(((DiscreteLaplaceLoss(1, self.scale), moved),))
+        """As many steps as one row can change answers, each by the most that it changes one."""
+        most, moved = (int(sensitivity_of(self.workload, self.neighbours, norm)) for norm in (math.inf, 1))
+        return Composed(((DiscreteLaplaceLoss(most, self.scale), min(moved, len(self.workload))),))
 
     @property
     def body(self) -> str:
@@ -86,6 +77,6 @@ class BookProjection(ProjectedRelease):
     def _tail(self, square: float, largest: float, count: int, beta: Fraction) -> float:
         return laplace_tail(self.scale, square, largest, count, beta)
 
-    def _noised(self, numbers: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
+    def _add_noise(self, numbers: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
         moved = sensitivity_of(self.workload, self.neighbours, 1)
         return np.asarray(rng.perform(AddNoise(DiscreteLaplace(self.scale), moved), numbers))
