@@ -156,7 +156,7 @@ def conversations(setting: ServiceSetting) -> tuple[Mode[MultiplicativeWeights],
             delta=DELTA,
             updates=UPDATES,
             rows=setting.rows,
-            questions=setting.caps.places,
+            queries=setting.caps.places,
             neighbours=Replace("row"),
         )
 

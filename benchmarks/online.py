@@ -108,7 +108,7 @@ def conversation_rows(data: adult.Census, seed: int) -> float:
         epsilon=EPSILON,
         delta=DELTA,
         updates=UPDATES,
-        questions=PLANNED,
+        queries=PLANNED,
         neighbours=AddRemove("person"),
     )
     plan = mechanism.plan
@@ -155,7 +155,7 @@ def speed(data: adult.Census) -> None:
         epsilon=EPSILON,
         delta=DELTA,
         updates=UPDATES,
-        questions=PLANNED,
+        queries=PLANNED,
         neighbours=AddRemove("person"),
     ).open(data.histogram)
     single = list(random_boxes(data.universe, 3_000, generator))
@@ -190,7 +190,7 @@ def others(data: adult.Census, ours: float) -> None:
         epsilon=EPSILON,
         delta=DELTA,
         updates=MEASURED_BAR,
-        questions=PLANNED,
+        queries=PLANNED,
         neighbours=AddRemove("person"),
     ).open(data.histogram)
     boxes = random_boxes(data.universe, BATCH, generator)
@@ -245,7 +245,7 @@ def median(data: adult.Census) -> None:
     public |= {"rows": data.rows, "neighbours": people, "threshold": 600}
     for name, mechanism in (
         ("median mechanism", module.MedianPolytope(queries=200, **public)),
-        ("multiplicative weights", MultiplicativeWeights(questions=200, **public)),
+        ("multiplicative weights", MultiplicativeWeights(queries=200, **public)),
     ):
         generator = np.random.default_rng(4)  # noqa: TID251
         off: list[float] = []

@@ -108,7 +108,6 @@ def report(row: Row) -> bool:
         delta=row.delta,
         rows=row.data.total,
         by=row.by,
-        rng=unsafe_seeded(100),
     )
     planning = time.process_time() - start
     found = measured(row, planned)

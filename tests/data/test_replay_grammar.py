@@ -120,7 +120,7 @@ def _rows_of_the_first(plan: Any, tables: Any) -> Any:
 
 
 SUMMED = ("count_units", "count", "sum")
-BOUNDED, ROWS_KEPT = render.bounded, plan_facts._rows_kept
+BOUNDED, ROWS_KEPT = render.bound_rows, plan_facts._list_kept_rows
 BROKEN: dict[str, tuple[str, list[tuple[Any, str, Any]]]] = {
     # Bounds on a unit's total shrink the noise, and where a row is the unit no query applies them.
     "a row's bounds": ("group bounds", [(sql_aggregates, "User", Row | User)]),

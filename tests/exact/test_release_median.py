@@ -6,8 +6,9 @@ from discreet import audit
 from discreet.core.neighbours import AddRemove
 from discreet.query_release.median.candidates import Polytope
 from discreet.query_release.median.conversation import GatedConversation
-from discreet.query_release.median.median_mechanism import TINY, MedianMechanism, each_query, histogram_pairs
+from discreet.query_release.median.median_mechanism import MedianMechanism
 from discreet.query_release.median.median_polytope import MedianPolytope
+from discreet.query_release.median.tiny import TINY, ask_each, make_histograms
 
 PUBLIC = {
     "universe": TINY,
@@ -19,8 +20,8 @@ PUBLIC = {
     "queries": 3,
     "neighbours": AddRemove("row"),
 }
-PAIR = histogram_pairs(TINY, [([3, 0], [4, 0])])
-THREE = each_query(TINY, [1, 0], [1, 1], [0, 1])
+PAIR = make_histograms(TINY, [([3, 0], [4, 0])])
+THREE = ask_each(TINY, [1, 0], [1, 1], [0, 1])
 
 
 @pytest.fixture
@@ -71,10 +72,10 @@ class FromTheData(GatedConversation):
 class ReusedNoise(GatedConversation):
     """Publishes the compared value itself, without fresh noise."""
 
-    def _fresh(self, weights):
-        answer = super()._fresh(weights)
+    def _answer_fresh(self, weights):
+        answer = super()._answer_fresh(weights)
         if answer.kind == "measured":
-            return self._stated(int(self._counts.reveal() @ weights), "measured")
+            return self._make_answer(int(self._counts.reveal() @ weights), "measured")
         return answer
 
 

@@ -25,7 +25,7 @@ from discreet.data import (
     User,
 )
 from discreet.data.engines.render import render
-from discreet.data.plan.canonical import canonical
+from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.facts import facts
 from discreet.data.plan.nodes import Plan, Policy
 from discreet.data.plan.tables import PlanTables
@@ -180,7 +180,7 @@ def test_a_printed_plan_is_the_same_plan(text: str) -> None:
     if plan is None:
         return
     assert parsed(to_sql(plan, TABLES)) == plan
-    assert parsed(to_sql(canonical(plan), TABLES)) == canonical(plan)
+    assert parsed(to_sql(canonicalise(plan), TABLES)) == canonicalise(plan)
 
 
 def test_most_generated_queries_are_understood() -> None:

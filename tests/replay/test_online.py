@@ -43,7 +43,7 @@ def mechanism(neighbours, *, warm, delta):
         neighbours=neighbours,
         rows=int(COUNTS.sum()) if isinstance(neighbours, Replace) else None,
         start=start,
-        questions=40,
+        queries=40,
     )
 
 

@@ -265,7 +265,7 @@ def talks(setting: ServiceSetting) -> tuple[Mode[MultiplicativeWeights], ...]:
             epsilon=setting.epsilon,
             updates=updates,
             rows=rows,
-            questions=setting.caps.places,
+            queries=setting.caps.places,
             start=start,
             **public,
         )

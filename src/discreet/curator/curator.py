@@ -33,6 +33,8 @@ from discreet.data.table import Table
 from discreet.queries.universe import Universe
 
 _SHARED = Fraction(4, 5)
+MOST_DELTA = Fraction(1, 1000)
+"""The largest delta that is taken for what its owner means."""
 _ONE_OF = 50  # a question that is priced by default costs one part in so many
 
 
@@ -45,6 +47,8 @@ class Curator:
         The private table. The curator reads it; nobody else needs to.
     epsilon, delta
         What everything that will ever be answered costs together, in the words of the table's privacy unit.
+        delta is the probability that the promise fails for someone: far below one over the number of people,
+        and never above a thousandth unless `large_delta` says that it is meant.
     shared
         The part of the budget that buys the shared hypothesis; 0 for none. Public.
     columns
@@ -55,6 +59,8 @@ class Curator:
         epsilon, and of that part of delta which the ledger keeps for failures.
     promise
         What is hidden between analysts, such as `OneAnalystToMany()`. None hides nothing between them.
+    large_delta
+        Whether a delta above a thousandth is meant.
     tick
         Seconds between the public times at which replies leave. 0: as soon as they are ready, and how long
         that takes tells who else asked: a price that was worked out before, for anybody, comes sooner. Must
@@ -72,15 +78,23 @@ class Curator:
         question: tuple[checks.Number, checks.Number] | None = None,
         promise: AnalystPromise | None = None,
         tick: checks.Number | None = None,
+        large_delta: bool = False,
     ) -> None:
         self._table: Table = checks.instance(Table, table=table)
-        e, d = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
+        e, d = checks.positive(epsilon=epsilon), _read_delta(delta, large=large_delta)
         part = checks.non_negative(shared=shared)
         if part >= 1:
             raise InvalidParameter(name="shared", rule="below 1", value=shared)
         self._loss = ApproxLoss(e, d) if d else PureLoss(e)
         default = (e / _ONE_OF, (1 - part) * d * HELD_BACK / _ONE_OF)
-        policy = _policy(default if question is None else question)
+        policy = _read_policy(default if question is None else question)
+        if policy.epsilon > (1 - part) * e:
+            raise InvalidParameter(
+                name="question",
+                rule=f"of an epsilon of at most {float((1 - part) * e):.6g}, which is there for all of them",
+                got=f"{float(policy.epsilon):.6g}",
+                hint="Ask for less, or give the curator a larger epsilon or a smaller shared part",
+            )
         self._promise = None if promise is None else checks.instance(AnalystPromise, promise=promise)
         if promise is not None and tick is None:
             rule = "given under a promise between analysts: seconds, or 0 to leave time out of the promise"
@@ -184,7 +198,19 @@ class Curator:
         return f"<Curator of {self._table.schema.name}: {self.guarantee}; {state}; {self.ledger!r}>"
 
 
-def _policy(question: Any) -> Policy:
+def _read_delta(delta: checks.Number, *, large: bool) -> Fraction:
+    value = checks.delta(delta=delta)
+    if value > MOST_DELTA and not large:
+        raise InvalidParameter(
+            name="delta",
+            rule=f"at most {float(MOST_DELTA):g}, and far below one over the number of people",
+            value=delta,
+            hint="With that probability anything may be published. Pass large_delta=True if it is meant",
+        )
+    return value
+
+
+def _read_policy(question: Any) -> Policy:
     if not isinstance(question, tuple | list) or len(question) != 2:
         raise InvalidParameter(name="question", rule="a pair (epsilon, delta)", value=question)
     return Policy(epsilon=checks.exact(epsilon=question[0]), delta=checks.exact(delta=question[1]))

@@ -15,6 +15,7 @@ from typing import NoReturn, Protocol
 from weakref import WeakKeyDictionary
 
 from discreet.core.errors import DiscreetError, InvalidParameter
+from discreet.curator.amounts import Amounts
 from discreet.curator.history import AskedQuestion, History, Quote
 from discreet.curator.reply import Reply
 from discreet.curator.ticks import FairLock
@@ -59,7 +60,7 @@ class DoorService(Protocol):
     def ask(self, desk: Desk, query: LinearQuery | Workload) -> OnlineAnswer | tuple[OnlineAnswer, ...]:
         """Answer linear queries."""
 
-    def left(self, desk: Desk) -> dict[str, Fraction]:
+    def left(self, desk: Desk) -> Amounts:
         """Return what may still be spent."""
 
 
@@ -122,11 +123,11 @@ class Analyst:
     @property
     def history(self) -> tuple[AskedQuestion, ...]:
         """The latest of what this analyst asked that was answered or charged, in order, with what it cost."""
-        return _behind(self)[1].history.listed()
+        return _behind(self)[1].history.list_questions()
 
     @property
-    def left(self) -> dict[str, Fraction]:
-        """What this analyst may still spend on questions that are priced."""
+    def left(self) -> Amounts:
+        """What this analyst may still spend on questions that are priced; 0 of what is used up."""
         service, desk = _behind(self)
         return service.left(desk)
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Self
 
+from discreet.core import checks
+from discreet.core.guarantee import Guarantee
+from discreet.curator.amounts import Amounts
 from discreet.curator.limits import HISTORY, TEXT
+from discreet.data.pricing.question_plan import ColumnError
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -21,25 +24,33 @@ class Quote:
     kind
         "shared" where the hypothesis of all analysts answers, "priced" where the question is answered by
         itself, "repeated" where the same numbers were given before.
-    cost
-        What the budget would be charged.
-    error
-        How far off the answer may be, in words: for all questions at once where the hypothesis answers, and
-        for this one.
+    columns
+        How far off each column of numbers may be: as wide as the intervals that the answer would have.
+    cost, guarantee
+        What the budget would be charged, and what for; nothing where it was paid for before.
+    words
+        More about a question that is answered by itself.
     """
 
     kind: str
-    cost: Mapping[str, Fraction]
-    error: str
+    columns: tuple[ColumnError, ...]
+    cost: Amounts = field(default_factory=Amounts)
+    guarantee: Guarantee | None = None
+    words: str = ""
 
-    @classmethod
-    def free(cls, kind: str, error: str) -> Self:
-        """Make the quote of something that costs nothing more."""
-        return cls(kind, {}, error)
+    @property
+    def price(self) -> str:
+        """What the budget would be charged, in one line."""
+        return self.cost.paid
+
+    def error(self, name: str) -> float | None:
+        """Return the error of a column at 95 %, all rows at once; None where none is known beforehand."""
+        known = {one.name: one.error for one in self.columns}
+        return known[checks.one_of(tuple(known), name=name)]
 
     def __repr__(self) -> str:
-        paid = ", ".join(f"{name} {float(amount):.3g}" for name, amount in self.cost.items() if amount)
-        return f"{self.kind}: costs {paid or 'nothing'}\n{self.error}"
+        shown = self.words or "\n".join(f"error    {one.name}: {one.words}" for one in self.columns)
+        return f"{self.kind}: costs {self.price}\n{shown}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +73,7 @@ class AskedQuestion:
     what: str
     kind: str
     repeated: bool
-    cost: Mapping[str, Fraction]
+    cost: Amounts
 
 
 class History:
@@ -76,17 +87,17 @@ class History:
         """Add a question."""
         shown = what if len(what) <= TEXT else what[: TEXT - 1] + "…"
         with self._lock:
-            self._asked.append(AskedQuestion(self._count, shown, kind, repeated, dict(cost)))
+            self._asked.append(AskedQuestion(self._count, shown, kind, repeated, Amounts(cost)))
 
     @property
     def _count(self) -> int:
         """How many were asked, those that fell out included."""
         return self._asked[-1].number + 1 if self._asked else 0
 
-    def listed(self) -> tuple[AskedQuestion, ...]:
+    def list_questions(self) -> tuple[AskedQuestion, ...]:
         """List the questions that are kept, as copies: whoever reads them may write in them."""
         with self._lock:
-            return tuple(replace(asked, cost=dict(asked.cost)) for asked in self._asked)
+            return tuple(replace(asked, cost=Amounts(asked.cost)) for asked in self._asked)
 
     def __str__(self) -> str:
         with self._lock:

@@ -30,6 +30,7 @@ from discreet.core.errors import BudgetExceeded, DiscreetError, InternalError, I
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.core.neighbours import Neighbours
+from discreet.curator.amounts import Amounts
 from discreet.curator.entries import NEXT, ChargedEntry, Entry, LineSum, State, Ticket
 from discreet.curator.limits import ENTRIES
 
@@ -44,6 +45,7 @@ class _Line:
     name: str
     filter: Filter
     share: Fraction
+    way_out: str
     given: Fraction
     """The part of the whole budget that was allowed here; `share` is of this line's own filter."""
     sum: LineSum
@@ -102,7 +104,7 @@ class Ledger:
         self._epsilon, self._delta = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
         self._neighbours, self._apart = neighbours, apart
         self._filter = self._make_filter(Fraction(1))
-        all_of_it = Fraction(1), Fraction(1), LineSum(self._filter.nothing)
+        all_of_it = Fraction(1), _OTHER_BUDGET, Fraction(1), LineSum(self._filter.nothing)
         self._whole = _Line("the data set's budget", self._filter, *all_of_it)
         self._step: _Step | None = None  # what happened last, as long as it is not filed
         self._records: dict[int, ChargedEntry] = {}
@@ -125,9 +127,9 @@ class Ledger:
         return Guarantee(loss, self._neighbours)
 
     @property
-    def budget(self) -> dict[str, Fraction]:
+    def budget(self) -> Amounts:
         """The budget, coordinate by coordinate."""
-        return self._filter.budget
+        return Amounts(self._filter.budget)
 
     def cap(self, analyst: str, share: checks.Number) -> None:
         """Allow an analyst a share of the budget; once, and never more than that."""
@@ -141,7 +143,9 @@ class Ledger:
             if analyst in self._lines:
                 raise InvalidParameter(name="analyst", rule="one without a share yet", value=analyst)
             own, bound = (self._make_filter(part), Fraction(1)) if self._apart else (self._filter, part)
-            self._lines[analyst] = _Line(f"the share of {analyst}", own, bound, part, LineSum(own.nothing))
+            self._lines[analyst] = _Line(
+                f"the share of {analyst}", own, bound, _LARGER_SHARE, part, LineSum(own.nothing)
+            )
 
     def share(self, analyst: str) -> Fraction | None:
         """Return the share an analyst was allowed; None where none was."""
@@ -154,7 +158,7 @@ class Ledger:
         """The part of the budget that is set aside."""
         return sum((line.given for line in self._lines.values()), Fraction(0))
 
-    def quote(self, analyst: str, item: Item, *, bought: ApproxLoss | None = None) -> dict[str, Fraction]:
+    def quote(self, analyst: str, item: Item, *, bought: ApproxLoss | None = None) -> Amounts:
         """Return what an analyst would be charged for an item. Nothing is reserved.
 
         Raises
@@ -164,13 +168,13 @@ class Ledger:
         """
         with self._lock:
             self._file()
-            return self._charge(self._concerned(analyst), item, bought)[-1].amounts
+            return Amounts(self._charge(self._find_lines(analyst), item, bought)[-1].amounts)
 
     def fit(self, analyst: str, item: Item, *, bought: ApproxLoss | None = None) -> Literal[0, 1, 2]:
         """Tell whether an item could be reserved now: 0 for no, 1 if that ends adding up pairs, 2 if not."""
         with self._lock:
             self._file()
-            lines = self._concerned(analyst)
+            lines = self._find_lines(analyst)
             charges = self._find_charges(lines, item, bought)
             if not charges or not all(map(_Line.fits, lines, charges)):
                 return 0
@@ -206,7 +210,7 @@ class Ledger:
         with self._lock:
             self._require_process()
             self._file()
-            lines = self._concerned(analyst)
+            lines = self._find_lines(analyst)
             charges = self._charge(lines, item, bought)
             if lines[0].sum.entries >= ENTRIES:
                 raise Refused(
@@ -214,10 +218,14 @@ class Ledger:
                     why=f"an analyst may buy at most {ENTRIES} answers",
                     way_out="Ask what the shared hypothesis answers, or the owner for another budget",
                 )
-            for line, charge in zip(lines, charges, strict=True):
+            # Where both refuse, a larger share would not help.
+            for line, charge in zip(reversed(lines), reversed(charges), strict=True):
                 if not line.fits(charge):
                     raise BudgetExceeded(
-                        asked=str(charge), left=words(line.left), budget=line.name, way_out=_CHEAPER
+                        asked=str(charge),
+                        left=words(line.left) or "nothing",
+                        budget=line.name,
+                        way_out=f"{_CHEAPER}{line.way_out}",
                     )
             number = len(self._records)
             charged = tuple(charges[-1].amounts.items())
@@ -269,32 +277,33 @@ class Ledger:
             listed = [record.entry for record in self._records.values()]
         return tuple(entry for entry in listed if analyst is None or entry.analyst == analyst)
 
-    def spent(self, analyst: str | None = None) -> dict[str, Fraction]:
+    def spent(self, analyst: str | None = None) -> Amounts:
         """Return what is reserved or spent, by all or by one analyst; leaves out what has no finite sum."""
         with self._lock:
             self._file()
             if analyst is not None:
                 line = self._lines.get(analyst)
-                return (self._filter.nothing if line is None else line.spent).amounts
-            return self._whole.spent.amounts
+                return Amounts((self._filter.nothing if line is None else line.spent).amounts)
+            return Amounts(self._whole.spent.amounts)
 
-    def left(self, analyst: str | None = None) -> dict[str, Fraction]:
+    def left(self, analyst: str | None = None) -> Amounts:
         """Return what the data set has left, or what one analyst may still spend of it.
 
-        Where shares are apart: what is not set aside yet, or what is left of one's own.
+        Where shares are apart: what is not set aside yet, or what is left of one's own. A coordinate in
+        which nothing more can be spent has 0 left.
         """
         with self._lock:
             self._file()
             if self._apart and analyst is None:
                 rest = 1 - self._given
-                return self._make_filter(rest).budget if rest else {}
-            lines = [self._whole] if analyst is None else self._concerned(analyst)
+                kept = self._make_filter(rest).budget if rest else {}
+                return Amounts({name: kept.get(name, Fraction(0)) for name in self.budget})
+            lines = [self._whole] if analyst is None else self._find_lines(analyst)
             lefts = [line.left for line in lines]
-            both = set.intersection(*map(set, lefts))
-            return {name: min(left[name] for left in lefts) for name in lefts[0] if name in both}
+            return Amounts({name: min(left.get(name, Fraction(0)) for left in lefts) for name in self.budget})
 
-    def _concerned(self, analyst: str) -> list[_Line]:
-        """Return the lines a charge of an analyst counts on; the refusal of the first one is told."""
+    def _find_lines(self, analyst: str) -> list[_Line]:
+        """Return the lines a charge of an analyst counts on; the refusal of the last one is told."""
         own = self._lines.get(analyst)
         if self._apart:
             if own is None:
@@ -341,7 +350,7 @@ class Ledger:
         entry = record.entry
         if state not in NEXT[entry.state]:
             raise InternalError(f"entry {number} is {entry.state} and cannot become {state}")
-        lines = self._concerned(entry.analyst)
+        lines = self._find_lines(entry.analyst)
         sums = [line.sum for line in lines]
         if state == "voided":
             pairs = zip(sums, record.charges, strict=True)
@@ -373,11 +382,10 @@ class Ledger:
         raise DiscreetError("a ledger cannot be copied or pickled: that would double the budget")
 
     def __repr__(self) -> str:
-        return f"<Ledger: {len(self._records)} entries; left {words(self.left()) or 'nothing'}>"
+        return f"<Ledger: {len(self._records)} entries; left {self.left().paid}>"
 
 
-_CHEAPER = (
-    "Ask fewer or cheaper questions (counts that the shared hypothesis answers cost nothing), "
-    "or ask the owner for a larger share"
-)
+_CHEAPER = "Ask cheaper questions (counts that the shared hypothesis answers cost nothing), "
+_LARGER_SHARE = "or ask the owner for a larger share, which only a newly opened curator can give"
+_OTHER_BUDGET = "or ask the owner to open a curator with another budget: all analysts share this one"
 _WAY_OUT = "Give the curator a delta above 0, or ask for pure noise"

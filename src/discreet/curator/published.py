@@ -11,12 +11,13 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.accounting.units import PrivacyUnit
 from discreet.analysts.apart import FittedWeights
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours
-from discreet.curator.history import Quote
-from discreet.curator.shared import ORDER, SharedHypothesis, for_rows, small_columns, small_tables
+from discreet.curator.shared import ORDER, SharedHypothesis, choose_columns, measure_small_tables
 from discreet.data.table import Table
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import LinearQuery
@@ -40,6 +41,8 @@ _ROUNDS = 8  # tables that are measured where delta is 0
 class Published(SharedHypothesis):
     """A synopsis of all small tables: measured once, then asked without end and without the data."""
 
+    unsure = f"the published hypothesis knows its errors for counts over up to {ORDER} columns, given a delta"
+
     def __init__(self, mechanism: WorkloadRelease, synopsis: Synopsis, guarantee: Guarantee) -> None:
         self.universe, self.guarantee = synopsis.universe, guarantee
         self.synopsis = FittedWeights(synopsis) if isinstance(synopsis, MarginalTables) else synopsis
@@ -51,12 +54,14 @@ class Published(SharedHypothesis):
         cls, table: Table, *, epsilon: Fraction, delta: Fraction, columns: Iterable[str] | None
     ) -> Published:
         """Read the table's histogram once and publish a synopsis that costs (epsilon, delta) for one unit."""
-        universe = table.universe(small_columns(table) if columns is None else columns)
+        universe = table.universe(choose_columns(table) if columns is None else columns)
         universe.require_dense()
-        neighbours, e, d = for_rows(table, epsilon, delta)
-        mechanism = _measuring(universe, e, d, neighbours)
+        unit = PrivacyUnit.of(table)
+        mechanism = _make_measurement(
+            universe, *unit.row_budget(epsilon=epsilon, delta=delta), neighbours=unit.row_neighbours
+        )
         released = mechanism.release(table.histogram(universe.names))
-        return cls(mechanism, released.value, table.per_unit(mechanism.guarantee))
+        return cls(mechanism, released.value, unit.per_unit(mechanism.guarantee))
 
     def ask(self, query: LinearQuery) -> OnlineAnswer:
         """Answer a query. The same question always has the same answer, whoever asks."""
@@ -80,12 +85,8 @@ class Published(SharedHypothesis):
         said, errors = np.where(reading.empty, 0.0, said), np.where(reading.empty, 0.0, errors)
         return OnlineAnswers(said, errors, np.where(np.isfinite(errors), FREE, STALE))
 
-    def quote(self) -> Quote:
-        """Say how well a question would be answered: words that are the same for every question."""
-        if self._known is None:
-            return Quote("shared", {}, "from the published hypothesis, without a bound on the error")
-        words = f"counts over up to {ORDER} columns come with their error at 95 %"
-        return Quote("shared", {}, f"from the published hypothesis; {words}")
+    def _foretell(self, workload: Workload) -> NDArray[np.float64]:
+        return self._predicates(workload).errors
 
     def close(self) -> None:
         """Do nothing: what is published stays."""
@@ -94,12 +95,12 @@ class Published(SharedHypothesis):
         return f"a published hypothesis about {', '.join(self.universe.names)}"
 
 
-def _measuring(
+def _make_measurement(
     universe: Universe, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
 ) -> WorkloadRelease:
     """Return what measures all small tables: with Gaussian noise where there is a delta."""
     if delta:
-        return small_tables(universe, epsilon, delta, neighbours)
+        return measure_small_tables(universe, epsilon, delta, neighbours)
     sets, _ = all_marginals(universe, ORDER)
     return MWEM(
         workload=Marginals(universe, sets),

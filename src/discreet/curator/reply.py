@@ -7,13 +7,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, Self
 
-from discreet.core.errors import InvalidParameter
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter, NoBound
 from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
+from discreet.curator.amounts import Amounts
+from discreet.curator.history import Quote
 from discreet.data.plan.nodes import Aggregate
 from discreet.data.pricing.answer import Answer
+from discreet.data.pricing.question_plan import ColumnError
 
 Kind = Literal["free", "measured", "stale", "priced"]
 Interval = tuple[Any, Any]
+
+CONFIDENCE = Fraction(95, 100)
+"""What the intervals of every reply hold with."""
 
 _WORDS: dict[Kind, str] = {
     "free": "answered from the shared hypothesis at no cost",
@@ -41,34 +48,73 @@ class Reply:
         What the budget was charged for this question.
     repeated
         Whether it was given before: then these are the same numbers, at no further cost.
+    answer
+        What the numbers of a priced question came from.
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     intervals: Mapping[str, tuple[Interval, ...]]
     kind: Kind
-    cost: Mapping[str, Fraction]
+    cost: Amounts
     repeated: bool = False
+    answer: Answer | None = None
 
     @classmethod
     def of(cls, answer: Answer, cost: Mapping[str, Fraction]) -> Self:
         """Make the reply of a question that was answered by itself."""
         numbers = [output.name for output in answer.outputs if isinstance(output.what, Aggregate)]
-        intervals = {name: answer.interval(name, Fraction(95, 100)) for name in numbers}
-        return cls(answer.columns, answer.rows, intervals, "priced", cost)
+        intervals = {name: answer.interval(name, CONFIDENCE) for name in numbers}
+        return cls(answer.columns, answer.rows, intervals, "priced", Amounts(cost), answer=answer)
 
-    def again(self, columns: tuple[str, ...]) -> Self:
+    def repeat(self, columns: tuple[str, ...]) -> Self:
         """Return a copy with the same numbers under other names, marked as repeated."""
         names = dict(zip(self.columns, columns, strict=True))
         intervals = {names[name]: ends for name, ends in self.intervals.items()}
-        return replace(self, columns=columns, intervals=intervals, repeated=True, cost={})
+        return replace(self, columns=columns, intervals=intervals, repeated=True, cost=Amounts())
 
     def column(self, name: str) -> tuple[Any, ...]:
         """Return one column of values."""
+        place = self._place(name)
+        return tuple(row[place] for row in self.rows)
+
+    def interval(self, name: str, confidence: checks.Number) -> tuple[Interval, ...]:
+        """Return (low, high) for every row: all true values of the column lie there with that probability.
+
+        What the shared hypothesis answers is known at 95 %: that is given for anything less.
+
+        Raises
+        ------
+        NoBound
+            Where the shared hypothesis answered, and more than 95 % is asked for.
+        """
+        level, place = checks.probability(confidence=confidence), self._place(name)
+        if name not in self.intervals:
+            raise InvalidParameter(name="name", rule="a column of numbers", value=name)
+        if self.answer is not None:
+            return self.answer.interval(self.answer.columns[place], level)
+        if level <= CONFIDENCE:
+            return self.intervals[name]
+        raise NoBound(
+            what=f"an interval at {float(level):g}",
+            why=f"the shared hypothesis knows its errors at {float(CONFIDENCE):g}",
+            way_out="Ask for that, or buy an answer of its own with fresh=True",
+        )
+
+    def quote(self) -> Quote:
+        """Return what asking the same again would cost, and its errors: those that it has."""
+        columns = []
+        for name, ends in self.intervals.items():
+            wide = [high - low for low, high in ends if not isinstance(low, tuple)]
+            half = float(max(wide)) / 2 if wide else None
+            words = "the same numbers as before" + ("" if half is None else f", within {half:.6g} at 95 %")
+            columns.append(ColumnError(name, half, words))
+        return Quote("repeated", tuple(columns))
+
+    def _place(self, name: str) -> int:
         if name not in self.columns:
             raise InvalidParameter(name="name", rule=f"one of {', '.join(self.columns)}", value=name)
-        place = self.columns.index(name)
-        return tuple(row[place] for row in self.rows)
+        return self.columns.index(name)
 
     def to_pandas(self) -> Any:
         """Return a pandas frame with columns ``name_low`` and ``name_high`` beside each number."""
@@ -90,15 +136,14 @@ class Reply:
             shown = []
             for name, value in zip(self.columns, row, strict=True):
                 ends = self.intervals.get(name)
-                bar = "" if ends is None else f" [{_shown(ends[place][0])}, {_shown(ends[place][1])}]"
-                shown.append(_shown(value) + bar)
+                bar = "" if ends is None else f" [{_print(ends[place][0])}, {_print(ends[place][1])}]"
+                shown.append(_print(value) + bar)
             cells.append(shown)
         return cells
 
     @property
     def _notes(self) -> list[str]:
-        paid = ", ".join(f"{name} {float(amount):.3g}" for name, amount in self.cost.items() if amount)
-        words = "given before, at no further cost" if self.repeated else f"charged {paid or 'nothing'}"
+        words = "given before, at no further cost" if self.repeated else f"charged {self.cost.paid}"
         sure = "[ ] holds all true values of a column at once with probability 95 %"
         return [*more_rows(len(self)), f"{sure}; {_WORDS[self.kind]}; {words}"]
 
@@ -109,5 +154,5 @@ class Reply:
         return html_table(self._cells, self._notes)
 
 
-def _shown(value: Any) -> str:
+def _print(value: Any) -> str:
     return "(all)" if value is None else value_text(value)

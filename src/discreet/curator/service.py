@@ -16,17 +16,18 @@ from fractions import Fraction
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, EngineFailed, Refused
 from discreet.core.loss import ApproxLoss
+from discreet.curator.amounts import Amounts
 from discreet.curator.doors import Desk
 from discreet.curator.entries import Ticket
 from discreet.curator.history import Quote
 from discreet.curator.ledger import Ledger
 from discreet.curator.records import Records
 from discreet.curator.reply import Reply
-from discreet.curator.shared import SharedHypothesis, least_sure
+from discreet.curator.shared import SharedHypothesis, find_least_sure
 from discreet.curator.ticks import FairLock, Ticks
 from discreet.data.ask import price_plan
 from discreet.data.linear import Counts
-from discreet.data.plan.canonical import canonical
+from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.nodes import Plan, Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.question_plan import QuestionPlan
@@ -108,54 +109,56 @@ class Service:
 
     def plan(self, desk: Desk, text: str, *, fresh: bool) -> Quote:
         """Say what a question would cost."""
-        with self._ticks.held():
+        with self._ticks.hold():
             self._require_open()
             question = self._read(desk, text, fresh)
-            if self._records.get(question.key) is not None:
-                return Quote.free("repeated", "the same numbers as before")
-            if self.hypothesis is not None and self._counts(question, fresh) is not None:
-                return self.hypothesis.quote()
+            known = self._records.get(question.key)
+            if known is not None:
+                return known.repeat(question.names).quote()
+            counts = self._counts(question, fresh)
+            if counts is not None:
+                return self._open_hypothesis().quote(question.plan, counts)
             plan = self._price(desk, question)
-            cost = self._ledger.quote(desk.name, plan.guarantee, bought=_bought(plan))
-            return Quote("priced", cost, str(plan))
+            cost = self._ledger.quote(desk.name, plan.guarantee, bought=_read_bought(plan))
+            return Quote("priced", plan.columns, cost, plan.guarantee, str(plan))
 
     def sql(self, desk: Desk, text: str, *, fresh: bool) -> Reply:
         """Answer a question."""
-        with self._ticks.held():
+        with self._ticks.hold():
             self._require_open()
             question = self._read(desk, text, fresh)
             with self._records.turn(question.key):
                 self._require_open()
                 known = self._records.get(question.key)
                 if known is not None:
-                    reply = known.again(question.names)
+                    reply = known.repeat(question.names)
                 else:
                     counts = self._counts(question, fresh)
                     reply = self._buy(desk, question) if counts is None else self._look(question, counts)
                     # A copy: the reply is hers, she may write in it.
-                    self._records.keep(desk.name, question.key, reply.again(question.names))
+                    self._records.keep(desk.name, question.key, reply.repeat(question.names))
             desk.history.note(question.text, reply.kind, reply.cost, repeated=reply.repeated)
             return reply
 
     def ask(self, desk: Desk, query: LinearQuery | Workload) -> OnlineAnswer | tuple[OnlineAnswer, ...]:
         """Answer linear queries."""
-        with self._ticks.held():
+        with self._ticks.hold():
             self._require_open()
             hypothesis = self._open_hypothesis()
             # Analysts are not believed: code of their own is run here, before any data are read.
             if issubclass(type(query), Workload):  # not by __class__, which may say anything
                 workload = written_down(query)  # type: ignore[arg-type]
                 answers = hypothesis.ask_many(workload)
-                desk.history.note(repr(workload), least_sure(answers), {})
+                desk.history.note(repr(workload), find_least_sure(answers), {})
                 return tuple(answers)
             one = written(query)  # type: ignore[arg-type]
             answer = hypothesis.ask(one)
             desk.history.note(repr(one), answer.kind, {})
             return answer
 
-    def left(self, desk: Desk) -> dict[str, Fraction]:
+    def left(self, desk: Desk) -> Amounts:
         """Return what may still be spent."""
-        with self._ticks.held():
+        with self._ticks.hold():
             return self._ledger.left(desk.name)
 
     # How -------------------------------------------------------------------------------------------
@@ -164,7 +167,7 @@ class Service:
         checks.instance(bool, fresh=fresh)
         plan = parse(text, schemas=self._tables, policy=self._policy)
         owner = desk.name if self._apart else None
-        key = owner, canonical(plan), tuple(one.what for one in plan.outputs), fresh
+        key = owner, canonicalise(plan), tuple(one.what for one in plan.outputs), fresh
         return _Question(plan, self._tables, key)
 
     def _price(self, desk: Desk, question: _Question) -> QuestionPlan:
@@ -181,7 +184,7 @@ class Service:
         return best if offers[0] >= offers[1] else pure
 
     def _fit(self, desk: Desk, plan: QuestionPlan) -> int:
-        return self._ledger.fit(desk.name, plan.guarantee, bought=_bought(plan))
+        return self._ledger.fit(desk.name, plan.guarantee, bought=_read_bought(plan))
 
     def _counts(self, question: _Question, fresh: bool) -> Counts | None:
         """Return the question as counts that the hypothesis answers; None where it must be bought."""
@@ -196,10 +199,10 @@ class Service:
         """Reserve the price of a question and let the engine answer it: one of each analyst at a time."""
         with desk.line.turn():
             plan = self._price(desk, question)
-            ticket, charge = Ticket(), dict[str, Fraction]()
+            ticket, charge = Ticket(), Amounts()
             try:
                 number = self._ledger.reserve(
-                    desk.name, question.text, plan.guarantee, bought=_bought(plan), ticket=ticket
+                    desk.name, question.text, plan.guarantee, bought=_read_bought(plan), ticket=ticket
                 )
                 charge |= self._ledger.entry(number).charge
                 with self.engine.turn():
@@ -215,7 +218,7 @@ class Service:
                 raise
             return reply
 
-    def _measure(self, plan: QuestionPlan, charge: dict[str, Fraction]) -> Reply | None:
+    def _measure(self, plan: QuestionPlan, charge: Amounts) -> Reply | None:
         """Return the answer of the engine; None where it fails, for whatever it says may quote data."""
         try:
             return Reply.of(self._table.answer(plan, alone=self._apart), charge)
@@ -240,6 +243,6 @@ class Service:
         return self.hypothesis
 
 
-def _bought(plan: QuestionPlan) -> ApproxLoss:
+def _read_bought(plan: QuestionPlan) -> ApproxLoss:
     """Return the pair that a question was bought for, which its noise was planned to keep."""
     return ApproxLoss(plan.epsilon, plan.delta)

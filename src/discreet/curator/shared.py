@@ -8,16 +8,17 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.accounting.group import member_budget
+from discreet.accounting.units import PrivacyUnit
 from discreet.core.errors import ConversationClosed, InvalidParameter, Refused
 from discreet.core.guarantee import Guarantee
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import shorten_down
+from discreet.curator.amounts import Amounts
 from discreet.curator.history import Quote
 from discreet.curator.limits import require_small
 from discreet.curator.reply import Interval, Kind, Reply
@@ -25,6 +26,7 @@ from discreet.curator.ticks import FairLock
 from discreet.data.linear import Counts
 from discreet.data.plan.nodes import Field, Plan
 from discreet.data.plan.tables import PlanTables
+from discreet.data.pricing.question_plan import ColumnError
 from discreet.data.table import Table
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import LinearQuery
@@ -54,6 +56,8 @@ class SharedHypothesis(ABC):
 
     universe: Universe
     guarantee: Guarantee
+    unsure: ClassVar[str]
+    """Why an answer may have no bound on its error."""
 
     def counts(self, plan: Plan, tables: PlanTables) -> Counts | None:
         """Return a question as counts over the universe; None where it is something else.
@@ -72,7 +76,7 @@ class SharedHypothesis(ABC):
 
     def answer(self, plan: Plan, counts: Counts) -> Reply:
         """Answer a question that counts rows, all groups at once."""
-        return as_table(plan, self.universe, self.ask_many(counts.workload()))
+        return make_reply(plan, self.universe, self.ask_many(counts.workload()))
 
     @abstractmethod
     def ask(self, query: LinearQuery) -> OnlineAnswer:
@@ -91,9 +95,20 @@ class SharedHypothesis(ABC):
     def _predicates(self, workload: Workload) -> OnlineAnswers:
         """Answer predicates over the universe together."""
 
+    def quote(self, plan: Plan, counts: Counts) -> Quote:
+        """Say how well a question would be answered: as wide as its intervals would be. No row is read."""
+        most = float(np.max(self._foretell(counts.workload()), initial=0.0))
+        several = ", in every group at once" if counts.groups > 1 else ""
+        error: float | None = most
+        words = f"at most {most:.6g} at 95 %{several}"
+        if math.isinf(most):
+            error, words = None, f"no bound: {self.unsure}; fresh=True buys an answer"
+        numbers = [output.name for output in plan.outputs if not isinstance(output.what, Field)]
+        return Quote("shared", tuple(ColumnError(name, error, words) for name in numbers))
+
     @abstractmethod
-    def quote(self) -> Quote:
-        """Say how well a question would be answered; it costs nothing more."""
+    def _foretell(self, workload: Workload) -> NDArray[np.float64]:
+        """Return the errors that answers to predicates would have, from public numbers alone."""
 
     @abstractmethod
     def close(self) -> None:
@@ -102,6 +117,8 @@ class SharedHypothesis(ABC):
 
 class Shared(SharedHypothesis):
     """A hypothesis about some columns of a table, and the conversation that improves it."""
+
+    unsure = "it comes from the last hypothesis, without a check on the data"
 
     def __init__(self, conversation: WeightsConversation, universe: Universe, guarantee: Guarantee) -> None:
         self._conversation, self.universe, self.guarantee = conversation, universe, guarantee
@@ -112,9 +129,10 @@ class Shared(SharedHypothesis):
         cls, table: Table, *, epsilon: Fraction, delta: Fraction, columns: Iterable[str] | None
     ) -> Shared:
         """Read the table's histogram and open a conversation that costs (epsilon, delta) for one unit."""
-        universe = table.universe(small_columns(table) if columns is None else columns)
+        universe = table.universe(choose_columns(table) if columns is None else columns)
         universe.require_dense()
-        neighbours, e, d = for_rows(table, epsilon, delta)
+        unit = PrivacyUnit.of(table)
+        neighbours, (e, d) = unit.row_neighbours, unit.row_budget(epsilon=epsilon, delta=delta)
         histogram = table.histogram(universe.names)
         mechanism = MultiplicativeWeights(
             universe=universe,
@@ -123,12 +141,12 @@ class Shared(SharedHypothesis):
             updates=UPDATES,
             neighbours=neighbours,
             rows=histogram.total if isinstance(neighbours, Replace) else None,
-            start=small_tables(universe, shorten_down(WARM * e, 12), d, neighbours) if d else None,
+            start=measure_small_tables(universe, shorten_down(WARM * e, 12), d, neighbours) if d else None,
         )
         conversation = mechanism.open(histogram)
         if not isinstance(conversation, WeightsConversation):
             raise InvalidParameter(name="conversation", rule="one of weights", value=type(conversation))
-        return cls(conversation, universe, table.per_unit(mechanism.guarantee))
+        return cls(conversation, universe, unit.per_unit(mechanism.guarantee))
 
     def ask(self, query: LinearQuery) -> OnlineAnswer:
         """Answer a query; once no more is measured, from the last hypothesis."""
@@ -151,27 +169,8 @@ class Shared(SharedHypothesis):
                     self._conversation.ask(batch)
         return self._conversation.answers(batch)
 
-    def quote(self) -> Quote:
-        """Say how well a question would be answered; it costs nothing more."""
-        if self._conversation.closed:
-            return Quote("shared", {}, "answered from the last hypothesis, without a check on the data")
-        return Quote("shared", {}, self._accuracy)
-
-    @cached_property
-    def _accuracy(self) -> str:
-        """What is promised of all answers at once, and what one of them is usually like."""
-        mechanism: Any = self._conversation.mechanism
-        most = mechanism.error(Fraction(1, 20))
-        words = (
-            f"all counts that are ever asked for, at once: none off by more than {most:.4g} "
-            f"with probability 95 %, until {UPDATES} of them were measured"
-        )
-        start: Any = mechanism.start
-        if isinstance(start, ResidualMarginals):
-            sets = [[self.universe.names[axis] for axis in axes] for axes in start.workload.sets]
-            usual = 2 * max(start.deviation(names) for names in sets)
-            words += f"\none cell of a table of up to {ORDER} columns: usually within {usual:.4g}"
-        return words
+    def _foretell(self, workload: Workload) -> NDArray[np.float64]:
+        return self._conversation.foretell(workload)
 
     def close(self) -> None:
         """Answer nothing more."""
@@ -182,7 +181,7 @@ class Shared(SharedHypothesis):
         return f"a hypothesis about {names}, {self._conversation.measured} of {UPDATES} updates used"
 
 
-def small_columns(table: Table) -> tuple[str, ...]:
+def choose_columns(table: Table) -> tuple[str, ...]:
     """Return the columns with the fewest declared values, as many as fit, in the schema's order."""
     sizes = {
         column.name: column.size + column.nullable
@@ -203,16 +202,7 @@ def small_columns(table: Table) -> tuple[str, ...]:
     return tuple(name for name in sizes if name in kept)
 
 
-def for_rows(table: Table, epsilon: Fraction, delta: Fraction) -> tuple[Neighbours, Fraction, Fraction]:
-    """Return what one row must cost, so that all rows of one unit cost no more than (epsilon, delta)."""
-    replaced = isinstance(table.neighbours, Replace)
-    if replaced and table.rows_per_unit == 1:
-        return Replace("row"), epsilon, delta
-    size = table.rows_per_unit * (2 if replaced else 1)
-    return AddRemove("row"), *member_budget(epsilon=epsilon, delta=delta, size=size)
-
-
-def small_tables(
+def measure_small_tables(
     universe: Universe, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
 ) -> ResidualMarginals:
     """Return the mechanism that measures all small tables; its Gaussian noise needs a delta."""
@@ -226,7 +216,7 @@ def small_tables(
     )
 
 
-def as_table(plan: Plan, universe: Universe, answers: OnlineAnswers) -> Reply:
+def make_reply(plan: Plan, universe: Universe, answers: OnlineAnswers) -> Reply:
     """Return counts as the table a question asked for: one row a declared group."""
     columns: dict[Field, list[Any]] = {field: [] for field in plan.keys}
     for keys in plan.shown_sets:
@@ -247,10 +237,10 @@ def as_table(plan: Plan, universe: Universe, answers: OnlineAnswers) -> Reply:
     )
     names = tuple(output.name for output in plan.outputs)
     counted = {output.name: ends for output in plan.outputs if not isinstance(output.what, Field)}
-    return Reply(columns=names, rows=rows, intervals=counted, kind=least_sure(answers), cost={})
+    return Reply(columns=names, rows=rows, intervals=counted, kind=find_least_sure(answers), cost=Amounts())
 
 
-def least_sure(answers: OnlineAnswers) -> Kind:
+def find_least_sure(answers: OnlineAnswers) -> Kind:
     """Return the kind of the answers that says least of the data."""
     kinds: set[Any] = set(answers.kinds.tolist())
     order: tuple[Kind, ...] = ("stale", "measured", "free")

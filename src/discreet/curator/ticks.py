@@ -32,7 +32,7 @@ class Ticks:
         self._opened = time.monotonic()
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Do the work inside when it is time for work, and come back at a tick, whatever came of it."""
         if not self.every:
             yield

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import NoReturn
 
-from discreet.accounting.group import GroupLoss
+from discreet.accounting.units import PrivacyUnit
 from discreet.core import checks
-from discreet.core.errors import DiscreetError, InvalidParameter, NeighboursMismatch
+from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.core.guarantee import Guarantee
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.data.ask import ask, plan_question
 from discreet.data.engines import Source, open_source
-from discreet.data.engines.encode import encoded
+from discreet.data.engines.encode import encode_rows
 from discreet.data.engines.failures import TIMEOUT
-from discreet.data.engines.histogram import chosen, count
+from discreet.data.engines.histogram import choose_columns, count
 from discreet.data.plan.nodes import Policy
 from discreet.data.pricing.answer import Answer
 from discreet.data.pricing.question_plan import QuestionPlan
@@ -85,7 +85,10 @@ class Table:
         read |= {name: (dimension.columns, None) for name, dimension in public.items()}
         try:
             self._source.load(
-                {name: encoded(self._source, name, kinds, unit=unit) for name, (kinds, unit) in read.items()},
+                {
+                    name: encode_rows(self._source, name, kinds, unit=unit)
+                    for name, (kinds, unit) in read.items()
+                },
                 unique={name: dimension.key for name, dimension in public.items()},
             )
         except BaseException:
@@ -153,7 +156,7 @@ class Table:
         columns
             Their names, in order; all that have declared values where left out.
         """
-        return Universe.from_columns(chosen(self.schema, columns))
+        return Universe.from_columns(choose_columns(self.schema, columns))
 
     def histogram(self, columns: Iterable[str] | None = None, *, sparse: bool | None = None) -> Histogram:
         """Count the rows of every cell of a universe: private, for mechanisms alone.
@@ -169,7 +172,9 @@ class Table:
             Whether to keep only the cells that occur. Left out: where an array over the universe would be
             too large.
         """
-        return count(self._source, self.schema, chosen(self.schema, columns), key=self._key, sparse=sparse)
+        return count(
+            self._source, self.schema, choose_columns(self.schema, columns), key=self._key, sparse=sparse
+        )
 
     def marginals(self, sets: Iterable[Iterable[str]]) -> Iterator[Histogram]:
         """Count the rows of many small universes, one GROUP BY after the other: private, as `histogram` is.
@@ -181,7 +186,7 @@ class Table:
         sets
             The names of the columns of each.
         """
-        listed = [chosen(self.schema, names) for names in sets]
+        listed = [choose_columns(self.schema, names) for names in sets]
         return (count(self._source, self.schema, one, key=self._key, sparse=None) for one in listed)
 
     def per_unit(self, guarantee: Guarantee) -> Guarantee:
@@ -200,18 +205,7 @@ class Table:
         NeighboursMismatch
             Where it is about something else than rows, or takes their number for public and it is not.
         """
-        replaced = isinstance(self.neighbours, Replace)
-        if guarantee.neighbours == AddRemove("row"):
-            size = self.rows_per_unit * (2 if replaced else 1)
-        elif guarantee.neighbours == Replace("row") and replaced and self.rows_per_unit == 1:
-            size = 1
-        else:
-            raise NeighboursMismatch(
-                f"a guarantee about {guarantee.neighbours} says nothing about {self.neighbours}, where one "
-                f"has up to {self.rows_per_unit} rows; build the mechanism with neighbours=AddRemove('row')"
-            )
-        loss = guarantee.loss if size == 1 else GroupLoss(guarantee.loss, size)
-        return Guarantee(loss, self.neighbours)
+        return PrivacyUnit.of(self).per_unit(guarantee)
 
     def reopen(self) -> None:
         """Read the data again, as they are now: for the owner, after a connection to PostgreSQL was lost.

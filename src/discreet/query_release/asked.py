@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol, overload, runtime_checkable
 
 from discreet.core.errors import InvalidParameter
-from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
@@ -32,9 +31,6 @@ class Countable(Protocol):
 
     def histogram(self, columns: Iterable[str] | None = None) -> Histogram:
         """Count the rows; private."""
-
-    def per_unit(self, guarantee: Guarantee) -> Guarantee:
-        """Say what a guarantee about rows means for one unit."""
 
 
 class TableWorkload(NamedTuple):

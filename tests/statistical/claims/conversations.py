@@ -53,7 +53,7 @@ def _talk(label: str, mechanism: Any, data: Histogram, asked: list[TableQuery], 
 
 def _weights() -> list[Case]:
     found = []
-    public: dict[str, Any] = {"universe": PEOPLE, "epsilon": 2, "updates": 3, "questions": 30}
+    public: dict[str, Any] = {"universe": PEOPLE, "epsilon": 2, "updates": 3, "queries": 30}
     start = ResidualMarginals(
         workload=Marginals.of_order(PEOPLE, 2), epsilon=1, delta=1e-9, neighbours=PERSON
     )

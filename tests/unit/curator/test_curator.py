@@ -17,8 +17,11 @@ from discreet.core.errors import (
     EngineFailed,
     InvalidParameter,
     MissingExtra,
+    NoBound,
     Refused,
 )
+from discreet.curator import service
+from discreet.curator.amounts import Amounts
 from discreet.curator.reply import Reply
 from discreet.data import Integer, Row, Table
 from discreet.queries.kinds.marginals import Marginals
@@ -188,7 +191,9 @@ def test_after_the_last_measurement_answers_are_marked():
         one._shared._conversation.close("for the test")
         assert acme.sql("SELECT COUNT(*) AS n FROM people WHERE age = 20").kind == "free"  # it was measured
         assert acme.sql("SELECT COUNT(*) AS n FROM people WHERE age = 20 OR smoker = 'yes'").kind == "stale"
-        assert "without a check" in acme.plan("SELECT COUNT(*) AS n FROM people WHERE age = 21").error
+        assert acme.plan("SELECT COUNT(*) AS n FROM people WHERE age = 21").error("n") > 0
+        unchecked = acme.plan("SELECT COUNT(*) AS n FROM people WHERE age = 21 OR smoker = 'yes'")
+        assert unchecked.error("n") is None and "without a check" in repr(unchecked)
         assert acme.sql("SELECT COUNT(*) AS n FROM people WHERE age = 20", fresh=True).kind == "priced"
 
 
@@ -288,22 +293,123 @@ def test_sql_that_is_handed_to_ask_is_sent_to_the_right_door(shared):
         shared.analyst("wrong door").ask("SELECT 1")
 
 
-def test_a_quote_says_what_is_promised_of_all_and_what_is_usual_of_one(shared):
-    acme, by_age = shared.analyst("quotes"), "SELECT age, COUNT(*) AS n FROM people GROUP BY age"
-    words = acme.plan(by_age).error
-    assert "all counts that are ever asked for, at once" in words
-    usual = float(words.split("usually within ")[1])
-    reply = acme.sql(by_age)
-    off = max((high - low) / 2 for low, high in reply.intervals["n"])
-    assert usual / 4 < off < 4 * usual
+ANY = "SELECT COUNT(*) AS n FROM people WHERE age < 25 OR smoker = 'yes'"  # no box: it needs the gate
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT age, COUNT(*) AS n FROM people GROUP BY age",
+        "SELECT region, age, smoker, COUNT(*) AS n FROM people GROUP BY region, age, smoker",
+        "SELECT COUNT(*) AS n FROM people WHERE age BETWEEN 22 AND 25 AND smoker = 'no'",
+        ANY,
+    ],
+)
+def test_a_plan_quotes_the_interval_that_will_be_printed(shared, text):
+    """What is told beforehand is about the question that is asked: the half width of its widest interval."""
+    acme = shared.analyst("quotes")
+    quote = acme.plan(text)
+    reply = acme.sql(text)
+    widest = max((high - low) / 2 for low, high in reply.intervals["n"])
+    assert widest <= quote.error("n") + 1
+    if text is not ANY:  # there an end below 0 is cut off, or it depends on the gate
+        assert quote.error("n") <= 2 * widest + 1
+    assert f"n: at most {quote.error('n'):.6g} at 95 %" in repr(quote)
+    assert "usually" not in repr(quote)
     assert "[ ] holds all true values of a column at once with probability 95 %" in repr(reply)
+    again = acme.plan(text)
+    assert again.kind == "repeated" and again.error("n") == widest and "same numbers" in repr(again)
+    with pytest.raises(InvalidParameter, match="name"):
+        quote.error("missing")
+
+
+def test_a_plan_looks_at_no_row(shared, monkeypatch):
+    acme, before = shared.analyst("foretold"), shared._shared._conversation.tested
+
+    def fail(*given, **named):
+        raise AssertionError("private data were read")
+
+    monkeypatch.setattr(Marginals, "answers", fail)
+    monkeypatch.setattr(shared._shared._conversation, "_counts", None)
+    assert acme.plan(f"{ANY} AND region = 'east'").error("n") > 0
+    assert shared._shared._conversation.tested == before
+
+
+def test_free_answers_are_not_priced(shared, monkeypatch):
+    def fail(*given, **named):
+        raise AssertionError("a question at no cost was priced")
+
+    monkeypatch.setattr(service, "price_plan", fail)
+    acme = shared.analyst("unpriced")
+    assert acme.plan("SELECT COUNT(*) AS n FROM people WHERE age = 23").kind == "shared"
+    assert acme.sql("SELECT COUNT(*) AS n FROM people WHERE age = 23").kind == "free"
+    with pytest.raises(AssertionError, match="was priced"):
+        acme.plan(MEAN + " WHERE age = 23")
 
 
 def test_an_analyst_without_budget_is_told_what_she_can_do():
     with curator(shared=0) as one:
         acme = one.analyst("poor", share=Fraction(1, 1000))
-        with pytest.raises(BudgetExceeded, match=r"cheaper questions.*ask the owner for a larger share"):
+        with pytest.raises(BudgetExceeded, match=r"share of poor.*cheaper questions.*larger share"):
             acme.sql(MEAN)
+
+
+@pytest.mark.parametrize("share", [None, Fraction(9, 10)])
+def test_what_a_larger_share_would_not_help_is_not_blamed_on_the_share(share):
+    with curator(shared=0, delta=0, epsilon=1, question=(Fraction(1, 2), 0)) as one:
+        one.analyst("other").sql(MEAN)
+        acme = one.analyst("acme", share=share)
+        with pytest.raises(BudgetExceeded, match=r"the data set's budget.*another budget") as caught:
+            for place in range(2):
+                acme.sql(f"{MEAN} WHERE income > {place}")
+        assert "share of" not in str(caught.value) and "larger share" not in str(caught.value)
+
+
+def test_a_price_that_no_question_could_pay_is_refused_at_opening():
+    for given in ({"shared": 0.75, "question": (Fraction(51, 200), 0)}, {"question": (5, 0)}):
+        with pytest.raises(InvalidParameter, match=r"question must be of an epsilon of at most 0.25"):
+            curator(epsilon=1, delta=0, **given)
+    curator(epsilon=1, delta=0, shared=0.75, question=(Fraction(1, 4), 0)).close()
+
+
+def test_a_large_delta_must_be_meant():
+    for delta in (0.5, Fraction(2, 1000)):
+        with pytest.raises(InvalidParameter, match=r"delta must be at most 0.001.*large_delta=True"):
+            curator(delta=delta)
+    curator(delta=0.001).close()
+    with curator(delta=0.5, large_delta=True) as one:
+        assert one.guarantee.implies(epsilon=2, delta=0.5)
+
+
+def test_replies_have_intervals_at_any_confidence(shared):
+    acme = shared.analyst("sure")
+    free, bought = acme.sql(BY_REGION), acme.sql("SELECT AVG(age) AS mean FROM people")
+    assert free.interval("n", 0.95) == free.interval("n", 0.5) == free.intervals["n"]
+    with pytest.raises(NoBound, match="fresh=True"):
+        free.interval("n", 0.99)
+    wide, narrow = (bought.interval("mean", level)[0] for level in (0.99, 0.5))
+    assert wide[0] <= bought.intervals["mean"][0][0] < narrow[0] <= narrow[1] < wide[1]
+    assert bought.interval("mean", 0.95) == bought.intervals["mean"]
+    renamed = acme.sql("SELECT AVG(age) AS years FROM people")
+    assert renamed.repeated and renamed.interval("years", 0.99) == (wide,)
+    for name in ("region", "missing"):
+        with pytest.raises(InvalidParameter, match="name"):
+            free.interval(name, 0.95)
+    with pytest.raises(InvalidParameter, match="confidence"):
+        free.interval("n", 1)
+
+
+def test_what_is_left_is_readable_and_complete():
+    with curator(shared=0, epsilon=1, question=(Fraction(1, 5), 1e-8)) as one:
+        acme = one.analyst("acme")
+        names = set(acme.left)
+        assert {"epsilon", "rho", "delta"} == names
+        with pytest.raises(BudgetExceeded):
+            for place in range(200):
+                acme.sql(f"{MEAN} WHERE income > {place}")
+        assert set(acme.left) == set(one.ledger.left()) == names, "what is spent is 0, and not gone"
+        assert min(acme.left.values()) == 0
+        assert len(repr(acme.left)) < 80 and all(isinstance(part, Fraction) for part in acme.left.values())
 
 
 def test_a_column_of_more_values_than_can_be_listed_does_not_keep_a_curator_from_opening():
@@ -325,7 +431,7 @@ def test_pandas_is_named_where_it_is_missing(shared, monkeypatch):
 
 
 def test_large_numbers_are_printed_without_an_exponent():
-    reply = Reply(("x",), ((12_345_678.9,),), {"x": ((1e6, 2.5e7),)}, "priced", {})
+    reply = Reply(("x",), ((12_345_678.9,),), {"x": ((1e6, 2.5e7),)}, "priced", Amounts())
     assert "12345679 [1000000, 25000000]" in repr(reply)
 
 

@@ -9,7 +9,7 @@ import pytest
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import Replace
 from discreet.curator.published import Published
-from discreet.curator.shared import small_tables
+from discreet.curator.shared import measure_small_tables
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.kinds.predicates import Predicates
@@ -40,7 +40,7 @@ def published(mechanism):
 
 @pytest.fixture(scope="module")
 def measured():
-    return published(small_tables(UNIVERSE, Fraction(1), Fraction(1, 10**6), HIDDEN))
+    return published(measure_small_tables(UNIVERSE, Fraction(1), Fraction(1, 10**6), HIDDEN))
 
 
 @pytest.fixture(scope="module")

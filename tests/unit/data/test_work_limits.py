@@ -24,13 +24,13 @@ from discreet.core.errors import Refused
 from discreet.data import Category, Identifier, Integer, Row, Schema, Text, User
 from discreet.data.ask import plan_question
 from discreet.data.engines.render import render
-from discreet.data.plan.canonical import canonical
+from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.nodes import Policy
 from discreet.data.pricing import budget as pricing
 from discreet.data.pricing.quantiles import KeptRows, QuantileChoices
 from discreet.data.sql.nodes import Scope
 from discreet.data.sql.printing import to_sql
-from discreet.data.sql.text import _listening, parsed
+from discreet.data.sql.text import _listen, parse_text
 from discreet.testing import unsafe_seeded
 
 POLICY = Policy(epsilon=Fraction(1), delta=Fraction("1e-6"))
@@ -106,7 +106,7 @@ def steps(query: str, declared: Schema) -> tuple[int, str]:
     try:
         prepared = plan_question(query, schemas=declared, policy=POLICY)
         render(prepared.budget.facts, key="00")
-        to_sql(canonical(prepared.question), prepared.tables)
+        to_sql(canonicalise(prepared.question), prepared.tables)
     except Refused as refusal:
         outcome = refusal.why
     finally:
@@ -270,14 +270,14 @@ def test_the_parser_says_nothing_to_anybody_else(query: str, caplog: pytest.LogC
     """Not on standard error, where words without a handler go, and not in the log; it is a refusal."""
     shown = io.StringIO()
     with redirect_stderr(shown), pytest.raises(Refused):
-        parsed(query)
+        parse_text(query)
     assert shown.getvalue() == "" and caplog.text == ""
 
 
 def test_other_words_of_the_library_are_not_kept_back(caplog: pytest.LogCaptureFixture) -> None:
     """Only what is said of a request is: other users of the library, in other threads too, hear theirs."""
     logging.getLogger("sqlglot").warning("before")
-    with _listening() as said:
+    with _listen() as said:
         other = threading.Thread(target=logging.getLogger("sqlglot").warning, args=["meanwhile"])
         other.start()
         other.join()

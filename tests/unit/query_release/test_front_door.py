@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import discreet as dp
+from discreet.accounting.units import PrivacyUnit
 from discreet.core.errors import InternalError, InvalidParameter
-from discreet.core.guarantee import Guarantee
-from discreet.core.loss import PureLoss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.data import Category, Identifier, Integer, Row, Schema, User
 from discreet.queries import Histogram, Marginals, Union, Universe
@@ -70,21 +69,54 @@ def test_a_table_declares_its_own_neighbours():
         dp.release(dp.marginals(table, order=1), epsilon=1, delta=0, neighbours=Replace("row"))
 
 
-def test_a_broken_promise_is_caught_before_data_are_read():
-    class Liar:
-        neighbours, rows_per_unit = AddRemove("person"), 1
+class Unread:
+    """A table of people with several rows that nobody may read."""
 
-        def universe(self, columns=None):
-            return Universe([("a", (0, 1))])
+    neighbours, rows_per_unit = AddRemove("person"), 3
 
-        def histogram(self, columns=None):
-            raise AssertionError("private data were read")
+    def universe(self, columns=None):
+        return Universe([("a", (0, 1))])
 
-        def per_unit(self, guarantee):
-            return Guarantee(PureLoss(7), self.neighbours)
+    def histogram(self, columns=None):
+        raise AssertionError("private data were read")
 
+
+def test_a_broken_promise_is_caught_before_data_are_read(monkeypatch):
+    monkeypatch.setattr(PrivacyUnit, "row_budget", lambda self, epsilon, delta: (epsilon, delta))
     with pytest.raises(InternalError, match="not within"):
-        dp.release(dp.marginals(Liar(), order=1), epsilon=1, delta=0)
+        dp.release(dp.marginals(Unread(), order=1), epsilon=1, delta=0)
+
+
+def test_a_plan_is_what_is_released():
+    """What is shown beforehand is what is used, with the budget of all rows of a person."""
+    unit = User(column="id", max_rows=2, max_groups=2)
+    with people(unit, AddRemove("id")) as table:
+        wanted = dp.marginals(table, order=1)
+        planned = dp.plan(wanted, epsilon=2, delta=1e-6, rows=400)
+        assert planned.guarantee.neighbours == AddRemove("id")
+        assert planned.guarantee.implies(epsilon=2, delta=1e-6) and planned.mechanism.epsilon == 1
+        assert "epsilon 2, delta 1e-06 for adding or removing one id" in str(planned)
+        found = planned.release(table)
+        assert found.plan is planned and found.mechanism is planned.mechanism
+        assert found.guarantee == planned.guarantee
+        again = dp.release(wanted, epsilon=2, delta=1e-6, rows=400).plan
+        assert str(again) == str(planned) and again.best.name == planned.best.name
+        assert planned.release(table.histogram()).guarantee == planned.guarantee
+        assert planned.at(4).mechanism.epsilon == 2 and planned.at(4).guarantee.implies(epsilon=4, delta=1e-6)
+
+
+def test_a_plan_for_rows_promises_nothing_to_those_who_have_several():
+    planned = dp.plan(dp.marginals(Unread().universe(), order=1), epsilon=1, delta=0)
+    with pytest.raises(InvalidParameter, match="Plan with the table"):
+        planned.release(Unread())
+    with pytest.raises(InvalidParameter, match="Table"):
+        planned.release("people.csv")
+    unit = User(column="id", max_rows=2, max_groups=2)
+    with people(unit, AddRemove("id")) as table:
+        for_two = dp.plan(dp.marginals(table, order=1), epsilon=1, delta=0)
+        wider = Histogram(table.universe(), table.histogram().counts(), rows_per_unit=3)
+    with pytest.raises(InvalidParameter, match="up to 2 rows"):
+        for_two.release(wider)
 
 
 UNIVERSE = Universe([("a", (0, 1)), ("b", (0, 1, 2))])

@@ -21,8 +21,8 @@ from discreet.core.errors import Refused
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import up
 from discreet.data.plan.nodes import Aggregate, Field, Plan, Polynomial, Span
-from discreet.data.plan.numbers import MAX_UNITS, scaled
-from discreet.data.plan.tables import PlanTables, declared
+from discreet.data.plan.numbers import MAX_UNITS, scale
+from discreet.data.plan.tables import PlanTables, is_declared
 from discreet.data.schema.schema import Schema, User
 
 MeasureKind = Literal["rows", "units", "sum", "squares", "histogram"]
@@ -163,7 +163,9 @@ def facts(plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables) -> Facts:
     tables = PlanTables.of(schemas)
     measured = {one: measures(one, tables) for one in plan.aggregates}
     points = _points(measured)
-    known = Facts(plan, tables, _rows_kept(plan, tables), _groups_per_unit(plan, tables), measured, points)
+    known = Facts(
+        plan, tables, _list_kept_rows(plan, tables), _groups_per_unit(plan, tables), measured, points
+    )
     listed = dict.fromkeys(measure for one in measured.values() for measure in one)
     _check_work(known, list(listed))
     return replace(known, sets=tuple(_set_facts(known, keys, list(listed)) for keys in plan.sets))
@@ -207,7 +209,7 @@ def _set_facts(known: Facts, keys: tuple[Field, ...], listed: list[Measure]) -> 
     return SetFacts(keys, cells, tuple((one, _sensitivity(one, known, cells)) for one in needed))
 
 
-def stacked(parts: Iterable[VectorSensitivity]) -> VectorSensitivity:
+def stack(parts: Iterable[VectorSensitivity]) -> VectorSensitivity:
     """Return the sensitivity of several vectors released as one."""
     listed = list(parts)
     return VectorSensitivity(
@@ -218,7 +220,7 @@ def stacked(parts: Iterable[VectorSensitivity]) -> VectorSensitivity:
     )
 
 
-def _rows_kept(plan: Plan, tables: PlanTables) -> tuple[tuple[str, int], ...]:
+def _list_kept_rows(plan: Plan, tables: PlanTables) -> tuple[tuple[str, int], ...]:
     kept = []
     for name in (plan.table, *(join.table for join in plan.joins)):
         relation = tables.relation(name)
@@ -248,7 +250,7 @@ def measures(aggregate: Aggregate, tables: PlanTables) -> tuple[Measure, ...]:
         return (Measure("rows", _absent(aggregate.number, tables), group=group),)
     if aggregate.number is None:
         raise Refused(what=aggregate.kind, why="it is computed of a number", way_out="Name a column")
-    exact = scaled(aggregate.number, tables)
+    exact = scale(aggregate.number, tables)
     row, unit = _steps(aggregate.row_bounds, exact.unit) or exact.span, exact.unit
     if aggregate.kind == "quantile":
         return (Measure("histogram", aggregate.number, unit, row),)
@@ -283,7 +285,7 @@ def _steps(bounds: tuple[Fraction, Fraction] | None, unit: Fraction) -> Span | N
 def cells_of(keys: tuple[Field, ...], tables: PlanTables) -> int | None:
     """Return how many groups are declared; None where some key's values are not."""
     columns = [tables.column(field) for field in keys]
-    if not all(declared(column) for column in columns):
+    if not all(is_declared(column) for column in columns):
         return None
     return math.prod(column.size or 1 for column in columns)
 

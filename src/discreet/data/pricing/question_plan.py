@@ -107,7 +107,7 @@ class QuestionPlan:
             "delta": float(self.delta),
             "neighbours": str(self.budget.neighbours),
             "noise": self.budget.route,
-            "measurements": [_described(part) for part in self.parts],
+            "measurements": [_describe(part) for part in self.parts],
             "contribution_bounds": list(self.bounds),
             "columns": [
                 {"name": one.name, "error_95": one.error, "words": one.words} for one in self.columns
@@ -117,7 +117,7 @@ class QuestionPlan:
     def __repr__(self) -> str:
         lines = [f"price    {self.price}", f"noise    {self.budget.route}"]
         for part in self.parts:
-            described = _described(part)
+            described = _describe(part)
             lines.append(f"           {described['what']}: {described['noise']}")
         lines += [f"bounds   {line}" for line in self.bounds]
         lines += [f"error    {one.name}: {one.words}" for one in self.columns]
@@ -142,7 +142,7 @@ def _column(name: str, what: Aggregate, used: list[list[Any]], made: Budget) -> 
     if what.kind == "quantile":
         return _quantile(name, what, used[0], made)
     errors = [_vector_error(vectors, draws=len(used)) for vectors in used]
-    groups = ", in every group at once" if _declared(made) else ", in each group that is shown"
+    groups = ", in every group at once" if _are_declared(made) else ", in each group that is shown"
     if not any(one.keys for one in made.facts.sets):
         groups = ""
     if len(used) == 1:
@@ -151,7 +151,7 @@ def _column(name: str, what: Aggregate, used: list[list[Any]], made: Budget) -> 
     return ColumnError(name, None, words)
 
 
-def _declared(made: Budget) -> bool:
+def _are_declared(made: Budget) -> bool:
     return all(one.cells is not None for one in made.facts.sets)
 
 
@@ -180,7 +180,7 @@ def _quantile(name: str, what: Aggregate, choices: list[QuantileChoice], made: B
     )
     # An end is aimed `shift` off the quantile's rank, and misses that by less.
     ends = max(
-        (2 * abs(made.aimed(choice, choice.cells or 1).shift) - 1) / choice.step.point.denominator
+        (2 * abs(made.aim(choice, choice.cells or 1).shift) - 1) / choice.step.point.denominator
         for choice in found
         if choice.side
     )
@@ -211,7 +211,7 @@ def _bounds(made: Budget) -> tuple[str, ...]:
     return tuple(dict.fromkeys(lines))
 
 
-def _described(part: Vector | QuantileChoice) -> dict[str, Any]:
+def _describe(part: Vector | QuantileChoice) -> dict[str, Any]:
     by = f" by {', '.join(field.name for field in part.keys)}" if part.keys else ""
     if isinstance(part, QuantileChoice):
         side = {-1: "lower end of ", 0: "", 1: "upper end of "}[part.side]

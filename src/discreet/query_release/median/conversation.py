@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
@@ -25,6 +24,7 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import Neighbours, Replace
+from discreet.core.parameters import Exact, MaybeExact, Public, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, up
 from discreet.core.sensitive import Sensitive
@@ -49,51 +49,37 @@ EMPTY = "no candidate agrees with all the measured answers"
 """Why a conversation ends whose published answers contradict one another."""
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+def read_grid(*, grid: checks.Number) -> Fraction:
+    """Return the unit of weights, which must divide 1."""
+    unit = checks.positive(grid=grid)
+    if unit.numerator != 1:
+        raise InvalidParameter(name="grid", rule="1 divided by a whole number", value=grid)
+    return unit
+
+
+@frozen
 class MedianParameters(Interactive[Histogram, OnlineAnswer]):
     """Public parameters of a median mechanism that compares guesses through a sparse-vector gate."""
 
-    universe: Universe
-    rows: int
-    epsilon: Fraction
-    delta: Fraction
-    updates: int
-    threshold: Fraction
-    width: Fraction
-    grid: Fraction | None
-    queries: int
-    neighbours: Neighbours
+    universe: Universe = public(checks.instance, Universe)
+    rows: int = public(checks.integer, 1)
+    epsilon: Exact = public(checks.positive)
+    delta: Exact = public(checks.delta)
+    updates: int = public(checks.integer, 1)
+    threshold: Exact = public(checks.positive)
+    width: Public[checks.Number | None, Fraction] = public(checks.positive, default=None)
+    grid: MaybeExact = public(read_grid, default=None)
+    queries: int = public(checks.integer, 1, default=QUERIES)
+    neighbours: Neighbours = public(about_rows)
 
-    def __init__(
-        self,
-        *,
-        universe: Universe,
-        rows: int,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        updates: int,
-        threshold: checks.Number,
-        width: checks.Number | None = None,
-        grid: checks.Number | None = None,
-        queries: int = QUERIES,
-        neighbours: Neighbours,
-    ) -> None:
-        close = checks.positive(threshold=threshold)
-        self._set(
-            universe=checks.instance(Universe, universe=universe),
-            rows=checks.integer(1, rows=rows),
-            epsilon=checks.positive(epsilon=epsilon),
-            delta=checks.delta(delta=delta),
-            updates=checks.integer(1, updates=updates),
-            threshold=close,
-            width=close / 2 if width is None else checks.positive(width=width),
-            grid=read_grid(grid),
-            queries=checks.integer(1, queries=queries),
-            neighbours=about_rows(neighbours),
-        )
-        universe.require_dense()
+    def _complete(self) -> None:
+        given: Any = self.width
+        if given is None:
+            self._set(width=self.threshold / 2)
+        self.universe.require_dense()
         if self.rows * units_of(self.grid) > MOST_UNITS:
-            raise InvalidParameter(name="rows", rule=f"at most {MOST_UNITS} units of the grid", value=rows)
+            rule = f"at most {MOST_UNITS} units of the grid"
+            raise InvalidParameter(name="rows", rule=rule, value=self.rows)
         _ = self.gate.plan  # refuses what cannot be planned
         self._check_room()
 
@@ -187,7 +173,7 @@ class MedianConversation(Conversation[OnlineAnswer]):
             raise InvalidParameter(name="ask", rule="given a query alone", value=sorted(public))
         weights, key = self._read(query)
         if key not in self._record:
-            self._record[key] = self._fresh(weights)
+            self._record[key] = self._answer_fresh(weights)
         return self._record[key]
 
     def _read(self, query: Any) -> tuple[Integers, bytes]:
@@ -195,10 +181,10 @@ class MedianConversation(Conversation[OnlineAnswer]):
         weights = read_weights(query, self._public.universe, self._units)
         return weights, hashlib.sha256(weights.tobytes()).digest()
 
-    def _fresh(self, weights: Integers) -> OnlineAnswer:
+    def _answer_fresh(self, weights: Integers) -> OnlineAnswer:
         truth, guess = int(weighted(self._counts.reveal(), weights)), self._guess(weights)
         if not self._is_hard(truth, guess, weights):
-            return self._stated(guess, "free")
+            return self._make_answer(guess, "free")
         if self.measured + 1 >= self._public.updates:  # before it is counted: no interrupt leaves it open
             self.close(f"all {self._public.updates} measured answers have been given")
         self.measured += 1
@@ -207,7 +193,7 @@ class MedianConversation(Conversation[OnlineAnswer]):
         self._pending = (weights, answer)
         if not self.closed:
             self._settle()
-        return self._stated(answer, "measured")
+        return self._make_answer(answer, "measured")
 
     def last(self, query: LinearQuery) -> OnlineAnswer:
         """Answer from the record, or from the candidates without a look at the data; also after closing."""
@@ -216,7 +202,7 @@ class MedianConversation(Conversation[OnlineAnswer]):
             if key in self._record:
                 return self._record[key]
             self._settle()
-            return self._stated(self._guess(weights), "stale")
+            return self._make_answer(self._guess(weights), "stale")
 
     def _guess(self, weights: Integers) -> int:
         """Return the lower median of the candidates' answers."""
@@ -236,7 +222,7 @@ class MedianConversation(Conversation[OnlineAnswer]):
         else:
             self._candidates = left
 
-    def _stated(self, units: int, kind: str) -> OnlineAnswer:
+    def _make_answer(self, units: int, kind: str) -> OnlineAnswer:
         return OnlineAnswer(units / self._units, self._errors[kind], kind)
 
 
@@ -274,16 +260,6 @@ def mechanism_errors(mechanism: Any) -> dict[str, float]:
         "measured": mechanism.measured_error(STATED),
         "stale": float("inf"),
     }
-
-
-def read_grid(grid: checks.Number | None) -> Fraction | None:
-    """Return the unit of weights, which must divide 1."""
-    if grid is None:
-        return None
-    unit = checks.positive(grid=grid)
-    if unit.numerator != 1:
-        raise InvalidParameter(name="grid", rule="1 divided by a whole number", value=grid)
-    return unit
 
 
 def units_of(grid: Fraction | None) -> int:

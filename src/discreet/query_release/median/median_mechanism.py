@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.mechanism import Conversation
-from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import frozen, public
 from discreet.core.rounding import above
 from discreet.queries.histogram import Histogram
-from discreet.queries.query import TableQuery
 from discreet.queries.universe import Universe
 from discreet.query_release.median.candidates import Family, family_size, small_databases
 from discreet.query_release.median.conversation import MedianParameters
 from discreet.query_release.median.median_thesis import MedianThesis
-from discreet.sparse.conversation import QUERIES
+from discreet.query_release.median.tiny import CROSSING, TINY, ask_each, make_histograms
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class MedianMechanism(MedianParameters):
     """Answer queries by the median over all small databases that agree with what was published.
 
@@ -56,43 +54,13 @@ class MedianMechanism(MedianParameters):
         `Replace`: the number of rows is public. `AddRemove`: it is private.
     """
 
-    size: int
-
-    def __init__(
-        self,
-        *,
-        universe: Universe,
-        rows: int,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        updates: int,
-        threshold: checks.Number,
-        size: int,
-        width: checks.Number | None = None,
-        grid: checks.Number | None = None,
-        queries: int = QUERIES,
-        neighbours: Neighbours,
-    ) -> None:
-        self._set(size=checks.integer(1, size=size))
-        MedianParameters.__init__(
-            self,
-            universe=universe,
-            rows=rows,
-            epsilon=epsilon,
-            delta=delta,
-            updates=updates,
-            threshold=threshold,
-            width=width,
-            grid=grid,
-            queries=queries,
-            neighbours=neighbours,
-        )
+    size: int = public(checks.integer, 1)
 
     def _check_room(self) -> None:
         small_databases(self.universe.size, self.size)  # refuses what cannot be listed
 
     @classmethod
-    def thesis(
+    def as_printed(
         cls,
         *,
         universe: Universe,
@@ -135,43 +103,16 @@ class MedianMechanism(MedianParameters):
         return Family(small_databases(self.universe.size, self.size), size=self.size, rows=self.rows)
 
 
-def each_query(universe: Universe, *weights: Any) -> Callable[[Conversation[Any]], Hashable]:
-    """Return a script that asks queries, given by their weights, and notes how the conversation ends."""
-    axes = tuple(range(len(universe.shape)))
-    queries = [TableQuery(universe, axes, f"query {n}", table=table) for n, table in enumerate(weights)]
-
-    def script(conversation: Conversation[Any]) -> Hashable:
-        answers: list[Any] = []
-        for query in queries:
-            if conversation.closed:
-                break
-            answer = conversation.ask(query)
-            answers.append((answer.kind, answer.value))
-        return (*answers, "closed" if conversation.closed else "open")
-
-    return script
-
-
-TINY = Universe([("cell", (0, 1))])
-CROSSING = [([3, 0], [4, 0]), ([1, 2], [2, 2])]
-"""Neighbours between which the first query below goes away from its guess and the second towards it."""
-
-
-def histogram_pairs(universe: Universe, pairs: Any) -> list[tuple[Histogram, Histogram]]:
-    """Return pairs of counts as pairs of histograms."""
-    return [(Histogram.dense(universe, a), Histogram.dense(universe, b)) for a, b in pairs]
-
-
 def _tiny() -> Iterator[Tiny]:
     public: dict[str, Any] = {"universe": TINY, "rows": 4, "delta": 0, "updates": 1, "size": 2, "queries": 2}
     hidden = MedianMechanism(epsilon=9, threshold=1, neighbours=AddRemove("row"), **public)
-    yield Tiny(hidden, histogram_pairs(TINY, CROSSING), script=each_query(TINY, [1, 0], [1, 1]))
+    yield Tiny(hidden, make_histograms(TINY, CROSSING), script=ask_each(TINY, [1, 0], [1, 1]))
     replaced = MedianMechanism(epsilon=9, threshold=1, neighbours=Replace("row"), **public)
-    pairs = histogram_pairs(TINY, [([4, 0], [3, 1]), ([2, 2], [1, 3])])
-    yield Tiny(replaced, pairs, script=each_query(TINY, [1, 0], [0, 1]), tight=False)
+    pairs = make_histograms(TINY, [([4, 0], [3, 1]), ([2, 2], [1, 3])])
+    yield Tiny(replaced, pairs, script=ask_each(TINY, [1, 0], [0, 1]), tight=False)
     real = MedianMechanism(epsilon=12, threshold=1, grid=0.5, neighbours=AddRemove("row"), **public)
-    halves = each_query(TINY, [1.0, 0.5], [0.5, 1.0])
-    yield Tiny(real, histogram_pairs(TINY, CROSSING[:1]), script=halves, tight=False)
+    halves = ask_each(TINY, [1.0, 0.5], [0.5, 1.0])
+    yield Tiny(real, make_histograms(TINY, CROSSING[:1]), script=halves, tight=False)
 
 
 _EXAMPLE = Universe([("age", ("young", "middle", "old")), ("smoker", (False, True))])

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import Refused
 from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.parameters import frozen
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
 from discreet.query_release.median.candidates import Polytope, all_histograms
 from discreet.query_release.median.conversation import MedianParameters, units_of
-from discreet.query_release.median.median_mechanism import CROSSING, TINY, each_query, histogram_pairs
 from discreet.query_release.median.median_thesis import MedianThesis
+from discreet.query_release.median.tiny import CROSSING, TINY, ask_each, make_histograms
 
 MOST_CELLS = 1 << 16
 """The most cells a histogram of a chain may have."""
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class MedianPolytope(MedianParameters):
     """Answer queries by the median over random histograms that agree with what was published.
 
@@ -63,7 +63,7 @@ class MedianPolytope(MedianParameters):
             )
 
     @classmethod
-    def thesis(
+    def as_printed(
         cls,
         *,
         universe: Universe,
@@ -100,10 +100,10 @@ def _tiny() -> Iterator[Tiny]:
         "threshold": 1,
     }
     hidden = MedianPolytope(epsilon=9, neighbours=AddRemove("row"), **public)
-    yield Tiny(hidden, histogram_pairs(TINY, CROSSING), script=each_query(TINY, [1, 0], [1, 1]))
+    yield Tiny(hidden, make_histograms(TINY, CROSSING), script=ask_each(TINY, [1, 0], [1, 1]))
     replaced = MedianPolytope(epsilon=12, neighbours=Replace("row"), **public)
-    pairs = histogram_pairs(TINY, [([4, 0], [3, 1])])
-    yield Tiny(replaced, pairs, script=each_query(TINY, [1, 0], [0, 1]), tight=False)
+    pairs = make_histograms(TINY, [([4, 0], [3, 1])])
+    yield Tiny(replaced, pairs, script=ask_each(TINY, [1, 0], [0, 1]), tight=False)
 
 
 _EXAMPLE = Universe([("age", range(16)), ("region", range(8)), ("smoker", (False, True))])

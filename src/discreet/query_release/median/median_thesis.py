@@ -19,6 +19,7 @@ from discreet.core.errors import NoBound, Refused
 from discreet.core.loss import ApproxLoss, Loss, PureLoss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import Neighbours, Replace
+from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import above, below, shorten_down, shorten_up, up
 from discreet.core.sensitive import Sensitive
@@ -127,7 +128,7 @@ class Steps(Primitive[None, int]):
         return Fraction(0)
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class MedianThesis(Interactive[Histogram, OnlineAnswer]):
     """The median mechanism as published, with a random threshold for every question.
 
@@ -153,41 +154,24 @@ class MedianThesis(Interactive[Histogram, OnlineAnswer]):
         Keep random histograms instead of all small databases.
     """
 
-    universe: Universe
-    rows: int
-    epsilon: Fraction
-    accuracy: Fraction
-    queries: int
-    efficient: bool
+    universe: Universe = public(checks.instance, Universe)
+    rows: int = public(checks.integer, 1)
+    epsilon: Exact = public(checks.positive)
+    accuracy: Exact = public(checks.probability)
+    queries: int = public(checks.integer, 2)
+    efficient: bool = public(checks.instance, bool)
 
-    def __init__(
-        self,
-        *,
-        universe: Universe,
-        rows: int,
-        epsilon: checks.Number,
-        accuracy: checks.Number,
-        queries: int,
-        efficient: bool,
-    ) -> None:
-        self._set(
-            universe=checks.instance(Universe, universe=universe),
-            rows=checks.integer(1, rows=rows),
-            epsilon=checks.positive(epsilon=epsilon),
-            accuracy=checks.probability(accuracy=accuracy),
-            queries=checks.integer(2, queries=queries),
-            efficient=checks.instance(bool, efficient=efficient),
-        )
+    def _complete(self) -> None:
         needed = self.constants.rows
-        if rows < needed:
+        if self.rows < needed:
             raise Refused(
-                what=f"the median mechanism as published on {rows} rows",
+                what=f"the median mechanism as published on {self.rows} rows",
                 why=f"its theorem needs {needed} rows for these queries, accuracy and epsilon",
                 way_out="Use MedianMechanism or MedianPolytope themselves, which need no minimum",
             )
-        if self.accuracy * rows > MOST_PRECISE:
+        if self.accuracy * self.rows > MOST_PRECISE:
             raise Refused(
-                what=f"the median mechanism as published on {rows} rows",
+                what=f"the median mechanism as published on {self.rows} rows",
                 why="floats do not hold its measure of closeness finely enough",
                 way_out="Use MedianMechanism or MedianPolytope themselves",
             )

@@ -126,5 +126,13 @@ class Batch:
                 kinds[place] = STALE if np.isinf(errors[place]) else FREE
         return OnlineAnswers(values, errors, kinds)
 
+    def foretell(self, record: Record, *, gate: float) -> Array:
+        """Return the errors that answers would have: `gate` for what needs the gate and has no record."""
+        errors = self._errors / self._scale
+        for place, key in zip(self.places.tolist(), self.keys, strict=True):
+            earlier = record.get(key)
+            errors[place] = gate if earlier is None else earlier.error
+        return np.asarray(errors)
+
     def __repr__(self) -> str:
         return f"<batch of {len(self.workload)} questions, {len(self.rest)} of them open>"

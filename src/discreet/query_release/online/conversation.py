@@ -132,15 +132,30 @@ class WeightsConversation(Conversation[Any]):
 
     def read(self, workload: Workload) -> Batch:
         """Read a workload of predicates and answer what needs no look at the data. Takes no turn."""
-        fixed = written_down(workload, self._public.universe)
-        batch = Batch(
-            read_workload(fixed), self._known, scale=self._scale, most=self._most, bar=self._plan.bar
-        )
+        batch = self._make_batch(workload)
         self._read[batch] = np.zeros(0, dtype=np.int64)
         if batch.is_open:
             counts = batch.workload.answers(self._counts)[batch.places]
             self._read[batch] = np.minimum(counts, self._most // self._scale) * self._scale
         return batch
+
+    def foretell(self, workload: Workload) -> NDArray[np.float64]:
+        """Return the errors that a workload of predicates would be answered with, if asked now.
+
+        From public numbers alone: what needs the gate either passes it or is measured, and has the larger of
+        both errors; once the conversation is closed there is no bound.
+        """
+        batch = self._make_batch(workload)
+        gate = math.inf
+        if not self.closed:
+            bars = self._plan.raise_bars(self.tested, len(batch.rest) + 1, queries=self._public.queries)
+            measured = self._plan.value_error(BETA) / self._scale
+            gate = max(float(self._free_errors(bars).max()), measured)
+        return batch.foretell(self._record, gate=gate)
+
+    def _make_batch(self, workload: Workload) -> Batch:
+        reading = read_workload(written_down(workload, self._public.universe))
+        return Batch(reading, self._known, scale=self._scale, most=self._most, bar=self._plan.bar)
 
     @property
     def hypothesis(self) -> Hypothesis:
@@ -169,11 +184,11 @@ class WeightsConversation(Conversation[Any]):
         """Return the answer where that needs no look at the data."""
         if question.is_empty:
             return OnlineAnswer(0.0, 0.0, FREE)
-        answer = self._unchecked(question)
+        answer = self._answer_unchecked(question)
         return answer if answer.error * self._scale <= self._plan.bar else None
 
     def _last(self, question: Question) -> OnlineAnswer:
-        return self._settle(question) or self._record.get(question.key) or self._unchecked(question)
+        return self._settle(question) or self._record.get(question.key) or self._answer_unchecked(question)
 
     @property
     def synopsis(self) -> Weights:
@@ -201,7 +216,7 @@ class WeightsConversation(Conversation[Any]):
         earlier = self._record.get(question.key)
         if earlier is not None:
             return earlier
-        answer = self._unchecked(question)
+        answer = self._answer_unchecked(question)
         said = min(round(answer.value * self._scale), self._most)
         truth = min(int(weighted(self._tables[question.axes], question.units)), self._most)
         bars, place = self._test(np.array([truth]), np.array([said]))
@@ -210,7 +225,7 @@ class WeightsConversation(Conversation[Any]):
         error = float(self._free_errors(bars)[0])
         return self._record.keep(question.key, OnlineAnswer(answer.value, error, FREE))
 
-    def _unchecked(self, question: Question) -> OnlineAnswer:
+    def _answer_unchecked(self, question: Question) -> OnlineAnswer:
         """Answer from public weights with what is publicly known of the error: a bound, or nothing."""
         weights, noise = self._hypothesis, math.inf
         if self._known is not None and question.codes is not None:
@@ -242,7 +257,7 @@ class WeightsConversation(Conversation[Any]):
             if hidden is None:
                 step = AddNoise(self._plan.thresholds, sensitivity=Fraction(0))
                 self._hidden[side] = int(self._rng.perform(step, 0))
-        bars = self._plan.raised(self.tested, len(truth), questions=self._public.questions)
+        bars = self._plan.raise_bars(self.tested, len(truth), queries=self._public.queries)
         gap = truth - said
         sides = [gap, -gap] if len(self._hidden) == 2 else [np.abs(gap)]
         tests = np.empty((2, len(sides) * len(gap)), dtype=np.int64)

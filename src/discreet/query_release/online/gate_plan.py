@@ -50,7 +50,7 @@ class GateSetting:
         How many alarms are paid for, and how many values beside those of the alarms are measured.
     square, spread
         The Gaussian loss spent before: mu^2, and slack times mu^2.
-    questions
+    queries
         How many questions the threshold is planned for.
     bar
         The public threshold, or None to plan it.
@@ -64,7 +64,7 @@ class GateSetting:
     delta: Fraction
     square: Fraction
     spread: Fraction
-    questions: int
+    queries: int
     bar: int | None
 
 
@@ -98,14 +98,16 @@ class GatePlan:
         """Return by how much measured values are off at most, but for beta."""
         return self.values.reach(beta / self.measured)
 
-    def raised(self, asked: int, size: int, *, questions: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def raise_bars(
+        self, asked: int, size: int, *, queries: int
+    ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """Return the thresholds of the next `size` tested questions after `asked` earlier ones.
 
         Beyond the planned number K the threshold of question j grows by 2 scale ln(j / K): false alarms
         then fall like (K / j)^2, and all later questions together bring no more of them than the first K.
         """
         places = np.arange(asked + 1, asked + size + 1)
-        growth = 2 * float(self.tests.scale) * np.log(np.maximum(1.0, places / questions))
+        growth = 2 * float(self.tests.scale) * np.log(np.maximum(1.0, places / queries))
         return self.bar + np.ceil(growth).astype(np.int64)
 
 
@@ -113,26 +115,26 @@ class GatePlan:
 def plan_gate(setting: GateSetting) -> GatePlan:
     """Return the plan that misses the smallest error with the planned probability."""
     beta = Fraction(PLANNED_BETA)
-    best = min(_candidates(setting), key=lambda plan: plan.error(beta))
+    best = min(_list_candidates(setting), key=lambda plan: plan.error(beta))
     require(best.loss, setting.epsilon, setting.delta)
     return best
 
 
-def _candidates(setting: GateSetting) -> Iterator[GatePlan]:
+def _list_candidates(setting: GateSetting) -> Iterator[GatePlan]:
     # Composed thresholds need a delta, and one alarm needs no second threshold.
     forms = list(Form) if setting.delta and setting.updates > 1 else [Form.ONCE]
     for form in forms:
         # A threshold that is drawn often pays for its noise often, and never deserves the narrowest.
         for ratio in RATIOS if form is Form.ONCE else RATIOS[:3]:
             for spread in SPREADS:
-                yield _scaled(setting, form, ratio, spread)
+                yield _scale_noise(setting, form, ratio, spread)
 
 
-def _scaled(setting: GateSetting, form: Form, ratio: Fraction, spread: Fraction) -> GatePlan:
+def _scale_noise(setting: GateSetting, form: Form, ratio: Fraction, spread: Fraction) -> GatePlan:
     """Return the plan of a form and two ratios with the least noise the budget allows."""
 
     def fits(step: Fraction) -> bool:
-        loss = _made(setting, form, ratio, spread, setting.shift / step).loss
+        loss = _make(setting, form, ratio, spread, setting.shift / step).loss
         if setting.delta == 0:
             return loss.pure is not None and loss.pure <= setting.epsilon
         return loss.delta(setting.epsilon) <= setting.delta
@@ -142,10 +144,10 @@ def _scaled(setting: GateSetting, form: Form, ratio: Fraction, spread: Fraction)
         start /= 4
         if start < setting.epsilon * _LEAST:  # what was spent before has left next to nothing
             raise BudgetTooSmall(name="start", rule="cheaper than the whole budget", got="nearly all of it")
-    return _made(setting, form, ratio, spread, setting.shift / largest(fits, start))
+    return _make(setting, form, ratio, spread, setting.shift / largest(fits, start))
 
 
-def _made(setting: GateSetting, form: Form, ratio: Fraction, spread: Fraction, scale: Fraction) -> GatePlan:
+def _make(setting: GateSetting, form: Form, ratio: Fraction, spread: Fraction, scale: Fraction) -> GatePlan:
     tests = shorten_up(scale, 12)
     each, c, two = setting.shift / tests, setting.updates, setting.sides == 2
     hidden = ratio * each
@@ -158,7 +160,7 @@ def _made(setting: GateSetting, form: Form, ratio: Fraction, spread: Fraction, s
         loss = TwoSidedLoss(low=each, high=hidden + each, count=c + 1)
     else:
         loss = SparseLoss(low=hidden + alarm, high=hidden + alarm, count=c)
-    values, loss = _with_values(setting, loss, spread * tests, measured)
+    values, loss = _add_values(setting, loss, spread * tests, measured)
     return GatePlan(
         form=form,
         thresholds=OneSidedGeometric(tests / ratio),
@@ -171,7 +173,7 @@ def _made(setting: GateSetting, form: Form, ratio: Fraction, spread: Fraction, s
     )
 
 
-def _with_values(
+def _add_values(
     setting: GateSetting, loss: SparseLoss, spread: Fraction, count: int
 ) -> tuple[Noise, SparseLoss]:
     """Add measured values, and what was spent before, to the loss of the tests."""
@@ -195,6 +197,6 @@ def _bar(setting: GateSetting, ratio: Fraction, tests: Fraction) -> int:
     probability at most sides exp(-(1 - NEAR) T / scale), times the mean of exp(-hidden / scale), which is
     ratio / (1 + ratio).
     """
-    alarms = setting.sides * setting.questions * ratio / (1 + ratio)
+    alarms = setting.sides * setting.queries * ratio / (1 + ratio)
     odds = max(Fraction(1), alarms / (WASTED * setting.updates))
     return max(1, math.ceil(float(tests / (1 - NEAR)) * math.log(odds)))

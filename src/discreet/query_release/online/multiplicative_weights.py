@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
@@ -16,8 +15,10 @@ from discreet.core.errors import BudgetTooSmall, InvalidParameter
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.parameters import Exact, MaybeExact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
+from discreet.core.search import first_integer
 from discreet.core.sensitive import Sensitive
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
@@ -29,7 +30,7 @@ from discreet.query_release.online.conversation import BETA, WeightsConversation
 from discreet.query_release.online.gate_plan import GatePlan, GateSetting, plan_gate
 from discreet.query_release.online.warm_start import all_marginals
 
-QUESTIONS = 1000
+QUERIES = 1000
 """How many tested questions a mechanism is planned for where its owner does not say."""
 
 FINEST = 1 << 40
@@ -38,7 +39,7 @@ FINEST = 1 << 40
 _SHARES = 50  # into how many parts epsilon is cut to look for the warm start's share
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@frozen
 class MultiplicativeWeights(Interactive[Histogram, Any]):
     """Answer counting questions from one hypothesis, and look at the data only where it is far off.
 
@@ -63,8 +64,8 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
         many rows, and their number is not measured.
     threshold
         By how much the hypothesis must be off before an answer is measured. By default it is planned: few
-        updates are wasted on `questions` easy questions.
-    questions
+        updates are wasted on `queries` easy questions.
+    queries
         How many tested questions to plan for. Nothing ends there: the threshold then grows, slowly.
     grid
         The step of weights between 0 and 1. Without it questions are predicates.
@@ -79,49 +80,25 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
     True
     """
 
-    universe: Universe
-    epsilon: Fraction
-    delta: Fraction
-    updates: int
-    neighbours: Neighbours
-    rows: int | None
-    threshold: Fraction | None
-    questions: int
-    grid: Fraction | None
-    start: WorkloadRelease | None
+    universe: Universe = public(checks.instance, Universe)
+    epsilon: Exact = public(checks.positive)
+    delta: Exact = public(checks.delta)
+    updates: int = public(checks.integer, 1)
+    neighbours: Neighbours = public(about_rows)
+    rows: int | None = public(checks.integer, 1, default=None)
+    threshold: MaybeExact = public(checks.positive, default=None)
+    queries: int = public(checks.integer, 1, default=QUERIES)
+    grid: MaybeExact = public(checks.positive, default=None)
+    start: WorkloadRelease | None = public(checks.instance, WorkloadRelease, default=None)
 
-    def __init__(
-        self,
-        *,
-        universe: Universe,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        updates: int,
-        neighbours: Neighbours,
-        rows: int | None = None,
-        threshold: checks.Number | None = None,
-        questions: int = QUESTIONS,
-        grid: checks.Number | None = None,
-        start: WorkloadRelease | None = None,
-    ) -> None:
-        checks.instance(Universe, universe=universe).require_dense()
-        self._set(
-            universe=universe,
-            epsilon=checks.positive(epsilon=epsilon),
-            delta=checks.delta(delta=delta),
-            updates=checks.integer(1, updates=updates),
-            neighbours=about_rows(neighbours),
-            rows=None if rows is None else checks.integer(1, rows=rows),
-            threshold=None if threshold is None else checks.positive(threshold=threshold),
-            questions=checks.integer(1, questions=questions),
-            grid=None if grid is None else checks.positive(grid=grid),
-            start=None if start is None else checks.instance(WorkloadRelease, start=start),
-        )
+    def _complete(self) -> None:
+        self.universe.require_dense()
         if self.scale > FINEST:
-            raise InvalidParameter(name="grid", rule="at least 2**-40", value=grid)
-        if isinstance(neighbours, Replace) and rows is None:
-            raise InvalidParameter(name="rows", rule="given where neighbours replace a row", value=rows)
-        if start is not None and (start.workload.universe != universe or start.neighbours != neighbours):
+            raise InvalidParameter(name="grid", rule="at least 2**-40", value=self.grid)
+        if isinstance(self.neighbours, Replace) and self.rows is None:
+            raise InvalidParameter(name="rows", rule="given where neighbours replace a row", value=None)
+        start = self.start
+        if start and (start.workload.universe, start.neighbours) != (self.universe, self.neighbours):
             raise InvalidParameter(name="start", rule="over this universe and these neighbours", got="others")
         _ = self.plan  # refuses what cannot be planned
 
@@ -154,23 +131,15 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
             )
             return cls(epsilon=whole, delta=delta, start=start, **public)
 
-        best: Any = None
-        least, most = 1, _SHARES - 1
-        while least <= most:
-            share = (least + most) // 2
-            made = make(share)
-            if made.error(BETA) <= wanted:
-                best, least = made, share + 1
-            else:
-                most = share - 1
-        if best is None:
+        first = first_integer(lambda share: make(share).error(BETA) > wanted, low=0, high=_SHARES)
+        if first == 1:
             raise InvalidParameter(
                 name="alpha",
                 rule="an error the gate can reach with nearly the whole budget",
                 value=alpha,
                 hint="Allow fewer updates or questions, or spend more",
             )
-        return best  # type: ignore[no-any-return]
+        return make(first - 1)  # type: ignore[return-value]
 
     @property
     def scale(self) -> int:
@@ -204,7 +173,7 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
                 delta=delta,
                 square=square,
                 spread=spread,
-                questions=self.questions,
+                queries=self.queries,
                 bar=threshold,
             )
         )
@@ -219,7 +188,7 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
         apart = self.start is not None and (self.start.loss.gaussian() is None or self.delta == 0)
         return self.bought if apart else self.plan.loss
 
-    def error(self, beta: checks.Number, *, questions: int | None = None) -> float:
+    def error(self, beta: checks.Number, *, queries: int | None = None) -> float:
         """Return alpha: with probability 1 - beta no tested answer up to the closing one is off by more.
 
         Answers that a warm start knows are off by at most the threshold, but for a probability of 1/20.
@@ -228,12 +197,12 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
         ----------
         beta
             The probability of missing it.
-        questions
+        queries
             How many tested questions the statement is about; by default the number that is planned for.
         """
         b = checks.probability(beta=beta)
-        k = self.questions if questions is None else checks.integer(1, questions=questions)
-        raised = int(self.plan.raised(k - 1, 1, questions=self.questions)[0]) - self.plan.bar
+        k = self.queries if queries is None else checks.integer(1, queries=queries)
+        raised = int(self.plan.raise_bars(k - 1, 1, queries=self.queries)[0]) - self.plan.bar
         return up(Fraction(self.plan.error(b) + raised, self.scale))
 
     def most_updates(self, *, gap: checks.Number, rows: int) -> int:

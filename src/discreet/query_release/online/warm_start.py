@@ -41,7 +41,7 @@ def starting_weights(synopsis: Synopsis) -> Floats:
     """Return positive weights that a synopsis implies."""
     if isinstance(synopsis, MarginalTables):
         return fit_weights(synopsis, flatness=FLAT)
-    if isinstance(synopsis, NoisyAnswers) and _whole(synopsis.workload):
+    if isinstance(synopsis, NoisyAnswers) and _is_whole(synopsis.workload):
         total = max(synopsis.total, 1.0)
         cells = onto_simplex(synopsis.marginal(synopsis.universe.names), total)
         return (1 - UNIFORM) * cells + UNIFORM * total / cells.size
@@ -55,7 +55,7 @@ def starting_weights(synopsis: Synopsis) -> Floats:
     )
 
 
-def _whole(workload: Workload) -> bool:
+def _is_whole(workload: Workload) -> bool:
     """Tell whether a workload is the one table over all attributes."""
     everything = tuple(range(len(workload.universe.shape)))
     return isinstance(workload, Marginals) and workload.sets == (everything,)

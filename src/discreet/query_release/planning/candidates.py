@@ -1,4 +1,7 @@
-"""What a planner may choose from: how each mechanism is built for a workload, and where it is no use."""
+"""What a planner may choose from: how each mechanism is built for a workload, and where it is no use.
+
+A mechanism is loaded when it is built, and facts that rule it out are looked at before.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from discreet import query_release
 from discreet.core.errors import Refused
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.kinds.union import Union
 from discreet.queries.workload import Tabled, Workload
 from discreet.query_release.base import WorkloadRelease
-from discreet.query_release.explicit.mwem import MWEM
-from discreet.query_release.explicit.projection import Projection
-from discreet.query_release.explicit.small_database import SmallDatabase
-from discreet.query_release.linear.independent import Independent
-from discreet.query_release.linear.interval_search import IntervalSearch
-from discreet.query_release.linear.range_tree import RangeTree
-from discreet.query_release.linear.rectangle_tree import RectangleTree
-from discreet.query_release.linear.residual_marginals import Goal, ResidualMarginals
-from discreet.query_release.models.adaptive import Adaptive
-from discreet.query_release.models.max_entropy import MaxEntropy
 
 _FITTED = 300_000  # cells that are fitted many times over
 _PROJECTED = 100_000  # cells and queries together, passed over some hundred times
@@ -51,6 +45,8 @@ class ReleaseFacts:
         What is made small: the "average" or the "largest" error of the queries.
     score
         What the errors are of: the synopsis' own "answers", or counts of its synthetic "rows".
+    made_up
+        Whether the people that mechanisms are tried on are made up, and not like public data.
     """
 
     workload: Workload
@@ -60,6 +56,7 @@ class ReleaseFacts:
     rows: int
     by: str
     score: str = "answers"
+    made_up: bool = True
 
     @property
     def public(self) -> dict[str, Any]:
@@ -93,10 +90,11 @@ class PlanCandidate:
 
 def _max_entropy(facts: ReleaseFacts) -> WorkloadRelease:
     _few_cells(facts, _FITTED)
-    return MaxEntropy(**facts.public | {"workload": _tables(facts.workload)})
+    return query_release.MaxEntropy(**facts.public | {"workload": _tables(facts.workload)})
 
 
 def _adaptive(facts: ReleaseFacts) -> WorkloadRelease:
+    _some_delta(facts)
     longest = max(facts.workload.universe.shape)
     if longest > _LONGEST:
         raise Refused(
@@ -104,24 +102,29 @@ def _adaptive(facts: ReleaseFacts) -> WorkloadRelease:
             why=f"with more than {_LONGEST} its smoothing takes too long",
             way_out="Use another mechanism, or declare a coarser grid",
         )
-    return Adaptive(**facts.public | {"workload": _tables(facts.workload)})
+    return query_release.Adaptive(**facts.public | {"workload": _tables(facts.workload)})
 
 
 def _residuals(facts: ReleaseFacts) -> WorkloadRelease:
-    return ResidualMarginals(goal=Goal.TOTAL if facts.by == "average" else Goal.WORST, **facts.public)
+    _some_delta(facts)
+    if not isinstance(facts.workload, Marginals):
+        raise Refused(
+            what=f"a workload of {type(facts.workload).__name__}",
+            why="residuals are those of marginals",
+            way_out="Use another mechanism",
+        )
+    goal = query_release.Goal.TOTAL if facts.by == "average" else query_release.Goal.WORST
+    return query_release.ResidualMarginals(goal=goal, **facts.public)
 
 
 def _range_tree(facts: ReleaseFacts) -> WorkloadRelease:
-    _few_attributes(facts, 1)
-    return RangeTree(**facts.public)
+    _few_attributes(facts, most=1)
+    return query_release.RangeTree(**facts.public)
 
 
 def _rectangle_tree(facts: ReleaseFacts) -> WorkloadRelease:
-    _few_attributes(facts, 3)
-    mechanism = RectangleTree(**facts.public)
-    if len(mechanism.trees) == 1:
-        raise Refused(what="a product of one tree", why="it is the tree itself", way_out="Use the range tree")
-    return mechanism
+    _few_attributes(facts, fewest=2, most=3)
+    return query_release.RectangleTree(**facts.public)
 
 
 def _projection(facts: ReleaseFacts) -> WorkloadRelease:
@@ -132,16 +135,15 @@ def _projection(facts: ReleaseFacts) -> WorkloadRelease:
             why=f"with more than {_PROJECTED} of both together it takes too long",
             way_out="Use another mechanism",
         )
-    return Projection(
-        rows=facts.rows * (1 if isinstance(facts.neighbours, Replace) else _SPARE), **facts.public
-    )
+    rows = facts.rows * (1 if isinstance(facts.neighbours, Replace) else _SPARE)
+    return query_release.Projection(rows=rows, **facts.public)
 
 
 def _mwem(facts: ReleaseFacts) -> WorkloadRelease:
     _few_cells(facts, _LEARNED)
     workload = facts.workload
-    questions = len(workload.sets) if isinstance(workload, Marginals) else len(workload)
-    return MWEM(rounds=min(_ROUNDS, questions), rows=facts.rows, **facts.public)
+    queries = len(workload.sets) if isinstance(workload, Marginals) else len(workload)
+    return query_release.MWEM(rounds=min(_ROUNDS, queries), rows=facts.rows, **facts.public)
 
 
 def _small_database(facts: ReleaseFacts) -> WorkloadRelease:
@@ -155,13 +157,22 @@ def _small_database(facts: ReleaseFacts) -> WorkloadRelease:
             why="there are too many of them to score",
             way_out="Use another mechanism",
         )
-    return SmallDatabase(rows=facts.rows, size=size, **facts.pure)
+    return query_release.SmallDatabase(rows=facts.rows, size=size, **facts.pure)
 
 
 def _interval_search(facts: ReleaseFacts) -> WorkloadRelease:
-    if facts.delta:
-        raise Refused(what="interval search", why="it takes no delta", way_out="Use the range tree")
-    return IntervalSearch(rows=facts.rows, accuracy=_ACCURACY, **facts.pure)
+    if facts.delta or not isinstance(facts.neighbours, Replace):
+        raise Refused(
+            what="interval search",
+            why="it takes no delta, and a public number of rows",
+            way_out="Use the range tree",
+        )
+    _few_attributes(facts, most=1)
+    return query_release.IntervalSearch(rows=facts.rows, accuracy=_ACCURACY, **facts.pure)
+
+
+def _independent(facts: ReleaseFacts) -> WorkloadRelease:
+    return query_release.Independent(**facts.public)
 
 
 @lru_cache(maxsize=32)
@@ -174,12 +185,20 @@ def _tables(workload: Workload) -> Workload:
     return Marginals(workload.universe, [[names[axis] for axis in axes] for axes in sets])
 
 
-def _few_attributes(facts: ReleaseFacts, most: int) -> None:
+def _some_delta(facts: ReleaseFacts) -> None:
+    if not facts.delta:
+        raise Refused(what="delta 0", why="its noise is Gaussian", way_out="Allow a delta above 0")
+
+
+def _few_attributes(facts: ReleaseFacts, *, most: int, fewest: int = 1) -> None:
     tables = _tables(facts.workload)
-    if isinstance(tables, Tabled) and (count := len(set().union(*tables.sets))) > most:
+    sets = tables.sets if isinstance(tables, Tabled) else {query.axes for query in facts.workload}
+    count = len(set().union(*sets))
+    if not fewest <= count <= most:
+        several = str(most) if fewest == most else f"{fewest} to {most}"
         raise Refused(
-            what=f"a workload about {count} attributes",
-            why=f"trees are over at most {most}",
+            what=f"a workload about {count} attribute{'s' * (count != 1)}",
+            why=f"its trees are over {several}",
             way_out="Use another mechanism",
         )
 
@@ -195,15 +214,16 @@ def _few_cells(facts: ReleaseFacts, most: int) -> None:
 
 
 CANDIDATES = (
-    PlanCandidate("max-entropy", _max_entropy),
-    PlanCandidate("adaptive", _adaptive),
     PlanCandidate("residual-marginals", _residuals),
     PlanCandidate("range-tree", _range_tree),
     PlanCandidate("rectangle-tree", _rectangle_tree),
+    PlanCandidate("max-entropy", _max_entropy),
+    PlanCandidate("adaptive", _adaptive),
     PlanCandidate("projection", _projection),
     PlanCandidate("mwem", _mwem),
     PlanCandidate("small-database", _small_database),
     PlanCandidate("interval-search", _interval_search),
-    PlanCandidate("independent", lambda facts: Independent(**facts.public), makes_rows=False),
+    PlanCandidate("independent", _independent, makes_rows=False),
 )
-"""In the order in which they are preferred where errors are alike: synopses that answer more come first."""
+"""In the order in which they are preferred where errors are alike: first those whose errors are noise alone,
+then synopses that answer more."""

@@ -6,25 +6,31 @@ import dataclasses
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from html import escape
+from typing import Any
 
 from discreet import plots
+from discreet.accounting.units import PrivacyUnit
 from discreet.core import checks
 from discreet.core.bounds import LARGEST_EPSILON
-from discreet.core.errors import InvalidParameter
-from discreet.core.neighbours import ROWS, Neighbours
+from discreet.core.errors import InternalError, InvalidParameter
+from discreet.core.guarantee import Guarantee
+from discreet.core.loss import ApproxLoss, PureLoss
+from discreet.core.neighbours import ROWS, Neighbours, Replace
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import shorten_up
+from discreet.core.search import narrow
+from discreet.core.shown import html_table
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.union import Union
 from discreet.queries.workload import Workload
 from discreet.queries.written import written_down
-from discreet.query_release.asked import TableWorkload
+from discreet.query_release.asked import Countable, TableWorkload, read_asked, read_countable
 from discreet.query_release.base import WorkloadRelease, about_rows
 from discreet.query_release.planning.candidates import CANDIDATES, PlanCandidate, ReleaseFacts
 from discreet.query_release.planning.population import Public, alike, population
-from discreet.query_release.planning.predict import Prediction, predict, preferred
-from discreet.query_release.planning.split_budget import splitting
+from discreet.query_release.planning.predict import Prediction, choose, predict, say_why
+from discreet.query_release.planning.released import Released
+from discreet.query_release.planning.split_budget import make_splitting
 
 GUESSED_ROWS = 10_000
 """How many rows are assumed where nobody says."""
@@ -35,53 +41,129 @@ _PLOTTED = (Fraction(1, 10), Fraction(1, 3), Fraction(1), Fraction(3), Fraction(
 
 
 class ReleasePlan:
-    """Predicted errors of every mechanism, and the one to use. Public: made of public facts.
+    """Predicted errors of every mechanism, and the one to use.
+
+    Public: made of public facts, and the same whenever they are.
 
     Attributes
     ----------
     facts
-        What was planned for.
+        What was planned for. Its budget is that of one row.
+    epsilon, delta
+        The budget of one unit of the table, or of one row of a histogram.
     predictions
         One a mechanism, in the order of preference; some do not apply.
     best
-        The recommended mechanism: of those about as good as the best one, the most useful synopsis.
+        The recommended mechanism; `why` says why where another one has a smaller error.
     """
 
     def __init__(
         self,
         facts: ReleaseFacts,
-        people: Histogram,
-        candidates: tuple[PlanCandidate, ...],
-        predictions: tuple[Prediction, ...],
         *,
-        source: str,
-        rng: Rng,
+        epsilon: Fraction,
+        delta: Fraction,
+        unit: PrivacyUnit | None,
+        people: Histogram,
     ) -> None:
-        self.facts, self.predictions, self.best = facts, predictions, preferred(predictions, facts)
-        self._people, self._candidates, self._source, self._rng = people, candidates, source, rng
+        self.facts, self.epsilon, self.delta = facts, epsilon, delta
+        self._unit, self._people = unit, people
+        self._candidates: tuple[PlanCandidate, ...] = CANDIDATES
+        if isinstance(facts.workload, Union):
+            self._candidates += (make_splitting(facts.workload, people),)
+        self.predictions = tuple(predict(each, facts, people) for each in self._candidates)
+        self.best = choose(self.predictions, facts)
 
     @property
     def applicable(self) -> tuple[Prediction, ...]:
-        """The mechanisms that can be used, best first."""
+        """The mechanisms that can be used, that with the smallest error first."""
         usable = [each for each in self.predictions if each.mechanism is not None]
         return tuple(sorted(usable, key=lambda each: each.error(self.facts.by)))
 
     @property
     def mechanism(self) -> WorkloadRelease:
         """The recommended mechanism, ready to release."""
-        chosen: WorkloadRelease = checks.instance(WorkloadRelease, mechanism=self.best.mechanism)
-        return chosen
+        mechanism: WorkloadRelease = checks.instance(WorkloadRelease, mechanism=self.best.mechanism)
+        return mechanism
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a release costs, in terms of what the table protects: a person, say, with all their rows."""
+        of_rows = self.mechanism.guarantee
+        return of_rows if self._unit is None else self._unit.per_unit(of_rows)
+
+    @property
+    def bought(self) -> Guarantee:
+        """The budget that was asked for, which the guarantee is within."""
+        loss = ApproxLoss(self.epsilon, self.delta) if self.delta else PureLoss(self.epsilon)
+        return Guarantee(loss, self.guarantee.neighbours)
+
+    @property
+    def price(self) -> str:
+        """What a release costs, in one line."""
+        return f"epsilon {float(self.epsilon):g}, delta {float(self.delta):g} for {self.bought.neighbours}"
+
+    @property
+    def why(self) -> str:
+        """Why another mechanism is recommended than that with the smallest error; empty where none is."""
+        smallest = self.applicable[0]
+        return "" if smallest is self.best else say_why(self.best, smallest, self.facts)
+
+    def error(self, beta: checks.Number) -> float:
+        """Return what is proved of the largest error, but for a probability beta; see `Release.error`."""
+        return self.mechanism.error(beta)
+
+    def release(self, data: Countable | Histogram, *, rng: Rng = SYSTEM, progress: bool = False) -> Released:
+        """Measure the data once by the recommended mechanism, and make a synopsis.
+
+        Privacy: `guarantee`, within (epsilon, delta) for one unit of the table or one row of a histogram.
+        Accuracy: as predicted here, and `Released.standard_errors` afterwards.
+
+        Parameters
+        ----------
+        data
+            The table that was planned for, or a histogram.
+        rng
+            Where the noise comes from.
+        progress
+            Whether to show a bar.
+        """
+        self._require_unit(data)
+        if not self.guarantee.implies(epsilon=self.epsilon, delta=self.delta):
+            raise InternalError(f"the plan gives {self.guarantee}, which is not within {self.bought}")
+        counted = _count(data, self.facts.workload)
+        made = self.mechanism.release(counted, rng=rng, progress=progress)
+        return Released(
+            value=made.value, mechanism=made.mechanism, unsafe_seeded=made.unsafe_seeded, plan=self
+        )
+
+    def _require_unit(self, data: Countable | Histogram) -> None:
+        """Refuse data that protect something else than was planned for."""
+        planned = self._unit or PrivacyUnit(self.facts.neighbours, 1)
+        if isinstance(data, Histogram):
+            fits = self._unit is None or data.rows_per_unit <= planned.rows
+        else:
+            fits = PrivacyUnit.of(read_countable(data)) == planned
+        if not fits:
+            raise InvalidParameter(
+                name="data",
+                rule=f"planned for: this is for {planned.neighbours}, of up to {planned.rows} rows",
+                got="data that protect something else",
+                hint="Plan with the table, as in dp.plan((table, workload), ...)",
+            )
 
     def at(self, epsilon: checks.Number) -> ReleasePlan:
         """Return the plan for another epsilon."""
-        facts = dataclasses.replace(self.facts, epsilon=checks.positive(epsilon=epsilon))
-        predictions = tuple(
-            old if old.mechanism is None else predict(each, facts, self._people, self._rng)
-            for each, old in zip(self._candidates, self.predictions, strict=True)
-        )
+        whole = checks.positive(epsilon=epsilon)
         return ReleasePlan(
-            facts, self._people, self._candidates, predictions, source=self._source, rng=self._rng
+            self._facts_at(whole), epsilon=whole, delta=self.delta, unit=self._unit, people=self._people
         )
+
+    def _facts_at(self, epsilon: Fraction) -> ReleaseFacts:
+        each, less = epsilon, self.delta
+        if self._unit is not None:
+            each, less = self._unit.row_budget(epsilon=epsilon, delta=self.delta)
+        return dataclasses.replace(self.facts, epsilon=each, delta=less)
 
     def epsilon_for(self, error: checks.Number) -> Fraction:
         """Return about the smallest epsilon, at the same delta, for a predicted error of the best mechanism.
@@ -96,14 +178,14 @@ class ReleasePlan:
         InvalidParameter
             Where no sensible epsilon is enough.
         """
-        wanted, high = float(checks.positive(error=error)), self.facts.epsilon
+        wanted, high = float(checks.positive(error=error)), self.epsilon
         candidate = next(each for each in self._candidates if each.name == self.best.name)
         known = {high: self.best.error(self.facts.by)}
 
         def fits(epsilon: Fraction) -> bool:
             if epsilon not in known:
-                facts = dataclasses.replace(self.facts, epsilon=epsilon)
-                known[epsilon] = predict(candidate, facts, self._people, self._rng).error(facts.by)
+                facts = self._facts_at(epsilon)
+                known[epsilon] = predict(candidate, facts, self._people).error(facts.by)
             return known[epsilon] <= wanted
 
         while not fits(high):
@@ -113,10 +195,7 @@ class ReleasePlan:
                 raise InvalidParameter(name="error", rule=rule, value=error)
         while high > _SMALLEST_EPSILON and fits(high / 2):
             high /= 2
-        low = high / 2
-        for _ in range(_STEPS):
-            middle = shorten_up(Fraction(math.sqrt(low * high)), 6)
-            low, high = (low, middle) if fits(middle) else (middle, high)
+        _, high = narrow(fits, high / 2, high, steps=_STEPS, middle=_between)
         return shorten_up(high, 3)
 
     def plot(self, epsilons: Iterable[checks.Number] | None = None) -> str:
@@ -128,13 +207,13 @@ class ReleasePlan:
             Where left out, from a tenth of the plan's to ten times as much.
         """
         if epsilons is None:
-            wanted = [self.facts.epsilon * share for share in _PLOTTED]
+            wanted = [self.epsilon * share for share in _PLOTTED]
         else:
             wanted = sorted(checks.positive(epsilons=epsilon) for epsilon in epsilons)
-        plans = [self if epsilon == self.facts.epsilon else self.at(epsilon) for epsilon in wanted]
+        plans = [self if epsilon == self.epsilon else self.at(epsilon) for epsilon in wanted]
         lines = {}
         for each in self.applicable:
-            points = [(float(p.facts.epsilon), p.of(each.name).error(p.facts.by)) for p in plans]
+            points = [(float(p.epsilon), p.of(each.name).error(p.facts.by)) for p in plans]
             lines[each.name] = [(x, y) for x, y in points if 0 < y < math.inf]
         return plots.curves(
             {name: line for name, line in lines.items() if line},
@@ -149,72 +228,78 @@ class ReleasePlan:
         return next(each for each in self.predictions if each.name == name)
 
     @property
+    def _cells(self) -> list[list[str]]:
+        rows = [["mechanism", "average", "largest", "95 % bound", ""]]
+        for each in self.applicable:
+            bound = f"{each.bound:.4g}" if each.bound < math.inf else "none"
+            mark = "<- recommended" if each is self.best else ""
+            rows.append([each.name, f"{each.average:.4g}", f"{each.largest:.4g}", bound, mark])
+        return rows
+
+    @property
+    def _notes(self) -> list[str]:
+        why = [f"{self.best.name} is recommended: {self.why}"] if self.why else []
+        unused = [each for each in self.predictions if each.mechanism is None]
+        return [*why, *(f"{each.name} does not apply: {each.why_not}" for each in unused)]
+
+    @property
     def _heading(self) -> str:
         facts = self.facts
+        tried = "a made-up population" if facts.made_up else "public data"
         return (
-            f"{len(facts.workload)} queries, epsilon {float(facts.epsilon):g}, delta {float(facts.delta):g}, "
-            f"{facts.neighbours}; {_SCORED[facts.score]}, tried on {facts.rows} rows of {self._source}"
+            f"{len(facts.workload)} queries, {self.price}; "
+            f"{_SCORED[facts.score]}, tried on {facts.rows} rows of {tried}"
         )
 
     def __str__(self) -> str:
-        lines = [self._heading, f"{'mechanism':18} {'average':>10} {'largest':>10} {'95 % bound':>11}"]
-        for each in self.applicable:
-            mark = "  <- recommended" if each is self.best else ""
-            numbers = f"{each.average:10.4g} {each.largest:10.4g} {_proved(each):>11}"
-            lines.append(f"{each.name:18} {numbers}{mark}")
-        for each in self.predictions:
-            if each.mechanism is None:
-                lines.append(f"{each.name:18} does not apply: {each.why_not}")
-        return "\n".join(lines)
+        lines = [f"{name:18} {a:>10} {b:>10} {c:>11}  {mark}".rstrip() for name, a, b, c, mark in self._cells]
+        return "\n".join([self._heading, *lines, *self._notes])
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in ("mechanism", "average", "largest", "95 % bound"))
-        rows = []
-        for each in self.applicable:
-            name = f"<b>{escape(each.name)}</b>" if each is self.best else escape(each.name)
-            cells = (f"{each.average:.4g}", f"{each.largest:.4g}", _proved(each))
-            numbers = "".join(f"<td>{cell}</td>" for cell in cells)
-            rows.append(f"<tr><td>{name}</td>{numbers}</tr>")
-        return f"<p>{escape(self._heading)}</p><table><tr>{head}</tr>{''.join(rows)}</table>"
+        return html_table(self._cells, [self._heading, *self._notes])
 
 
-def _proved(prediction: Prediction) -> str:
-    return f"{prediction.bound:.4g}" if prediction.bound < math.inf else "none"
+def _between(low: Fraction, high: Fraction) -> Fraction:
+    return shorten_up(Fraction(math.sqrt(low * high)), 6)
+
+
+def _count(data: Countable | Histogram, workload: Workload) -> Histogram:
+    return data if isinstance(data, Histogram) else data.histogram(workload.universe.names)
 
 
 def plan(
-    wanted: Workload | TableWorkload,
+    wanted: Workload | TableWorkload | tuple[Any, Workload],
     *,
     epsilon: checks.Number,
     delta: checks.Number,
     rows: int | None = None,
-    neighbours: Neighbours = ROWS,
+    neighbours: Neighbours | None = None,
     public: Public | None = None,
     by: str = "average",
     score: str = "answers",
-    rng: Rng = SYSTEM,
 ) -> ReleasePlan:
     """Predict how well every mechanism would answer a workload, and recommend one.
 
-    No private data are looked at. Errors that are noise alone are exact up to the number of trials; others
-    depend on the data, and are those of a release of public or made-up people.
+    No private data are looked at, and the same public facts have the same plan. Errors that are noise alone
+    are exact up to the number of trials; others depend on the data, and are those of a release of public or
+    made-up people.
 
     Time: that of one release of every mechanism that applies; seconds for a few ten thousand cells.
 
     Parameters
     ----------
     wanted
-        A workload, or one together with the table it is about, which is not read.
+        A workload, or one together with the table it is about, which is not read: what it declares is enough.
     epsilon, delta
-        The budget.
+        The budget of one unit of the table, or of one row where there is none.
     rows
-        About how many rows there are; exactly how many where a row is replaced. Where left out: as many as
-        `public` has, or else 10,000.
+        About how many rows there are; exactly how many where a row is replaced. Where left out: their number
+        where that is public, as many as `public` has, or else 10,000.
     neighbours
-        The change that is hidden.
+        The change that is hidden; where left out, what the table declares, or one row.
     public
         Data like the private ones that may be looked at: public, or released already. Where left out, a
         population that is made up from the schema; see `discreet.query_release.planning.population`.
@@ -223,8 +308,6 @@ def plan(
     score
         What it is the error of: "answers" of the synopsis, or counts of its synthetic "rows". A synopsis may
         answer well and make poor rows: no rows need fit all of its tables.
-    rng
-        Where the noise of the trials comes from.
 
     Examples
     --------
@@ -233,24 +316,40 @@ def plan(
     >>> plan(ages, epsilon=1, delta=0, by="largest").best.name
     'range-tree'
     """
-    workload = written_down(wanted[1] if isinstance(wanted, tuple) else wanted)
+    request = read_asked(wanted, None) if isinstance(wanted, tuple) else None
+    workload = written_down(wanted) if request is None else request.workload  # type: ignore[arg-type]
+    unit, hidden = _read_unit(request, neighbours)
+    whole, missed = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
+    each, less = (whole, missed) if unit is None else unit.row_budget(epsilon=whole, delta=missed)
+    count = None if rows is None else checks.integer(1, rows=rows)
+    if request is not None and count is None and isinstance(hidden, Replace):
+        count = max(1, _count(request.data, workload).total)  # public where a row is replaced
     if public is None:
-        count = GUESSED_ROWS if rows is None else checks.integer(1, rows=rows)
-        people, source = population(workload.universe, count), "a made-up population"
+        people = population(workload.universe, GUESSED_ROWS if count is None else count)
     else:
-        people = alike(workload.universe, public, None if rows is None else checks.integer(1, rows=rows))
-        source = "public data"
+        people = alike(workload.universe, public, count)
     facts = ReleaseFacts(
         workload=workload,
-        epsilon=checks.positive(epsilon=epsilon),
-        delta=checks.delta(delta=delta),
-        neighbours=about_rows(neighbours),
+        epsilon=each,
+        delta=less,
+        neighbours=hidden,
         rows=people.total,
         by=checks.one_of(("average", "largest"), by=by),
         score=checks.one_of(("answers", "rows"), score=score),
+        made_up=public is None,
     )
-    candidates = (
-        (*CANDIDATES, splitting(workload, people, rng)) if isinstance(workload, Union) else CANDIDATES
-    )
-    predictions = tuple(predict(each, facts, people, rng) for each in candidates)
-    return ReleasePlan(facts, people, candidates, predictions, source=source, rng=rng)
+    return ReleasePlan(facts, epsilon=whole, delta=missed, unit=unit, people=people)
+
+
+def _read_unit(
+    request: TableWorkload | None, neighbours: Neighbours | None
+) -> tuple[PrivacyUnit | None, Neighbours]:
+    """Return whom the table protects, if there is one, and the change of rows that is hidden."""
+    if request is None or isinstance(request.data, Histogram):
+        return None, about_rows(ROWS if neighbours is None else neighbours)
+    if neighbours is not None:
+        raise InvalidParameter(
+            name="neighbours", rule="left to the table, which declares them", value=neighbours
+        )
+    unit = PrivacyUnit.of(request.data)
+    return unit, unit.row_neighbours

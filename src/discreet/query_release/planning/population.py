@@ -7,7 +7,6 @@ declared before it. It is the same for the same schema and number of rows, on ev
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Attribute, Universe
+from discreet.query_release.planning.trial_noise import TrialNoise
 from discreet.query_release.synopses.synopsis import Synopsis
 from discreet.query_release.synopses.synthetic import SyntheticTable
 
@@ -32,7 +32,7 @@ _DRAWN = 1_000_000  # more rows than this are counted several times each
 
 def population(universe: Universe, rows: int) -> Histogram:
     """Return the default population of a schema."""
-    stream = _Stream(universe, rows)
+    stream = TrialNoise(f"{universe.shape} {checks.integer(0, rows=rows)}")
     drawn = min(rows, _DRAWN)
     codes = np.zeros((drawn, len(universe.shape)), dtype=np.int64)
     for axis, attribute in enumerate(universe.attributes):
@@ -51,7 +51,9 @@ def population(universe: Universe, rows: int) -> Histogram:
 
 def alike(universe: Universe, public: Public, rows: int | None) -> Histogram:
     """Return public data as a histogram, with another number of rows if one is given."""
-    table: object = public.synthetic(rows) if isinstance(public, Synopsis) else public
+    table: object = (
+        public.synthetic(rows, rng=TrialNoise("public")) if isinstance(public, Synopsis) else public
+    )
     histogram = table.histogram() if isinstance(table, SyntheticTable) else table
     if not isinstance(histogram, Histogram) or histogram.universe != universe:
         raise InvalidParameter(
@@ -77,7 +79,7 @@ def _histogram(universe: Universe, codes: Array, counts: Array) -> Histogram:
     return sparse.to_dense() if universe.is_dense else sparse
 
 
-def _chances(attribute: Attribute, stream: _Stream) -> Array:
+def _chances(attribute: Attribute, stream: TrialNoise) -> Array:
     """Return how likely one kind of people has each value, not yet divided by the sum."""
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in attribute.values):
         centre = float(stream.uniform(1)[0]) * attribute.size
@@ -86,16 +88,3 @@ def _chances(attribute: Attribute, stream: _Stream) -> Array:
     else:
         ranks = np.argsort(stream.uniform(attribute.size)).astype(np.float64)
     return np.asarray((1.0 + ranks) ** -_FALL)
-
-
-class _Stream:
-    """Numbers between 0 and 1 that look random and follow from the schema."""
-
-    def __init__(self, universe: Universe, rows: int) -> None:
-        self._seed = f"{universe.shape} {checks.integer(0, rows=rows)}"
-        self._calls = 0
-
-    def uniform(self, count: int) -> Array:
-        self._calls += 1
-        digest = hashlib.shake_256(f"{self._seed} {self._calls}".encode()).digest(4 * count)
-        return np.frombuffer(digest, dtype=np.uint32) / 2.0**32

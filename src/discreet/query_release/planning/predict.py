@@ -1,4 +1,7 @@
-"""Predicted errors: every mechanism that applies, tried on people who do not exist."""
+"""Predicted errors: every mechanism that applies, tried on people who do not exist.
+
+Trials draw noise that is fixed by what is tried, so that the same public facts have the same predictions.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,24 @@ import numpy as np
 
 from discreet.core.bounds import known_error
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
-from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
 from discreet.query_release.base import WorkloadRelease
 from discreet.query_release.planning.candidates import PlanCandidate, ReleaseFacts
 from discreet.query_release.planning.population import nobody
+from discreet.query_release.planning.trial_noise import TrialNoise
 
 _BETA = 0.05  # the failure probability of the bounds that are printed
-_ALIKE = 1.05  # errors this close are called the same
+ALIKE = 1.05
+"""Errors this close are called the same."""
+MODELLED = 1.1
+"""How much better a mechanism must be that was tried on made-up people than one whose errors are noise alone;
+chosen by `benchmarks/release_margin.py`, on other tables than those that it was checked on."""
+NO_ROWS = 1.09
+"""How much better a synopsis must be that makes no synthetic rows."""
 _NEGLIGIBLE = 0.1  # of a row: smaller errors are all the same
-_NO_ROWS = 1.09  # how much better a synopsis must be that makes no synthetic rows
 _WAY_OUT = "Ask for queries with whole weights, over fewer attributes"
-_RUNS = 12  # of a mechanism whose error is noise alone: one measurement each
-_SMALL, _SMALL_RUNS = 5000, 2  # cells, and how often a fit to so few is tried
+_FEWEST_RUNS, _MOST_RUNS, _DRAWN = 12, 400, 400_000  # of noise alone: so many answers, in so many runs
+_FITTED, _MOST_FITS = 10_000, 4  # cells of all fits together, and how many there are at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,8 @@ class Prediction:
         Why it does not apply.
     makes_rows
         Whether its synopsis makes synthetic rows.
+    is_exact
+        Whether its errors are noise alone, the same on all data: then the prediction rests on no population.
     """
 
     name: str
@@ -54,13 +64,14 @@ class Prediction:
     bound: float = math.inf
     why_not: str = ""
     makes_rows: bool = True
+    is_exact: bool = False
 
     def error(self, by: str) -> float:
         """Return the error that the choice goes by."""
         return self.average if by == "average" else self.largest
 
 
-def predict(candidate: PlanCandidate, facts: ReleaseFacts, population: Histogram, rng: Rng) -> Prediction:
+def predict(candidate: PlanCandidate, facts: ReleaseFacts, population: Histogram) -> Prediction:
     """Run one mechanism on made-up people, or say why it cannot be run.
 
     Where the error is noise alone, an empty table shows it, and no population has to be believed.
@@ -70,45 +81,82 @@ def predict(candidate: PlanCandidate, facts: ReleaseFacts, population: Histogram
     except (InvalidParameter, NeighboursMismatch, Refused) as problem:
         return Prediction(candidate.name, None, why_not=str(problem))
     try:
-        average, largest = tried(mechanism, facts, population, rng)
+        average, largest = try_mechanism(candidate.name, mechanism, facts, population)
     except Refused as problem:  # a synopsis that makes no rows
         return Prediction(candidate.name, None, why_not=str(problem))
-    bound = known_error(mechanism, _BETA) if facts.score == "answers" else math.inf
-    return Prediction(candidate.name, mechanism, average, largest, bound, makes_rows=candidate.makes_rows)
+    return Prediction(
+        candidate.name,
+        mechanism,
+        average,
+        largest,
+        known_error(mechanism, _BETA) if facts.score == "answers" else math.inf,
+        makes_rows=candidate.makes_rows,
+        is_exact=_is_exact(mechanism, facts),
+    )
 
 
-def preferred(predictions: Sequence[Prediction], facts: ReleaseFacts) -> Prediction:
+def choose(predictions: Sequence[Prediction], facts: ReleaseFacts) -> Prediction:
     """Return the first prediction that is about as good as the best one.
+
+    One that rests on made-up people, or whose synopsis makes no rows, must be better by more than a little.
 
     Raises
     ------
     Refused
         Where no mechanism applies.
     """
-    # Where rows are scored, what makes none does not apply.
-    ranks = [each.error(facts.by) * (1.0 if each.makes_rows else _NO_ROWS) for each in predictions]
+    ranks = [each.error(facts.by) * _handicap(each, facts) for each in predictions]
     best = min(ranks)
     if best == math.inf:
         reasons = "; ".join(f"{each.name}: {each.why_not}" for each in predictions)
         raise Refused(what=repr(facts.workload), why=f"no mechanism applies ({reasons})", way_out=_WAY_OUT)
-    most = max(_ALIKE * best, _NEGLIGIBLE)
+    most = max(ALIKE * best, _NEGLIGIBLE)
     return next(each for each, rank in zip(predictions, ranks, strict=True) if rank <= most)
 
 
-def tried(
-    mechanism: WorkloadRelease, facts: ReleaseFacts, population: Histogram, rng: Rng
+def say_why(best: Prediction, other: Prediction, facts: ReleaseFacts) -> str:
+    """Say why a prediction is chosen before another with a smaller error."""
+    if not other.makes_rows and best.makes_rows:
+        return f"{other.name} answers these queries alone, and makes no synthetic rows"
+    if best.is_exact and _rests_on_people(other, facts):
+        return (
+            f"the errors of {best.name} are noise alone, on any data; "
+            f"those of {other.name} depend on the data, and the rows that it was tried on are made up"
+        )
+    return f"that of {other.name} is about the same"
+
+
+def _handicap(prediction: Prediction, facts: ReleaseFacts) -> float:
+    # Where rows are scored, what makes none does not apply.
+    return (1.0 if prediction.makes_rows else NO_ROWS) * (
+        MODELLED if _rests_on_people(prediction, facts) else 1.0
+    )
+
+
+def _rests_on_people(prediction: Prediction, facts: ReleaseFacts) -> bool:
+    return facts.made_up and not prediction.is_exact
+
+
+def _is_exact(mechanism: WorkloadRelease, facts: ReleaseFacts) -> bool:
+    return mechanism.is_noise_alone and facts.score == "answers"
+
+
+def try_mechanism(
+    name: str, mechanism: WorkloadRelease, facts: ReleaseFacts, population: Histogram
 ) -> tuple[float, float]:
-    """Return the mean and the largest error of a release; of several where noise is all that matters."""
+    """Return the mean and the largest error of a release; of many where noise is all that matters."""
     workload = facts.workload
-    of_noise = mechanism.is_noise_alone and facts.score == "answers"
-    people = nobody(workload.universe) if of_noise else population
-    truth = workload.answers(people)
-    found = []
-    runs = 1 if workload.universe.size > _SMALL else _SMALL_RUNS
-    for _ in range(_RUNS if of_noise else runs):
-        synopsis = mechanism.release(people, rng=rng).value
+    runs = min(max(1, _FITTED // workload.universe.size), _MOST_FITS)
+    if _is_exact(mechanism, facts):
+        population = nobody(workload.universe)
+        runs = min(max(_FEWEST_RUNS, _DRAWN // len(workload)), _MOST_RUNS)
+    truth, errors = workload.answers(population), []
+    # The same noise for every budget: then errors are compared by it alone.
+    rng = TrialNoise(f"{name} {workload.universe.shape} {facts.score}")
+    for _ in range(runs):
+        synopsis = mechanism.release(population, rng=rng).value
         counted = synopsis if facts.score == "answers" else synopsis.synthetic(rng=rng)
         off = np.abs(counted.answers(workload) - truth)
-        found.append((off.mean(), off.max()))
-    average, largest = np.mean(found, axis=0).tolist()
+        errors.append((off.mean(), off.max()))
+    average, largest = np.mean(errors, axis=0).tolist()
     return average, largest

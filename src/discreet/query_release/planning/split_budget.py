@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from fractions import Fraction
 
+from discreet import query_release
 from discreet.core.errors import Refused
-from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.union import Union
 from discreet.query_release.base import WorkloadRelease
-from discreet.query_release.linear.split import Make, Split
 from discreet.query_release.planning.candidates import CANDIDATES, PlanCandidate, ReleaseFacts
-from discreet.query_release.planning.predict import predict, preferred
+from discreet.query_release.planning.predict import choose, predict
 
 _MOST = 6  # parts, for each of which every mechanism is tried
 
 
-def splitting(workload: Union, people: Histogram, rng: Rng) -> PlanCandidate:
+def make_splitting(workload: Union, people: Histogram) -> PlanCandidate:
     """Return the candidate that releases each part by the mechanism that is best for it."""
 
     def make(facts: ReleaseFacts) -> WorkloadRelease:
@@ -30,11 +30,11 @@ def splitting(workload: Union, people: Histogram, rng: Rng) -> PlanCandidate:
         makes, errors = [], []
         for part, weight in zip(workload.parts, workload.weights, strict=True):
             own = dataclasses.replace(facts, workload=part)
-            found = preferred([predict(each, own, people, rng) for each in CANDIDATES], facts)
-            makes.append(_maker(found.name, own))
+            found = choose([predict(each, own, people) for each in CANDIDATES], facts)
+            makes.append(_make_later(found.name, own))
             size = len(part) if facts.by == "average" else 1
             errors.append(max(found.error(facts.by), 1e-9) * float(weight) * size)
-        return Split.share(
+        return query_release.Split.share(
             workload=workload,
             makes=makes,
             shares=[error ** _power(facts) for error in errors],
@@ -46,7 +46,7 @@ def splitting(workload: Union, people: Histogram, rng: Rng) -> PlanCandidate:
     return PlanCandidate("split", make)
 
 
-def _maker(name: str, facts: ReleaseFacts) -> Make:
+def _make_later(name: str, facts: ReleaseFacts) -> Callable[[Fraction, Fraction], WorkloadRelease]:
     candidate = next(each for each in CANDIDATES if each.name == name)
 
     def make(epsilon: Fraction, delta: Fraction) -> WorkloadRelease:

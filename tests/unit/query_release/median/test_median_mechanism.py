@@ -301,18 +301,18 @@ def test_the_preset_refuses_too_few_rows_and_says_how_many_it_needs():
         cells=4, queries=10, accuracy=Fraction(1, 2), epsilon=Fraction(1), efficient=False
     ).rows
     with pytest.raises(Refused, match=str(needed)):
-        MedianMechanism.thesis(universe=FOUR, rows=10**6, epsilon=1, accuracy=0.5, queries=10)
+        MedianMechanism.as_printed(universe=FOUR, rows=10**6, epsilon=1, accuracy=0.5, queries=10)
     with pytest.raises(Refused, match="floats"):
-        MedianMechanism.thesis(universe=FOUR, rows=10**14, epsilon=1, accuracy=0.5, queries=10)
+        MedianMechanism.as_printed(universe=FOUR, rows=10**14, epsilon=1, accuracy=0.5, queries=10)
     with pytest.raises(Refused, match="family"):
-        MedianMechanism.thesis(universe=FOUR, rows=2 * 10**12, epsilon=1, accuracy=0.5, queries=10)
+        MedianMechanism.as_printed(universe=FOUR, rows=2 * 10**12, epsilon=1, accuracy=0.5, queries=10)
 
 
 COIN = Universe([("cell", (0, 1))])
 
 
 def test_the_preset_runs_where_its_theorem_holds():
-    mechanism = MedianMechanism.thesis(universe=COIN, rows=4 * 10**9, epsilon=1, accuracy=0.95, queries=2)
+    mechanism = MedianMechanism.as_printed(universe=COIN, rows=4 * 10**9, epsilon=1, accuracy=0.95, queries=2)
     assert isinstance(mechanism, MedianThesis)
     assert mechanism.constants.rows <= mechanism.rows
     assert isinstance(mechanism.loss, PureLoss) and mechanism.loss.epsilon(0) <= 0.5
@@ -327,7 +327,9 @@ def test_the_preset_runs_where_its_theorem_holds():
 
 
 def test_the_preset_with_many_questions_is_as_accurate_as_its_theorem_says():
-    mechanism = MedianMechanism.thesis(universe=COIN, rows=8 * 10**11, epsilon=2, accuracy=0.95, queries=1000)
+    mechanism = MedianMechanism.as_printed(
+        universe=COIN, rows=8 * 10**11, epsilon=2, accuracy=0.95, queries=1000
+    )
     assert mechanism.error(0.05) == pytest.approx(0.95 * mechanism.rows)
     counts = [7 * 10**11, 10**11]
     conversation = mechanism.open(Histogram.dense(COIN, counts), rng=unsafe_seeded(1))
@@ -345,7 +347,7 @@ def test_the_preset_with_more_questions_than_bad_ones_has_a_failure_probability(
 
 def test_the_closeness_moves_by_half_of_what_is_paid_for():
     """Lemma 7 allows 2 / (accuracy rows); 1 / (accuracy rows) and the rounding are all there is."""
-    mechanism = MedianMechanism.thesis(universe=COIN, rows=4 * 10**9, epsilon=1, accuracy=0.95, queries=2)
+    mechanism = MedianMechanism.as_printed(universe=COIN, rows=4 * 10**9, epsilon=1, accuracy=0.95, queries=2)
     met = []
     for counts in ([3 * 10**9, 10**9], [3 * 10**9 + 1, 10**9 - 1], [10**6, 4 * 10**9 - 10**6]):
         rng = Scripted([True])
@@ -413,4 +415,4 @@ def test_thresholds_rise_whatever_the_budget(epsilon, queries):
     law = dict(Steps(constants.steps(constants.rows)).law(None))
     assert sum(law.values()) == 1
     with pytest.raises(Refused, match="needs"):
-        MedianMechanism.thesis(universe=COIN, rows=1, epsilon=epsilon, accuracy=0.9, queries=queries)
+        MedianMechanism.as_printed(universe=COIN, rows=1, epsilon=epsilon, accuracy=0.9, queries=queries)

@@ -246,8 +246,8 @@ def test_universes_are_bounded():
 def test_the_preset_of_the_source_is_there_too():
     coin = Universe([("cell", (0, 1))])
     with pytest.raises(Refused, match="its theorem needs"):
-        MedianPolytope.thesis(universe=coin, rows=10**6, epsilon=1, accuracy=0.5, queries=10)
-    preset = MedianPolytope.thesis(universe=coin, rows=10**10, epsilon=1, accuracy=0.95, queries=2)
+        MedianPolytope.as_printed(universe=coin, rows=10**6, epsilon=1, accuracy=0.5, queries=10)
+    preset = MedianPolytope.as_printed(universe=coin, rows=10**10, epsilon=1, accuracy=0.95, queries=2)
     assert preset.efficient and preset.constants.rows <= 10**10
     data = Histogram.dense(coin, [5 * 10**9, 5 * 10**9])
     answer = preset.open(data, rng=unsafe_seeded(2)).ask(query([1, 0], coin))

@@ -24,7 +24,7 @@ def setting(**changed):
         "delta": Fraction(1, 10**9),
         "square": Fraction(0),
         "spread": Fraction(0),
-        "questions": 1000,
+        "queries": 1000,
         "bar": None,
     }
     return GateSetting(**{**public, **changed})
@@ -99,11 +99,11 @@ class TestPlan:
 
     def test_all_questions_after_the_planned_ones_alarm_no_more_than_those(self):
         plan = plan_gate(setting())
-        bars = plan.raised(0, 2_000_000, questions=1000)
+        bars = plan.raise_bars(0, 2_000_000, queries=1000)
         assert (bars[:1000] == plan.bar).all() and (np.diff(bars) >= 0).all()
         odds = np.exp(-(bars - plan.bar) / float(plan.tests.scale))
         assert odds[1000:].sum() <= odds[:1000].sum()
-        assert (bars[500:1500] == plan.raised(500, 1000, questions=1000)).all()
+        assert (bars[500:1500] == plan.raise_bars(500, 1000, queries=1000)).all()
         # Growing half as fast would not do.
         slow = np.exp(-(bars - plan.bar) / 2 / float(plan.tests.scale))
         assert slow[1000:].sum() > slow[:1000].sum()

@@ -78,8 +78,8 @@ def test_for_error_finds_the_cheapest_budget():
 
 
 def test_more_questions_cost_logarithmically_more_error():
-    mechanism = made(questions=1000)
-    known = [mechanism.error(0.05, questions=k) for k in (1, 1000, 10**6, 10**9)]
+    mechanism = made(queries=1000)
+    known = [mechanism.error(0.05, queries=k) for k in (1, 1000, 10**6, 10**9)]
     assert known[0] == known[1] == mechanism.error(0.05)
     step = 2 * float(mechanism.plan.tests.scale) * math.log(1000)
     assert known[2] - known[1] == pytest.approx(step, abs=2)
@@ -141,7 +141,7 @@ def test_errors_stay_within_the_stated_one():
     """
     counts = np.arange(32).reshape(UNIVERSE.shape) ** 2 * 10
     data = Histogram.dense(UNIVERSE, counts)
-    mechanism = made(delta=0, updates=6, questions=50, neighbours=Replace("row"), rows=int(counts.sum()))
+    mechanism = made(delta=0, updates=6, queries=50, neighbours=Replace("row"), rows=int(counts.sum()))
     bound, beta, missed, halved = mechanism.error(0.1), 0.1, 0, 0
     generator = np.random.default_rng(9)  # noqa: TID251
     for seed in range(100):

@@ -1,6 +1,9 @@
 """The planner looks at public facts only, prefers what is best, and inverts its own predictions."""
 
+import dataclasses
 import math
+import subprocess
+import sys
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -16,9 +19,10 @@ from discreet.query_release.linear import independent
 from discreet.query_release.linear.independent import Independent
 from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.linear.split import Split
-from discreet.query_release.planning.candidates import CANDIDATES
+from discreet.query_release.planning.candidates import CANDIDATES, ReleaseFacts
 from discreet.query_release.planning.planner import plan
 from discreet.query_release.planning.population import alike, population
+from discreet.query_release.planning.predict import ALIKE, MODELLED, Prediction, choose, say_why
 from discreet.query_release.synopses import marginal_tables as tables
 from discreet.query_release.synopses.synopsis import Weights
 from discreet.query_release.synopses.synthetic import SyntheticTable
@@ -44,13 +48,9 @@ class Poisoned:
     def histogram(self, columns=None):
         raise AssertionError("private data were read")
 
-    def per_unit(self, guarantee):
-        return guarantee
 
-
-def planned(workload=PAIRS, *, seed=1, **changes):
-    facts = {"epsilon": 1, "delta": 1e-6, "rows": 2000} | changes
-    return plan(workload, rng=unsafe_seeded(seed), **facts)
+def planned(workload=PAIRS, **changes):
+    return plan(workload, **{"epsilon": 1, "delta": 1e-6, "rows": 2000} | changes)
 
 
 @pytest.fixture(scope="module")
@@ -73,10 +73,10 @@ def test_ranges_go_to_the_tree():
     assert found.of("adaptive").mechanism is None and "delta" in found.of("adaptive").why_not
 
 
-def test_the_recommendation_is_within_five_per_cent_of_the_best(pairs):
+def test_the_recommendation_is_about_as_good_as_the_best(pairs):
     errors = [each.average for each in pairs.applicable]
     assert errors == sorted(errors)
-    assert pairs.best.average <= 1.05 * errors[0]
+    assert pairs.best.average <= ALIKE * MODELLED * errors[0]
     assert pairs.best.makes_rows
     assert pairs.mechanism is pairs.best.mechanism
     assert pairs.mechanism.guarantee.implies(epsilon=1, delta=1e-6)
@@ -88,6 +88,82 @@ def test_predictions_of_plain_noise_are_its_closed_form(pairs):
     mean = noise.sigma * math.sqrt(2 / math.pi) if hasattr(noise, "sigma") else float(noise.scale)
     assert independent.average == pytest.approx(mean, rel=0.15)
     assert independent.largest <= independent.bound
+
+
+@pytest.mark.parametrize(("workload", "delta"), [(AGES, 0), (PAIRS, 1e-6)])
+def test_the_same_facts_have_the_same_plan(workload, delta):
+    one, two = (planned(workload, delta=delta) for _ in range(2))
+    assert str(one) == str(two)
+    assert [(e.average, e.largest) for e in one.predictions] == [
+        (e.average, e.largest) for e in two.predictions
+    ]
+    assert one.at(2).best.average == two.at(2).best.average
+
+
+def test_errors_of_noise_alone_are_what_they_are_on_any_data():
+    """A tree answers all prefixes from few draws, so a few trials would say little."""
+    line = Universe([("hours", range(99))])
+    asked, heap = Prefixes(line, ["hours"]), np.ones(99, dtype=np.int64)
+    heap[40] = 20_000
+    found = planned(asked, epsilon=0.1, delta=0, rows=48_842)
+    tree, data = found.of("range-tree"), Histogram.dense(line, heap)
+    assert found.best is tree and tree.is_exact
+    off = [
+        np.abs(tree.mechanism.release(data, rng=unsafe_seeded(n)).value.answers(asked) - asked.answers(data))
+        for n in range(400)
+    ]
+    assert np.mean(off) == pytest.approx(tree.average, rel=0.12)
+    assert np.max(off, axis=1).mean() == pytest.approx(tree.largest, rel=0.12)
+
+
+def prediction(name, error, *, is_exact, makes_rows=True):
+    return Prediction(name, None, error, 2 * error, is_exact=is_exact, makes_rows=makes_rows)
+
+
+FACTS = ReleaseFacts(PAIRS, Fraction(1), Fraction(0), AddRemove("row"), 100, "average")
+
+
+def test_a_model_must_be_clearly_better_than_what_is_known():
+    known = prediction("known", 10.0, is_exact=True)
+    close = prediction("model", 10 / (ALIKE * MODELLED) + 0.01, is_exact=False)
+    better = prediction("model", 10 / (ALIKE * MODELLED) - 0.01, is_exact=False)
+    assert choose([known, close], FACTS) is known
+    assert choose([known, better], FACTS) is better
+    like_public = dataclasses.replace(FACTS, made_up=False)
+    assert choose([known, close], like_public) is close, "public data are believed"
+    assert "noise alone" in say_why(known, close, FACTS)
+    few = prediction("few", 9.6, is_exact=True, makes_rows=False)
+    assert choose([known, few], FACTS) is known and "no synthetic rows" in say_why(known, few, FACTS)
+    assert "about the same" in say_why(close, prediction("other", 8.0, is_exact=False), FACTS)
+
+
+def test_a_plan_says_why_it_does_not_recommend_the_smallest_error():
+    wide = Marginals.of_order(Universe([(f"c{n}", range(4)) for n in range(6)]), 2)
+    found = planned(wide, delta=1e-9, rows=10_000)
+    assert found.best.name == "residual-marginals" != found.applicable[0].name
+    line = next(line for line in str(found).splitlines() if "is recommended" in line)
+    assert found.why in line and "residual-marginals" in line and found.why in found._repr_html_()
+    best = planned(AGES, delta=0)
+    assert best.best is best.applicable[0] and not best.why and "is recommended" not in str(best)
+
+
+def test_a_plan_loads_only_what_it_tries():
+    """In a process of its own: here everything is loaded already."""
+    code = """
+import sys
+import discreet as dp
+from discreet.queries import Histogram, Prefixes, Universe
+loaded = lambda: {name.rpartition(".")[2] for name in sys.modules if "discreet.query_release." in name}
+kinds = {"max_entropy", "adaptive", "residual_marginals", "range_tree", "rectangle_tree", "projection",
+         "mwem", "small_database", "interval_search", "independent", "split", "factored_learner"}
+dp.plan, dp.release
+assert not loaded() & kinds, loaded() & kinds
+line = Universe([("age", range(20))])
+dp.release(Prefixes(line, ["age"]), Histogram.dense(line, [5] * 20), epsilon=1, delta=0)
+unused = {"adaptive", "residual_marginals", "rectangle_tree", "interval_search", "split", "factored_learner"}
+assert not loaded() & unused, loaded() & unused
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 def test_predictions_hold_on_other_data_of_the_same_kind(pairs):
@@ -127,7 +203,8 @@ def test_a_plan_shows_a_table_and_a_picture(pairs):
     text, page = str(pairs), pairs._repr_html_()
     assert text.count("<- recommended") == 1
     assert "range-tree" in text and "does not apply" in text
-    assert f"<b>{pairs.best.name}</b>" in page and repr(pairs) == text
+    assert f"<td>{pairs.best.name}</td>" in page and page.count("recommended") == text.count("recommended")
+    assert repr(pairs) == text
     picture = planned(AGES, delta=0).plot([1, 10])
     assert picture.startswith("<svg") and "range-tree" in picture
     assert "independent" in pairs.plot([1])
@@ -238,8 +315,7 @@ def test_rows_are_scored_where_rows_are_wanted(monkeypatch):
         monkeypatch.setattr(module, "synthetic_rows", all_alike)
     wide = Marginals.of_order(Universe([(f"c{n}", range(4)) for n in range(12)]), 2)
     facts = {"epsilon": 10, "delta": 1e-9, "rows": 5000}
-    of_answers = plan(wide, rng=unsafe_seeded(1), **facts)
-    of_rows = plan(wide, score="rows", rng=unsafe_seeded(1), **facts)
+    of_answers, of_rows = plan(wide, **facts), plan(wide, score="rows", **facts)
     assert "errors of answers" in str(of_answers) and "errors of synthetic rows" in str(of_rows)
     assert of_answers.best.name == "residual-marginals"
     assert of_rows.best.name == "adaptive"
@@ -253,7 +329,7 @@ def test_rows_are_scored_where_rows_are_wanted(monkeypatch):
 
 def test_what_makes_no_rows_is_not_scored_by_them():
     ages = Prefixes(Universe([("age", range(40))]), ["age"])
-    found = plan(ages, epsilon=1, delta=0, score="rows", rows=500, rng=unsafe_seeded(1))
+    found = plan(ages, epsilon=1, delta=0, score="rows", rows=500)
     assert found.of("independent").mechanism is None and "synthetic" in found.of("independent").why_not
     assert found.best.average < math.inf
 

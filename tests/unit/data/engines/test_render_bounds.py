@@ -127,25 +127,25 @@ def wider(value: exp.Expr, span: Any) -> exp.Expr:
     return clamped(value, (span[0], span[1] + 1))
 
 
-clamped = rendering.clamped
+clamped = rendering.clamp
 BREAKS: dict[str, tuple[str, Callable[..., Any], str]] = {
-    "no clamp": ("clamped", unclamped, "SELECT SUM(pay) FROM staff"),
-    "a wider clamp": ("clamped", wider, "SELECT SUM(pay) FROM staff"),
-    "no clamp of squares": ("clamped", unclamped, "SELECT VARIANCE(pay) FROM staff"),
-    "no clamp of a histogram": ("clamped", unclamped, "SELECT MEDIAN(pay) FROM staff"),
-    "a wider clamp of a histogram": ("clamped", wider, "SELECT MEDIAN(pay) FROM staff"),
+    "no clamp": ("clamp", unclamped, "SELECT SUM(pay) FROM staff"),
+    "a wider clamp": ("clamp", wider, "SELECT SUM(pay) FROM staff"),
+    "no clamp of squares": ("clamp", unclamped, "SELECT VARIANCE(pay) FROM staff"),
+    "no clamp of a histogram": ("clamp", unclamped, "SELECT MEDIAN(pay) FROM staff"),
+    "a wider clamp of a histogram": ("clamp", wider, "SELECT MEDIAN(pay) FROM staff"),
     "more rows": (
-        "bounded",
+        "bound_rows",
         lambda schema, *, max_rows, key: BOUNDED(schema, max_rows=max_rows + 1, key=key),
         "SELECT COUNT(*) FROM staff",
     ),
     "all rows": (
-        "bounded",
+        "bound_rows",
         lambda schema, **_: exp.select("*").from_(schema.name),
         "SELECT COUNT(*) FROM staff JOIN orders USING (who)",
     ),
 }
-BOUNDED = rendering.bounded
+BOUNDED = rendering.bound_rows
 
 
 @pytest.mark.parametrize("name", BREAKS)
@@ -158,7 +158,7 @@ def test_a_query_without_its_bound_is_not_run(name: str, monkeypatch: pytest.Mon
 
 
 def _plain_total(self: Any, measure: Measure, place: int) -> exp.Expr:
-    return self._sum(rendering.own(f"m{place}"))
+    return self._sum(rendering.own_column(f"m{place}"))
 
 
 @pytest.mark.parametrize(
