@@ -8,7 +8,8 @@ import pytest
 from scipy.special import logsumexp
 
 from discreet import audit
-from discreet.audit.enumeration import output_distribution, runner
+from discreet.audit.enumeration import output_distribution
+from discreet.audit.runs import runner
 from discreet.core.neighbours import Edge
 from discreet.optimisation.min_cut.curve import CutCurve
 from discreet.optimisation.min_cut.min_cut import MinCut, _depth, _log_failure, _make_plan, _overshoot

@@ -37,7 +37,7 @@ from discreet.data.table import Table
 from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
-from discreet.queries.written import written, written_down
+from discreet.queries.written import write_query, write_workload
 from discreet.query_release.synopses.online_answer import OnlineAnswer
 
 
@@ -147,11 +147,11 @@ class Service:
             hypothesis = self._open_hypothesis()
             # Analysts are not believed: code of their own is run here, before any data are read.
             if issubclass(type(query), Workload):  # not by __class__, which may say anything
-                workload = written_down(query)  # type: ignore[arg-type]
+                workload = write_workload(query)  # type: ignore[arg-type]
                 answers = hypothesis.ask_many(workload)
                 desk.history.note(repr(workload), find_least_sure(answers), {})
                 return tuple(answers)
-            one = written(query)  # type: ignore[arg-type]
+            one = write_query(query)  # type: ignore[arg-type]
             answer = hypothesis.ask(one)
             desk.history.note(repr(one), answer.kind, {})
             return answer

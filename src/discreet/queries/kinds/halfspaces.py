@@ -86,7 +86,7 @@ class Halfspaces(Queries):
     def __init__(
         self, universe: Universe, halfspaces: Iterable[tuple[Mapping[str, checks.Number], checks.Number]]
     ) -> None:
-        super().__init__(universe, [_made(universe, *halfspace) for halfspace in halfspaces])
+        super().__init__(universe, [_make_query(universe, *halfspace) for halfspace in halfspaces])
 
     @classmethod
     def of(cls, universe: Universe, queries: Sequence[LinearQuery]) -> Self:
@@ -96,7 +96,7 @@ class Halfspaces(Queries):
         return self
 
 
-def _made(
+def _make_query(
     universe: Universe, normal: Mapping[str, checks.Number], threshold: checks.Number
 ) -> HalfspaceQuery:
     slopes = {name: checks.exact(**{f"normal of {name}": slope}) for name, slope in normal.items()}

@@ -27,7 +27,7 @@ from discreet.queries.kinds.prefixes import Prefixes
 from discreet.queries.query import LinearQuery, TableQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
-from discreet.queries.written import written_down
+from discreet.queries.written import write_workload
 from discreet.query_release.base import WorkloadRelease
 from discreet.query_release.linear.joint_noise import Joint, smallest_noise, variance
 from discreet.query_release.linear.weight_grid import on_grid
@@ -61,7 +61,7 @@ class NoisyAnswers(Synopsis):
 
     def answers(self, workload: Workload) -> Array:
         """Return the released numbers of queries that were asked for."""
-        if (fixed := written_down(workload)) is self.workload:
+        if (fixed := write_workload(workload)) is self.workload:
             return self.values
         return np.array([self.answer(query) for query in fixed])
 
