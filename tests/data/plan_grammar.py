@@ -339,7 +339,7 @@ def _prepared(seed: int, unit: Row | User, change: Any, kind: Kind, clause: str)
             found = plan_question(to_sql(plan, tables), schemas=tables, policy=policy)
         except Refused:
             continue
-        if _has(found.plan, clause) and _cells(plan, tables) <= MOST:
+        if _has(found.question, clause) and _cells(plan, tables) <= MOST:
             return found
     raise AssertionError(f"no plan is accepted for {unit}, {change}, {kind}, {clause}")
 

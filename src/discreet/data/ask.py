@@ -26,6 +26,7 @@ from discreet.data.plan.nodes import Aggregate, Field, Plan, Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.answer import Answer, AnswerColumn, Block, Chosen, NoisyVector, Value
 from discreet.data.pricing.budget import Vector, budget
+from discreet.data.pricing.quantiles import KeptRows
 from discreet.data.pricing.question_plan import QuestionPlan, price_question
 from discreet.data.pricing.thresholds import Key
 from discreet.data.schema.columns import Category, Code
@@ -33,7 +34,7 @@ from discreet.data.schema.schema import Schema
 from discreet.data.sql.parse import parse
 
 Totals = dict[Key, int]
-Counts = dict[Key, dict[int, int]]
+Counts = dict[Key, KeptRows]
 
 
 def plan_question(
@@ -125,7 +126,8 @@ def _read(known: Facts, source: Source, key: str, alone: bool) -> _Found:
         if query.measures[0].kind == "histogram":
             by_value: Counts = counts.setdefault((query.keys, query.measures[0]), {})
             for row in rows:
-                by_value.setdefault(_key(row[:width]), {})[_whole(row[width])] = _whole(row[width + 1])
+                rows_of = by_value.setdefault(_key(row[:width]), KeptRows())
+                rows_of[_whole(row[width])] = _whole(row[width + 1])
             continue
         for place, measure in enumerate(query.measures):
             totals[query.keys, measure] = {_key(row[:width]): _whole(row[width + place]) for row in rows}
@@ -172,10 +174,11 @@ class _Releaser:
 
     def _choose(self, one: SetFacts, groups: list[Key]) -> dict[Measure, list[Chosen]]:
         chosen: dict[Measure, list[Chosen]] = {}
+        nobody = KeptRows()
         for choice in self.plan.budget.choices:
             if choice.keys == one.keys:
                 histograms = self.found.counts[one.keys, choice.measure]
-                given = tuple(histograms.get(group, {}) for group in groups)
+                given = tuple(histograms.get(group, nobody) for group in groups)
                 step = self.plan.budget.aim(choice, len(groups))
                 values = self.rng.perform(step, given)
                 chosen.setdefault(choice.measure, []).append(Chosen(choice.step.point, choice.side, values))

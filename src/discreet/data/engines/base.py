@@ -142,7 +142,7 @@ class Source(ABC):
     def _check_unique(self, name: str, key: str) -> None:
         """Refuse a public table whose key is repeated or missing: a join would then copy or lose rows."""
         counted = (exp.Count(this=exp.Star()), exp.Count(this=exp.Distinct(expressions=[exp.column(key)])))
-        ((rows, keys),) = self.execute(exp.select(*counted).from_(name))
+        ((rows, keys),) = self.execute(exp.select(*counted).from_(relation(name)))
         if rows != keys:
             rule = "unique and never missing, once read as declared"
             raise InvalidParameter(name=f"{name}.{key}", rule=rule, value=f"{keys} keys in {rows} rows")
@@ -185,7 +185,7 @@ class Source(ABC):
                 self._make_room(CACHED - 1)
                 self._relations[name] = self._try_quietly(partial(self._keep, name, checked))
                 self._cache[key] = name
-        return exp.to_table(name)
+        return relation(name)
 
     def let_go(self, hold: Hold) -> None:
         """End a hold. What it made for itself alone is dropped."""
@@ -371,6 +371,11 @@ def _report_unread(name: str, counts: Mapping[str, int]) -> None:
     for column, cells in counts.items():
         if cells:
             LOG.warning("%s.%s: %d cells cannot be read as declared; they are missing", name, column, cells)
+
+
+def relation(name: str) -> exp.Table:
+    """Return a relation by name. A name is never parsed: it may be a word of SQL."""
+    return exp.Table(this=exp.to_identifier(name, quoted=True))
 
 
 def decimals(described: str) -> int:

@@ -28,7 +28,7 @@ from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter, MissingExtra
 from discreet.data.credentials import show_path
-from discreet.data.engines.base import RAW, EngineField, Family, Source, decimals, unknown_input
+from discreet.data.engines.base import RAW, EngineField, Family, Source, decimals, relation, unknown_input
 from discreet.data.engines.failures import Reason, watch
 
 try:
@@ -135,9 +135,9 @@ class DuckDB(Source):
             if not path.endswith((".csv", ".csv.gz")):
                 return self._connection, _parquet(path)
             self._csv[name] = _existing(path)
-            return self._connection, exp.to_table(view)
+            return self._connection, relation(view)
         self._frames[name] = data
-        return self._connection, exp.to_table(view)
+        return self._connection, relation(view)
 
     def _owner(self, given: Any) -> Any:
         """Return the cursor that reads a connection, or a file, that is not ours.
@@ -181,8 +181,8 @@ class DuckDB(Source):
         if owner is not self._connection:
             return self._copy(name, query, owner)
         with watch(self._limit, self._connection.interrupt):
-            self._create(exp.to_table(name), query)
-        return exp.to_table(name)
+            self._create(relation(name), query)
+        return relation(name)
 
     def _create(self, table: exp.Table, query: exp.Query) -> None:
         # An interrupt may have come between the last making of it and our note of that.
@@ -215,9 +215,9 @@ class DuckDB(Source):
             cell = exp.case().when(exp.column(f"m{place}"), exp.null()).else_(exp.column(f"v{place}"))
             columns.append(exp.alias_(exp.cast(cell, kind), column))
         self._connection.register(view, arrays)
-        self._create(exp.to_table(name), exp.select(*columns).from_(view))
+        self._create(relation(name), exp.select(*columns).from_(relation(view)))
         self._connection.unregister(view)
-        return exp.to_table(name)
+        return relation(name)
 
     def _drop(self, table: exp.Table) -> None:
         self._connection.execute(f"DROP TABLE {self._sql(table)}")

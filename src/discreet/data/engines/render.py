@@ -216,7 +216,9 @@ class _Renderer:
         value = _steps(measure, self.known.tables)
         if measure.kind == "squares":
             value = exp.Mul(this=exp.Paren(this=value), expression=exp.Paren(this=value.copy()))
-        return self._sum(value)
+        total = self._sum(value)
+        # A user without a value has no total either: there is nothing to clamp, and nothing is added.
+        return total if measure.group is None else total.this
 
     def _clamped_total(self, measure: Measure, place: int) -> exp.Expr:
         """Return a measure of the users of a group, from each user's own total."""

@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter, MissingExtra
 from discreet.core.rng import SYSTEM
-from discreet.data.engines.base import EngineField, Family, Source, decimals, unknown_input
-from discreet.data.engines.cells import bytes_text, spell_bytes
+from discreet.data.engines.base import EngineField, Family, Source, decimals, relation, unknown_input
+from discreet.data.engines.cells import bytes_text, spell, spell_bytes
 from discreet.data.engines.failures import Reason, watch
 from discreet.data.engines.spark_files import Checkpoint, Touched
 
@@ -76,7 +76,7 @@ class Spark(Source):
         """Return what a query that reads an input selects from."""
         if name not in self._inputs:
             raise unknown_input(self._inputs, name)
-        return exp.to_table(self._view(f"input_{name}"))
+        return relation(self._view(f"input_{name}"))
 
     def _give_back(self) -> None:
         """Drop views, persisted rows and files. The session stays open: it is not ours."""
@@ -110,7 +110,7 @@ class Spark(Source):
                 self._kept.pop(name).unpersist()
                 raise
         frame.createOrReplaceTempView(self._view(name))
-        return exp.to_table(self._view(name))
+        return relation(self._view(name))
 
     def _count_raw(self, name: str, query: exp.Select) -> list[tuple[object, ...]]:
         return [tuple(row) for row in self._session.sql(self._sql(query)).collect()]
@@ -141,12 +141,12 @@ class Spark(Source):
     def _sql(self, query: exp.Expr) -> str:
         """Spell text with a backslash or a quote in digits: whether a backslash escapes is a setting."""
 
-        def spell(node: exp.Expr) -> exp.Expr:
+        def escape(node: exp.Expr) -> exp.Expr:
             if isinstance(node, exp.Literal) and node.is_string and {"\\", "'"} & set(node.this):
                 return bytes_text(spell_bytes(spell(node.this), self.dialect), self.dialect)
             return node
 
-        return super()._sql(query.transform(spell))
+        return super()._sql(query.transform(escape))
 
     def _seal(self) -> None:
         for name in self._inputs:

@@ -32,6 +32,8 @@ MAX_NUMBERS = 4_000_000
 """Numbers that it measures in all declared groups together."""
 MAX_QUANTILES = 100_000
 """Quantiles that it chooses in all declared groups together: each takes as long as many numbers."""
+MAX_SCORED = 30_000_000
+"""Declared values that are looked at for them: once a quantile and group, whatever the rows hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,7 @@ def facts(plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables) -> Facts:
 def _check_work(known: Facts, listed: list[Measure]) -> None:
     """Refuse more than one question may ask for, before anything is computed for it."""
     quantiles = sum(map(len, known.points.values()))
+    scored = sum(len(points) * (one.row[1] - one.row[0] + 1) for one, points in known.points.items())
     numbers = len(listed) - len(known.points)
     groups = sum(cells_of(keys, known.tables) or 1 for keys in known.plan.sets)
     for found, most, what in (
@@ -182,9 +185,12 @@ def _check_work(known: Facts, listed: list[Measure]) -> None:
         ),
         (numbers * groups, MAX_NUMBERS, "numbers, all groups together"),
         (quantiles * groups, MAX_QUANTILES, "quantiles, all groups together"),
+        (scored * groups, MAX_SCORED, "declared values to choose from, all quantiles and groups together"),
     ):
         if found > most:
             way_out = "Ask for fewer aggregates, quantiles, groups or grouping sets at once"
+            if most == MAX_SCORED:
+                way_out += ", or give contribution_bounds_per_row"
             raise Refused(what="SELECT", why=f"it needs {found} {what}; {most} is the most", way_out=way_out)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.core.bounds import known_error
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
@@ -29,8 +30,9 @@ NO_ROWS = 1.09
 """How much better a synopsis must be that makes no synthetic rows."""
 _NEGLIGIBLE = 0.1  # of a row: smaller errors are all the same
 _WAY_OUT = "Ask for queries with whole weights, over fewer attributes"
-_FEWEST_RUNS, _MOST_RUNS, _DRAWN = 12, 400, 400_000  # of noise alone: so many answers, in so many runs
-_FITTED, _MOST_FITS = 10_000, 4  # cells of all fits together, and how many there are at most
+_MOST = 1000  # trials of one mechanism
+_NOISE_RUNS, _DRAWN, _SURE_OF_NOISE = 12, 1_000_000, 0.03  # trials at least, answers at most, when to stop
+_FITS, _FITTED, _SURE_OF_FITS = 4, 100_000, 0.07  # the same for what fits a model: cells at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,19 +146,26 @@ def _is_exact(mechanism: WorkloadRelease, facts: ReleaseFacts) -> bool:
 def try_mechanism(
     name: str, mechanism: WorkloadRelease, facts: ReleaseFacts, population: Histogram
 ) -> tuple[float, float]:
-    """Return the mean and the largest error of a release; of many where noise is all that matters."""
+    """Return the mean and the largest error of a release, tried until luck hardly matters."""
     workload = facts.workload
-    runs = min(max(1, _FITTED // workload.universe.size), _MOST_FITS)
+    most, fewest, sure = max(1, _FITTED // workload.universe.size), _FITS, _SURE_OF_FITS
     if _is_exact(mechanism, facts):
         population = nobody(workload.universe)
-        runs = min(max(_FEWEST_RUNS, _DRAWN // len(workload)), _MOST_RUNS)
-    truth, errors = workload.answers(population), []
+        most, fewest, sure = max(_NOISE_RUNS, _DRAWN // len(workload)), _NOISE_RUNS, _SURE_OF_NOISE
+    truth, errors = workload.answers(population), np.empty((0, 2))
     # The same noise for every budget: then errors are compared by it alone.
     rng = TrialNoise(f"{name} {workload.universe.shape} {facts.score}")
-    for _ in range(runs):
+    for runs in range(min(most, _MOST)):
+        if runs >= fewest and _is_certain(errors[:, 0 if facts.by == "average" else 1], sure):
+            break
         synopsis = mechanism.release(population, rng=rng).value
         counted = synopsis if facts.score == "answers" else synopsis.synthetic(rng=rng)
         off = np.abs(counted.answers(workload) - truth)
-        errors.append((off.mean(), off.max()))
-    average, largest = np.mean(errors, axis=0).tolist()
+        errors = np.vstack([errors, (off.mean(), off.max())])
+    average, largest = errors.mean(axis=0).tolist()
     return average, largest
+
+
+def _is_certain(errors: NDArray[np.float64], sure: float) -> bool:
+    """Tell whether one standard error of a mean is a small part of it."""
+    return bool(errors.std(ddof=1) <= sure * errors.mean() * math.sqrt(len(errors)))
