@@ -234,3 +234,28 @@ def test_the_walk_sees_what_can_be_changed():
     for shape in shapes:
         assert list(find_mutable(_Held(shape))), shape
     assert not list(find_mutable(_Held((1, "a", fix_array(np.zeros(2)), types.MappingProxyType({1: 2})))))
+
+
+def assert_sealed(value: Fixed) -> None:
+    """Nothing can be assigned, not even where a cache is still empty: what is put there would be believed."""
+    for each in type(value).__mro__:
+        for name in slots_of(each):
+            with pytest.raises(AttributeError):
+                setattr(value, name, None)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_no_slot_of_a_workload_is_for_callers_to_fill(kind):
+    assert_sealed(KINDS[kind])
+    assert_sealed(written.write_workload(KINDS[kind]))
+
+
+@pytest.mark.parametrize("kind", SINGLE, ids=lambda kind: kind.__name__)
+def test_no_slot_of_a_query_is_for_callers_to_fill(kind):
+    assert_sealed(SINGLE[kind])
+    assert_sealed(written.write_query(SINGLE[kind], SPACE))
+
+
+def test_no_slot_of_a_histogram_or_a_book_is_for_callers_to_fill():
+    assert_sealed(Histogram.dense(SPACE, np.ones(SPACE.size, dtype=np.int64)))
+    assert_sealed(book_of(SPACE, Caps(analysts=1, queries=1), {"ann": [SINGLE[ProductQuery]]}))

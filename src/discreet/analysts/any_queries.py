@@ -32,7 +32,7 @@ from discreet.analysts.tiny import BUDGET, COIN, PEOPLE
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.fixed import Fixed
+from discreet.core.fixed import Fixed, seal
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import Exact, MaybeExact, Public, derived, frozen, public
@@ -216,6 +216,7 @@ class StatisticBook(Fixed):
     def _of(cls, mode: AnyQueries, asked: Mapping[str, tuple[Statistic, ...]]) -> Self:
         self = cls.__new__(cls)
         self._set(mode, asked)
+        seal(self)
         return self
 
     def asked_by(self, analyst: str) -> dict[int, Statistic]:

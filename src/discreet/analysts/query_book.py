@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.fixed import Fixed, fix_array
+from discreet.core.fixed import Fixed, fix_array, seal
 from discreet.queries.query import LinearQuery, read_name
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
@@ -170,6 +170,7 @@ class QueryBook(Fixed):
         self = cls.__new__(cls)
         self._set(universe, caps, names)
         self._pages = MappingProxyType(dict(pages))
+        seal(self)
         return self
 
     def page(self, analyst: str) -> Page | None:

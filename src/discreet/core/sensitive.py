@@ -130,9 +130,20 @@ def _copy_frame(frame: Any) -> Any:
     made = frame.copy(deep=True)
     made.index = frame.index.copy(deep=True)
     if frame.ndim == 1:
-        return made.map(_copy) if frame.dtype.kind == "O" else made
+        return _copy_cells(made) if frame.dtype.kind == "O" else made
     made.columns = frame.columns.copy(deep=True)
     for place, declared in enumerate(frame.dtypes):
-        if declared.kind == "O" and not set(map(type, frame.iloc[:, place])) <= _ATOMS:
-            made.isetitem(place, frame.iloc[:, place].map(_copy))
+        if declared.kind == "O":
+            made.isetitem(place, _copy_cells(made.iloc[:, place]))
     return made
+
+
+def _copy_cells(column: Any) -> Any:
+    """Copy the objects in the cells of a column, whose declared type stays."""
+    cells = list(column)
+    copied = _copy_each(cells)
+    return (
+        column
+        if copied is cells
+        else type(column)(copied, index=column.index, dtype=column.dtype, name=column.name)
+    )

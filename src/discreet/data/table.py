@@ -19,8 +19,9 @@ from discreet.data.engines.encode import encode_rows
 from discreet.data.engines.failures import TIMEOUT
 from discreet.data.engines.histogram import choose_columns, count
 from discreet.data.plan.nodes import Policy
+from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.answer import Answer
-from discreet.data.pricing.question_plan import QuestionPlan
+from discreet.data.pricing.question_plan import QuestionPlan, require_priced
 from discreet.data.schema.columns import Column
 from discreet.data.schema.schema import Dimension, Schema
 from discreet.data.schema.toml_file import read_schema
@@ -136,6 +137,7 @@ class Table:
         With `alone`, nothing that is kept of earlier questions is used: it takes longer, and whether it is
         answered does not depend on them.
         """
+        require_priced(plan, PlanTables.of(self.schemas))
         return ask(plan, source=self._source, key=self._key, rng=rng, alone=alone)
 
     @property

@@ -12,6 +12,7 @@ import math
 from weakref import WeakKeyDictionary, WeakSet
 
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.fixed import seal
 from discreet.queries.kinds.conjunctions import Conjunctions, Disjunctions
 from discreet.queries.kinds.groups import Groups
 from discreet.queries.kinds.halfspaces import HalfspaceQuery, Halfspaces
@@ -99,6 +100,7 @@ def write_workload(workload: Workload, universe: Universe | None = None) -> Work
 
 
 def _remember(workload: Workload) -> Workload:
+    seal(workload)  # whichever way it was made: it is believed from here on
     _made.add(workload)
     return workload
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+from weakref import WeakSet
 
 from discreet.core import checks
 from discreet.core.bounds import each_of
+from discreet.core.errors import InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.rounding import up
 from discreet.data.plan.facts import Measure
@@ -18,6 +20,7 @@ from discreet.data.pricing.quantiles import rank_error
 from discreet.noise import DiscreteLaplace
 
 _BETA = Fraction(1, 20)
+_priced: WeakSet[QuestionPlan] = WeakSet()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +43,11 @@ class ColumnError:
     words: str
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False, weakref_slot=True)
 class QuestionPlan:
     """A question that is planned and priced, and not yet asked: from public facts alone.
+
+    Only what was priced here is answered: a plan that somebody put together says nothing true of its noise.
 
     Attributes
     ----------
@@ -135,7 +140,24 @@ def price_question(made: Budget) -> QuestionPlan:
         if isinstance(output.what, Aggregate):
             used = [parts[measure] for measure in made.facts.measured[output.what]]
             columns.append(_column(output.name, output.what, used, made))
-    return QuestionPlan(made, tuple(columns), _bounds(made))
+    priced = QuestionPlan(made, tuple(columns), _bounds(made))
+    _priced.add(priced)
+    return priced
+
+
+def require_priced(plan: QuestionPlan, tables: PlanTables) -> None:
+    """Refuse a plan that was not priced here, or that was priced for other tables. Nothing is read yet.
+
+    Raises
+    ------
+    InvalidParameter
+        Where it is no such plan.
+    """
+    if checks.exactly(QuestionPlan, plan=plan) not in _priced:
+        raise InvalidParameter(name="plan", rule="as `plan` returned it", got="one that was changed")
+    if plan.tables != tables:
+        rule, hint = "made for the schemas of this table", "Plan the question again with this table's `plan`"
+        raise InvalidParameter(name="plan", rule=rule, got="one for other schemas", hint=hint)
 
 
 def _column(name: str, what: Aggregate, used: list[list[Any]], made: Budget) -> ColumnError:

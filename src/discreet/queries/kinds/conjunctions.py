@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array
+from discreet.core.fixed import fix_array, seal
 from discreet.queries.query import Array, ProductQuery, read_array, read_axes
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Codes, Universe
@@ -115,6 +115,7 @@ class Clauses(Tabled):
     def _of_groups(cls, universe: Universe, made: list[tuple[Axes, Any, list[Masks]]]) -> Self:
         self = cls.__new__(cls)
         self._set_groups(universe, made)
+        seal(self)
         return self
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.fixed import fix_array
+from discreet.core.fixed import fix_array, seal
 from discreet.queries.query import Array, Axes, LinearQuery, read_array, read_name
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Queries
@@ -93,6 +93,7 @@ class Halfspaces(Queries):
         """Return halfspaces that are given as queries."""
         self = cls.__new__(cls)
         Queries.__init__(self, universe, queries)
+        seal(self)
         return self
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array, keep
+from discreet.core.fixed import fix_array, keep, seal
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import Array, Axes, LinearQuery, read_axes, read_name
 from discreet.queries.tables import TableLayout
@@ -105,6 +105,7 @@ class Parities(Workload):
     def _of_sets(cls, universe: Universe, sets: list[Axes], order: int = -1) -> Self:
         self = cls.__new__(cls)
         self._set_sets(universe, sets, order)
+        seal(self)
         return self
 
     def _set_sets(self, universe: Universe, sets: list[Axes], order: int = -1) -> None:
