@@ -240,8 +240,12 @@ def test_every_plan_runs(text: str) -> None:
     plan = parsed(text)
     if plan is None:
         return
-    facts(plan, TABLES)
-    for query in render(facts(plan, TABLES), key="00"):
+    try:
+        known = facts(plan, TABLES)
+    except Refused as refusal:  # too much work to be planned at all
+        assert "is the most" in str(refusal)
+        return
+    for query in render(known, key="00"):
         rows = EMPTY.execute(query.tree.sql(dialect="duckdb", identify=True)).fetchall()
         assert not any(cell for row in rows for cell in row)
         for dialect in ("postgres", "spark"):

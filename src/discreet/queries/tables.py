@@ -94,7 +94,7 @@ class TableLayout(Fixed):
             axes = self.union(sets)
             here = len(steps)
             above = steps[parent].axes if parent >= 0 else tuple(range(len(self.shape)))
-            pooled = len(sets) > 1 and self.cells(axes) <= small
+            pooled = len(sets) != 1 and self.cells(axes) <= small
             merged = self._merge(above, axes)
             steps.append(_Step(axes, parent, *merged, len(sets) > 1, sets if pooled else ()))
             if len(sets) == 1:

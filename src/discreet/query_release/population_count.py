@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -82,12 +82,6 @@ class PopulationCount(Mechanism[Any, int]):
     epsilon: Exact = public(checks.positive)
     missed: Exact = public(checks.probability)
     neighbours: Neighbours = public(checks.instance, Replace)
-
-    @classmethod
-    def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
-        """Read the constructor's beta as `sample_beta`: `for_error` has one of its own."""
-        own = {("beta" if name == "sample_beta" else name): value for name, value in public.items()}
-        return lambda epsilon: cls(epsilon=epsilon, **own)
 
     @property
     def shift(self) -> int:

@@ -114,7 +114,7 @@ def test_parameters_beyond_the_range_of_floats_are_served(given):
 
 def test_an_error_is_bought_apart_from_the_probability_over_samples():
     public = {"rows": 1000, "neighbours": SWAP}
-    bought = PopulationCount.for_error(alpha=300, beta=0.05, sample_beta=1e-6, **public)
-    assert bought.beta == Fraction(1, 10**6)
+    bought = PopulationCount.for_error(alpha=300, beta=0.05, missed=1e-6, **public)
+    assert bought.missed == Fraction(1, 10**6)
     assert bought.error(0.05) <= 300
-    assert PopulationCount(epsilon=bought.epsilon * Fraction(49, 50), beta=1e-6, **public).error(0.05) > 300
+    assert PopulationCount(epsilon=bought.epsilon * Fraction(49, 50), missed=1e-6, **public).error(0.05) > 300
