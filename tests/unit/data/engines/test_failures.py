@@ -6,10 +6,19 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from discreet.data.engines.failures import hear_signals
+
+
+@pytest.fixture(autouse=True)
+def plain_handler() -> Iterator[None]:
+    """Engines that other tests opened in this process may have left handlers of their own."""
+    found = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, found)
 
 
 def test_what_a_handler_raises_is_kept_and_its_handler_comes_back() -> None:
