@@ -183,7 +183,7 @@ def test_replies_and_histories_stay_whole(monkeypatch):
         assert set(kept._replies) <= set(shelf._places)
         assert sum(end - start for start, end in shelf._places.values()) <= 12
         assert list(kept._replies) == [12, 13, 14, 15]
-        assert [one.number for one in noted.listed()] == list(range(len(noted.listed())))
+        assert [one.number for one in noted.list_questions()] == list(range(len(noted.list_questions())))
         return came
 
     everywhere(attempt, least=60)
