@@ -44,7 +44,7 @@ def timed(work: Callable[[], float]) -> tuple[float, float]:
 
 def ours(laplace: int, gaussian: int) -> float:
     numeric.distributions.cache_clear()
-    optimal.homogeneous.cache_clear()
+    optimal.compose_equal.cache_clear()
     tenth = Fraction(1, 10)
     composition = compose(LaplaceLoss(tenth), GaussianLoss(tenth), counts=[laplace, gaussian])
     return composition.epsilon(DELTA)

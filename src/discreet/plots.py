@@ -26,7 +26,7 @@ def bars(
     """Draw horizontal bars from zero, each with its interval as an error bar where there are any."""
     row, top = 26, 40
     ends = intervals or [(value, value) for value in values]
-    texts = [_measured(value, *span) for value, span in zip(values, ends, strict=True)]
+    texts = [_write_value(value, *span) for value, span in zip(values, ends, strict=True)]
     left = 24 + _LETTER * max((len(label) for label in labels), default=0)
     right = 24 + _LETTER * max((len(text) for text in texts), default=0)
     low = min([0.0, *values, *(a for a, _ in ends)])
@@ -106,7 +106,7 @@ def curves(
     return "".join([*parts, "</svg>"])
 
 
-def _measured(value: float, low: float, high: float) -> str:
+def _write_value(value: float, low: float, high: float) -> str:
     """Write a value with its interval, shorter where that lies evenly around it."""
     if low == value == high:
         return _number(value)

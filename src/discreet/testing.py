@@ -107,15 +107,7 @@ def hostile_data() -> tuple[Any, ...]:
         type,
         1j,
     )
-    numbers = (
-        10**400,
-        -(10**400),
-        float("nan"),
-        float("inf"),
-        Fraction(1, 3),
-        Decimal("sNaN"),
-        np.float16(1),
-    )
+    numbers = (10**400, -(10**400), math.nan, math.inf, Fraction(1, 3), Decimal("sNaN"), np.float16(1))
     return (*arrays, *lists, *others, *numbers, iter([1, 2]), lambda: CANARY)
 
 

@@ -41,9 +41,6 @@ WAYS = [(f"{kind.__name__}{name}", signature) for kind in mechanisms() for name,
 SAYS_ITS_FIRST = re.compile(r"\.(for_|split_evenly$)")
 """Ways that say in their name what their one positional argument is: `Gaussian.for_rho(0.01, ...)`."""
 
-AWAITING = {"AnalystGame", "IntervalSearch", "OnlineQueries", "PopulationCount", "QueryGame"}
-"""Constructors that do not keep the rule yet."""
-
 
 def faults(name, signature):
     """Return what is wrong with one constructor."""
@@ -64,9 +61,7 @@ def faults(name, signature):
 
 
 @pytest.mark.parametrize(("name", "signature"), WAYS, ids=[name for name, _ in WAYS])
-def test_constructors_keep_the_rule(name, signature, request):
-    if name in AWAITING:
-        request.applymarker(pytest.mark.xfail(strict=False))
+def test_constructors_keep_the_rule(name, signature):
     assert faults(name, signature) == []
 
 

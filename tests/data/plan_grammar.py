@@ -50,8 +50,8 @@ from discreet.data.plan.nodes import (
     Sign,
     Within,
 )
-from discreet.data.plan.numbers import add, constant, multiply, scaled, variable
-from discreet.data.plan.tables import PlanTables, declared
+from discreet.data.plan.numbers import add, constant, multiply, scale, variable
+from discreet.data.plan.tables import PlanTables, is_declared
 from discreet.data.pricing.question_plan import QuestionPlan
 from discreet.data.sql.printing import to_sql
 from discreet.testing import unsafe_seeded
@@ -250,7 +250,7 @@ class Maker:
         """Bounds on the grid of a number: inside its range, across its end, with and without 0."""
         unit, (low, high) = Fraction(1), (0, 1)
         if number is not None:
-            exact = scaled(number, self.tables)
+            exact = scale(number, self.tables)
             unit, (low, high) = exact.unit, exact.span
         width = max(1, (high - low) // 3)
         start = low + self.draw.below(max(1, high - low))
@@ -287,7 +287,7 @@ class Maker:
 
     def within(self) -> Within:
         fields = [
-            _field("events", column.name) for column in self.tables.schemas[0].columns if declared(column)
+            _field("events", column.name) for column in self.tables.schemas[0].columns if is_declared(column)
         ]
         field = self.draw.pick(fields)
         low, high = self.tables.span(field)
@@ -339,7 +339,7 @@ def _prepared(seed: int, unit: Row | User, change: Any, kind: Kind, clause: str)
             found = plan_question(to_sql(plan, tables), schemas=tables, policy=policy)
         except Refused:
             continue
-        if _has(found.plan, clause) and _cells(plan, tables) <= MOST:
+        if _has(found.question, clause) and _cells(plan, tables) <= MOST:
             return found
     raise AssertionError(f"no plan is accepted for {unit}, {change}, {kind}, {clause}")
 

@@ -14,7 +14,7 @@ from sqlglot import exp
 from discreet import AddRemove
 from discreet.data import Category, Decimal, Identifier, Integer, Schema, Table, Text, User
 from discreet.data.ask import ask, plan_question
-from discreet.data.engines.histogram import kept_rows
+from discreet.data.engines.histogram import keep_rows
 from discreet.data.plan.nodes import Policy
 from discreet.testing import unsafe_seeded
 
@@ -88,7 +88,7 @@ def counted(data):
 def test_histograms_hold_the_kept_rows():
     """Counted in plain Python from the rows the engine keeps."""
     with Table(pa.table(ROWS), schema=SCHEMA) as table:
-        kept = kept_rows(table._source, SCHEMA, max_rows=3, key="00ff")
+        kept = keep_rows(table._source, SCHEMA, max_rows=3, key="00ff")
         rows = table._source.execute(exp.select("zone", "km", "fare").from_(kept.relation))
     values = [(zone, km, None if fare is None else fare * Fraction("0.5")) for zone, km, fare in rows]
     assert max(Counter(name for name in ROWS["who"] if name).values()) > 3, "nobody is bounded"

@@ -36,7 +36,7 @@ from discreet.data import (
     User,
 )
 from discreet.data.engines import base
-from discreet.data.engines.histogram import kept_rows
+from discreet.data.engines.histogram import keep_rows
 from discreet.data.engines.render import render
 from discreet.data.plan.facts import facts
 from discreet.data.plan.nodes import Policy
@@ -374,7 +374,7 @@ def planned(table):
     for text in PLANS:
         known = facts(parse(text, schemas=tables, policy=Policy(epsilon=1, delta=0)), tables)
         kept = {
-            name: kept_rows(table._source, tables.schema(name), max_rows=most, key=KEY)
+            name: keep_rows(table._source, tables.schema(name), max_rows=most, key=KEY)
             for name, most in known.kept
         }
         queries = render(known, key=KEY, kept=kept)

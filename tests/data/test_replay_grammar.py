@@ -120,27 +120,27 @@ def _rows_of_the_first(plan: Any, tables: Any) -> Any:
 
 
 SUMMED = ("count_units", "count", "sum")
-BOUNDED, ROWS_KEPT = render.bounded, plan_facts._rows_kept
+BOUNDED, ROWS_KEPT = render.bound_rows, plan_facts._list_kept_rows
 BROKEN: dict[str, tuple[str, list[tuple[Any, str, Any]]]] = {
     # Bounds on a unit's total shrink the noise, and where a row is the unit no query applies them.
     "a row's bounds": ("group bounds", [(sql_aggregates, "User", Row | User)]),
     "a user's bounds": (
         "group bounds",
-        [(render._Renderer, "_clamped_total", lambda self, _, place: self._sum(render.own(f"m{place}")))],
+        [(render._Renderer, "_clamped_total", lambda s, _, place: s._sum(render.own_column(f"m{place}")))],
     ),
-    "the clamp of rows": ("row bounds", [(render, "clamped", lambda value, _: value)]),
+    "the clamp of rows": ("row bounds", [(render, "clamp", lambda value, _: value)]),
     "the rows of a user": (
         "plain",
         [
             (
                 histogram,
-                "bounded",
+                "bound_rows",
                 lambda schema, *, max_rows, key: BOUNDED(schema, max_rows=max_rows + 1, key=key),
             ),
         ],
     ),
     "the groups of a user": ("group", [(Facts, "caps_groups", lambda *_: False)]),
-    "the rows of a join": ("private join", [(plan_facts, "_rows_kept", _rows_of_the_first)]),
+    "the rows of a join": ("private join", [(plan_facts, "_list_kept_rows", _rows_of_the_first)]),
     "who finds groups": (
         "text group",
         [(module, "finder", lambda _: plan_facts.Measure("rows")) for module in (plan_facts, budget)],

@@ -128,13 +128,13 @@ def test_postgres_refuses_what_it_cannot_read(server, postgres_dsn):
 
 
 def test_postgres_gives_up_after_a_while(server, postgres_dsn):
-    from discreet.data.engines.encode import encoded
+    from discreet.data.engines.encode import encode_rows
     from discreet.data.engines.postgres import Postgres
 
     server.execute("CREATE TABLE texts (a int, note text)")
     server.execute("INSERT INTO texts SELECT k, 'x' FROM generate_series(1, 3000) AS k")
     source = Postgres(postgres_dsn, {"texts": "texts"}, timeout=1)
-    source.load({"texts": encoded(source, "texts", TEXTS.columns, unit=None)}, unique={})
+    source.load({"texts": encode_rows(source, "texts", TEXTS.columns, unit=None)}, unique={})
     with pytest.raises(EngineFailed):
         source.execute(query("SELECT COUNT(*) AS n FROM texts AS a, texts AS b, texts AS c, texts AS d"))
     source.close()

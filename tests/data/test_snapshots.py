@@ -16,7 +16,7 @@ import sqlglot
 from discreet import AddRemove
 from discreet.core.errors import EngineFailed, InvalidParameter
 from discreet.data import Category, Dimension, Identifier, Schema, Table, User
-from discreet.data.engines.encode import encoded
+from discreet.data.engines.encode import encode_rows
 
 STORES = Dimension(
     "stores",
@@ -210,7 +210,7 @@ def test_postgres_tables_opened_together_are_of_one_moment(server, postgres_dsn)
     from discreet.data.engines.postgres import Postgres
 
     source = Postgres(postgres_dsn, {"one": "visits_raw", "two": "moved"}, timeout=600)
-    read = {name: encoded(source, name, users(name).columns, unit="who") for name in ("one", "two")}
+    read = {name: encode_rows(source, name, users(name).columns, unit="who") for name in ("one", "two")}
     keep = source._keep
 
     def slowly(name, select):
@@ -234,7 +234,7 @@ def test_duckdb_tables_opened_together_are_of_one_moment(tmp_path):
     from discreet.data.engines.duckdb import DuckDB
 
     source = DuckDB({"one": (owner, "visits_raw"), "two": (owner, "moved")}, timeout=600)
-    read = {name: encoded(source, name, users(name).columns, unit="who") for name in ("one", "two")}
+    read = {name: encode_rows(source, name, users(name).columns, unit="who") for name in ("one", "two")}
     keep = source._keep
 
     def slowly(name, select):

@@ -17,8 +17,8 @@ from discreet.accounting import optimal
 from discreet.accounting.amplification import FixedSampleLoss, PoissonLoss
 from discreet.accounting.composition import Composed, compose
 from discreet.accounting.routes import ROUTES
-from discreet.core import pld
 from discreet.core.loss import ApproxLoss, DiscreteLaplaceLoss, GaussianLoss, LaplaceLoss, PureLoss
+from discreet.core.losses import pld
 
 TENTH = Fraction(1, 10)
 
@@ -110,8 +110,8 @@ def test_fourier_error_is_on_the_safe_side(rate):
         # Without the bound, entries fall below the truth: the bound is needed.
         assert any(Fraction(direct[7 * i]) < truth for i, truth in enumerate(exact))
         if rate:
-            ta, ca = pld._tilted(a, rate)
-            tb, cb = pld._tilted(b, rate)
+            ta, ca = pld._tilt_masses(a, rate)
+            tb, cb = pld._tilt_masses(b, rate)
             tilted = pld._fourier(ta, tb)[0] * np.exp(ca + cb - rate * np.arange(2 * size - 1)) * (1 + 1e-11)
             assert all(truth <= Fraction(tilted[7 * i]) for i, truth in enumerate(exact))
 
@@ -321,7 +321,7 @@ def test_optimal_theorem_for_different_parameters():
         (Fraction(1, 2), Fraction(0)),
     ]
     counts, step = [2, 2, 1], Fraction(1, 1000)
-    found = optimal.heterogeneous(mechanisms, counts, step=step)
+    found = optimal.compose_different(mechanisms, counts, step=step)
     losses = [ApproxLoss(e, d) for (e, d), c in zip(mechanisms, counts, strict=True) for _ in range(c)]
     for epsilon in (Fraction(1, 5), Fraction(3, 5), Fraction(1)):
         claim = found.delta(epsilon)

@@ -9,7 +9,6 @@ from fractions import Fraction
 import mpmath as mp
 import pytest
 
-from discreet.core import normal
 from discreet.core.loss import (
     ApproxLoss,
     BoundedRangeLoss,
@@ -19,6 +18,7 @@ from discreet.core.loss import (
     PureLoss,
     ZCDPLoss,
 )
+from discreet.core.losses import normal
 
 CASES = 1500
 TIGHT = mp.mpf(1) + mp.mpf(10) ** -9

@@ -17,7 +17,7 @@ DELTA = math.exp(-32)
 
 
 def optimum(epsilon, count):
-    return optimal.homogeneous(epsilon=epsilon, delta=0, count=count)
+    return optimal.compose_equal(epsilon=epsilon, delta=0, count=count)
 
 
 def test_example_3_7_gives_813_by_its_own_theorem():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.fft
 
-from discreet.core.pld import _convolve, _fourier
+from discreet.core.losses.pld import _convolve, _fourier
 
 UNIT = 2.0**-53
 SHIFT = 360  # every mass below is a whole multiple of 2**-360

@@ -8,10 +8,11 @@ import pytest
 from scipy.special import logsumexp
 
 from discreet import audit
-from discreet.audit.enumeration import output_distribution, runner
+from discreet.audit.enumeration import output_distribution
+from discreet.audit.runs import runner
 from discreet.core.neighbours import Edge
 from discreet.optimisation.min_cut.curve import CutCurve
-from discreet.optimisation.min_cut.min_cut import MinCut, _depth, _log_failure, _overshoot, _planned
+from discreet.optimisation.min_cut.min_cut import MinCut, _depth, _log_failure, _make_plan, _overshoot
 from discreet.optimisation.min_cut.min_cut_exhaustive import MinCutExhaustive
 
 
@@ -66,7 +67,7 @@ def largest_loss(law, size):
 
 def losses(size, epsilon, calibration="tight"):
     exact = Exact(
-        size, _planned(size, MinCut(vertices=size, epsilon=epsilon, delta=0).epsilon, 0, calibration)
+        size, _make_plan(size, MinCut(vertices=size, epsilon=epsilon, delta=0).epsilon, 0, calibration)
     )
     return largest_loss([exact.cuts(g)[:-1] for g in range(len(exact.costs))], size)
 
@@ -107,7 +108,7 @@ def test_the_choice_of_the_star_needs_twice_its_rate():
 
     Below the target scores rise, above it they fall. With one line only the loss stays near the rate.
     """
-    plan = _planned(1000, MinCut(vertices=1000, epsilon=4, delta=0).epsilon, 0, "tight")
+    plan = _make_plan(1000, MinCut(vertices=1000, epsilon=4, delta=0).epsilon, 0, "tight")
     before, after = ((500, 5), (1, 25)), ((500, 6), (1, 26))
     moved = np.abs(star_law(before, plan) - star_law(after, plan)).max()
     assert 0.9 * 2 < moved <= 2 * (1 + 1e-9)
@@ -145,7 +146,7 @@ def test_fail_is_paid_for_by_delta(size, epsilon, delta):
 @pytest.mark.parametrize("size", [3, 4, 5])
 @pytest.mark.parametrize("beta", [0.2, 0.01])
 def test_the_star_is_neither_too_light_nor_too_heavy(size, beta):
-    plan = _planned(size, MinCut(vertices=size, epsilon=10, delta=0).epsilon, 0, "tight")
+    plan = _make_plan(size, MinCut(vertices=size, epsilon=10, delta=0).epsilon, 0, "tight")
     exact = Exact(size, plan)
     low, high = _depth(plan.raising, size, math.log(beta)), _overshoot(plan.raising, size, beta)
     light = heavy = 0.0

@@ -14,7 +14,7 @@ from discreet.accounting.amplification import PoissonLoss
 from discreet.accounting.composition import Composed, compose
 from discreet.accounting.filters import AdvancedFilter, ApproxFilter, ConcentratedFilter, PureFilter
 from discreet.accounting.group import GroupLoss
-from discreet.accounting.optimal import homogeneous
+from discreet.accounting.optimal import compose_equal
 from discreet.core.loss import (
     ApproxLoss,
     BoundedRangeLoss,
@@ -79,7 +79,7 @@ def test_counts_multiply(loss, count):
 def test_no_route_is_below_the_optimum_for_its_own_family(loss, count, delta):
     """For randomized response itself, everything must lie on or above the optimal theorem."""
     value = loss.exact_epsilon()
-    exact = homogeneous(epsilon=value, delta=0, count=count).epsilon(delta)
+    exact = compose_equal(epsilon=value, delta=0, count=count).epsilon(delta)
     table = compose(PureLoss(value), counts=[count]).table(delta)
     assert all(epsilon >= exact * (1 - 1e-9) for _, epsilon in table)
     assert min(epsilon for _, epsilon in table) <= exact * (1 + 1e-9)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.data.plan.facts import Measure, VectorSensitivity
-from discreet.data.pricing.budget import coarsened
+from discreet.data.pricing.budget import coarsen
 from discreet.data.pricing.estimates import enclosure, estimate
 from discreet.data.pricing.quantiles import runs, spread_per_row
 
@@ -58,7 +58,7 @@ def test_intervals_hold_the_truth_wherever_it_is_in_the_box(
 def test_dropping_digits_moves_no_further_than_stated(left: list[int], moves: list[int]) -> None:
     gaps = [abs(m) for m in moves if m]
     stated = VectorSensitivity(len(gaps), max(gaps, default=0), sum(gaps), sum(g * g for g in gaps))
-    dropped, coarse = coarsened(stated)
+    dropped, coarse = coarsen(stated)
     after = [abs((a + m >> dropped) - (a >> dropped)) for a, m in zip(left, moves, strict=True)]
     assert max(after) <= coarse.linf
     assert sum(after) <= coarse.l1

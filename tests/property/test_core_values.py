@@ -7,8 +7,9 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.audit.enumeration import frozen
-from discreet.core import checks, normal, rounding
+from discreet.audit.runs import freeze
+from discreet.core import checks, rounding
+from discreet.core.losses import normal
 from discreet.core.neighbours import AddRemove, Replace, UserStream
 from discreet.testing import awkward_numbers
 
@@ -88,7 +89,7 @@ def test_decimals_and_their_text_agree(x):
 @settings(deadline=None)
 @given(st.lists(awkward_numbers()), st.lists(awkward_numbers()))
 def test_frozen_values_are_equal_when_they_print_alike(a, b):
-    assert frozen(a) == frozen(list(a))
-    hash(frozen(a))
+    assert freeze(a) == freeze(list(a))
+    hash(freeze(a))
     if [repr(x) for x in a] == [repr(x) for x in b]:
-        assert frozen(a) == frozen(b)
+        assert freeze(a) == freeze(b)

@@ -10,14 +10,15 @@ from typing import Any
 
 import duckdb
 import pytest
+from engine_rows import fill, histograms
 from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 
 from discreet import AddRemove
 from discreet.core.errors import Refused
 from discreet.data import Boolean, Category, Date, Decimal, Dimension, Integer, Row, Schema, Table
-from discreet.data.engines.render import EngineQuery, filled, histograms, render
-from discreet.data.linear import linear
+from discreet.data.engines.render import EngineQuery, render
+from discreet.data.linear import compile_counts
 from discreet.data.plan.facts import facts, measures
 from discreet.data.plan.nodes import FALSE, And, Plan, Policy, Within
 from discreet.data.plan.tables import PlanTables
@@ -126,7 +127,7 @@ def answered(table: Table, plan: Plan) -> dict[tuple[Any, ...], list[Any]]:
             for group, counts in histograms(query, found, TABLES):
                 totals.setdefault(group, {})[query.measures[0]] = counts
         else:
-            for group, values in filled(query, found, TABLES):
+            for group, values in fill(query, found, TABLES):
                 totals.setdefault(group, {}).update(zip(query.measures, values, strict=True))
     return {group: [_value(one, values) for one in plan.aggregates] for group, values in totals.items()}
 
@@ -208,7 +209,7 @@ def test_compiled_counts_on_a_histogram_are_those_of_the_engine(
     plan = understood(text)
     expected = [count for one in render(facts(plan, TABLES), key="") for _, (count,) in counted(table, one)]
     universe = table.universe()
-    queries = linear(plan, SALES, universe)
+    queries = compile_counts(plan, SALES, universe)
     parts = plan.where.parts if isinstance(plan.where, And) else (plan.where,)
     product = plan.where == FALSE or all(isinstance(part, Within) for part in parts)
     assert {type(query) for query in queries} == {ProductQuery if product else PredicateQuery}
@@ -219,7 +220,7 @@ def test_compiled_counts_on_a_histogram_are_those_of_the_engine(
 
 
 def counted(table: Table, query: EngineQuery) -> list[tuple[tuple[Any, ...], tuple[int, ...]]]:
-    return filled(query, table._source.execute(query.tree), TABLES)
+    return fill(query, table._source.execute(query.tree), TABLES)
 
 
 @pytest.mark.parametrize("group", ["", "kind", "shop, paid", "n", "day", "city"])

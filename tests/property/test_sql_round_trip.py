@@ -25,7 +25,7 @@ from discreet.data import (
     User,
 )
 from discreet.data.engines.render import render
-from discreet.data.plan.canonical import canonical
+from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.facts import facts
 from discreet.data.plan.nodes import Plan, Policy
 from discreet.data.plan.tables import PlanTables
@@ -180,7 +180,7 @@ def test_a_printed_plan_is_the_same_plan(text: str) -> None:
     if plan is None:
         return
     assert parsed(to_sql(plan, TABLES)) == plan
-    assert parsed(to_sql(canonical(plan), TABLES)) == canonical(plan)
+    assert parsed(to_sql(canonicalise(plan), TABLES)) == canonicalise(plan)
 
 
 def test_most_generated_queries_are_understood() -> None:
@@ -240,8 +240,12 @@ def test_every_plan_runs(text: str) -> None:
     plan = parsed(text)
     if plan is None:
         return
-    facts(plan, TABLES)
-    for query in render(facts(plan, TABLES), key="00"):
+    try:
+        known = facts(plan, TABLES)
+    except Refused as refusal:  # too much work to be planned at all
+        assert "is the most" in str(refusal)
+        return
+    for query in render(known, key="00"):
         rows = EMPTY.execute(query.tree.sql(dialect="duckdb", identify=True)).fetchall()
         assert not any(cell for row in rows for cell in row)
         for dialect in ("postgres", "spark"):

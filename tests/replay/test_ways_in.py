@@ -394,7 +394,7 @@ ODD = [
     "three",
     b"3",
     1j,
-    object(),
+    NotImplemented,
     [3],
     {},
     np.ma.masked,

@@ -11,7 +11,7 @@ import pytest
 
 from discreet import Laplace
 from discreet.audit.museum.float_noise import FloatGaussian, FloatLaplace
-from discreet.audit.precision import Bits, awkward_pairs, low_bit_events, precision_attack
+from discreet.audit.precision import Bits, low_bit_events, precision_attack
 from discreet.catalogue import catalogue
 from discreet.core.mechanism import Mechanism
 from discreet.testing import unsafe_seeded
@@ -31,6 +31,21 @@ def numeric():
     for grid in ("1/1024", "1/10", "3"):
         mechanism = Laplace(sensitivity=2, epsilon=1, grid=Fraction(grid))
         yield pytest.param(mechanism, 2, True, id=f"laplace on a grid of {grid}")
+
+
+def awkward_pairs(sensitivity, *, floats):
+    """Yield the neighbours on which float noise is known to fall, for a mechanism of a sensitivity.
+
+    With `floats` also the two zeros, and numbers as floats; without it, integers only.
+    """
+    delta, big, kind = Fraction(sensitivity), 1 << 53, float if floats else int
+    if delta >= 1:
+        yield kind(0), kind(1)
+        yield kind(big), kind(big + 1)
+    if floats or delta.denominator == 1:
+        yield kind(0), kind(delta)
+    if floats:
+        yield -0.0, 0.0
 
 
 def attack(mechanism, pair, seed, samples=SAMPLES):

@@ -17,10 +17,10 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from discreet.audit.empirical import directed, draw_both, strongest
+from discreet.audit.empirical import direct, draw_both, strongest
 from discreet.audit.museum.float_noise import FloatLaplace
 from discreet.audit.precision import ALPHA, Bits, low_bit_events
-from discreet.audit.runs import Raised, frozen
+from discreet.audit.runs import Raised, freeze
 from discreet.catalogue import catalogue
 from discreet.core.card import Tiny
 from discreet.testing import unsafe_seeded
@@ -69,7 +69,7 @@ def parts(value):
 
 def run_of(tiny):
     """Return the program that runs an instance and publishes the numbers in what comes out."""
-    return lambda data, rng: tuple(frozen(number) for number in numbers(tiny.run(data, rng)))
+    return lambda data, rng: tuple(freeze(number) for number in numbers(tiny.run(data, rng)))
 
 
 def varying(tiny, pair):
@@ -96,9 +96,7 @@ def attack(tiny, pair, runs):
             Counter(Bits.of(run[place] if len(run) > place else "nothing") for run in side)
             for side in (left, right)
         )
-        bound, (event, _) = strongest(
-            directed(low_bit_events()), seen, runs, alpha=ALPHA, delta=delta_of(tiny)
-        )
+        bound, (event, _) = strongest(direct(low_bit_events()), seen, runs, alpha=ALPHA, delta=delta_of(tiny))
         best = max(best, (bound, f"number {place}: {event.name}"))
     return best
 

@@ -82,12 +82,12 @@ def test_intervals_of_all_groups_hold_at_once() -> None:
 
 def test_ends_aimed_a_fifth_closer_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the worst data; by the same check, with power above 0.999."""
-    aimed = Budget.aimed
+    aimed = Budget.aim
 
     def closer(budget: Budget, choice: QuantileChoice, groups: int) -> QuantileChoices:
         step = aimed(budget, choice, groups)
         return replace(step, shift=int(step.shift * 0.8))
 
-    monkeypatch.setattr(Budget, "aimed", closer)
+    monkeypatch.setattr(Budget, "aim", closer)
     low, _ = proportion_bounds(failures("atoms at the bounds"), RUNS, alpha=ALPHA)
     assert low > 0.05

@@ -17,10 +17,11 @@ import pytest
 
 import discreet
 from discreet import audit
+from discreet.audit.inputs import INPUTS, NOISY
 from discreet.audit.museum.protocol import Coin
 from discreet.audit.museum.sparse_vector import NoisyAboveOnly
 from discreet.audit.rows import steps_of
-from discreet.audit.runs import frozen
+from discreet.audit.runs import freeze
 from discreet.catalogue import catalogue, find
 from discreet.core.errors import InvalidParameter
 from discreet.core.rng import Primitive
@@ -66,10 +67,10 @@ class Tilted(Primitive):
 
     def law(self, value):
         found = list(self.right.law(value))
-        odd = {frozen(outcome) for outcome, _ in sorted(found, key=lambda pair: -pair[1])[1::2]}
-        light = sum(p for outcome, p in found if frozen(outcome) in odd)
+        odd = {freeze(outcome) for outcome, _ in sorted(found, key=lambda pair: -pair[1])[1::2]}
+        light = sum(p for outcome, p in found if freeze(outcome) in odd)
         for outcome, p in found:
-            moved = self.tenth if frozen(outcome) in odd else -self.tenth * light / (1 - light)
+            moved = self.tenth if freeze(outcome) in odd else -self.tenth * light / (1 - light)
             yield outcome, p * (1 + moved)
 
     def sample(self, value, rng):
@@ -204,6 +205,14 @@ def test_every_primitive_has_a_case():
     assert primitives() <= covered
 
 
+def test_every_primitive_has_inputs_that_the_audit_declares():
+    """A new primitive that `discreet audit` would meet on tiny inputs alone fails here."""
+    declared = {(kind.__module__, kind.__qualname__) for kind in (*INPUTS, *NOISY)}
+    left = {(module, name) for module, name in primitives() if (module, name) not in declared}
+    # SQL has no cards: the audit meets no step of it, and the cases above have its arrays.
+    assert all(module.startswith("discreet.data.") for module, _ in left), left
+
+
 class Wrong(AddNoise):
     """Noise whose sampler is wrong in one way and whose law is right."""
 
@@ -277,7 +286,7 @@ def test_tilted_samplers_are_refused_as_computed():
 def test_the_audit_of_a_card_draws_its_steps():
     rows = audit.audit_card(find("laplace"), draws=3_000, rng=unsafe_seeded(44))
     sampled = [row for row in rows if row.method == "sampler"]
-    assert {("on 64 numbers" in row.mechanism) for row in sampled} == {True, False}
+    assert {("numbers" in row.mechanism) for row in sampled} == {True, False}
     assert all(row.holds for row in rows)
 
 
@@ -290,7 +299,7 @@ def test_the_audit_of_a_card_finds_a_sampler_that_is_wrong(method, many, monkeyp
     assert all(row.holds for row in rows if row.method == "exact")
     broken = [row for row in rows if not row.holds]
     assert broken
-    assert {"on 64 numbers" in row.mechanism for row in broken} == {many}
+    assert {"numbers" in row.mechanism for row in broken} == {many}
 
 
 @pytest.mark.soak

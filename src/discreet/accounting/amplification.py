@@ -22,9 +22,9 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import Loss, Pair, PureLoss
-from discreet.core.losses.base import checked_order
+from discreet.core.losses.base import check_order
+from discreet.core.losses.pld import LossDistribution, Vector, from_floats
 from discreet.core.neighbours import AddRemove, Replace
-from discreet.core.pld import LossDistribution, Vector, from_floats
 from discreet.core.rounding import above, below, down, up
 
 _NEAR_ONE = Fraction(1, 10**9)
@@ -56,7 +56,12 @@ class _Sampled(Loss):
     def renyi(self, order: checks.Number) -> float:
         """Return the view of the amplified worst case."""
         worst = _worst_case(self.loss, self.rate)
-        return math.inf if worst is None else worst.renyi(checked_order(order))
+        return math.inf if worst is None else worst.renyi(check_order(order))
+
+    def epsilon(self, delta: checks.Number) -> float:
+        """Invert the curve, which floats lose for huge losses; never above the amplified worst case."""
+        d, known, found = checks.delta(delta=delta), self.exact_epsilon(), Loss.epsilon(self, delta)
+        return min(found, up(known)) if known is not None and self.exact_failure() <= d else found
 
     def zcdp(self) -> float:
         """Return the view of the amplified worst case."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
-from discreet.accounting.optimal import homogeneous
+from discreet.accounting.optimal import compose_equal
 from discreet.core import checks
 from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.loss import Loss, gaussian_delta, zcdp_delta
@@ -91,7 +91,7 @@ def per_step_epsilon(*, count: int, epsilon: checks.Number, delta: checks.Number
         return e / k
 
     def holds(step: Fraction) -> bool:
-        return step * k <= e or homogeneous(epsilon=step, delta=0, count=k).delta(e) <= d
+        return step * k <= e or compose_equal(epsilon=step, delta=0, count=k).delta(e) <= d
 
     return largest(holds)
 

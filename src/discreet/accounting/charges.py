@@ -59,12 +59,12 @@ class Charge:
         return {n: a for n, a, e in zip(self.names, self.finite, self.endless, strict=True) if not e}
 
     def __add__(self, other: Charge) -> Charge:
-        return self._combined(other, 1)
+        return self._combine(other, 1)
 
     def __sub__(self, other: Charge) -> Charge:
-        return self._combined(other, -1)
+        return self._combine(other, -1)
 
-    def _combined(self, other: Charge, sign: int) -> Charge:
+    def _combine(self, other: Charge, sign: int) -> Charge:
         if self.names != other.names:
             raise InvalidParameter(name="charge", rule=f"in {', '.join(self.names)}", value=other.names)
         return Charge(
@@ -99,13 +99,13 @@ def statements(item: Item) -> tuple[tuple[Loss, ...], Neighbours | None]:
     where the first implies it: a release about persons may come from a mechanism that was bought for rows.
     """
     loss, neighbours = price(item)
-    bought = _bought(item)
+    bought = _find_bought(item)
     if bought is None or bought == loss or not _implies(loss, bought):
         return (loss,), neighbours
     return (loss, bought), neighbours
 
 
-def _bought(item: Item) -> Loss | None:
+def _find_bought(item: Item) -> Loss | None:
     if isinstance(item, Promise):
         return item.bought
     if not isinstance(item, Release):

@@ -19,10 +19,10 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import Loss, Pair
-from discreet.core.losses.base import checked_order, short
+from discreet.core.losses.base import check_order, short
+from discreet.core.losses.pld import common_unit
 from discreet.core.mechanism import Promise, Release
 from discreet.core.neighbours import Neighbours
-from discreet.core.pld import common_unit
 from discreet.core.rounding import up
 
 _TAIL = 1e-24  # sent to infinity by the `pld` view, which does not know the delta it is for
@@ -47,7 +47,7 @@ class Composed(Loss):
     def delta(self, epsilon: checks.Number) -> float:
         """Return the smallest delta of all routes."""
         e = checks.non_negative(epsilon=epsilon)
-        return min((route.delta(self.parts, e) for route in routes.worthwhile(self.parts)), default=0.0)
+        return min((route.delta(self.parts, e) for route in routes.choose_routes(self.parts)), default=0.0)
 
     def epsilon(self, delta: checks.Number) -> float:
         """Return the smallest epsilon of all routes."""
@@ -56,12 +56,12 @@ class Composed(Loss):
     def best(self, delta: checks.Number) -> tuple[float, Route]:
         """Return the smallest epsilon at a delta and the route that gives it."""
         d = checks.delta(delta=delta)
-        found = [(route.epsilon(self.parts, d), route) for route in routes.worthwhile(self.parts)]
+        found = [(route.epsilon(self.parts, d), route) for route in routes.choose_routes(self.parts)]
         return min(found, key=lambda pair: pair[0])
 
     def renyi(self, order: checks.Number) -> float:
         """Return the sum of the divergences."""
-        return routes.renyi(self.parts, checked_order(order))
+        return routes.renyi(self.parts, check_order(order))
 
     def zcdp(self) -> float:
         """Return the sum of the rhos."""

@@ -51,7 +51,7 @@ def to_event(loss: Loss, *, population: int | None = None) -> Any:
     events = _events()
     match loss:
         case Composed(parts=parts):
-            return _composed(events, [(to_event(p, population=population), c) for p, c in parts])
+            return _compose_events(events, [(to_event(p, population=population), c) for p, c in parts])
         case GaussianLoss(mu=mu, slack=slack) if slack == 1:
             return events.GaussianDpEvent(down(1 / mu)) if mu else events.NoOpDpEvent()
         case LaplaceLoss(value=value):
@@ -71,7 +71,7 @@ def to_event(loss: Loss, *, population: int | None = None) -> Any:
             raise InvalidParameter(name="loss", rule="one that dp_accounting can express", value=loss)
 
 
-def _composed(events: ModuleType, parts: list[tuple[Any, int]]) -> Any:
+def _compose_events(events: ModuleType, parts: list[tuple[Any, int]]) -> Any:
     counted = [event if count == 1 else events.SelfComposedDpEvent(event, count) for event, count in parts]
     if not counted:
         return events.NoOpDpEvent()

@@ -21,7 +21,7 @@ from discreet.accounting.failing import FailingLoss
 from discreet.core import checks
 from discreet.core.errors import BudgetExceeded, InvalidParameter
 from discreet.core.loss import ApproxLoss, Loss, PureLoss, RenyiLoss, ZCDPLoss
-from discreet.core.losses.base import checked_order
+from discreet.core.losses.base import check_order
 from discreet.core.neighbours import Neighbours
 from discreet.core.rounding import up
 
@@ -259,7 +259,7 @@ class AdvancedFilter(ConcentratedFilter):
         failure: checks.Number,
         neighbours: Neighbours | None = None,
     ) -> None:
-        self._target, rho, f = _converted(epsilon, delta, failure)
+        self._target, rho, f = _convert(epsilon, delta, failure)
         super().__init__(rho=rho, failure=f, neighbours=neighbours)
 
     @property
@@ -290,7 +290,7 @@ class EitherFilter(Filter):
         failure: checks.Number,
         neighbours: Neighbours | None = None,
     ) -> None:
-        self._target, rho, f = _converted(epsilon, delta, failure)
+        self._target, rho, f = _convert(epsilon, delta, failure)
         super().__init__({"epsilon": self._target.value, "rho": rho, "delta": f}, neighbours)
 
     @property
@@ -316,7 +316,7 @@ class RenyiFilter(Filter):
         failure: checks.Number,
         neighbours: Neighbours | None = None,
     ) -> None:
-        self._order = checked_order(order)
+        self._order = check_order(order)
         self._value, self._failure = checks.positive(divergence=divergence), checks.delta(failure=failure)
         super().__init__({"divergence": self._value, "delta": self._failure}, neighbours)
 
@@ -331,7 +331,7 @@ class RenyiFilter(Filter):
         return None if math.isinf(divergence) else Fraction(divergence), loss.exact_failure()
 
 
-def _converted(
+def _convert(
     epsilon: checks.Number, delta: checks.Number, failure: checks.Number
 ) -> tuple[ApproxLoss, Fraction, Fraction]:
     """Return a target, the rho that converts to it, and the part of its delta that pays for failures."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.core import checks
 from discreet.core.loss import ApproxLoss, Loss, Pair, PureLoss, gaussian_delta, gaussian_pld, zcdp_delta
-from discreet.core.losses.base import checked_order, short
+from discreet.core.losses.base import check_order, short
 from discreet.core.rounding import above, down, exp_up, shorten_down, up
 
 
@@ -47,7 +47,7 @@ class GroupLoss(Loss):
 
     def renyi(self, order: checks.Number) -> float:
         """Return the best of the zCDP, the pure and the halving statement."""
-        a = checked_order(order)
+        a = check_order(order)
         found = [a * self.zcdp() * (1 + 1e-15)]
         if self._pure() is not None:
             found.append(PureLoss(self._pure() or Fraction(0)).renyi(a))

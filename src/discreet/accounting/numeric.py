@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.core.loss import Loss, Pair, gaussian_pld
-from discreet.core.pld import LossDistribution, common_unit
+from discreet.core.losses.pld import LossDistribution, common_unit
 from discreet.core.rounding import sum_up
 
 Parts = tuple[tuple[Loss, int], ...]
@@ -41,7 +41,7 @@ class _Source:
         cls, discretise: Callable[[Fraction], Pair | None], count: int, unit: Fraction, trial: Pair
     ) -> _Source:
         reach = len(trial[0].masses) * float(trial[0].step)
-        first, second = (one.trimmed(low=_RARE, high=0.0) for one in trial)
+        first, second = (one.trim(low=_RARE, high=0.0) for one in trial)
         return cls(discretise, count, unit, (first, second), reach)
 
 
@@ -82,11 +82,11 @@ def _sources(parts: Parts) -> list[_Source] | None:
         sources.append(_Source.of(loss.pld, count, loss.unit, trial))
     if square:
 
-        def merged(step: Fraction, a: Fraction = square, b: Fraction = spread) -> Pair:
+        def merge(step: Fraction, a: Fraction = square, b: Fraction = spread) -> Pair:
             return gaussian_pld(a, b, step)
 
-        trial = merged(Fraction(math.sqrt(float(spread)) / 16))
-        sources.append(_Source.of(merged, 1, Fraction(0), trial))
+        trial = merge(Fraction(math.sqrt(float(spread)) / 16))
+        sources.append(_Source.of(merge, 1, Fraction(0), trial))
     return sources
 
 
@@ -110,7 +110,7 @@ def _plan(sources: list[_Source], delta: float) -> Fraction:
     longest = rawest = 0.0
     total = 0
     for source in sources:
-        piece = source.trial[0].trimmed(low=1e-12 / source.count, high=delta * 1e-4 / source.count)
+        piece = source.trial[0].trim(low=1e-12 / source.count, high=delta * 1e-4 / source.count)
         span = len(piece.masses) * float(piece.step)
         variance += source.count * max(d.moments()[1] for d in source.trial)
         width += source.count * span
@@ -122,10 +122,10 @@ def _plan(sources: list[_Source], delta: float) -> Fraction:
     width = min(width, reach * deviation + longest)
     wanted = min(math.sqrt(6 * _BIAS * variance / total), width / _FEWEST)
     step = max(wanted, width / _MOST, longest / _MOST, rawest / (8 * _MOST))
-    return _aligned(step, common_unit(source.unit for source in sources))
+    return _align(step, common_unit(source.unit for source in sources))
 
 
-def _aligned(step: float, unit: Fraction) -> Fraction:
+def _align(step: float, unit: Fraction) -> Fraction:
     """Return a step that divides the unit, where losses with positive probability then need no rounding."""
     if unit and float(unit) >= step / 4:
         return unit / math.ceil(float(unit) / step)
@@ -137,7 +137,7 @@ def _whole(sources: list[_Source], pairs: list[Pair], direction: int, delta: flo
     spare = delta * 1e-4 / (2 * len(sources))
     powers = [
         pair[direction]
-        .trimmed(low=0.0, high=spare / 64 / source.count)
+        .trim(low=0.0, high=spare / 64 / source.count)
         .power(source.count, tilt=tilt, spare=spare)
         for source, pair in zip(sources, pairs, strict=True)
     ]

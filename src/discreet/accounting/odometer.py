@@ -52,7 +52,7 @@ class Odometer(Single):
         loss, neighbours = price(item)
         self._require(neighbours)  # before the lock, which a fork may have left taken
         pure, rho, mass = loss.exact_epsilon(), loss.exact_rho(), loss.exact_failure()
-        widening, failure = (_widening(loss), _likely(mass, _widening(loss))) if mass else (mass, mass)
+        widening, failure = (_widening(loss), _bound_failure(mass, _widening(loss))) if mass else (mass, mass)
         with self._lock:
             self._require(neighbours)  # another thread may have fixed them just now
             self._neighbours = self._neighbours or neighbours
@@ -94,7 +94,7 @@ def _widening(loss: Loss) -> Fraction:
     return max(_LEAST_WIDENING, size * _WIDENING)
 
 
-def _likely(mass: Fraction, widening: Fraction) -> Fraction:
+def _bound_failure(mass: Fraction, widening: Fraction) -> Fraction:
     """Return m / (1 - e^-w), rounded up: how often a loss may lie above its epsilon by more than w."""
     return mass * Fraction(above(1 / -math.expm1(-down(widening)), 6))
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.loss import ApproxLoss
-from discreet.core.pld import LossDistribution, Vector
+from discreet.core.losses.pld import LossDistribution, Vector
 from discreet.core.rounding import above, up
 
 _MOST = 1 << 21
@@ -29,7 +29,7 @@ def _log_factorials(count: int) -> Vector:
 
 
 @lru_cache(maxsize=8)
-def homogeneous(*, epsilon: checks.Number, delta: checks.Number, count: int) -> LossDistribution:
+def compose_equal(*, epsilon: checks.Number, delta: checks.Number, count: int) -> LossDistribution:
     """Return the exact loss distribution of `count` worst (epsilon, delta) mechanisms [KOV15].
 
     Losses (2j - count) epsilon with the binomial probability of j responses in favour; masses are
@@ -52,7 +52,7 @@ def homogeneous(*, epsilon: checks.Number, delta: checks.Number, count: int) -> 
     return LossDistribution(e, -k, masses, infinity + lost)
 
 
-def heterogeneous(
+def compose_different(
     mechanisms: Sequence[tuple[checks.Number, checks.Number]], counts: Sequence[int], *, step: checks.Number
 ) -> LossDistribution:
     """Return an upper bound on the optimal composition of different (epsilon_i, delta_i) [MV16].
@@ -72,6 +72,6 @@ def heterogeneous(
     return total
 
 
-def spelled_out(count: int) -> bool:
+def is_spelled_out(count: int) -> bool:
     """Tell whether `homogeneous` is affordable for this many mechanisms."""
     return count <= _MOST

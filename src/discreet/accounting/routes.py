@@ -16,8 +16,9 @@ from discreet.accounting.advanced import advanced_slack, advanced_sum
 from discreet.accounting.numeric import Parts, distributions
 from discreet.core.loss import ORDERS, ApproxLoss, ZCDPLoss, gaussian_delta, renyi_delta
 from discreet.core.losses.base import smallest_epsilon
-from discreet.core.pld import LossDistribution
+from discreet.core.losses.pld import LossDistribution
 from discreet.core.rounding import above, down, sum_up, up
+from discreet.core.search import narrow
 
 _TARGETS = (1e-60, 0.25)
 _LOGARITHMS = (-140.0, -1.0)  # of the deltas that a sum is inverted over
@@ -89,14 +90,14 @@ def worst_cases(parts: Parts) -> list[tuple[Fraction, Fraction, int]] | None:
 
 
 def _alone_epsilon(parts: Parts, delta: Fraction) -> float:
-    return parts[0][0].epsilon(delta) if _single(parts) else math.inf
+    return parts[0][0].epsilon(delta) if _is_single(parts) else math.inf
 
 
 def _alone_delta(parts: Parts, epsilon: Fraction) -> float:
-    return parts[0][0].delta(epsilon) if _single(parts) else 1.0
+    return parts[0][0].delta(epsilon) if _is_single(parts) else 1.0
 
 
-def _single(parts: Parts) -> bool:
+def _is_single(parts: Parts) -> bool:
     return len(parts) == 1 and parts[0][1] == 1
 
 
@@ -136,10 +137,9 @@ def _basic_delta(parts: Parts, epsilon: Fraction) -> float:
     least, most = _LOGARITHMS
     if _basic_epsilon(parts, delta(most)) > epsilon:
         return 1.0
-    for _ in range(_HALVINGS):
-        middle = (least + most) / 2
-        holds = _basic_epsilon(parts, delta(middle)) <= epsilon
-        least, most = (least, middle) if holds else (middle, most)
+    _, most = narrow(
+        lambda logarithm: _basic_epsilon(parts, delta(logarithm)) <= epsilon, least, most, steps=_HALVINGS
+    )
     return up(delta(most))
 
 
@@ -162,17 +162,17 @@ def _advanced_delta(parts: Parts, epsilon: Fraction) -> float:
 # --- optimal for worst cases -----------------------------------------------------------------------
 
 
-def _homogeneous(parts: Parts) -> LossDistribution | None:
+def _compose_equal(parts: Parts) -> LossDistribution | None:
     cases = worst_cases(parts)
     if not cases or len({(e, d) for e, d, _ in cases}) > 1 or cases[0][0] == 0:
         return None
     count = sum(count for _, _, count in cases)
-    if not optimal.spelled_out(count):
+    if not optimal.is_spelled_out(count):
         return None
-    return optimal.homogeneous(epsilon=cases[0][0], delta=cases[0][1], count=count)
+    return optimal.compose_equal(epsilon=cases[0][0], delta=cases[0][1], count=count)
 
 
-def _mixed(parts: Parts) -> Parts | None:
+def _mix(parts: Parts) -> Parts | None:
     """Return the parts with every loss replaced by its worst case, where these differ."""
     cases = worst_cases(parts)
     if not cases or len({(e, d) for e, d, _ in cases}) == 1:
@@ -181,12 +181,12 @@ def _mixed(parts: Parts) -> Parts | None:
 
 
 def _mixed_epsilon(parts: Parts, delta: Fraction) -> float:
-    worst = _mixed(parts)
+    worst = _mix(parts)
     return math.inf if worst is None else _pld_epsilon(worst, delta)
 
 
 def _mixed_delta(parts: Parts, epsilon: Fraction) -> float:
-    worst = _mixed(parts)
+    worst = _mix(parts)
     return 1.0 if worst is None else _pld_delta(worst, epsilon)
 
 
@@ -277,8 +277,8 @@ ADVANCED = Route("advanced", "Theorem 3.20 of the book", _advanced_epsilon, _adv
 OPTIMAL = Route(
     "optimal",
     "the optimal theorem for equal (epsilon, delta)",
-    lambda parts, delta: _read_epsilon(_homogeneous(parts), delta),
-    lambda parts, epsilon: _read_delta(_homogeneous(parts), epsilon),
+    lambda parts, delta: _read_epsilon(_compose_equal(parts), delta),
+    lambda parts, epsilon: _read_delta(_compose_equal(parts), epsilon),
 )
 OPTIMAL_MIXED = Route(
     "optimal, mixed",
@@ -296,9 +296,9 @@ NUMERIC = Route("PLD", "numerical privacy-loss distributions, rounded up", _pld_
 ROUTES = (ALONE, BASIC, ADVANCED, OPTIMAL, OPTIMAL_MIXED, ZCDP, RENYI, GAUSSIAN, NUMERIC)
 
 
-def worthwhile(parts: Parts) -> tuple[Route, ...]:
+def choose_routes(parts: Parts) -> tuple[Route, ...]:
     """Return the routes one of which is the tightest known: others are dominated."""
-    if _single(parts):
+    if _is_single(parts):
         return (ALONE,)
     if gaussian(parts) is not None:
         return (BASIC, GAUSSIAN)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, Self, cast
 
 import numpy as np
@@ -31,7 +32,7 @@ from discreet.analysts.tiny import BUDGET, COIN, PEOPLE
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.fixed import Fixed
+from discreet.core.fixed import Fixed, seal
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import Exact, MaybeExact, Public, derived, frozen, public
@@ -183,13 +184,13 @@ class StatisticBook(Fixed):
 
     __slots__ = ("_asked", "mode")
     mode: AnyQueries
-    _asked: dict[str, tuple[Statistic, ...]]
+    _asked: Mapping[str, tuple[Statistic, ...]]
 
     def __init__(self, mode: AnyQueries, names: Iterable[str]) -> None:
         self._set(mode, {read_name(checks.text(names=name)): () for name in names})
 
-    def _set(self, mode: AnyQueries, asked: dict[str, tuple[Statistic, ...]]) -> None:
-        self.mode, self._asked = checks.exactly(AnyQueries, mode=mode), asked
+    def _set(self, mode: AnyQueries, asked: Mapping[str, tuple[Statistic, ...]]) -> None:
+        self.mode, self._asked = checks.exactly(AnyQueries, mode=mode), MappingProxyType(dict(asked))
         if len(self._asked) > mode.caps.analysts:
             rule = f"at most {mode.caps.analysts} different names"
             raise InvalidParameter(name="names", rule=rule, value=self.names)
@@ -209,12 +210,13 @@ class StatisticBook(Fixed):
                 why=f"the public cap is {self.mode.caps.queries}",
                 way_out="Ask less, or open a book with larger caps",
             )
-        return self._of(self.mode, self._asked | {analyst: own})
+        return self._of(self.mode, {**self._asked, analyst: own})
 
     @classmethod
-    def _of(cls, mode: AnyQueries, asked: dict[str, tuple[Statistic, ...]]) -> Self:
+    def _of(cls, mode: AnyQueries, asked: Mapping[str, tuple[Statistic, ...]]) -> Self:
         self = cls.__new__(cls)
         self._set(mode, asked)
+        seal(self)
         return self
 
     def asked_by(self, analyst: str) -> dict[int, Statistic]:

@@ -21,7 +21,7 @@ from discreet.core.rng import Rng
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
-from discreet.queries.written import written_down
+from discreet.queries.written import write_workload
 from discreet.query_release.linear.independent import Independent
 from discreet.query_release.linear.joint_noise import variance
 from discreet.query_release.linear.residual_marginals import FINENESS, ResidualMarginals
@@ -30,7 +30,7 @@ from discreet.query_release.online.warm_start import all_marginals
 
 def read_marginals(workload: Workload) -> Marginals:
     """Return a workload that must be of marginal tables, written down."""
-    tables: Marginals = checks.instance(Marginals, workload=written_down(workload))
+    tables: Marginals = checks.instance(Marginals, workload=write_workload(workload))
     return tables
 
 

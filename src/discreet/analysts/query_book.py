@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import Self, cast
 
 import numpy as np
@@ -12,11 +13,11 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.fixed import Fixed, fix_array
+from discreet.core.fixed import Fixed, fix_array, seal
 from discreet.queries.query import LinearQuery, read_name
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
-from discreet.queries.written import written, written_down
+from discreet.queries.written import write_query, write_workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class QueryBook(Fixed):
     universe: Universe
     caps: Caps
     names: tuple[str, ...]
-    _pages: dict[int, Page]
+    _pages: Mapping[int, Page]
 
     def __init__(
         self,
@@ -97,7 +98,7 @@ class QueryBook(Fixed):
             if query is not None:
                 place = checks.index(len(self.names) * self.caps.queries, place=given)
                 pages.setdefault(place // self.caps.queries, {})[place] = query
-        self._pages = {owner: self._write_page(own) for owner, own in pages.items()}
+        self._pages = MappingProxyType({owner: self._write_page(own) for owner, own in pages.items()})
 
     def _set(self, universe: Universe, caps: Caps, names: Iterable[str]) -> None:
         self.universe = checks.instance(Universe, universe=universe)
@@ -110,7 +111,7 @@ class QueryBook(Fixed):
 
     def _write_page(self, own: Mapping[int, LinearQuery]) -> Page:
         places = sorted(own)
-        queries = Queries(self.universe, [written(own[place], self.universe) for place in places])
+        queries = Queries(self.universe, [write_query(own[place], self.universe) for place in places])
         return self._check_page(places, queries)
 
     def _check_page(self, places: Sequence[int], queries: Workload) -> Page:
@@ -142,7 +143,7 @@ class QueryBook(Fixed):
     def _fill(self, owner: int, queries: Iterable[LinearQuery] | Workload) -> Page | None:
         first = owner * self.caps.queries
         if issubclass(type(queries), Workload) and owner not in self._pages:
-            fixed = written_down(cast("Workload", queries), self.universe)
+            fixed = write_workload(cast("Workload", queries), self.universe)
             self._check_cap(len(fixed))
             return self._check_page(range(first, first + len(fixed)), fixed)
         own, more = self._own(owner), list(islice(queries, self.caps.queries + 1))
@@ -165,10 +166,11 @@ class QueryBook(Fixed):
         return self._of(self.universe, self.caps, self.names, kept)
 
     @classmethod
-    def _of(cls, universe: Universe, caps: Caps, names: tuple[str, ...], pages: dict[int, Page]) -> Self:
+    def _of(cls, universe: Universe, caps: Caps, names: tuple[str, ...], pages: Mapping[int, Page]) -> Self:
         self = cls.__new__(cls)
         self._set(universe, caps, names)
-        self._pages = pages
+        self._pages = MappingProxyType(dict(pages))
+        seal(self)
         return self
 
     def page(self, analyst: str) -> Page | None:

@@ -23,7 +23,7 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.query import LinearQuery, TableQuery, require_table
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
-from discreet.queries.written import written_down
+from discreet.queries.written import write_workload
 from discreet.query_release.base import about_rows
 from discreet.query_release.tiny import list_pairs
 
@@ -60,7 +60,7 @@ class OfCounts(Statistic):
     workload: Workload
 
     def _set_workload(self, workload: Workload) -> None:
-        fixed = written_down(workload)
+        fixed = write_workload(workload)
         if not fixed.is_integral:
             raise InvalidParameter(
                 name="workload",

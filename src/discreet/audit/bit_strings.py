@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from discreet.audit.runs import frozen
+from discreet.audit.runs import freeze
 from discreet.core import checks
 from discreet.core.rng import TAIL, Primitive, Rng
 
@@ -81,7 +81,7 @@ def every_string(
     decided: dict[Hashable, Fraction] = {}
     for _ in rng.strings():
         try:
-            outcome = frozen(primitive.sample(value, rng))
+            outcome = freeze(primitive.sample(value, rng))
         except _OutOfBits:
             continue
         decided[outcome] = decided.get(outcome, Fraction(0)) + Fraction(1, 1 << rng.used)
@@ -93,7 +93,7 @@ def agrees(primitive: Primitive[Any, Any], value: Any, *, longest: int = LONGEST
     decided, undecided = every_string(primitive, value, longest=longest)
     law: dict[Hashable, Fraction] = {}
     for outcome, p in primitive.law(value):
-        law[frozen(outcome)] = law.get(frozen(outcome), Fraction(0)) + p
+        law[freeze(outcome)] = law.get(freeze(outcome), Fraction(0)) + p
     none = Fraction(0)
 
     def fits(outcome: Hashable) -> bool:

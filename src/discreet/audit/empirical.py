@@ -197,7 +197,7 @@ def _report(
 ) -> EmpiricalReport:
     left, right = drawn
     mass, alpha = float(checks.delta(delta=delta)), float(1 - checks.probability(confidence=confidence))
-    tested: Sequence[Directed] = directed(events or ())
+    tested: Sequence[Directed] = direct(events or ())
     if events is None:
         half = len(left) // 2
         tested = [_search(left[:half], right[:half], alpha=alpha, delta=mass)]
@@ -208,7 +208,7 @@ def _report(
     return EmpiricalReport(claimed, bound, mass, 1 - alpha, best[0].name, first, second, trials)
 
 
-def directed(events: Iterable[OutputEvent]) -> list[Directed]:
+def direct(events: Iterable[OutputEvent]) -> list[Directed]:
     """Return every event in both directions."""
     return [(event, swapped) for event in events for swapped in (False, True)]
 
@@ -259,7 +259,7 @@ def _search(left: Sequence[Hashable], right: Sequence[Hashable], *, alpha: float
     """Return the event, and its direction, with the best bound on these samples."""
     p, q = Counter(left), Counter(right)
     events = [*_likeliest(p, q), *_thresholds([*left, *right])]
-    return strongest(directed(events), (p, q), len(left), alpha=alpha, delta=delta)[1]
+    return strongest(direct(events), (p, q), len(left), alpha=alpha, delta=delta)[1]
 
 
 def _likeliest(p: Counter[Hashable], q: Counter[Hashable]) -> Iterable[OutputEvent]:

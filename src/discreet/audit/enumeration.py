@@ -17,13 +17,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from discreet.audit.runs import Raised, Run, frozen, hidden_randomness, observe, raw_draw, runner
+from discreet.audit.runs import Run, freeze, hidden_randomness, observe, raw_draw
 from discreet.core.errors import DiscreetError, InternalError, InvalidParameter
 from discreet.core.rng import SYSTEM, Primitive, Rng
 from discreet.noise.oracle import uniform_below
 from discreet.noise.primitives import AddNoise
-
-__all__ = ["PATHS", "Distribution", "Enumerator", "Raised", "frozen", "output_distribution", "runner"]
 
 PATHS = 200_000
 """How many paths one distribution may have unless the caller allows more."""
@@ -114,7 +112,7 @@ class Enumerator:
     def distribution(self, run: Run, data: Any) -> Distribution:
         """Return the distribution of one program on one data set."""
         walk = _Walk(self._law)
-        first = list(self._limited(walk, run, data))
+        first = list(self._walk_within_limit(walk, run, data))
         again = self._repeats if walk.steps else ALONE
         for _ in range(max(1, math.ceil(again / len(first)))):
             for known, now in zip_longest(first, walk.paths(run, data)):
@@ -127,7 +125,7 @@ class Enumerator:
         left_out = max(Fraction(0), 1 - sum(found.values())) + error
         return Distribution(found, left_out, error, len(first), walk.steps)
 
-    def _limited(self, walk: _Walk, run: Run, data: Any) -> Iterator[tuple[Hashable, Fraction]]:
+    def _walk_within_limit(self, walk: _Walk, run: Run, data: Any) -> Iterator[tuple[Hashable, Fraction]]:
         """Yield the paths of a walk, and refuse as early as it is plain that there are too many."""
         for place, path in enumerate(walk.paths(run, data)):
             if place == 0 and walk.estimate > self._limit:
@@ -142,7 +140,7 @@ class Enumerator:
         The product of the numbers of choices along a uniform descent has the number of paths as its
         mean, so it is more than four times as large with probability at most 1 / 4.
         """
-        smallest = min(_Descent(self._law).estimated(run, data) for _ in range(_PROBES))
+        smallest = min(_Descent(self._law).estimate_once(run, data) for _ in range(_PROBES))
         if smallest > _SURELY * self._limit:
             raise self._too_many(f"about 10**{math.floor(math.log10(smallest))} paths")
 
@@ -183,7 +181,7 @@ class _Chooser(Rng):
 
     def _key(self, value: Any) -> Hashable:
         try:
-            return frozen(value)
+            return freeze(value)
         except InvalidParameter as problem:
             self._refuse(problem)
 
@@ -209,7 +207,7 @@ class _Descent(_Chooser):
 
     _choices = 1
 
-    def estimated(self, run: Run, data: Any) -> int:
+    def estimate_once(self, run: Run, data: Any) -> int:
         """Return the estimate of one run."""
         self._observe(run, data)
         return self._choices
@@ -218,7 +216,7 @@ class _Descent(_Chooser):
         """Return any outcome."""
         outcomes = self._look_up(primitive, self._key(value), value).outcomes
         self._choices *= len(outcomes)
-        return _shaped(primitive, value, outcomes[uniform_below(len(outcomes), SYSTEM)][0])
+        return _shape(primitive, value, outcomes[uniform_below(len(outcomes), SYSTEM)][0])
 
 
 @dataclass(slots=True)
@@ -275,7 +273,7 @@ class _Walk(_Chooser):
             if self._look_up(primitive, key, value).outcomes != step.law.outcomes:
                 self._refuse(hidden_randomness())
         self._depth += 1
-        return _shaped(primitive, value, step.law.outcomes[step.chosen][0])
+        return _shape(primitive, value, step.law.outcomes[step.chosen][0])
 
     def _probability(self) -> Fraction:
         if not self._path:
@@ -296,7 +294,7 @@ def _unique(value: object) -> bool:
     return equal is object.__eq__
 
 
-def _shaped(primitive: Primitive[Any, Any], value: Any, outcome: Any) -> Any:
+def _shape(primitive: Primitive[Any, Any], value: Any, outcome: Any) -> Any:
     if isinstance(primitive, AddNoise) and isinstance(value, np.ndarray):
         return np.array(outcome, dtype=value.dtype).reshape(value.shape)
     return outcome

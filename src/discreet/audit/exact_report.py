@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.enumeration import PATHS, REPEATS, Distribution, Enumerator, output_distribution
-from discreet.audit.runs import NO_STEP, frozen, listed, require_answers, runner
+from discreet.audit.runs import NO_STEP, freeze, list_pairs, require_answers, runner
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive, Mechanism
 from discreet.core.rounding import above, down, exp_up, log_down, up
@@ -164,7 +164,7 @@ def exact(
         The largest number of paths a data set.
     """
     run = runner(mechanism, script)
-    asked = {frozenset(map(_identity, pair)): pair for pair in listed(pairs)}
+    asked = {frozenset(map(_identity, pair)): pair for pair in list_pairs(pairs)}
     data = {_identity(side): side for pair in asked.values() for side in pair}
     enumerator = Enumerator(limit=limit, repeats=math.ceil(REPEATS / len(data)))
     known = {key: enumerator.distribution(run, side) for key, side in data.items()}
@@ -173,7 +173,7 @@ def exact(
     claimed, resolved = claims(mechanism.loss), Fraction(1)
     for left, right in _both_ways(asked.values()):
         p, q = known[_identity(left)], known[_identity(right)]
-        resolved = min(resolved, _resolved(p, q))
+        resolved = min(resolved, _find_resolution(p, q))
         for claim, measured, outcome in divergences(p, q, claimed):
             if claim not in worst or measured > worst[claim].measured:
                 worst[claim] = Finding(*claim, measured, left, right, outcome)
@@ -282,7 +282,7 @@ def _floats(distribution: Distribution, outcomes: list[Hashable]) -> NDArray[np.
     return np.array([float(distribution.get(outcome, Fraction(0))) for outcome in outcomes])
 
 
-def _resolved(p: Distribution, q: Distribution) -> Fraction:
+def _find_resolution(p: Distribution, q: Distribution) -> Fraction:
     """Return p's mass on outcomes whose probabilities are known to a relative 2**-20 on both sides."""
     lost = max(p.left_out + p.error, q.left_out + q.error)
     if lost == 0:
@@ -301,5 +301,5 @@ def _both_ways(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
 def _identity(data: Any) -> Hashable:
     """Return a key for a data set that tells 1 from 1.0 and 0.0 from -0.0."""
     if hasattr(data, "entries"):  # a histogram, whose class comes with scipy, lets nobody compare it
-        return data.universe, frozen(data.entries())
-    return repr(data) if isinstance(data, int | float | str) else frozen(data)
+        return data.universe, freeze(data.entries())
+    return repr(data) if isinstance(data, int | float | str) else freeze(data)

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.audit.empirical import OutputEvent, directed, draw_both, strongest
+from discreet.audit.empirical import OutputEvent, direct, draw_both, strongest
 from discreet.audit.runs import runner, single
 from discreet.core import checks
 from discreet.core.mechanism import Mechanism
@@ -69,26 +69,9 @@ def precision_attack(
     run, pair = runner(mechanism), single(pair)
     left, right = draw_both(run, pair, count, rng=rng)
     seen = Counter(map(Bits.of, left)), Counter(map(Bits.of, right))
-    bound, best = strongest(directed(low_bit_events()), seen, count, alpha=ALPHA, delta=mass)
+    bound, best = strongest(direct(low_bit_events()), seen, count, alpha=ALPHA, delta=mass)
     first, second = pair[::-1] if best[1] else pair
     return PrecisionReport(mechanism.loss.epsilon(delta), bound, mass, best[0].name, first, second)
-
-
-def awkward_pairs(sensitivity: checks.Number, *, floats: bool) -> Iterator[tuple[Any, Any]]:
-    """Yield the neighbours on which float noise is known to fall, for a mechanism of a sensitivity.
-
-    With `floats` also the two zeros, and numbers as floats; without it, integers only.
-    """
-    delta = checks.positive(sensitivity=sensitivity)
-    big = 1 << _MANTISSA
-    kind = float if floats else int
-    if delta >= 1:
-        yield kind(0), kind(1)
-        yield kind(big), kind(big + 1)
-    if floats or delta.denominator == 1:
-        yield kind(0), kind(delta)
-    if floats:
-        yield -0.0, 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,15 +47,15 @@ def assert_private(
     Parameters
     ----------
     mechanism, pairs, script
-        As in `discreet.audit.exact_report`.
+        As in `discreet.audit.exact`.
     tight
         Whether some pair must also reach 0.8 of the claim.
     """
     from discreet import audit  # noqa: PLC0415 - only tests that audit pay for it
-    from discreet.audit.runs import listed  # noqa: PLC0415
+    from discreet.audit.runs import list_pairs  # noqa: PLC0415
 
     __tracebackhide__ = True
-    given = listed(pairs)
+    given = list_pairs(pairs)
     report = audit.exact(mechanism, given, script)
     if not report.holds:
         pytest.fail(f"the guarantee does not stand: {report}")

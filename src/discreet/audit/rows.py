@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import islice
 from typing import Any
 
@@ -13,18 +12,14 @@ import numpy as np
 
 from discreet.audit.empirical import epsilon_lower_bound
 from discreet.audit.exact_report import exact
+from discreet.audit.inputs import Input, list_inputs
 from discreet.audit.runs import observe
-from discreet.audit.samplers import DRAWS, sampler
+from discreet.audit.samplers import DRAWS, drawn_at_once, sampler
 from discreet.core.card import Card, Tiny
 from discreet.core.rng import SYSTEM, Primitive, Rng
 from discreet.noise import AddNoise, Noise
 
-_MANY = 64  # coordinates: enough for the samplers that draw arrays
-_PAIRS, _RUNS, _TRIED = (
-    200,
-    4,
-    12,
-)  # pairs looked at, runs made of each instance, inputs compared of each step
+_PAIRS, _RUNS, _TRIED = 200, 4, 12  # pairs looked at, runs of each instance, inputs compared of each step
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +57,24 @@ def audit_card(
     """Audit a card.
 
     Every tiny instance is enumerated, and sampled as a black box too where `samples` are given. The random
-    steps they are made of are drawn `draws` times each and compared with their laws.
+    steps they are made of are drawn `draws` times each and compared with their laws, on what the instances
+    gave them and on the inputs that are declared for such steps: arrays, many candidates, wide noise.
     """
     instances = list(card.tiny())
-    rows = [row for tiny in instances for row in _rows(tiny, samples, rng)]
+    rows = [row for tiny in instances for row in _audit_instance(tiny, samples, rng)]
     if draws:
-        rows += [_sampled(step, value, draws, rng) for step, value in steps_of(instances, rng)]
+        met = steps_of(instances, rng)
+        steps = [*met, *list_inputs_for(met)]
+        rows += [_audit_step(step, value, draws, rng) for step, value in steps]
     return tuple(rows)
 
 
-def steps_of(instances: list[Tiny], rng: Rng) -> list[tuple[Primitive[Any, Any], Any]]:
+def steps_of(instances: list[Tiny], rng: Rng) -> list[Input]:
     """Return the random steps that instances take, one of each kind, each with an input it was given.
 
-    Of the inputs it is the most telling one. Steps that add noise count once for each law of noise, and the
-    law is also tried on an array: long arrays are drawn by samplers of their own.
+    Of the inputs it is the most telling one. Steps that add noise count once for each law of noise.
     """
-    met: dict[tuple[Any, ...], list[tuple[Primitive[Any, Any], Any]]] = {}
+    met: dict[tuple[Any, ...], list[Input]] = {}
     for tiny in instances:
         pairs = list(islice(tiny.pairs, _PAIRS))
         for left, _ in pairs[:: math.ceil(len(pairs) / _RUNS)]:
@@ -86,13 +83,23 @@ def steps_of(instances: list[Tiny], rng: Rng) -> list[tuple[Primitive[Any, Any],
             for step, value in collector.met:
                 noise = getattr(step, "noise", None)
                 met.setdefault((type(step), type(noise), np.ndim(value)), []).append((step, value))
-                if isinstance(noise, Noise):
-                    many = AddNoise(noise, Fraction(1)), np.zeros(_MANY, dtype=np.int64)
-                    met.setdefault((AddNoise, type(noise), "many"), []).append(many)
     return [max(steps[:_TRIED], key=_telling) for steps in met.values()]
 
 
-def _telling(given: tuple[Primitive[Any, Any], Any]) -> float:
+def list_inputs_for(met: list[Input]) -> Iterator[Input]:
+    """Yield the inputs that are declared for steps of these kinds, and for their laws of noise."""
+    kinds = dict.fromkeys((type(step), _law_of(step)) for step, _ in met)
+    laws = dict.fromkeys((AddNoise, law) for _, law in kinds if law is not None)
+    for kind, law in kinds | laws:
+        yield from list_inputs(kind, law)
+
+
+def _law_of(step: Primitive[Any, Any]) -> type[Noise] | None:
+    noise = getattr(step, "noise", None)
+    return type(noise) if isinstance(noise, Noise) else None
+
+
+def _telling(given: Input) -> float:
     """Return the variance of the law's logarithm: how much draws say about a rate in the exponent."""
     step, value = given
     if isinstance(step, AddNoise):
@@ -108,7 +115,7 @@ class _Collector(Rng):
     def __init__(self, rng: Rng) -> None:
         self._rng = rng
         self.unsafe = rng.unsafe
-        self.met: list[tuple[Primitive[Any, Any], Any]] = []
+        self.met: list[Input] = []
 
     def random_bytes(self, count: int) -> bytes:
         """Return the bytes of the generator."""
@@ -120,14 +127,15 @@ class _Collector(Rng):
         return self._rng.perform(primitive, value)
 
 
-def _sampled(step: Primitive[Any, Any], value: Any, draws: int, rng: Rng) -> AuditRow:
-    report = sampler(step, value, draws=math.ceil(draws / np.size(value)), rng=rng)
+def _audit_step(step: Primitive[Any, Any], value: Any, draws: int, rng: Rng) -> AuditRow:
+    at_once = drawn_at_once(step, value)
+    report = sampler(step, value, draws=math.ceil(draws / at_once), rng=rng)
     ratio = report.seen / report.expected if report.expected else math.inf
     name = report.primitive if np.size(value) == 1 else f"{report.primitive} on {np.size(value)} numbers"
     return AuditRow(name, "sampler", report.event, report.expected, report.seen, ratio, report.holds)
 
 
-def _rows(tiny: Tiny, samples: int, rng: Rng) -> Iterator[AuditRow]:
+def _audit_instance(tiny: Tiny, samples: int, rng: Rng) -> Iterator[AuditRow]:
     report = exact(tiny.mechanism, tiny.pairs, tiny.script)
     worst, name = report.worst, repr(tiny.mechanism)
     at = {"epsilon": "delta", "delta": "epsilon", "renyi": "order"}[worst.view]

@@ -52,12 +52,12 @@ def runner(
 def observe(run: Run, data: Any, rng: Rng) -> Hashable:
     """Run once and return what an observer sees: the result, or the exception."""
     try:
-        return frozen(run(data, rng))
+        return freeze(run(data, rng))
     except Exception as problem:  # whatever it is, it can be seen
         return Raised(type(problem).__name__, str(problem))
 
 
-def listed(pairs: Any) -> list[tuple[Any, Any]]:
+def list_pairs(pairs: Any) -> list[tuple[Any, Any]]:
     """Return pairs of data sets as a list."""
     given = list(pairs) if isinstance(pairs, Iterable) else [pairs]
     if not given:
@@ -126,25 +126,25 @@ class _Real(float):
     __hash__ = float.__hash__
 
 
-def frozen(value: Any) -> Hashable:
+def freeze(value: Any) -> Hashable:
     """Return a hashable stand-in that is equal only for values an observer cannot tell apart."""
     if type(value) in _PLAIN:  # most are, and audits ask millions of times
         return value  # type: ignore[no-any-return]
     if isinstance(value, np.ndarray):
-        return frozen(value.tolist())
+        return freeze(value.tolist())
     if isinstance(value, np.generic):
-        return frozen(value.item())
+        return freeze(value.item())
     if isinstance(value, float):
         # NaN differs from itself and -0.0 equals 0.0: an observer sees it the other way round.
         if math.isnan(value):
             return "nan"
         return "-0.0" if value == 0 and math.copysign(1, value) < 0 else _Real(value)
     if isinstance(value, tuple | list):
-        return tuple(frozen(item) for item in value)
+        return tuple(freeze(item) for item in value)
     if isinstance(value, dict):
-        return frozenset((frozen(key), frozen(item)) for key, item in value.items())
+        return frozenset((freeze(key), freeze(item)) for key, item in value.items())
     if isinstance(value, set | frozenset):
-        return frozenset(frozen(item) for item in value)
+        return frozenset(freeze(item) for item in value)
     if type(value).__hash__ is None:
         raise InvalidParameter(name="value", rule="hashable to be enumerated", value=type(value).__name__)
     return value  # type: ignore[no-any-return]

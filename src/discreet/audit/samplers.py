@@ -14,17 +14,20 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from discreet.audit.runs import frozen
+from discreet.audit.runs import freeze
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.rng import SYSTEM, TAIL, Primitive, Rng
+from discreet.mechanisms.randomized_response import Respond
+from discreet.mechanisms.subsample_aggregate import Partition
 from discreet.noise.primitives import AddNoise
+from discreet.optimisation.common.orders import UniformOrder
 
 ALPHA = 1e-9
 """The probability that a right sampler is called wrong."""
@@ -35,6 +38,7 @@ LARGEST_LAW = 100_000
 
 _ATOMS, _CUTS, _RINGS = 64, 16, 12
 _COORDINATES = 4
+_LONGEST = 8  # things whose orders are listed
 _RARE = 10.0  # an outcome expected less often is counted with the others
 
 
@@ -109,8 +113,8 @@ def sampler(
     Parameters
     ----------
     primitive, value
-        The random step, and what it is given. Noise on an array is read coordinate by coordinate, and
-        neighbouring coordinates are compared with each other.
+        The random step, and what it is given. Noise and answers of many people are read coordinate by
+        coordinate, and neighbouring coordinates are compared with each other.
     draws
         How often to draw.
     rng
@@ -151,16 +155,26 @@ def missed(
     return min(passed)
 
 
+def drawn_at_once(primitive: Primitive[Any, Any], value: Any) -> int:
+    """Return how many numbers one draw gives that follow one law, independently."""
+    each = _alike(primitive, value)
+    return 1 if each is None else each.size
+
+
 def _readings(primitive: Primitive[Any, Any], value: Any) -> Iterator[SamplerReading]:
-    if isinstance(primitive, AddNoise):
-        yield from _coordinates(primitive, value)
+    each = _alike(primitive, value)
+    if each is not None:
+        yield from _coordinates(each)
+        return
+    if isinstance(primitive, UniformOrder) and value > _LONGEST:
+        yield from _long_order(value)
         return
     law: dict[Hashable, float] = {}
     for outcome, p in islice(primitive.law(value), LARGEST_LAW + 1):
-        law[frozen(outcome)] = law.get(frozen(outcome), 0.0) + float(p)
+        law[freeze(outcome)] = law.get(freeze(outcome), 0.0) + float(p)
     if len(law) > LARGEST_LAW:
         raise _too_large(primitive)
-    yield SamplerReading("outcome", law, lambda outcome: (frozen(outcome),))
+    yield SamplerReading("outcome", law, lambda outcome: (freeze(outcome),))
     lengths = {len(outcome) if isinstance(outcome, tuple) else 0 for outcome in law}
     if len(lengths) == 1 and min(lengths) > 1:
         for place in range(min(_COORDINATES, *lengths)):
@@ -172,33 +186,67 @@ def _coordinate(law: Mapping[Hashable, float], place: int) -> SamplerReading:
     for outcome, p in law.items():
         at = outcome[place]  # type: ignore[index]
         alone[at] = alone.get(at, 0.0) + p
-    return SamplerReading(f"coordinate {place}", alone, lambda outcome: (frozen(outcome)[place],))  # type: ignore[index]
+    return SamplerReading(f"coordinate {place}", alone, lambda outcome: (freeze(outcome)[place],))  # type: ignore[index]
 
 
-def _coordinates(primitive: AddNoise, value: int | NDArray[Any]) -> Iterator[SamplerReading]:
-    window = primitive.noise.window()
-    if len(window) > LARGEST_LAW:
-        raise _too_large(primitive)
-    masses: NDArray[np.float64] = np.array([float(primitive.noise.pmf(z)) for z in window])
-    truth = np.ravel(value)  # of Python integers where a word is too short
+class _Alike(NamedTuple):
+    """A step that does the same to each of some coordinates: what it adds to one, and how to read it off."""
 
-    def noise(outcome: int | NDArray[Any]) -> NDArray[Any]:
-        drawn: NDArray[Any] = np.ravel(outcome) - truth
-        return drawn
+    size: int
+    first: int
+    masses: NDArray[np.float64]  # of the numbers from `first` on
+    read: Callable[[Any], NDArray[Any]]
+    modulus: int = 0
 
-    alone: dict[Hashable, float] = dict(zip(window, masses.tolist(), strict=True))
-    yield SamplerReading("noise", alone, lambda outcome: noise(outcome).tolist())
-    if truth.size > 1:
-        spread = range(-len(window) + 1, len(window))
-        apart: dict[Hashable, float] = dict(
-            zip(spread, np.convolve(masses, masses[::-1]).tolist(), strict=True)
-        )
-        pairs = truth.size // 2
-        yield SamplerReading(
-            "difference of neighbours",
-            apart,
-            lambda outcome: (noise(outcome)[: 2 * pairs : 2] - noise(outcome)[1 : 2 * pairs : 2]).tolist(),
-        )
+
+def _alike(primitive: Primitive[Any, Any], value: Any) -> _Alike | None:
+    if isinstance(primitive, AddNoise):
+        window, truth = (
+            primitive.noise.window(),
+            np.ravel(value),
+        )  # of Python integers where a word is too short
+        if len(window) > LARGEST_LAW:
+            raise _too_large(primitive)
+        masses = np.array([float(primitive.noise.pmf(z)) for z in window])
+        return _Alike(truth.size, window[0], masses, lambda outcome: np.ravel(outcome) - truth)
+    if isinstance(primitive, Respond) and np.size(value) > 1:
+        count, told = primitive.categories, np.ravel(value)
+        if count**told.size > LARGEST_LAW:  # else all of them together say more
+            masses = np.array([float(p) for _, p in primitive.law(0)])
+            return _Alike(told.size, 0, masses, lambda outcome: (np.ravel(outcome) - told) % count, count)
+    if isinstance(primitive, Partition) and primitive.blocks**value > LARGEST_LAW:
+        masses = np.full(primitive.blocks, 1 / primitive.blocks)
+        return _Alike(value, 0, masses, np.array, primitive.blocks)
+    return None
+
+
+def _coordinates(each: _Alike) -> Iterator[SamplerReading]:
+    alone: dict[Hashable, float] = dict(enumerate(each.masses.tolist(), start=each.first))
+    yield SamplerReading("noise", alone, lambda outcome: each.read(outcome).tolist())
+    pairs = each.size // 2
+    if not pairs:
+        return
+    masses, shift = np.convolve(each.masses, each.masses[::-1]), len(each.masses) - 1
+    apart: dict[Hashable, float] = {}
+    for place, p in enumerate(masses.tolist(), start=-shift):
+        left = place % each.modulus if each.modulus else place
+        apart[left] = apart.get(left, 0.0) + p
+
+    def differ(outcome: Any) -> list[Hashable]:
+        added = each.read(outcome)
+        gaps = added[: 2 * pairs : 2] - added[1 : 2 * pairs : 2]
+        return (gaps % each.modulus if each.modulus else gaps).tolist()  # type: ignore[no-any-return]
+
+    yield SamplerReading("difference of neighbours", apart, differ)
+
+
+def _long_order(count: int) -> Iterator[SamplerReading]:
+    """Yield what can be said about a uniform order that has too many outcomes to list."""
+    alone: dict[Hashable, float] = dict.fromkeys(range(count), 1 / count)
+    yield SamplerReading("first", alone, lambda order: order[:1])
+    yield SamplerReading("last", alone, lambda order: order[-1:])
+    halves: dict[Hashable, float] = {False: 0.5, True: 0.5}
+    yield SamplerReading("first above the second", halves, lambda order: (order[0] > order[1],))
 
 
 def _events(

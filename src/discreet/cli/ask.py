@@ -60,7 +60,7 @@ def ask(
     if not as_json:
         click.echo(repr(answer))
         return
-    intervals = {name: answer.interval(name, 0.95) for name in _list_measured(answer)}
+    intervals = {name: answer.interval(name, 0.95) for name in _list_measures(answer)}
     reply = {"columns": answer.columns, "rows": answer.rows, "intervals_95": intervals}
     click.echo(json.dumps(reply | {"guarantee": str(answer.guarantee)}, indent=2, default=str))
 
@@ -81,7 +81,7 @@ def plan(sql: str, *, schema: str, epsilon: str, delta: str, as_json: bool) -> N
     click.echo(json.dumps(planned.to_dict(), indent=2, default=str) if as_json else repr(planned))
 
 
-def _list_measured(answer: Any) -> list[str]:
+def _list_measures(answer: Any) -> list[str]:
     """Return the columns that have intervals: all but the keys."""
     return [output.name for output in answer.outputs if not isinstance(output.what, int)]
 

@@ -102,7 +102,7 @@ def demo(out: Path) -> None:
         f"Everything they ever see costs [b]epsilon {EPSILON}, delta {float(DELTA):g}[/] together.\n"
     )
     with console.status("the curator measures all small tables once, and fits a hypothesis to them"):
-        curator = Curator(_opened(records), epsilon=EPSILON, delta=DELTA, columns=SHARED)
+        curator = Curator(_open_table(records), epsilon=EPSILON, delta=DELTA, columns=SHARED)
     with curator:
         truth = _truth(records, curator.universe)
         learned = _ask(curator, truth, console)
@@ -214,7 +214,7 @@ def _random_conjunctions(universe: Universe, count: int) -> Conjunctions:
     return Conjunctions(universe, clauses)
 
 
-def _opened(records: dict[str, list[Any]]) -> Table:
+def _open_table(records: dict[str, list[Any]]) -> Table:
     """Load the records into DuckDB by way of a file, as an owner would."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "people.csv"

@@ -90,27 +90,27 @@ def exact(**named: object) -> Fraction:
 
 def positive(**named: object) -> Fraction:
     """Return a number that must be finite and > 0."""
-    return _ruled(named, "finite and > 0", lambda x: x > 0)
+    return _check_rule(named, "finite and > 0", lambda x: x > 0)
 
 
 def non_negative(**named: object) -> Fraction:
     """Return a number that must be finite and >= 0."""
-    return _ruled(named, "finite and >= 0", lambda x: x >= 0)
+    return _check_rule(named, "finite and >= 0", lambda x: x >= 0)
 
 
 def probability(**named: object) -> Fraction:
     """Return a number that must lie strictly between 0 and 1."""
-    return _ruled(named, "strictly between 0 and 1", lambda x: 0 < x < 1)
+    return _check_rule(named, "strictly between 0 and 1", lambda x: 0 < x < 1)
 
 
 def delta(**named: object) -> Fraction:
     """Return a failure probability: 0 <= delta < 1."""
-    return _ruled(named, "at least 0 and below 1", lambda x: 0 <= x < 1)
+    return _check_rule(named, "at least 0 and below 1", lambda x: 0 <= x < 1)
 
 
 def at_least(minimum: Number, **named: object) -> Fraction:
     """Return a number that must be finite and >= minimum."""
-    return _ruled(named, f"finite and >= {plain(minimum)}", lambda x: x >= minimum)
+    return _check_rule(named, f"finite and >= {plain(minimum)}", lambda x: x >= minimum)
 
 
 def integer(minimum: int, **named: object) -> int:
@@ -202,7 +202,7 @@ def _whole(value: int | np.integer[Any]) -> int:
     return int.__int__(value) if isinstance(value, int) else int(value)
 
 
-def _ruled(named: dict[str, object], rule: str, holds: Callable[[Fraction], bool]) -> Fraction:
+def _check_rule(named: dict[str, object], rule: str, holds: Callable[[Fraction], bool]) -> Fraction:
     ((name, value),) = named.items()
     try:
         number = exact(**{name: value})

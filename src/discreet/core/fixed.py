@@ -6,6 +6,7 @@ by assigning to an attribute, not by one that hides a method, and not by writing
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Callable
 from types import MemberDescriptorType
 from typing import Any, TypeVar
@@ -18,18 +19,27 @@ T = TypeVar("T")
 _EMPTY: Any = object()
 
 
-class Fixed:
-    """An object whose attributes are its slots, each filled once.
+class _Sealing(ABCMeta):
+    """The type of fixed objects: what its constructor leaves empty is not for callers to fill."""
+
+    def __call__(cls, *given: Any, **named: Any) -> Any:
+        made = super().__call__(*given, **named)
+        seal(made)
+        return made
+
+
+class Fixed(metaclass=_Sealing):
+    """An object whose attributes are its slots, filled by its constructor alone, or later by `keep`.
 
     A subclass without slots of its own has a dictionary, and may do as it likes: it is believed nowhere.
     """
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "_sealed")
 
     def __setattr__(self, name: str, value: object) -> None:
         slot = getattr(type(self), name, None)
         if not hasattr(self, "__dict__") and not (
-            isinstance(slot, MemberDescriptorType) and _is_empty(slot, self)
+            isinstance(slot, MemberDescriptorType) and _is_empty(slot, self) and not hasattr(self, "_sealed")
         ):
             raise AttributeError(f"{name} of a {type(self).__name__} cannot be changed")
         object.__setattr__(self, name, value)
@@ -38,6 +48,11 @@ class Fixed:
         if not hasattr(self, "__dict__"):
             raise AttributeError(f"{name} of a {type(self).__name__} cannot be changed")
         object.__delattr__(self, name)
+
+
+def seal(made: Fixed) -> None:
+    """End the making of an object; for those that were made without their constructor."""
+    object.__setattr__(made, "_sealed", True)
 
 
 def keep(owner: Fixed, slot: str, compute: Callable[[], T]) -> T:

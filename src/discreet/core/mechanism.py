@@ -104,7 +104,7 @@ class Promise(ABC):
         return lambda epsilon: cls(epsilon=epsilon, **public)  # type: ignore[call-arg]
 
     def __repr__(self) -> str:
-        shown = (f"{f.name}={_plain(getattr(self, f.name))}" for f in fields(self))  # type: ignore[arg-type]
+        shown = (f"{f.name}={_write_plain(getattr(self, f.name))}" for f in fields(self))  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -246,7 +246,7 @@ class Release(Generic[Value]):
         if self.mechanism.measures and _is_numeric(self.value):
             shown, sure = str(self.value), "95 %"
             if isinstance(self.value, np.ndarray):
-                shown, sure = _short(self.value), "95 %, all at once"
+                shown, sure = _shorten(self.value), "95 %, all at once"
             return f"{shown} ± {self.error(0.05):.4g} ({sure}), {self.mechanism.words}{ending}"
         return f"Release({self.value!r}, {self.mechanism.words}{ending})"
 
@@ -255,12 +255,12 @@ class Release(Generic[Value]):
         return f"<code>{from_text}</code>"
 
 
-def _plain(value: object) -> str:
+def _write_plain(value: object) -> str:
     """Print a parameter the way a person would write it."""
     return f"{float(value):.12g}" if isinstance(value, Fraction) else repr(value)
 
 
-def _short(array: np.ndarray[Any, Any]) -> str:
+def _shorten(array: np.ndarray[Any, Any]) -> str:
     """Print the first and the last numbers of an array."""
     return np.array2string(array, threshold=_PRINTED, edgeitems=4, separator=", ", max_line_width=100)
 

@@ -27,7 +27,7 @@ from discreet.curator.shared import SharedHypothesis, find_least_sure
 from discreet.curator.ticks import FairLock, Ticks
 from discreet.data.ask import price_plan
 from discreet.data.linear import Counts
-from discreet.data.plan.canonical import canonical
+from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.nodes import Plan, Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.question_plan import QuestionPlan
@@ -37,7 +37,7 @@ from discreet.data.table import Table
 from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
-from discreet.queries.written import written, written_down
+from discreet.queries.written import write_query, write_workload
 from discreet.query_release.synopses.online_answer import OnlineAnswer
 
 
@@ -147,11 +147,11 @@ class Service:
             hypothesis = self._open_hypothesis()
             # Analysts are not believed: code of their own is run here, before any data are read.
             if issubclass(type(query), Workload):  # not by __class__, which may say anything
-                workload = written_down(query)  # type: ignore[arg-type]
+                workload = write_workload(query)  # type: ignore[arg-type]
                 answers = hypothesis.ask_many(workload)
                 desk.history.note(repr(workload), find_least_sure(answers), {})
                 return tuple(answers)
-            one = written(query)  # type: ignore[arg-type]
+            one = write_query(query)  # type: ignore[arg-type]
             answer = hypothesis.ask(one)
             desk.history.note(repr(one), answer.kind, {})
             return answer
@@ -167,7 +167,7 @@ class Service:
         checks.instance(bool, fresh=fresh)
         plan = parse(text, schemas=self._tables, policy=self._policy)
         owner = desk.name if self._apart else None
-        key = owner, canonical(plan), tuple(one.what for one in plan.outputs), fresh
+        key = owner, canonicalise(plan), tuple(one.what for one in plan.outputs), fresh
         return _Question(plan, self._tables, key)
 
     def _price(self, desk: Desk, question: _Question) -> QuestionPlan:

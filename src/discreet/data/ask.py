@@ -19,13 +19,14 @@ from discreet.core import checks
 from discreet.core.errors import InternalError
 from discreet.core.rng import Rng
 from discreet.data.engines.base import Source
-from discreet.data.engines.histogram import kept_rows
+from discreet.data.engines.histogram import keep_rows
 from discreet.data.engines.render import render
 from discreet.data.plan.facts import Facts, Measure, SetFacts
 from discreet.data.plan.nodes import Aggregate, Field, Plan, Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.answer import Answer, AnswerColumn, Block, Chosen, NoisyVector, Value
 from discreet.data.pricing.budget import Vector, budget
+from discreet.data.pricing.quantiles import KeptRows
 from discreet.data.pricing.question_plan import QuestionPlan, price_question
 from discreet.data.pricing.thresholds import Key
 from discreet.data.schema.columns import Category, Code
@@ -33,7 +34,7 @@ from discreet.data.schema.schema import Schema
 from discreet.data.sql.parse import parse
 
 Totals = dict[Key, int]
-Counts = dict[Key, dict[int, int]]
+Counts = dict[Key, KeptRows]
 
 
 def plan_question(
@@ -113,7 +114,7 @@ def _read(known: Facts, source: Source, key: str, alone: bool) -> _Found:
     """Run the queries of a plan, written from the facts that it was priced by."""
     with source.hold(alone=alone) as held:
         kept = {
-            name: kept_rows(held, known.tables.schema(name), max_rows=rows, key=key)
+            name: keep_rows(held, known.tables.schema(name), max_rows=rows, key=key)
             for name, rows in known.kept
         }
         queries = render(known, key=key, kept=kept, sums_widen=source.sums_widen)
@@ -125,7 +126,8 @@ def _read(known: Facts, source: Source, key: str, alone: bool) -> _Found:
         if query.measures[0].kind == "histogram":
             by_value: Counts = counts.setdefault((query.keys, query.measures[0]), {})
             for row in rows:
-                by_value.setdefault(_key(row[:width]), {})[_whole(row[width])] = _whole(row[width + 1])
+                rows_of = by_value.setdefault(_key(row[:width]), KeptRows())
+                rows_of[_whole(row[width])] = _whole(row[width + 1])
             continue
         for place, measure in enumerate(query.measures):
             totals[query.keys, measure] = {_key(row[:width]): _whole(row[width + place]) for row in rows}
@@ -166,17 +168,18 @@ class _Releaser:
         for vector in vectors:
             if vector.measure not in done:
                 totals = self.found.totals[one.keys, vector.measure]
-                done[vector.measure] = _noisy(vector, groups, totals, self.rng)
-        keys = tuple(_shown(self.plan.question, self.plan.tables, one.keys, group) for group in groups)
-        return Block(keys, done, self._chosen(one, groups))
+                done[vector.measure] = _add_noise(vector, groups, totals, self.rng)
+        keys = tuple(_show(self.plan.question, self.plan.tables, one.keys, group) for group in groups)
+        return Block(keys, done, self._choose(one, groups))
 
-    def _chosen(self, one: SetFacts, groups: list[Key]) -> dict[Measure, list[Chosen]]:
+    def _choose(self, one: SetFacts, groups: list[Key]) -> dict[Measure, list[Chosen]]:
         chosen: dict[Measure, list[Chosen]] = {}
+        nobody = KeptRows()
         for choice in self.plan.budget.choices:
             if choice.keys == one.keys:
                 histograms = self.found.counts[one.keys, choice.measure]
-                given = tuple(histograms.get(group, {}) for group in groups)
-                step = self.plan.budget.aimed(choice, len(groups))
+                given = tuple(histograms.get(group, nobody) for group in groups)
+                step = self.plan.budget.aim(choice, len(groups))
                 values = self.rng.perform(step, given)
                 chosen.setdefault(choice.measure, []).append(Chosen(choice.step.point, choice.side, values))
         return chosen
@@ -193,14 +196,14 @@ def _rank(
     return lambda group: [ranks.get(group[place], group[place]) for place, ranks in pairs]
 
 
-def _noisy(vector: Vector, groups: list[Key], totals: Totals, rng: Rng) -> NoisyVector:
+def _add_noise(vector: Vector, groups: list[Key], totals: Totals, rng: Rng) -> NoisyVector:
     """Add noise to the vector over given groups, zero where the engine found none."""
     exact = np.empty(len(groups), dtype=object)
     exact[:] = [totals.get(group, 0) >> vector.dropped for group in groups]
     return NoisyVector(vector, tuple(np.ravel(rng.perform(vector.step, exact)).tolist()))
 
 
-def _shown(plan: Plan, tables: PlanTables, keys: tuple[Field, ...], group: Key) -> tuple[Value, ...]:
+def _show(plan: Plan, tables: PlanTables, keys: tuple[Field, ...], group: Key) -> tuple[Value, ...]:
     """Return the values of all keys of the plan; None for those the grouping set leaves out."""
     codes = dict(zip(keys, group, strict=True))
     return tuple(_value(tables, field, codes[field]) if field in codes else None for field in plan.keys)

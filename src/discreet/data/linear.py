@@ -20,7 +20,7 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.data.plan.facts import cells_of
 from discreet.data.plan.nodes import FALSE, And, Compare, Condition, Field, Plan, Within
-from discreet.data.plan.numbers import scaled
+from discreet.data.plan.numbers import scale
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Category
 from discreet.data.schema.schema import Schema
@@ -36,7 +36,7 @@ Columns = Mapping[int, NDArray[np.integer[Any]]]
 """Codes of some cells, by the place of their attribute."""
 
 
-def linear(
+def compile_counts(
     plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables, universe: Universe
 ) -> tuple[LinearQuery, ...]:
     """Compile a plan that counts rows: one query per declared group, in the order of the answer's rows.
@@ -75,7 +75,7 @@ class Counts:
 
     @classmethod
     def of(cls, plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables, universe: Universe) -> Counts:
-        """Read a plan; see `linear` for what is refused."""
+        """Read a plan; see `compile_counts` for what is refused."""
         tables = PlanTables.of(schemas)
         _check(plan, tables)
         fields = {*plan.keys, *_fields(plan.where)}
@@ -161,7 +161,7 @@ class _Cells:
         if isinstance(condition, Within):
             return self.member(condition)[columns[self.place(condition.field)]]
         if isinstance(condition, Compare):
-            return self._compared(condition, columns)
+            return self._compare(condition, columns)
         every = isinstance(condition, And)
         result: Any = every
         for part in condition.parts:
@@ -169,7 +169,7 @@ class _Cells:
             result = result & held if every else result | held
         return result
 
-    def _compared(self, condition: Compare, columns: Columns) -> Mask:
+    def _compare(self, condition: Compare, columns: Columns) -> Mask:
         present: Any = True
         values: dict[Field, NDArray[np.int64]] = {}
         for field in condition.number.fields:
@@ -177,7 +177,7 @@ class _Cells:
             present = present & (codes != _ABSENT)
             values[field] = np.where(codes == _ABSENT, 0, codes)
         total: Any = np.int64(0)
-        for monomial, coefficient in scaled(condition.number, self.tables).terms:
+        for monomial, coefficient in scale(condition.number, self.tables).terms:
             term: Any = np.int64(coefficient)
             for field in monomial:
                 term = term * values[field]

@@ -15,12 +15,13 @@ from discreet.core.neighbours import Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.data.ask import ask, plan_question
 from discreet.data.engines import Source, open_source
-from discreet.data.engines.encode import encoded
+from discreet.data.engines.encode import encode_rows
 from discreet.data.engines.failures import TIMEOUT
-from discreet.data.engines.histogram import chosen, count
+from discreet.data.engines.histogram import choose_columns, count
 from discreet.data.plan.nodes import Policy
+from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.answer import Answer
-from discreet.data.pricing.question_plan import QuestionPlan
+from discreet.data.pricing.question_plan import QuestionPlan, require_priced
 from discreet.data.schema.columns import Column
 from discreet.data.schema.schema import Dimension, Schema
 from discreet.data.schema.toml_file import read_schema
@@ -85,7 +86,10 @@ class Table:
         read |= {name: (dimension.columns, None) for name, dimension in public.items()}
         try:
             self._source.load(
-                {name: encoded(self._source, name, kinds, unit=unit) for name, (kinds, unit) in read.items()},
+                {
+                    name: encode_rows(self._source, name, kinds, unit=unit)
+                    for name, (kinds, unit) in read.items()
+                },
                 unique={name: dimension.key for name, dimension in public.items()},
             )
         except BaseException:
@@ -133,6 +137,7 @@ class Table:
         With `alone`, nothing that is kept of earlier questions is used: it takes longer, and whether it is
         answered does not depend on them.
         """
+        require_priced(plan, PlanTables.of(self.schemas))
         return ask(plan, source=self._source, key=self._key, rng=rng, alone=alone)
 
     @property
@@ -153,7 +158,7 @@ class Table:
         columns
             Their names, in order; all that have declared values where left out.
         """
-        return Universe.from_columns(chosen(self.schema, columns))
+        return Universe.from_columns(choose_columns(self.schema, columns))
 
     def histogram(self, columns: Iterable[str] | None = None, *, sparse: bool | None = None) -> Histogram:
         """Count the rows of every cell of a universe: private, for mechanisms alone.
@@ -169,7 +174,9 @@ class Table:
             Whether to keep only the cells that occur. Left out: where an array over the universe would be
             too large.
         """
-        return count(self._source, self.schema, chosen(self.schema, columns), key=self._key, sparse=sparse)
+        return count(
+            self._source, self.schema, choose_columns(self.schema, columns), key=self._key, sparse=sparse
+        )
 
     def marginals(self, sets: Iterable[Iterable[str]]) -> Iterator[Histogram]:
         """Count the rows of many small universes, one GROUP BY after the other: private, as `histogram` is.
@@ -181,7 +188,7 @@ class Table:
         sets
             The names of the columns of each.
         """
-        listed = [chosen(self.schema, names) for names in sets]
+        listed = [choose_columns(self.schema, names) for names in sets]
         return (count(self._source, self.schema, one, key=self._key, sparse=None) for one in listed)
 
     def per_unit(self, guarantee: Guarantee) -> Guarantee:

@@ -7,7 +7,7 @@ from typing import Final
 
 from discreet.core.errors import InvalidParameter
 from discreet.data.engines import EngineField, open_source
-from discreet.data.schema.columns import checked_name
+from discreet.data.schema.columns import check_name
 from discreet.data.schema.toml_file import toml_value
 
 _HEAD: Final = """\
@@ -60,7 +60,7 @@ def template(data: object, *, name: str) -> str:
     name
         What queries will call the table.
     """
-    checked_name(name=name)
+    check_name(name=name)
     source = open_source({name: data})
     try:
         columns = source.columns(name)
@@ -72,7 +72,7 @@ def template(data: object, *, name: str) -> str:
 def _sections(columns: tuple[EngineField, ...]) -> Iterator[str]:
     for column in columns:
         try:
-            checked_name(**{"column name": column.name})
+            check_name(**{"column name": column.name})
         except InvalidParameter:
             yield (
                 f"# The column {toml_value(column.name)} ({column.type}) cannot be declared: rename it,\n"

@@ -117,7 +117,7 @@ def range_for_rho(rho: checks.Number) -> Fraction:
     return largest(lambda range_: BoundedRangeLoss(range_).zcdp() <= wanted, digits=12)
 
 
-def _named(scores: tuple[float, ...]) -> dict[str, float]:
+def _name_scores(scores: tuple[float, ...]) -> dict[str, float]:
     return dict(zip("cab", scores, strict=True))
 
 
@@ -129,7 +129,7 @@ def _tiny() -> Iterator[Tiny]:
     weighted = Exponential(sensitivity=1, epsilon=2, candidates=("a", "b"), base=(1, 5))
     yield Tiny(weighted, list(score_pairs(Sensitivity(1), itertools.product((0, 4, 9), repeat=2))))
     rounded = Exponential(sensitivity=1, epsilon=1, candidates=("a", "b", "c"), grid=REAL_GRID)
-    named = [(_named(left), _named(right)) for left, right in REAL_PAIRS]
+    named = [(_name_scores(left), _name_scores(right)) for left, right in REAL_PAIRS]
     yield Tiny(rounded, [*REAL_PAIRS, *named])
 
 

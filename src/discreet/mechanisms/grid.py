@@ -28,8 +28,16 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.lending import lend
-from discreet.mechanisms.reading import NUMBERS, Wording, is_column, labels, plain, plain_array, read_entry
+from discreet.core.sensitive import lend
+from discreet.mechanisms.reading import (
+    NUMBERS,
+    Wording,
+    is_column,
+    labels,
+    make_plain,
+    make_plain_array,
+    read_entry,
+)
 
 LIMIT = 1 << 62
 """Values are clamped to this many units either way, so no sum can wrap. Clamping adds no sensitivity."""
@@ -99,7 +107,7 @@ class Grid:
             For another number of values, or a float type where no grid was declared. It says neither how
             many values came nor what they were.
         """
-        numbers = plain(value)
+        numbers = make_plain(value)
         if type(numbers) is np.ndarray:
             if numbers.shape != (size,):
                 raise wording.wrong_shape(size)
@@ -120,7 +128,7 @@ class Grid:
         A name without a number counts as 0, a number without a declared name is dropped, and numbers of one
         name are added up before they are rounded, so the result is a fixed function of the labelled numbers.
         """
-        entries = list(value.values()) if isinstance(value, Mapping) else plain(value)
+        entries = list(value.values()) if isinstance(value, Mapping) else make_plain(value)
         if is_column(entries):
             raise wording.not_numbers(entries)
         alone = (
@@ -249,7 +257,7 @@ def total(function: Callable[[Any], Any], rows: Any, otherwise: Fraction) -> Fra
     def evaluate() -> Fraction:
         value = function(lend(rows))
         if isinstance(value, np.ndarray) and value.size == 1:
-            value = plain_array(value).item()
+            value = make_plain_array(value).item()
         return checks.exact(value=value)
 
     return shield(evaluate, otherwise)

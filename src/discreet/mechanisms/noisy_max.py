@@ -17,6 +17,7 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.parameters import frozen, public
 from discreet.core.rng import Primitive, Rng
+from discreet.core.search import first_integer
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
@@ -136,13 +137,7 @@ def _laplace_behind(size: int, scale: Fraction, beta: Fraction) -> int:
         share = d * step + (1 + q + 2 * q * q) / (1 + q)
         return math.log(share) - 2 * math.log1p(q) - float(d / scale) * (1 - 1e-14) <= wanted
 
-    low, high = -1, 1
-    while not fits(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fits(middle) else (middle, high)
-    return high
+    return first_integer(fits, low=-1)
 
 
 def _tiny() -> Iterator[Tiny]:

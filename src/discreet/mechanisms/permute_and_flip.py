@@ -14,6 +14,7 @@ from discreet.core.loss import Loss, PureLoss
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import down
+from discreet.core.search import narrow
 from discreet.mechanisms.scores import Monotone, Selection, Sensitivity, rate_within
 from discreet.mechanisms.tiny import REAL_GRID, REAL_PAIRS, score_pairs
 from discreet.noise.selection import FlippedChoice
@@ -63,11 +64,9 @@ class PermuteAndFlip(Selection):
         The worst scores put all other candidates just beyond alpha; for those the bound is exact.
         """
         b = down(checks.probability(beta=beta))
-        low, high = 0.0, max(0.0, math.log(self.size) - math.log(2 * b)) + 1
-        for _ in range(80):
-            middle = (low + high) / 2
-            low, high = (low, middle) if _failure(self.size, middle) <= b else (middle, high)
-        return self._behind(max(0, math.ceil(Fraction(high) / self.rate) - 1))
+        most = max(0.0, math.log(self.size) - math.log(2 * b)) + 1
+        _, depth = narrow(lambda depth: _failure(self.size, depth) <= b, 0.0, most, steps=80)
+        return self._behind(max(0, math.ceil(Fraction(depth) / self.rate) - 1))
 
     def _draw(self, data: Any, rng: Rng) -> Hashable:
         step = FlippedChoice(self.rate, Fraction(self.spread))

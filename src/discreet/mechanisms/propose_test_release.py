@@ -23,7 +23,7 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.grid import LIMIT, Bounds, Grid, total
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
-from discreet.mechanisms.reading import plain, read_entry
+from discreet.mechanisms.reading import make_plain, read_entry
 from discreet.noise import DiscreteLaplace, NoisyComparison
 
 _MARGIN = Fraction(1, 1 << 99)  # tails are known to 2**-100; comparisons stay on the safe side of that
@@ -161,9 +161,9 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
         return reply
 
 
-def ordered(data: Sequence[Any], bounds: Bounds) -> list[int]:
+def read_sorted(data: Sequence[Any], bounds: Bounds) -> list[int]:
     """Return the rows in units, clamped and sorted."""
-    units = Grid(bounds.unit).to_units(_numbers(plain(data)), len(data))
+    units = Grid(bounds.unit).to_units(_numbers(make_plain(data)), len(data))
     within: list[int] = np.sort(bounds.clamp(np.atleast_1d(units))).tolist()
     return within
 
@@ -191,7 +191,7 @@ class StableMedian:
 
     def __call__(self, data: Sequence[Any]) -> Fraction:
         """Return the median."""
-        rows = ordered(data, self.bounds)
+        rows = read_sorted(data, self.bounds)
         middle = rows[(len(rows) + 1) // 2 - 1] if rows else self.bounds.ends[0]
         return middle * self.bounds.unit
 
@@ -210,7 +210,7 @@ class MedianDistance:
 
     def __call__(self, data: Sequence[Any]) -> int:
         """Return the distance; the number of rows and one more where no data are unstable."""
-        rows, (low, high) = ordered(data, self.bounds), self.bounds.ends
+        rows, (low, high) = read_sorted(data, self.bounds), self.bounds.ends
         n = len(rows)
         middle = (n + 1) // 2
         padded = np.array([low] * (n + 2) + rows + [high] * (n + 2), dtype=np.int64)

@@ -25,7 +25,7 @@ from discreet.core.rng import SYSTEM, Primitive, Rng
 from discreet.core.rounding import above, below, exp_bounds, exp_fraction
 from discreet.core.sensitive import Sensitive
 from discreet.mechanisms.grid import Grid
-from discreet.mechanisms.reading import Wording, plain, read_entry, type_name
+from discreet.mechanisms.reading import Wording, make_plain, read_entry, type_name
 from discreet.mechanisms.report_tails import Crowd, ReportCoin, smallest_distance
 from discreet.noise import coins, oracle
 
@@ -56,7 +56,7 @@ class Respond(Primitive["int | Answers", "int | Answers"]):
 
     def sample(self, value: int | Answers, rng: Rng) -> int | Answers:
         """Draw one report, or one for each person."""
-        low, high = keeping(self.epsilon, self.categories, _WORD)
+        low, high = bound_keeping(self.epsilon, self.categories, _WORD)
         if not isinstance(value, np.ndarray):
             word = rng.bits(_WORD)
             if word < low or (word < high and self._decide(word, rng)):
@@ -92,13 +92,13 @@ class Respond(Primitive["int | Answers", "int | Answers"]):
         bits = _WORD
         while True:
             prefix, bits = (prefix << _WORD) | rng.bits(_WORD), bits + _WORD
-            low, high = keeping(self.epsilon, self.categories, bits)
+            low, high = bound_keeping(self.epsilon, self.categories, bits)
             if not low <= prefix < high:
                 return prefix < low
 
 
 @lru_cache(maxsize=256)
-def keeping(epsilon: Fraction, categories: int, bits: int) -> tuple[int, int]:
+def bound_keeping(epsilon: Fraction, categories: int, bits: int) -> tuple[int, int]:
     """Return integers around the probability of keeping an answer, in units of 2**-bits."""
     one, others = 1 << (bits + 8), categories - 1
     low, high = exp_bounds(epsilon, bits + 8)
@@ -214,7 +214,7 @@ class RandomizedResponse(Mechanism[Any, Any]):
         self, values: ArrayLike | Sensitive[Any], *, rng: Rng = SYSTEM
     ) -> Release[NDArray[np.int64]]:
         """Report for many people at once, each under their own guarantee."""
-        answers = plain(Sensitive.wrap(values).reveal())
+        answers = make_plain(Sensitive.wrap(values).reveal())
         if not isinstance(answers, np.ndarray | list | tuple) or not len(answers):
             raise InvalidParameter(
                 name="values", rule="a list of answers, at least one", got=f"type {type_name(answers)}"
@@ -254,7 +254,7 @@ class RandomizedResponse(Mechanism[Any, Any]):
         asked = one if self.people == 1 else many.format(size=self.people)
         hint = "For many people use release_many"
         wording = Wording(one, many, asked, asked, shape_hint=hint, integer_hint="Pass integers")
-        numbers = plain(data)
+        numbers = make_plain(data)
         if isinstance(numbers, list | tuple):
             read = map(read_entry, numbers)
             numbers = [

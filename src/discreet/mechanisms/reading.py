@@ -85,7 +85,7 @@ def is_column(value: Any) -> bool:
     return not isinstance(value, np.ndarray) and hasattr(value, "to_numpy") and hasattr(value, "dtype")
 
 
-def plain(value: Any) -> Any:
+def make_plain(value: Any) -> Any:
     """Turn what holds numbers into a plain list, tuple, array or number; leave all else.
 
     Missing entries of a whole-number column and masked ones of an array become 0, those of a real column NaN.
@@ -97,7 +97,7 @@ def plain(value: Any) -> Any:
     """
     kind = type(value)
     if issubclass(kind, np.ndarray):
-        array = plain_array(value)
+        array = make_plain_array(value)
         return array if array.ndim or array.dtype.hasobject else array[()]
     if issubclass(kind, list | tuple):
         return value if kind in (list, tuple) else [*_BARE[issubclass(kind, list)](value)]
@@ -109,7 +109,7 @@ _STORED = (np.memmap, np.matrix, np.recarray)
 """Classes of arrays whose numbers are those they store."""
 
 
-def plain_array(value: NDArray[Any]) -> NDArray[Any]:
+def make_plain_array(value: NDArray[Any]) -> NDArray[Any]:
     """Return the stored array as one of the class itself, with 0 in the place of what is masked."""
     kind = type(value)
     if kind is np.ndarray:
@@ -132,12 +132,12 @@ def _read_column(value: Any) -> Any:
     declared = value.dtype
     if hasattr(declared, "is_integer") and hasattr(declared, "is_float"):  # polars
         if declared.is_integer() and "128" not in str(declared):  # which numpy has not
-            return plain_array(value.fill_null(0).to_numpy())
-        return plain_array(value.to_numpy()) if declared.is_float() else value
+            return make_plain_array(value.fill_null(0).to_numpy())
+        return make_plain_array(value.to_numpy()) if declared.is_float() else value
     kind = getattr(declared, "kind", "")
     stored = getattr(declared, "numpy_dtype", declared)
     if kind in ("i", "u", "f") and isinstance(stored, np.dtype):
-        return plain_array(value.to_numpy(dtype=stored, na_value=np.nan if kind == "f" else 0))
+        return make_plain_array(value.to_numpy(dtype=stored, na_value=np.nan if kind == "f" else 0))
     return value
 
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core import normal
+from discreet.core.losses import normal
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ class ReportCoin(NamedTuple):
     yes: float
     no: float
 
-    def turned(self) -> ReportCoin:
+    def turn_round(self) -> ReportCoin:
         """Return the coin with its sides exchanged."""
         return ReportCoin(self.no, self.yes)
 
@@ -83,7 +83,7 @@ def _bounds(crowd: Crowd) -> tuple[tuple[float, float, Bound], ...]:
         ranges: Iterator[tuple[int, int]] = ((m, m) for m in range(n + 1))
     else:
         ranges = pairwise(n * k // _RANGES for k in range(_RANGES + 1))
-    kind = _esseen if n > CROWD else _convolved
+    kind = _esseen if n > CROWD else _convolve
     return tuple((a / n, b / n, kind(crowd, a, b)) for a, b in ranges)
 
 
@@ -120,13 +120,13 @@ def smallest_distance(crowd: Crowd, beta: float, categories: int, most: float) -
     return high
 
 
-def _convolved(crowd: Crowd, low: int, high: int) -> Bound:
+def _convolve(crowd: Crowd, low: int, high: int) -> Bound:
     first, one = _window(low, crowd.holder)
     second, two = _window(crowd.people - high, crowd.other)
     masses = np.convolve(one, two)
     mean = low * crowd.holder.yes - first + (crowd.people - high) * crowd.other.yes - second
     above = _tangent(masses, mean, high - low, (crowd.holder, crowd.other))
-    turned = (crowd.holder.turned(), crowd.other.turned())
+    turned = (crowd.holder.turn_round(), crowd.other.turn_round())
     below = _tangent(masses[::-1], masses.size - 1 - mean, high - low, turned)
     return lambda distance: above(distance) + below(distance) + _SPARE
 
@@ -163,7 +163,7 @@ def _esseen(crowd: Crowd, low: int, high: int) -> Bound:
         low * a.excess(slopes)
         + (crowd.people - high) * b.excess(slopes)
         + (high - low) * np.maximum(a.excess(slopes), b.excess(slopes))
-        for a, b in ((crowd.holder, crowd.other), (crowd.holder.turned(), crowd.other.turned()))
+        for a, b in ((crowd.holder, crowd.other), (crowd.holder.turn_round(), crowd.other.turn_round()))
     ]
 
     def bound(distance: float) -> float:

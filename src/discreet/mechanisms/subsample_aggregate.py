@@ -22,7 +22,7 @@ from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.grid import Bounds, total
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
-from discreet.mechanisms.reading import is_column, plain
+from discreet.mechanisms.reading import is_column, make_plain
 from discreet.noise import DiscreteLaplace, coins
 
 
@@ -131,8 +131,8 @@ class SubsampleAggregate(Mechanism[Any, Any]):
         return up(self.noise.reach(beta) * self.grid / self.blocks + self.bounds.rounding)
 
     def _draw(self, data: Any, rng: Rng) -> Any:
-        numbers = plain(data)
-        rows = plain(numbers.to_numpy()) if is_column(numbers) else numbers
+        numbers = make_plain(data)
+        rows = make_plain(numbers.to_numpy()) if is_column(numbers) else numbers
         if type(rows) not in (np.ndarray, list, tuple):
             raise InvalidParameter(
                 name="data", rule="a column, array, list or tuple of rows", got=f"type {type(data).__name__}"

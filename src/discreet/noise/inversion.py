@@ -67,9 +67,9 @@ class Guide:
         last = first | np.uint64((1 << WORD - GUIDE) - 1)
         place = np.searchsorted(table, first, side="left")
         sole = place == np.searchsorted(table, last, side="right")
-        self._thresholds = _frozen(table)
-        self._outcomes = _frozen(outcomes)
-        self._guide = _frozen(np.where(sole, outcomes[place], _ASK))
+        self._thresholds = _freeze(table)
+        self._outcomes = _freeze(outcomes)
+        self._guide = _freeze(np.where(sole, outcomes[place], _ASK))
 
     def picks(self, size: int, rng: Rng) -> NDArray[np.int64]:
         """Draw `size` outcomes."""
@@ -128,6 +128,6 @@ def resolve(ladder: Ladder, prefix: int, rng: Rng, bits: int = WORD) -> int:
                 break
 
 
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+def _freeze(array: NDArray[Any]) -> NDArray[Any]:
     array.flags.writeable = False
     return array

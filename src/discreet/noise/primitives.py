@@ -41,7 +41,7 @@ class AddNoise(Primitive["int | Integers", "int | Integers"]):
         if not isinstance(value, np.ndarray):
             return _whole(value) + self.noise.draw(rng)
         noise = self.noise.draws(value.size, rng).reshape(value.shape)
-        noise += _clamped(value)
+        noise += _clamp(value)
         if noise.dtype == object:
             noise = np.clip(noise, -_LARGEST, _LARGEST).astype(np.int64)
         return noise
@@ -52,7 +52,7 @@ class AddNoise(Primitive["int | Integers", "int | Integers"]):
         if not isinstance(value, np.ndarray):
             yield from ((value + z, p) for z, p in window)
             return
-        cells = [int(v) for v in _clamped(value).ravel()]
+        cells = [int(v) for v in _clamp(value).ravel()]
         for draw in itertools.product(window, repeat=len(cells)):
             outcome = tuple(v + z for v, (z, _) in zip(cells, draw, strict=True))
             yield outcome, math.prod((p for _, p in draw), start=Fraction(1))
@@ -102,7 +102,7 @@ def _whole(value: object) -> int:
     raise _not_integers(type(value))
 
 
-def _clamped(value: NDArray[Any]) -> NDArray[np.int64]:
+def _clamp(value: NDArray[Any]) -> NDArray[np.int64]:
     kind, size = value.dtype.kind, value.dtype.itemsize
     if kind not in "biuO":
         raise _not_integers(value.dtype)

@@ -116,7 +116,7 @@ class SplitMany(Many):
         low = (head >> 63) & self._mask
         for shift, part in self._digits:
             low ^= part.picks(size, rng) << shift
-        values: NDArray[Any] = raised(head, self._shift) + low
+        values: NDArray[Any] = raise_by(head, self._shift) + low
         return values
 
 
@@ -169,12 +169,12 @@ class BellMany(Many):
 
     def chunk(self, size: int, rng: Rng) -> NDArray[Any]:
         """Draw `size` values; the rejected ones are drawn again."""
-        drawn = self._accepted(size, rng)
+        drawn = self._draw_accepted(size, rng)
         while drawn.size < size:
-            drawn = np.concatenate([drawn, self._accepted(size - drawn.size, rng)])
+            drawn = np.concatenate([drawn, self._draw_accepted(size - drawn.size, rng)])
         return drawn
 
-    def _accepted(self, size: int, rng: Rng) -> NDArray[Any]:
+    def _draw_accepted(self, size: int, rng: Rng) -> NDArray[Any]:
         step = self._step
         head = self._head.picks(size, rng)
         low = low_bits(step.shift, size, rng)
@@ -182,7 +182,7 @@ class BellMany(Many):
         sure = step.surely(head, low, coin)
         for i in np.flatnonzero(~sure):
             sure[i] = step.accept(int(head[i]), int(low[i]), (int(coin[i]), 16), rng)
-        values: NDArray[Any] = (raised(head, step.shift) + (low ^ (head >> 63 & step.mask)))[sure]
+        values: NDArray[Any] = (raise_by(head, step.shift) + (low ^ (head >> 63 & step.mask)))[sure]
         return values
 
 
@@ -204,7 +204,7 @@ def in_chunks(many: Many, size: int, rng: Rng) -> NDArray[Any]:
     return drawn
 
 
-def raised(head: NDArray[np.int64], shift: int) -> NDArray[Any]:
+def raise_by(head: NDArray[np.int64], shift: int) -> NDArray[Any]:
     """Return head * 2**shift, in Python integers where a value with these leading bits could reach LIMIT."""
     bound = LIMIT >> shift
     inside = head.size == 0 or (head.min() > -bound and head.max() < bound - 1)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,21 @@ from discreet.noise.oracle import uniform_below
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Base = tuple[Fraction, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeBase:
+    """Whole numbers above 0 as weights of candidates, with logarithms that serve many choices."""
+
+    sizes: Integers
+    logs: Floats
+
+    @classmethod
+    def of(cls, sizes: Integers) -> Self:
+        """Take the logarithm of each size once."""
+        different, place = np.unique(sizes, return_inverse=True)
+        return cls(sizes, np.array([math.log(size) for size in different.tolist()])[place])
+
 
 _MARGIN = 2.0**-30
 """Relative doubt about a float exponential. Its argument has a relative error below 2**-50, and matters
@@ -215,6 +231,14 @@ class NoisyArgmaxGap(_Choice, Primitive[Integers, "tuple[int, int]"]):
         return _mean_share((a, b - a) for a, b in zip(at_most, fewer, strict=True))
 
 
+def choose_weighted(scores: Integers, base: WholeBase, rate: Fraction, rng: Rng) -> int:
+    """Choose i with probability ~ base_i exp(rate score_i), from the bits `ExponentialChoice` would use."""
+    board = _Board(scores, rate, base, ())
+    while (place := board.throw(rng)) is None:
+        pass
+    return place
+
+
 def exponential_weights(scores: Integers, rate: Fraction, base: Base | None = None) -> list[Fraction]:
     """Return base_i exp(-rate gap_i) for every candidate, within 2**-128 of their sum."""
     best = max(int(score) for score in scores)
@@ -241,11 +265,15 @@ class _Board:
 
     __slots__ = ("_base", "_ends", "_gaps", "_rate", "_scale", "_widths")
 
-    def __init__(self, scores: Integers, rate: Fraction, base: Base | None, taken: Sequence[int]) -> None:
+    def __init__(
+        self, scores: Integers, rate: Fraction, base: Base | WholeBase | None, taken: Sequence[int]
+    ) -> None:
         self._rate, self._base = rate, base
         self._gaps = _gaps(scores, taken)
         depths = self._gaps * -_speed(rate)
-        if base is not None:
+        if isinstance(base, WholeBase):
+            depths += base.logs
+        elif base is not None:
             depths += np.array([math.log(b.numerator) - math.log(b.denominator) for b in base])
         if taken:
             depths[list(taken)] = -math.inf
@@ -273,7 +301,8 @@ class _Board:
         return place if _under(inside, 0, self._bounds(place), rng) else None
 
     def _bounds(self, place: int) -> Callable[[int], tuple[int, int]]:
-        weight = Fraction(1) if self._base is None else self._base[place]
+        base = self._base.sizes if isinstance(self._base, WholeBase) else self._base
+        weight = Fraction(1) if base is None else Fraction(base[place])
         exponent = self._rate * int(self._gaps[place])
 
         def bounds(bits: int) -> tuple[int, int]:

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.core import normal
+from discreet.core.losses import normal
 from discreet.core.rounding import exp_bounds, exp_up
+from discreet.core.search import first_integer, narrow
 from discreet.noise.ladders import Rung, bell_weights
 
 BITS = 160
@@ -73,14 +74,14 @@ def laplace_reach(scale: Fraction, beta: Fraction) -> int:
     """Return the smallest t with 2 q^(t+1) / (1 + q) <= beta."""
     q = math.exp(-min(1 / scale, Fraction(700)))
     guess = _steps(scale, math.log(2 / (1 + q)) - _log(beta))
-    return _first(lambda t: _at_most(lambda bits: laplace_tail(scale, t + 1, bits), beta / 2), guess)
+    return _find_first(lambda t: _at_most(lambda bits: laplace_tail(scale, t + 1, bits), beta / 2), guess)
 
 
 @lru_cache(maxsize=512)
 def geometric_reach(scale: Fraction, beta: Fraction) -> int:
     """Return the smallest t with q^(t+1) <= beta."""
     guess = _steps(scale, -_log(beta))
-    return _first(lambda t: _at_most(lambda bits: geometric_tail(scale, t + 1, bits), beta), guess)
+    return _find_first(lambda t: _at_most(lambda bits: geometric_tail(scale, t + 1, bits), beta), guess)
 
 
 def gaussian_pmf(variance: Fraction, x: int) -> Rung:
@@ -94,7 +95,7 @@ def gaussian_tail(variance: Fraction, x: int) -> Fraction:
     """Return P[X >= x] for x > 0 within 2**-100; from above where the law is wider than SUMMED."""
     if variance > SUMMED**2:
         return min(Fraction(1, 2), Fraction(exp_up(_log_tail(variance, x))))
-    return middle(_summed_tail(variance, x, BITS))
+    return middle(_sum_tail(variance, x, BITS))
 
 
 @lru_cache(maxsize=512)
@@ -103,11 +104,11 @@ def gaussian_reach(variance: Fraction, beta: Fraction) -> int:
     guess = _steps(Fraction(math.isqrt(math.floor(variance))) + 1, _normal_quantile(_log(beta / 2)))
     if variance > SUMMED**2:
         level = _log(beta / 2) - _SLACK
-        return _first(lambda t: _log_tail(variance, t + 1) <= level, guess)
-    return _first(lambda t: _at_most(lambda bits: _summed_tail(variance, t + 1, bits), beta / 2), guess)
+        return _find_first(lambda t: _log_tail(variance, t + 1) <= level, guess)
+    return _find_first(lambda t: _at_most(lambda bits: _sum_tail(variance, t + 1, bits), beta / 2), guess)
 
 
-def _summed_tail(variance: Fraction, x: int, bits: int) -> Rung:
+def _sum_tail(variance: Fraction, x: int, bits: int) -> Rung:
     lows, highs = _suffixes(variance, bits)
     place = min(x, len(lows) - 1)
     total_low, total_high = 2 * lows[0] - (1 << bits), 2 * highs[0] - (1 << bits)
@@ -171,7 +172,7 @@ def _at_most(bounds: Callable[[int], Rung], beta: Fraction) -> bool:
         bits *= 2
 
 
-def _first(holds: Callable[[int], bool], guess: int) -> int:
+def _find_first(holds: Callable[[int], bool], guess: int) -> int:
     """Return the smallest t >= 0 with holds(t), for a condition that stays true, searching from a guess."""
     low, high, step = guess - 1, guess, 1
     while not holds(high):
@@ -179,11 +180,7 @@ def _first(holds: Callable[[int], bool], guess: int) -> int:
     step = 1
     while low >= 0 and holds(low):
         low, high, step = low - step, low, 2 * step
-    low = max(low, -1)
-    while high - low > 1:
-        centre = (low + high) // 2
-        low, high = (low, centre) if holds(centre) else (centre, high)
-    return high
+    return first_integer(holds, low=max(low, -1), high=high)
 
 
 def _steps(scale: Fraction, factor: float) -> int:
@@ -196,8 +193,5 @@ def _log(x: Fraction) -> float:
 
 def _normal_quantile(log_p: float) -> float:
     """Return about the z with log Phi(-z) = log_p: only ever a first guess."""
-    low, high = 0.0, math.sqrt(-2 * log_p) + 1
-    for _ in range(40):
-        centre = (low + high) / 2
-        low, high = (centre, high) if normal.log_cdf(-centre) > log_p else (low, centre)
-    return low
+    most = math.sqrt(-2 * log_p) + 1
+    return narrow(lambda z: normal.log_cdf(-z) <= log_p, 0.0, most, steps=40)[0]

@@ -41,7 +41,7 @@ class Histogram(Fixed):
     ) -> None:
         self.universe = universe
         self.rows_per_unit = checks.integer(1, rows_per_unit=rows_per_unit)
-        values = _checked_counts(counts)
+        values = _read_counts(counts)
         if codes is None:
             universe.require_dense()
             if values.shape not in (universe.shape, (universe.size,)):
@@ -49,7 +49,7 @@ class Histogram(Fixed):
                 raise InvalidParameter(name="counts", rule=rule, got="something of another shape")
             values = values.reshape(universe.shape)
         else:
-            codes = fix_array(universe.checked_codes(codes))
+            codes = fix_array(universe.read_codes(codes))
             if values.shape != (len(codes),):
                 raise InvalidParameter(name="counts", rule="one count a row of codes", value="(withheld)")
         self._counts = Sensitive(values)
@@ -68,7 +68,7 @@ class Histogram(Fixed):
     @classmethod
     def from_records(cls, universe: Universe, codes: Any) -> Self:
         """Count rows of codes: into an array where the universe allows one, else as they are."""
-        rows = universe.checked_codes(codes)
+        rows = universe.read_codes(codes)
         if universe.is_dense:
             return cls(universe, np.bincount(universe.ravel(rows), minlength=universe.size))
         found, counts = np.unique(rows, axis=0, return_counts=True)
@@ -146,7 +146,7 @@ class Histogram(Fixed):
     __hash__ = __bool__ = __iter__ = __len__ = __copy__ = __deepcopy__ = _refuse
 
 
-def _checked_counts(counts: Any) -> NDArray[np.int64]:
+def _read_counts(counts: Any) -> NDArray[np.int64]:
     values = np.asarray(counts)
     if values.dtype.kind not in "iu":
         raise InvalidParameter(name="counts", rule="an array of whole numbers", value=values.dtype)

@@ -9,13 +9,16 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.fixed import Fixed, fix_array, is_fixed, keep
 from discreet.queries.histogram import MOST, Histogram
@@ -92,12 +95,20 @@ class LinearQuery(Fixed, ABC):
         given = as_data(self.universe, data)
         if isinstance(given, Histogram):
             codes, counts = given.entries()
-            return weighted(counts, self.at(codes))
+            return weigh(counts, self.at(codes))
         return self._on_array(given)
 
     def _on_array(self, data: Array) -> int | float:
         others = tuple(a for a in range(data.ndim) if a not in self.axes)
-        return weighted(data.sum(axis=others), self.table())
+        return weigh(data.sum(axis=others), self.table())
+
+    def multiply(self, scale: checks.Number) -> LinearQuery:
+        """Return the query with all of its weights times a positive number: weights of its own, listed."""
+        by = read_scale(checks.positive(scale=scale))
+        way_out = "Ask it without a weight, and multiply the answer: that costs nothing"
+        require_table(self.universe, self.axes, self.name, way_out=way_out)
+        name = name_multiple(self.name, by)
+        return TableQuery(self.universe, self.axes, name, table=multiply_weights(self.table(), by))
 
     def __repr__(self) -> str:
         return f"<query {self.name}>"
@@ -181,22 +192,13 @@ class TableQuery(LinearQuery):
 
     def __init__(self, universe: Universe, axes: Axes, name: str, *, table: Any) -> None:
         super().__init__(universe, axes, name)
-        values = read_array(table, name)
-        if values.dtype.kind == "f":
-            with np.errstate(over="ignore"):  # a longer float may be finite and yet too large
-                values = values.astype(np.float64)
-        if values.dtype.kind not in "biuf" or not bool(np.isfinite(values).all()):
-            raise InvalidParameter(name=name, rule="an array of finite numbers", value=values.dtype)
+        values = read_weights(table, name)
         if values.shape not in (self.shape, (math.prod(self.shape),)):
             rule = f"an array of shape {self.shape}"
             raise InvalidParameter(name=name, rule=rule, value=values.shape)
         values = values.reshape(self.shape)
-        if values.dtype.kind in "iu" and max(int(values.max()), -int(values.min())) > LARGEST:
-            raise InvalidParameter(name=name, rule=f"whole numbers up to {LARGEST}", value="larger ones")
-        if values.dtype.kind == "b" or bool(((values == 0) | (values == 1)).all()):
-            self._table = fix_array(values.astype(np.bool_))
-        else:
-            self._table = fix_array(values.astype(np.float64 if values.dtype.kind == "f" else np.int64))
+        single = values.dtype.kind == "b" or bool(((values == 0) | (values == 1)).all())
+        self._table = fix_array(values.astype(np.bool_) if single else values)
 
     def restate(self, universe: Universe) -> TableQuery:
         """Return the same query over a universe, made anew from its weights."""
@@ -239,20 +241,20 @@ class PredicateQuery(LinearQuery):
         """Return the weights as an array over the query's own axes."""
         require_table(self.universe, self.axes, self.name)
         if not self.axes:
-            return self._asked(np.zeros((1, 0), dtype=np.int64)).reshape(())
+            return self._ask(np.zeros((1, 0), dtype=np.int64)).reshape(())
         own = Universe(self.universe.attributes[axis] for axis in self.axes)
         table = np.empty(own.size, dtype=np.bool_)
         for start in range(0, own.size, _BLOCK):
             stop = min(start + _BLOCK, own.size)
-            table[start:stop] = self._asked(own.unravel(np.arange(start, stop)))
+            table[start:stop] = self._ask(own.unravel(np.arange(start, stop)))
         return table.reshape(own.shape)
 
     def at(self, codes: Codes) -> Array:
         """Return the weights of some cells, given as rows of codes."""
-        known = keep(self, "_known", self.table)
+        known = keep(self, "_known", lambda: fix_array(self.table()))
         return np.broadcast_to(known[tuple(codes[:, axis] for axis in self.axes)], len(codes))
 
-    def _asked(self, codes: Codes) -> Array:
+    def _ask(self, codes: Codes) -> Array:
         held = read_array(self._holds(*codes.T), self.name)
         if held.dtype != np.bool_ or held.shape != (len(codes),):
             raise InvalidParameter(
@@ -290,14 +292,58 @@ def read_array(values: Any, name: str) -> Array:
         raise InvalidParameter(name=name, rule="an array of numbers", got="something else") from None
 
 
-def require_table(universe: Universe, axes: Axes, name: str) -> None:
+def read_weights(values: Any, name: str) -> Array:
+    """Return finite weights of one's own: booleans, or whole numbers or floats of 64 bits."""
+    weights = read_array(values, name)
+    kind = weights.dtype.kind
+    if kind == "f":
+        with np.errstate(over="ignore"):  # a longer float may be finite and yet too large
+            weights = weights.astype(np.float64, copy=False)
+    if kind not in "biuf" or not bool(np.isfinite(weights).all()):
+        raise InvalidParameter(name=name, rule="an array of finite numbers", value=weights.dtype)
+    if kind not in "iu":
+        return weights
+    if max(int(weights.max(initial=0)), -int(weights.min(initial=0))) > LARGEST:
+        raise InvalidParameter(name=name, rule=f"whole numbers up to {LARGEST}", value="larger ones")
+    return weights.astype(np.int64, copy=False)
+
+
+def read_scale(weight: Fraction) -> int | float:
+    """Return a positive number to multiply by: a whole one as such where it is no larger than weights are."""
+    if weight.denominator == 1 and weight <= LARGEST:
+        return int(weight)
+    scale = float(weight) if weight <= sys.float_info.max else math.inf
+    if not 0 < scale < math.inf:
+        raise InvalidParameter(name="weights", rule="numbers that floats hold", value="others")
+    return scale
+
+
+def multiply_weights(weights: Array, scale: float) -> Array:
+    """Return weights times a number: whole ones while they are small enough, else floats."""
+    if isinstance(scale, int) and weights.dtype.kind in "bi":
+        whole = weights.astype(np.int64)
+        if scale * max(int(whole.max(initial=0)), -int(whole.min(initial=0))) <= LARGEST:
+            return whole * scale
+    with np.errstate(over="ignore"):  # whoever keeps them refuses what is not finite
+        return weights.astype(np.float64) * float(scale)
+
+
+def name_multiple(name: str, scale: float) -> str:
+    """Return what to call a query whose weights were multiplied."""
+    return name if scale == 1 else f"{scale} * ({name})"
+
+
+_STRUCTURE = "Name fewer attributes, or ask by structure: Conjunctions, Rectangles or Halfspaces"
+
+
+def require_table(universe: Universe, axes: Axes, name: str, *, way_out: str = _STRUCTURE) -> None:
     """Raise unless a table over some axes fits in memory."""
     cells = math.prod(universe.shape[axis] for axis in axes)
     if cells > DENSE or len(axes) > MOST_AXES:
         raise Refused(
             what=name,
             why=f"its weights are one for each of {cells} cells, and at most {DENSE} are listed",
-            way_out="Name fewer attributes, or ask by structure: Conjunctions, Rectangles or Halfspaces",
+            way_out=way_out,
         )
 
 
@@ -326,7 +372,7 @@ def as_numbers(array: Array) -> Array:
     return array.astype(np.int64, copy=False)
 
 
-def weighted(data: Array, table: Array) -> int | float:
+def weigh(data: Array, table: Array) -> int | float:
     """Return the sum of products of two arrays of one shape; of whole numbers, exactly."""
     if table.dtype.kind == "b":
         return as_number(data[table].sum())

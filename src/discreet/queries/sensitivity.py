@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
-from discreet.core.errors import NeighboursMismatch, Refused
+from discreet.core.errors import InternalError, NeighboursMismatch, Refused
 from discreet.core.neighbours import AddRemove, Bidder, Event, LocalReport, Neighbours, Replace
 from discreet.queries.universe import Codes
 
@@ -37,32 +37,32 @@ def largest_weight(workload: Workload) -> Fraction:
     return _largest_single(workload, replaced=False)
 
 
-def exact(workload: Workload, neighbours: Neighbours, norm: float) -> Fraction:
+def find_exact(workload: Workload, neighbours: Neighbours, norm: float) -> Fraction:
     """Return the sensitivity in a norm."""
     norm = checks.one_of((1, 2, math.inf), norm=norm)
-    replaced = _replaced(neighbours)
+    replaced = _is_replaced(neighbours)
     if norm == math.inf:
         return _largest_single(workload, replaced)
     if norm == 2:
-        return _root_up(square(workload, neighbours))
+        return _root_up(find_square(workload, neighbours))
     return _largest(workload, replaced, 1)
 
 
-def square(workload: Workload, neighbours: Neighbours) -> Fraction:
+def find_square(workload: Workload, neighbours: Neighbours) -> Fraction:
     """Return the square of the L2 sensitivity."""
-    return _largest(workload, _replaced(neighbours), 2)
+    return _largest(workload, _is_replaced(neighbours), 2)
 
 
-def bound(workload: Workload, neighbours: Neighbours, norm: float) -> Fraction:
+def find_bound(workload: Workload, neighbours: Neighbours, norm: float) -> Fraction:
     """Return the sensitivity, or a number above it that is quick to find."""
     try:
-        return exact(workload, neighbours, norm)
+        return find_exact(workload, neighbours, norm)
     except Refused:
-        worst = workload.loose(replaced=_replaced(neighbours), power=int(norm))
+        worst = workload.bound_loosely(replaced=_is_replaced(neighbours), power=int(norm))
     return worst if norm == 1 else _root_up(worst)
 
 
-def loose(workload: Workload, replaced: bool, power: int) -> Fraction:
+def bound_loosely(workload: Workload, replaced: bool, power: int) -> Fraction:
     """Return the largest sum over queries, or every query's worst though no row may meet all at once."""
     try:
         return _largest(workload, replaced, power)
@@ -70,11 +70,11 @@ def loose(workload: Workload, replaced: bool, power: int) -> Fraction:
         spans = (_span(*query.extent(), replaced) for query in workload)
         worst = sum((span**power for span in spans), Fraction(0))
     if replaced:  # two columns, each as large as a column can be
-        worst = min(worst, 2**power * workload.loose(replaced=False, power=power))
+        worst = min(worst, 2**power * workload.bound_loosely(replaced=False, power=power))
     return worst
 
 
-def _replaced(neighbours: Neighbours) -> bool:
+def _is_replaced(neighbours: Neighbours) -> bool:
     """Tell whether a row changes its cell (True) or comes and goes (False)."""
     if isinstance(neighbours, AddRemove):
         return False
@@ -90,6 +90,10 @@ def _largest_single(workload: Workload, replaced: bool) -> Fraction:
 
 def _span(low: Any, high: Any, replaced: bool) -> Fraction:
     a, b = (Fraction(int(x) if np.asarray(x).dtype.kind in "biu" else float(x)) for x in (low, high))
+    if a > b:
+        raise InternalError(
+            "a query's smallest weight is above its largest: its sensitivity would be too small"
+        )
     return b - a if replaced else max(abs(a), abs(b))
 
 
@@ -108,7 +112,7 @@ def _largest(workload: Workload, replaced: bool, power: int) -> Fraction:
     sums = np.zeros(len(codes), dtype=np.int64 if scale.is_exact else np.float64)
     for rows in _blocks(workload, codes, scale):
         sums += (np.abs(rows) ** power).sum(axis=0)
-    return scale.undone(sums.max())
+    return scale.bound_sum(sums.max())
 
 
 def _largest_difference(workload: Workload, codes: Codes, scale: _Scale) -> Fraction:
@@ -126,7 +130,7 @@ def _largest_difference(workload: Workload, codes: Codes, scale: _Scale) -> Frac
         else:
             for row in values:
                 far += np.abs(row[:, None] - row[None, :]) ** scale.power
-    return scale.undone(far.max())
+    return scale.bound_sum(far.max())
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,28 +150,29 @@ class _Scale:
     def of(cls, workload: Workload, power: int) -> _Scale:
         largest = workload.largest_weight
         # Four times: a difference of two weights is at most twice the largest.
-        if workload.is_integral and len(workload) * 4 * largest**power <= 1 << 52:
+        if not largest or (workload.is_integral and len(workload) * 4 * largest**power <= 1 << 52):
             return cls(len(workload), power, True, 0)
         return cls(len(workload), power, False, math.frexp(float(largest))[1])
 
-    def done(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def read(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return weights as numbers to add up."""
         return rows.astype(np.int64) if self.is_exact else np.ldexp(rows.astype(np.float64), -self.exponent)
 
-    def undone(self, largest: Any) -> Fraction:
+    def bound_sum(self, largest: Any) -> Fraction:
         """Return a bound on the exact sum, given the one that was computed."""
         if self.is_exact:
             return Fraction(int(largest))
-        # Each term and each addition is off by a unit in the last place at most; squares below the range
-        # of floats were lost.
+        # Each term and each addition is off by a unit in the last place at most; what was below the range of
+        # floats was lost.
         raised = Fraction(float(largest)) * (1 + (self.count + 4) * _UNIT) + self._lost()
         return raised * Fraction(2) ** (self.exponent * self.power)
 
     def _lost(self) -> Fraction:
-        return Fraction(self.count, 1 << 1000) if self.power == 2 else Fraction(0)
+        # Without this a weight that is tiny next to the largest would count for nothing.
+        return Fraction(self.count, 1 << (1000 if self.power == 2 else 1072))
 
 
-def combined(classes: list[NDArray[np.int64]], most: int) -> Codes | None:
+def combine(classes: list[NDArray[np.int64]], most: int) -> Codes | None:
     """Return every combination of one code a class and attribute; None if there are too many."""
     choices = [np.unique(labels, return_index=True)[1] for labels in classes]
     total = math.prod(len(codes) for codes in choices)
@@ -184,7 +189,7 @@ def _blocks(workload: Workload, codes: Codes, scale: _Scale) -> Iterator[NDArray
     """Yield the weights of the queries at some cells, some queries at a time."""
     step = max(1, 4_000_000 // max(1, len(codes)))
     for start in range(0, len(workload), step):
-        yield scale.done(workload.block(start, min(start + step, len(workload)), codes))
+        yield scale.read(workload.block(start, min(start + step, len(workload)), codes))
 
 
 def _root_up(value: Fraction) -> Fraction:

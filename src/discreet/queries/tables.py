@@ -15,18 +15,21 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.core.fixed import Fixed, fix_array, keep
+from discreet.queries.sparse_rows import SparseRows
 from discreet.queries.universe import Codes
 
 Axes = tuple[int, ...]
 Array = NDArray[Any]
+
+_Source = tuple[Axes, tuple[int, ...]]  # a small table, and the wanted ones that are made of it
 
 _SMALL = 4096  # cells: below this a call costs more than the sums it makes
 _TINY = 128
@@ -34,19 +37,18 @@ _POOLED = 1 << 21  # cells of small tables that matrices are made for
 _RUN = 256  # cells next to one another that make a sum over the last axes fast
 
 
-@dataclass(slots=True)
-class _Step:
+class _Step(NamedTuple):
     """Sums one table out of another: `parent` is a position among the steps, -1 the data."""
 
     axes: Axes
     parent: int
     shape: tuple[int, ...]  # of the parent, with neighbouring axes of one fate joined: few, long loops
     gone: Axes  # which of those are summed out
-    feeds: bool = True  # whether later steps, or the matrices, read it
-    sets: list[int] = field(default_factory=list)  # wanted tables that the matrices make of it
+    feeds: bool  # whether later steps, or the matrices, read it
+    sets: tuple[int, ...] = ()  # wanted tables that the matrices make of it
 
 
-class TableLayout:
+class TableLayout(Fixed):
     """A plan for the marginal tables over some sets of axes, laid end to end in one vector.
 
     Parameters
@@ -57,18 +59,21 @@ class TableLayout:
         Sets of axes, ascending, each at most once.
     """
 
+    __slots__ = ("_direct", "_masks", "_pool", "_steps", "offsets", "shape", "wanted")
+    offsets: tuple[int, ...]
+
     def __init__(self, shape: Sequence[int], wanted: Sequence[Axes]) -> None:
         self.shape = tuple(shape)
-        self.wanted = tuple(wanted)
+        self.wanted = tuple(map(tuple, wanted))
         sizes = [self.cells(axes) for axes in self.wanted]
-        self.offsets: tuple[int, ...] = (0, *itertools.accumulate(sizes))
-        self._masks = [sum(1 << axis for axis in axes) for axes in self.wanted]
-        self._steps: list[_Step] = []
-        self._direct: dict[int, int] = {}  # step -> the wanted table that it is
-        self._plan(list(range(len(self.wanted))), -1, _SMALL)
-        if sum(self.cells(step.axes) for step in self._steps if step.sets) > _POOLED:
-            self._steps, self._direct = [], {}
-            self._plan(list(range(len(self.wanted))), -1, 0)
+        self.offsets = (0, *itertools.accumulate(sizes))
+        self._masks = tuple(sum(1 << axis for axis in axes) for axes in self.wanted)
+        everything = tuple(range(len(self.wanted)))
+        steps, direct = self._plan(everything, _SMALL)
+        if sum(self.cells(step.axes) for step in steps if step.sets) > _POOLED:
+            steps, direct = self._plan(everything, 0)
+        self._steps = tuple(steps)
+        self._direct = MappingProxyType(direct)  # step -> the wanted table that it is
 
     def cells(self, axes: Axes) -> int:
         """Count the cells of a table."""
@@ -81,22 +86,27 @@ class TableLayout:
 
     # The plan ------------------------------------------------------------------------------------
 
-    def _plan(self, sets: list[int], parent: int, small: int) -> None:
-        axes = self.union(sets)
-        here = len(self._steps)
-        above = self._steps[parent].axes if parent >= 0 else tuple(range(len(self.shape)))
-        step = _Step(axes, parent, *self._merged(above, axes))
-        self._steps.append(step)
-        if len(sets) == 1:
-            step.feeds = False
-            self._direct[here] = sets[0]
-        elif self.cells(axes) <= small:
-            step.sets = sets
-        else:
-            for child in self._split(axes, sets):
-                self._plan(child, here, small)
+    def _plan(self, sets: tuple[int, ...], small: int) -> tuple[list[_Step], dict[int, int]]:
+        steps: list[_Step] = []
+        direct: dict[int, int] = {}
 
-    def _split(self, axes: Axes, sets: list[int]) -> list[list[int]]:
+        def plan(sets: tuple[int, ...], parent: int) -> None:
+            axes = self.union(sets)
+            here = len(steps)
+            above = steps[parent].axes if parent >= 0 else tuple(range(len(self.shape)))
+            pooled = len(sets) != 1 and self.cells(axes) <= small
+            merged = self._merge(above, axes)
+            steps.append(_Step(axes, parent, *merged, len(sets) > 1, sets if pooled else ()))
+            if len(sets) == 1:
+                direct[here] = sets[0]
+            elif not pooled:
+                for child in self._split(axes, sets):
+                    plan(child, here)
+
+        plan(sets, -1)
+        return steps, direct
+
+    def _split(self, axes: Axes, sets: tuple[int, ...]) -> list[tuple[int, ...]]:
         """Deal the sets out so that each share misses a group of axes, the largest it can.
 
         Together they have all the axes, so no share gets all of them.
@@ -110,7 +120,7 @@ class TableLayout:
             free = next((mask for mask in masks if not mask & own), 0)
             shares.setdefault(free, []).append(s)
         whole = shares.pop(0, [])
-        return [*([s] for s in whole), *shares.values()]
+        return [*((s,) for s in whole), *map(tuple, shares.values())]
 
     def _groups(self, axes: Axes, count: int) -> list[Axes]:
         """Split axes into about `count` neighbouring groups: a long last one, the others alike."""
@@ -132,7 +142,7 @@ class TableLayout:
             rest = rest[take:]
         return groups
 
-    def _merged(self, axes: Axes, kept: Axes) -> tuple[tuple[int, ...], Axes]:
+    def _merge(self, axes: Axes, kept: Axes) -> tuple[tuple[int, ...], Axes]:
         runs = [
             (stays, math.prod(self.shape[axis] for axis in run))
             for stays, run in itertools.groupby(axes, key=set(kept).__contains__)
@@ -143,21 +153,21 @@ class TableLayout:
 
     def of_array(self, data: Array) -> Array:
         """Return all tables of an array over the universe."""
-        return self._fill(lambda step: _summed(data, step), np.result_type(data.dtype, np.int64))
+        return self._fill(lambda step: _sum_out(data, step), np.result_type(data.dtype, np.int64))
 
     def of_entries(self, codes: Codes, counts: Array) -> Array:
         """Return all tables of a sparse histogram."""
         worth = max(1 << 16, 8 * len(counts))
         codes = np.asfortranarray(codes)  # many passes over a few columns each
 
-        def counted(step: _Step) -> Array | None:
+        def count(step: _Step) -> Array | None:
             if self.cells(step.axes) > worth and step.feeds:
                 return None  # what it feeds is counted instead
-            return self._counted(codes, counts, step.axes)
+            return self._count(codes, counts, step.axes)
 
-        return self._fill(counted, np.result_type(counts.dtype, np.int64))
+        return self._fill(count, np.result_type(counts.dtype, np.int64))
 
-    def _counted(self, codes: Codes, counts: Array, axes: Axes) -> Array:
+    def _count(self, codes: Codes, counts: Array, axes: Axes) -> Array:
         cells = np.zeros(len(codes), dtype=np.int64)
         for axis in axes:
             cells *= self.shape[axis]
@@ -175,7 +185,7 @@ class TableLayout:
             while above and next(reversed(above)) != step.parent:
                 above.popitem()
             source = above.get(step.parent)
-            table = from_data(step) if source is None else _summed(source, step)
+            table = from_data(step) if source is None else _sum_out(source, step)
             if here in self._direct:
                 s = self._direct[here]
                 result[self.offsets[s] : self.offsets[s + 1]] = np.ravel(table)  # type: ignore[arg-type]
@@ -183,8 +193,8 @@ class TableLayout:
                 small.append(np.ravel(table))  # type: ignore[arg-type]
             else:
                 above[here] = table
-        if self._pool:
-            self._pool.forwards(np.concatenate(small), result)
+        if small:
+            self._small_tables().forwards(np.concatenate(small), result)
         return result
 
     # Backwards -----------------------------------------------------------------------------------
@@ -203,9 +213,9 @@ class TableLayout:
         return _spread(into[0], self._steps[0], None).reshape(self.shape)
 
     def _unpool(self, vector: Array, into: list[Array | None]) -> None:
-        if not self._pool:
+        if not any(step.sets for step in self._steps):
             return
-        pool = self._pool.backwards(vector)
+        pool = self._small_tables().backwards(vector)
         start = 0
         for here, step in enumerate(self._steps):
             if step.sets:
@@ -215,16 +225,15 @@ class TableLayout:
 
     # The small tables ----------------------------------------------------------------------------
 
-    @cached_property
-    def _pool(self) -> _Pool | None:
+    def _small_tables(self) -> _Pool:
         sources = [(step.axes, step.sets) for step in self._steps if step.sets]
-        return _Pool(self, sources) if sources else None
+        return keep(self, "_pool", lambda: _Pool(self, sources))
 
-    def shares(self, axes: Axes, sets: list[int]) -> list[list[int]]:
+    def shares(self, axes: Axes, sets: tuple[int, ...]) -> list[tuple[int, ...]]:
         """Deal out the wanted tables that a small table makes: by groups while that saves sums."""
         if self.cells(axes) > _TINY and len(sets) > 4:
             return self._split(axes, sets)
-        return [[s] for s in sets]
+        return [(s,) for s in sets]
 
     def union(self, sets: Iterable[int]) -> Axes:
         """Return every axis that one of the wanted tables has."""
@@ -232,7 +241,7 @@ class TableLayout:
         return tuple([axis for axis in range(union.bit_length()) if union >> axis & 1])
 
 
-def _summed(source: Any, step: _Step) -> Array:
+def _sum_out(source: Any, step: _Step) -> Array:
     if not step.gone:
         return np.asarray(source)
     return np.asarray(source.reshape(step.shape).sum(axis=step.gone).reshape(-1))
@@ -252,47 +261,49 @@ def _spread(source: Any, step: _Step, target: Array | None) -> Array:
     return target
 
 
-class _Pool:
+class _Pool(Fixed):
     """Small tables laid end to end, and the matrices that sum the wanted ones out of them."""
 
-    def __init__(self, tables: TableLayout, level: list[tuple[Axes, list[int]]]) -> None:
-        self._tables = tables
-        self._matrices: list[sparse.csr_array[Any]] = []
-        while any(len(sets) > 1 or tables.wanted[sets[0]] != axes for axes, sets in level):
-            level = self._shrink(level)
-        spans = [np.arange(tables.offsets[s], tables.offsets[s + 1]) for _, (s,) in level]
-        self._places = np.concatenate(spans)
+    __slots__ = ("_matrices", "_places")
 
-    def _shrink(self, level: list[tuple[Axes, list[int]]]) -> list[tuple[Axes, list[int]]]:
-        """Add one matrix and return the tables it makes."""
-        following, indices, lengths, start = [], [], [], 0
-        for axes, sets in level:
-            shape = [self._tables.shape[axis] for axis in axes]
-            numbers = np.arange(start, start + math.prod(shape), dtype=np.int32).reshape(shape)
-            start += numbers.size
-            for share in self._tables.shares(axes, sets):
-                kept = self._tables.union(share)
-                order = [axes.index(axis) for axis in kept]
-                order += [place for place in range(len(axes)) if place not in order]
-                terms = numbers.transpose(order).reshape(self._tables.cells(kept), -1)
-                indices.append(terms.reshape(-1))
-                lengths.append(np.full(len(terms), terms.shape[1], dtype=np.int32))
-                following.append((kept, share))
-        ends = np.cumsum(np.concatenate([np.zeros(1, dtype=np.int32), *lengths]), dtype=np.int32)
-        ones = np.ones(int(ends[-1]), dtype=np.int64)
-        matrix = sparse.csr_array((ones, np.concatenate(indices), ends), shape=(len(ends) - 1, start))
-        self._matrices.append(matrix)
-        return following
+    def __init__(self, tables: TableLayout, level: list[_Source]) -> None:
+        matrices = []
+        while any(len(sets) > 1 or tables.wanted[sets[0]] != axes for axes, sets in level):
+            level, matrix = _shrink(tables, level)
+            matrices.append(matrix)
+        spans = [np.arange(tables.offsets[s], tables.offsets[s + 1]) for _, (s,) in level]
+        self._matrices, self._places = tuple(matrices), fix_array(np.concatenate(spans))
 
     def forwards(self, pool: Array, result: Array) -> None:
         """Write the wanted tables into the vector of all."""
         for matrix in self._matrices:
-            pool = matrix @ pool
+            pool = matrix.matrix() @ pool
         result[self._places] = pool
 
     def backwards(self, vector: Array) -> Array:
         """Return the transpose: the small tables of the vector of all."""
         pool = vector[self._places]
         for matrix in reversed(self._matrices):
-            pool = matrix.T @ pool
+            pool = matrix.matrix().T @ pool
         return np.asarray(pool)
+
+
+def _shrink(tables: TableLayout, level: list[_Source]) -> tuple[list[_Source], SparseRows]:
+    """Return smaller tables, and the matrix that makes them of those of a level."""
+    following, indices, lengths, start = [], [], [], 0
+    for axes, sets in level:
+        shape = [tables.shape[axis] for axis in axes]
+        numbers = np.arange(start, start + math.prod(shape), dtype=np.int32).reshape(shape)
+        start += numbers.size
+        for share in tables.shares(axes, sets):
+            kept = tables.union(share)
+            order = [axes.index(axis) for axis in kept]
+            order += [place for place in range(len(axes)) if place not in order]
+            terms = numbers.transpose(order).reshape(tables.cells(kept), -1)
+            indices.append(terms.reshape(-1))
+            lengths.append(np.full(len(terms), terms.shape[1], dtype=np.int32))
+            following.append((kept, share))
+    ends = np.cumsum(np.concatenate([np.zeros(1, dtype=np.int32), *lengths]), dtype=np.int32)
+    ones = np.ones(int(ends[-1]), dtype=np.int64)
+    matrix = sparse.csr_array((ones, np.concatenate(indices), ends), shape=(len(ends) - 1, start))
+    return following, SparseRows(matrix)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -50,7 +51,7 @@ class Attribute(_Pair):
         if not listed:
             raise InvalidParameter(name=name, rule="a list of at least one value", value=listed)
         if len(set(listed)) < len(listed):
-            raise InvalidParameter(name=name, rule="a list without duplicates", value=_repeated(listed))
+            raise InvalidParameter(name=name, rule="a list without duplicates", value=_find_repeated(listed))
         return super().__new__(cls, name, listed)
 
     @property
@@ -93,8 +94,8 @@ class Universe:
     attributes: tuple[Attribute, ...]
     shape: tuple[int, ...] = field(init=False, repr=False, compare=False)
     size: int = field(init=False, repr=False, compare=False)
-    _places: dict[str, int] = field(init=False, repr=False, compare=False)
-    _codes: tuple[dict[Any, int], ...] = field(init=False, repr=False, compare=False)
+    _places: Mapping[str, int] = field(init=False, repr=False, compare=False)
+    _codes: tuple[Mapping[Any, int], ...] = field(init=False, repr=False, compare=False)
 
     def __init__(self, attributes: Iterable[Attribute | tuple[str, Iterable[Any]]]) -> None:
         listed = tuple(a if isinstance(a, Attribute) else Attribute(*a) for a in attributes)
@@ -102,17 +103,20 @@ class Universe:
             raise InvalidParameter(name="attributes", rule="a list of at least one attribute", value=listed)
         places = {attribute.name: place for place, attribute in enumerate(listed)}
         if len(places) < len(listed):
-            twice = _repeated(tuple(attribute.name for attribute in listed))
+            twice = _find_repeated(tuple(attribute.name for attribute in listed))
             raise InvalidParameter(name="attributes", rule="a list without duplicate names", value=twice)
         shape = tuple(attribute.size for attribute in listed)
         for name, value in (
             ("attributes", listed),
             ("shape", shape),
             ("size", math.prod(shape)),
-            ("_places", places),
-            ("_codes", tuple({v: code for code, v in enumerate(a.values)} for a in listed)),
+            ("_places", MappingProxyType(places)),
+            ("_codes", tuple(MappingProxyType({v: c for c, v in enumerate(a.values)}) for a in listed)),
         ):
             object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.attributes,)
 
     @classmethod
     def from_columns(cls, columns: Iterable[HasDomain]) -> Self:
@@ -182,7 +186,7 @@ class Universe:
                 why="cell numbers are whole numbers below 2**63",
                 way_out="Keep rows of codes",
             )
-        rows = self.checked_codes(codes)
+        rows = self.read_codes(codes)
         cells = np.zeros(len(rows), dtype=np.int64)
         for axis, size in enumerate(self.shape):
             cells *= size
@@ -224,7 +228,7 @@ class Universe:
         """List every record, in the order of the cells."""
         return itertools.product(*(attribute.values for attribute in self.attributes))
 
-    def checked_codes(self, codes: Any) -> Codes:
+    def read_codes(self, codes: Any) -> Codes:
         """Return rows of codes as an array, or refuse without quoting them: they may be people."""
         rows = np.asarray(codes)
         fits = rows.ndim == 2 and rows.shape[1] == len(self.shape) and rows.dtype.kind in "iu"
@@ -234,5 +238,5 @@ class Universe:
         return rows
 
 
-def _repeated(listed: tuple[Any, ...]) -> Any:
+def _find_repeated(listed: tuple[Any, ...]) -> Any:
     return next(value for place, value in enumerate(listed) if value in listed[:place])

@@ -15,7 +15,7 @@ from discreet.core.fixed import Fixed, fix_array, keep
 from discreet.core.neighbours import Neighbours
 from discreet.queries import sensitivity
 from discreet.queries.histogram import MOST, Histogram
-from discreet.queries.query import Array, LinearQuery, as_data, as_numbers, weighted
+from discreet.queries.query import Array, LinearQuery, as_data, as_numbers, weigh
 from discreet.queries.tables import Axes, TableLayout
 from discreet.queries.universe import Codes, Universe
 
@@ -80,9 +80,17 @@ class Workload(Fixed, ABC):
         given = as_data(self.universe, data)
         if self._might_wrap(given.entries()[1] if isinstance(given, Histogram) else given):
             # One by one in numbers of any size, then cut off: whether it raises must not depend on the data.
-            exact = [min(max(int(query.evaluate(given)), -MOST), MOST) for query in self]
+            exact = [min(max(answer, -MOST), MOST) for answer in self._evaluate_each(given)]
             return np.array(exact, dtype=np.int64)
         return self._answers(given)
+
+    def _evaluate_each(self, data: Histogram | Array) -> Iterator[int]:
+        """Yield the answers of queries with whole weights, in numbers of any size."""
+        return (int(query.evaluate(data)) for query in self)
+
+    def multiply(self, scale: checks.Number) -> Workload:
+        """Return the same queries, with all of their weights times a positive number."""
+        return Queries(self.universe, [query.multiply(scale) for query in self])
 
     def adjoint(self, vector: Any) -> Array:
         """Return, for each cell of the universe, the sum of its weights times the queries' numbers.
@@ -129,15 +137,15 @@ class Workload(Fixed, ABC):
             When the queries have too little structure to find the exact value in a reasonable time.
             `sensitivity_bound` still answers.
         """
-        return sensitivity.exact(self, neighbours, norm)
+        return sensitivity.find_exact(self, neighbours, norm)
 
     def square_sensitivity(self, neighbours: Neighbours) -> Fraction:
         """Return the square of the L2 sensitivity."""
-        return sensitivity.square(self, neighbours)
+        return sensitivity.find_square(self, neighbours)
 
     def sensitivity_bound(self, neighbours: Neighbours, *, norm: float) -> Fraction:
         """Return the sensitivity, or a number above it where the exact one takes too long to find."""
-        return sensitivity.bound(self, neighbours, norm)
+        return sensitivity.find_bound(self, neighbours, norm)
 
     # What subclasses with structure know better --------------------------------------------------
 
@@ -155,9 +163,9 @@ class Workload(Fixed, ABC):
         """Whether all columns are known to have the same norm."""
         return False
 
-    def loose(self, *, replaced: bool, power: int) -> Fraction:
+    def bound_loosely(self, *, replaced: bool, power: int) -> Fraction:
         """Return a bound on what `closed_form` returns that is quick to find."""
-        return sensitivity.loose(self, replaced, power)
+        return sensitivity.bound_loosely(self, replaced, power)
 
     def classes(self) -> list[Array]:
         """Return a label for each value of each attribute; no query tells values of one label apart."""
@@ -168,7 +176,7 @@ class Workload(Fixed, ABC):
 
     def cells(self, most: int) -> Codes | None:
         """Return cells that meet every possible column, as rows of codes; None if there are too many."""
-        return sensitivity.combined(self.classes(), most)
+        return sensitivity.combine(self.classes(), most)
 
     def block(self, start: int, stop: int, codes: Codes) -> Array:
         """Return the weights of some queries at some cells: one row a query."""
@@ -262,7 +270,7 @@ class Queries(Tabled):
 
     def _from_tables(self, vector: Array) -> Array:
         found = [
-            weighted(self.tables.part(vector, place), query.table())
+            weigh(self.tables.part(vector, place), query.table())
             for place, query in zip(self._places, self._queries, strict=True)
         ]
         whole = vector.dtype.kind == "i" and self.is_integral

@@ -12,6 +12,7 @@ import math
 from weakref import WeakKeyDictionary, WeakSet
 
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.fixed import seal
 from discreet.queries.kinds.conjunctions import Conjunctions, Disjunctions
 from discreet.queries.kinds.groups import Groups
 from discreet.queries.kinds.halfspaces import HalfspaceQuery, Halfspaces
@@ -21,7 +22,7 @@ from discreet.queries.kinds.parities import Parities, ParityQuery
 from discreet.queries.kinds.predicates import Predicates
 from discreet.queries.kinds.prefixes import Prefixes
 from discreet.queries.kinds.rectangles import Ranges, Rectangles
-from discreet.queries.kinds.union import ScaledQuery, Union
+from discreet.queries.kinds.union import Union
 from discreet.queries.kinds.weighted import Weighted
 from discreet.queries.query import (
     LinearQuery,
@@ -56,7 +57,7 @@ _made: WeakSet[Workload] = WeakSet()  # what this door made, which nobody can ch
 _known: WeakKeyDictionary[Workload, Workload] = WeakKeyDictionary()  # of which it made what
 
 
-def written(query: LinearQuery, universe: Universe | None = None) -> LinearQuery:
+def write_query(query: LinearQuery, universe: Universe | None = None) -> LinearQuery:
     """Return the same query as plain data.
 
     Parameters
@@ -69,10 +70,10 @@ def written(query: LinearQuery, universe: Universe | None = None) -> LinearQuery
     kind = type(query)  # not __class__, which may say anything
     if not issubclass(kind, LinearQuery):
         raise _no_instance("query", LinearQuery, kind)
-    return _write(query, _shared(query.universe, universe, "query"))
+    return _write(query, _share_universe(query.universe, universe, "query"))
 
 
-def written_down(workload: Workload, universe: Universe | None = None) -> Workload:
+def write_workload(workload: Workload, universe: Universe | None = None) -> Workload:
     """Return the same queries as plain data.
 
     One workload of a known kind is written down once: two mechanisms for it are for the very same queries.
@@ -88,17 +89,18 @@ def written_down(workload: Workload, universe: Universe | None = None) -> Worklo
     if not issubclass(kind, Workload):
         raise _no_instance("workload", Workload, kind)
     if kind not in _STRUCTURED + _COMPOUND:
-        return _remember(_write_all(workload, _shared(workload.universe, universe, "workload")))
+        return _remember(_write_all(workload, _share_universe(workload.universe, universe, "workload")))
     # Workloads of these kinds are equal to themselves alone.
     found = workload if workload in _made else _known.get(workload)
     if found is None:
-        found = _remember(_write_all(workload, _shared(workload.universe, None, "workload")))
+        found = _remember(_write_all(workload, _share_universe(workload.universe, None, "workload")))
         _known[workload] = found
-    shared = _shared(found.universe, universe, "workload")
+    shared = _share_universe(found.universe, universe, "workload")
     return found if shared is found.universe else _remember(_write_all(found, shared))
 
 
 def _remember(workload: Workload) -> Workload:
+    seal(workload)  # whichever way it was made: it is believed from here on
     _made.add(workload)
     return workload
 
@@ -107,8 +109,6 @@ def _write(query: LinearQuery, universe: Universe) -> LinearQuery:
     kind = type(query)
     if kind in _QUERIES:
         return query.restate(universe)  # type: ignore[attr-defined,no-any-return]
-    if kind is ScaledQuery and type(query.scale) in (int, float) and math.isfinite(query.scale):  # type: ignore[attr-defined]
-        return ScaledQuery(written(query.of, universe), query.scale)  # type: ignore[attr-defined]
     name = read_name(query.name)
     axes = read_axes(query.axes, universe, name)
     require_table(universe, axes, name)
@@ -120,10 +120,10 @@ def _write_all(workload: Workload, universe: Universe) -> Workload:
     if kind in _STRUCTURED:
         return workload.restate(universe)  # type: ignore[attr-defined,no-any-return]
     if kind is Union:
-        return Union([written_down(part, universe) for part in workload.parts], workload.weights)  # type: ignore[attr-defined]
+        return Union([write_workload(part, universe) for part in workload.parts], workload.weights)  # type: ignore[attr-defined]
     queries, room = [], math.inf if kind in _COMPOUND else _LISTED
     for query in workload:
-        queries.append(written(query, universe))
+        queries.append(write_query(query, universe))
         room -= max(_FEWEST, math.prod(queries[-1].shape))
         if room < 0:
             raise Refused(
@@ -136,16 +136,16 @@ def _write_all(workload: Workload, universe: Universe) -> Workload:
     return Halfspaces.of(universe, queries) if halfspaces else Queries(universe, queries)
 
 
-def _shared(own: Universe, wanted: Universe | None, name: str) -> Universe:
+def _share_universe(own: Universe, wanted: Universe | None, name: str) -> Universe:
     """Return the universe that a query is written over: the wanted one, which must equal its own."""
     if wanted is None:
-        return _checked(own)
+        return _check_universe(own)
     if own is not wanted and (type(own) is not Universe or own != wanted):
         raise InvalidParameter(name=name, rule="over the universe that is asked about", got="another")
     return wanted
 
 
-def _checked(universe: Universe) -> Universe:
+def _check_universe(universe: Universe) -> Universe:
     """Return a universe whose sizes must be those of its attributes."""
     if type(universe) is Universe:
         sizes = [len(each.values) for each in universe.attributes if type(each) is Attribute]

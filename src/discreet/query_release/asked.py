@@ -11,7 +11,7 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
-from discreet.queries.written import written_down
+from discreet.queries.written import write_workload
 
 
 @runtime_checkable
@@ -92,5 +92,5 @@ def read_asked(wanted: Workload | TableWorkload | tuple[Any, Workload], data: An
         data, workload = wanted
     else:
         workload = wanted
-    fixed = written_down(workload)
+    fixed = write_workload(workload)
     return TableWorkload(data if isinstance(data, Histogram) else read_countable(data), fixed)

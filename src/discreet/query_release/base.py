@@ -16,7 +16,7 @@ from discreet.core.progress import LongRun
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
-from discreet.queries.written import written_down
+from discreet.queries.written import write_workload
 from discreet.query_release.synopses.synopsis import Synopsis
 
 Kind = TypeVar("Kind", bound=Workload)
@@ -32,7 +32,7 @@ def about_rows(neighbours: Neighbours) -> Neighbours:
 
 def write_as(kind: type[Kind], *, workload: Workload) -> Kind:
     """Return a workload written down, which must then be of a kind."""
-    return checks.instance(kind, workload=written_down(workload))  # type: ignore[no-any-return]
+    return checks.instance(kind, workload=write_workload(workload))  # type: ignore[no-any-return]
 
 
 @frozen
@@ -50,7 +50,7 @@ class WorkloadRelease(LongRun[Histogram, Synopsis]):
     """
 
     # What was given is gone once it is written down: no constructor can ask it anything.
-    workload: Workload = public(written_down)
+    workload: Workload = public(write_workload)
     epsilon: Exact = public(checks.positive)
     delta: Exact = public(checks.delta)
     neighbours: Neighbours = public(about_rows)
@@ -64,7 +64,7 @@ class WorkloadRelease(LongRun[Histogram, Synopsis]):
     def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
         """Write the workload down once, and not for every epsilon that is tried."""
         if "workload" in public:
-            public = public | {"workload": written_down(public["workload"])}
+            public = public | {"workload": write_workload(public["workload"])}
         return lambda epsilon: cls(epsilon=epsilon, **public)
 
     @property

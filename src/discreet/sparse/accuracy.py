@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.search import first_integer
 from discreet.noise import DiscreteGaussian, Noise, OneSidedGeometric
 from discreet.sparse.plan import Form, SparsePlan
 
@@ -87,13 +88,7 @@ def value_failure(noise: Noise, alpha: int, *, positives: int) -> float:
 
 def smallest(holds: Callable[[int], bool]) -> int:
     """Return the smallest alpha >= 0 that holds, for a condition that stays true."""
-    low, high = -1, 1
-    while not holds(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    return first_integer(holds, low=-1)
 
 
 def _edges(noise: Noise) -> Floats:

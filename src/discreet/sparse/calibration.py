@@ -129,18 +129,18 @@ def _gaussian(setting: SparseSetting) -> SparsePlan:
     count, target = setting.positives, setting.delta
     mass = shorten_down(target * _ROOM / (1 if count == 1 else 2 * count), 12)
 
-    def composed(step: Fraction) -> SparseLoss:
+    def compose(step: Fraction) -> SparseLoss:
         return SparseLoss(low=step, high=step, count=count, mass=mass)
 
     step = setting.epsilon
     if count > 1:
-        step = largest(lambda e: composed(e).delta(setting.epsilon) <= target, setting.epsilon / (4 * count))
+        step = largest(lambda e: compose(e).delta(setting.epsilon) <= target, setting.epsilon / (4 * count))
 
     def fits(precision: Fraction) -> bool:
         return _gaussian_mass(setting, *_variances(setting, precision), step) <= mass
 
     threshold, query = _variances(setting, largest(fits, _small_precision(fits, setting)))
-    return SparsePlan(Form.REDRAWN, DiscreteGaussian(threshold), DiscreteGaussian(query), 0, composed(step))
+    return SparsePlan(Form.REDRAWN, DiscreteGaussian(threshold), DiscreteGaussian(query), 0, compose(step))
 
 
 def _small_precision(fits: Callable[[Fraction], bool], setting: SparseSetting) -> Fraction:
@@ -167,11 +167,11 @@ def _gaussian_mass(setting: SparseSetting, threshold: Fraction, query: Fraction,
     """
     square = Fraction(setting.shift**2)
     both = square / threshold + setting.factor**2 * square / query
-    each = _shifted(both, min(threshold, query), epsilon)
-    return above(setting.queries * each + _shifted(square / threshold, threshold, epsilon))
+    each = _shift_delta(both, min(threshold, query), epsilon)
+    return above(setting.queries * each + _shift_delta(square / threshold, threshold, epsilon))
 
 
-def _shifted(mu_squared: Fraction, variance: Fraction, epsilon: Fraction) -> float:
+def _shift_delta(mu_squared: Fraction, variance: Fraction, epsilon: Fraction) -> float:
     """Return delta for integer Gaussian noise whose squared shift over variance is given."""
     if 4 * variance <= 2:
         return ZCDPLoss(mu_squared / 2).delta(epsilon)

@@ -11,14 +11,13 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.lending import make_lender
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.parameters import Exact, MaybeExact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
-from discreet.core.sensitive import Sensitive
+from discreet.core.sensitive import Sensitive, make_lender
 from discreet.mechanisms.grid import Grid, shield
 from discreet.mechanisms.scores import Monotone, Scores, Sensitivity
 from discreet.noise import AddNoise, Noise, NoisyComparison
@@ -138,7 +137,7 @@ class SparseConversation(Conversation[Any]):
     """Answers `ask(query, threshold=...)` until it has given its last positive answer.
 
     A query is a function of the data. It runs once, on a loan: where the data could be changed it is handed a
-    copy, made anew for every question (`discreet.core.lending` says what that costs). Whatever goes wrong
+    copy, made anew for every question (`discreet.core.sensitive` says what that costs). Whatever goes wrong
     inside it, and whatever it returns that is not a number, counts as the value 0, because an error message
     would be an answer nobody paid for. The bound on its sensitivity must include such failures.
     """

@@ -16,9 +16,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core import checks, normal
+from discreet.core import checks
 from discreet.core.loss import BoundedRangeLoss, GaussianLoss, Loss, Pair, PureLoss, gaussian_pld
-from discreet.core.pld import LossDistribution, from_floats
+from discreet.core.losses import normal
+from discreet.core.losses.pld import LossDistribution, from_floats
 from discreet.core.rounding import above, down, up
 
 _SLACK = 1e-12  # relative: far above the rounding errors of the sums it covers

@@ -209,6 +209,9 @@ def _book(setting: SparseSetting) -> tuple[SparsePlan, Noise, SparseLoss]:
 def _tiny() -> Iterator[Tiny]:
     crossing = [((0, 1), (1, 0)), ((1, 1), (2, 0))]
     rising = [((0, 0), (1, 1)), ((0, 1), (0, 2))]
+    # Enough questions for one positive answer too many: with one of both kinds for each it would tell.
+    longer = NumericSparse(sensitivity=1, epsilon=7, delta=0, positives=1, threshold=1)
+    yield Tiny(longer, [((0, 1) * 2, (1, 0) * 2)], script=each_value(4))
     general = NumericSparse(sensitivity=1, epsilon=6, delta=0, positives=1, threshold=1)
     yield Tiny(general, crossing, script=each_value(2))
     monotone = NumericSparse(sensitivity=Monotone(1), epsilon=6, delta=0, positives=1, threshold=1)

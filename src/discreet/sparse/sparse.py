@@ -96,9 +96,10 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = Sparse(sensitivity=kind(1), epsilon=epsilon, delta=0, positives=2, threshold=1, form=form)
         pairs = moved_pairs(2, 1, monotone=kind is Monotone)
         yield Tiny(mechanism, pairs, script=each_value(2), tight=False)
-    for form, epsilon in ((Form.ONCE, 6), (Form.REDRAWN, 16)):
+    for form, epsilon in ((Form.ONCE, 6), (Form.REDRAWN, 28)):
         tight = Sparse(sensitivity=1, epsilon=epsilon, delta=0, positives=2, threshold=1, form=form)
-        yield Tiny(tight, [((0, 1, 0, 1), (1, 0, 1, 0))], script=each_value(4))
+        # Enough questions for one positive answer too many: with one of both kinds for each it would tell.
+        yield Tiny(tight, [((0, 1) * 3, (1, 0) * 3)], script=each_value(6))
     composed = Sparse(sensitivity=1, epsilon=12, delta=0.01, positives=2, threshold=1, form=Form.REDRAWN)
     yield Tiny(composed, [((0, 1, 1), (1, 0, 0))], script=each_value(3), tight=False)
     rounded = Sparse(sensitivity=1, epsilon=8, delta=0, positives=2, threshold=0.3, grid=0.4, form=Form.ONCE)

@@ -15,7 +15,7 @@ from discreet.accounting.amplification import (
 )
 from discreet.accounting.composition import Composed, compose
 from discreet.accounting.group import GroupLoss
-from discreet.accounting.optimal import heterogeneous
+from discreet.accounting.optimal import compose_different
 from discreet.accounting.post import post_process
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.guarantee import Guarantee
@@ -366,7 +366,7 @@ def test_extremes_of_the_named_theorems():
     assert advanced.advanced_slack([(Fraction(1), 5)], 0.1) == 1
     with pytest.raises(InvalidParameter, match="below 1"):
         advanced.corollary(epsilon=1, count=1, slack=0.1)
-    assert heterogeneous([], [], step=TENTH).epsilon(1e-9) == 0
+    assert compose_different([], [], step=TENTH).epsilon(1e-9) == 0
 
 
 def test_groups_without_a_promise():

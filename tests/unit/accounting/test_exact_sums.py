@@ -32,8 +32,8 @@ def test_a_pure_release_keeps_every_decimal_budget(tenths):
         delta=0,
         rows=240,
     )
-    assert released.unit.loss.exact_epsilon() <= Fraction(tenths, 10)
-    assert released.unit.implies(epsilon=epsilon, delta=0)
+    assert released.guarantee.loss.exact_epsilon() <= Fraction(tenths, 10)
+    assert released.guarantee.implies(epsilon=epsilon, delta=0)
 
 
 @settings(max_examples=15, deadline=None)

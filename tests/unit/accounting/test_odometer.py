@@ -11,9 +11,9 @@ import pytest
 from discreet.accounting.calibrate import gaussian_sigma
 from discreet.accounting.failing import FailingLoss
 from discreet.accounting.odometer import Odometer
-from discreet.core import normal
 from discreet.core.errors import DiscreetError, NeighboursMismatch
 from discreet.core.loss import ApproxLoss, GaussianLoss, LaplaceLoss, PureLoss, RenyiLoss, ZCDPLoss
+from discreet.core.losses import normal
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.mechanisms.laplace import Laplace
 

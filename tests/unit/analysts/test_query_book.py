@@ -26,7 +26,7 @@ from discreet.queries.kinds.predicates import Predicates
 from discreet.queries.query import TableQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries
-from discreet.queries.written import written_down
+from discreet.queries.written import write_workload
 from discreet.query_release.synopses.synopsis import Weights
 
 CAPS = Caps(analysts=3, queries=2)
@@ -71,7 +71,7 @@ def test_a_workload_fills_a_page_as_it_is():
     three = Predicates(COIN, [(["x"], np.array(mask)) for mask in ([True, False], [False, True])])
     whole = book(a=three, b=[HEADS])
     page = whole.page("a")
-    assert page.queries is written_down(three), "kept as one, not taken apart"
+    assert page.queries is write_workload(three), "kept as one, not taken apart"
     assert page.places.tolist() == [0, 1] and whole.page("b").places.tolist() == [2]
     assert weights(dict(whole.items())) == weights(dict(book(a=list(three), b=[HEADS]).items()))
     assert OneQueryToMany().distance(whole, book(a=list(three), b=[HEADS])) == 0

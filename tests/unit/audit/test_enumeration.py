@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.audit.enumeration import Raised, frozen, output_distribution
+from discreet.audit.enumeration import output_distribution
+from discreet.audit.runs import Raised, freeze
 from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.rng import TAIL, Primitive
 from discreet.noise import AddNoise, DiscreteLaplace, NoisyComparison
@@ -231,10 +232,10 @@ def test_many_rational_steps_are_marked_as_cut():
 
 
 def test_frozen_tells_apart_what_an_observer_can():
-    assert frozen(float("nan")) == frozen(np.float64("nan"))
-    assert frozen(-0.0) != frozen(0.0)
-    assert frozen([1, np.array([2.0])]) == (1, (2.0,))
-    assert frozen({"a": [1]}) == frozen({"a": (1,)}) != frozen({"a": [2]})
-    assert frozen({1, 2}) == frozenset({1, 2})
+    assert freeze(float("nan")) == freeze(np.float64("nan"))
+    assert freeze(-0.0) != freeze(0.0)
+    assert freeze([1, np.array([2.0])]) == (1, (2.0,))
+    assert freeze({"a": [1]}) == freeze({"a": (1,)}) != freeze({"a": [2]})
+    assert freeze({1, 2}) == frozenset({1, 2})
     with pytest.raises(InvalidParameter, match="hashable"):
-        frozen(bytearray(b"x"))
+        freeze(bytearray(b"x"))

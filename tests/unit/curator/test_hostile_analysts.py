@@ -26,7 +26,7 @@ from discreet.data import Row, Schema, Table, Text
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import LinearQuery
 from discreet.queries.workload import Queries
-from discreet.queries.written import written
+from discreet.queries.written import write_query
 
 MEAN = "SELECT AVG(income) AS mean FROM people"
 EAST = "SELECT COUNT(*) AS n FROM people WHERE region = 'east'"
@@ -152,7 +152,7 @@ def test_code_of_an_analyst_is_run_before_any_data_are_read(promise):
         nosy = Nosy(acme.universe, seen)
         found = [acme.ask(nosy), *acme.ask(Queries(acme.universe, [nosy, nosy]))]
         assert seen == []
-        honest = acme.ask(written(nosy))
+        honest = acme.ask(write_query(nosy))
     assert all(answer.value == pytest.approx(honest.value, abs=1) for answer in found)
 
 

@@ -11,7 +11,7 @@ import pytest
 from discreet import AddRemove
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.data import Boolean, Category, Decimal, Identifier, Integer, Row, Schema, Text, User
-from discreet.data.linear import linear
+from discreet.data.linear import compile_counts
 from discreet.data.plan.nodes import Policy
 from discreet.data.sql.parse import parse
 from discreet.queries import LinearQuery, Queries, Universe
@@ -36,7 +36,7 @@ Cell = tuple[Any, ...]
 
 
 def compiled(text: str, universe: Universe = ALL) -> tuple[LinearQuery, ...]:
-    return linear(parse(text, schemas=PEOPLE, policy=POLICY), PEOPLE, universe)
+    return compile_counts(parse(text, schemas=PEOPLE, policy=POLICY), PEOPLE, universe)
 
 
 def counted(query: LinearQuery) -> set[Cell]:
@@ -162,4 +162,4 @@ def test_refuses_bounds_that_a_histogram_does_not_have() -> None:
     for option in ("max_rows_contributed", "max_groups_contributed"):
         plan = parse(clause.format(option), schemas=schema, policy=POLICY)
         with pytest.raises(Refused, match="bounds"):
-            linear(plan, schema, ALL)
+            compile_counts(plan, schema, ALL)

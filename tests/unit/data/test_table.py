@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import subprocess
 import sys
@@ -398,3 +399,23 @@ def test_libpq_words_are_a_postgres_address():
     for dsn in ("host=127.0.0.1 port=1", "postgres://127.0.0.1:1/x"):
         with pytest.raises(InvalidParameter, match="dsn must be"):
             open_source({"t": (dsn, "t")})
+
+
+def test_only_a_plan_of_this_table_as_it_was_priced_is_answered():
+    frame = pd.DataFrame({"a": [1, 2, 3]})
+    narrow, wide = (
+        Schema("t", columns=(Integer("a", lower=0, upper=top),), unit=ROWS, neighbours=AddRemove("row"))
+        for top in (9, 900)
+    )
+    with Table(frame, schema=narrow) as table, Table(frame, schema=wide) as other:
+        plan = table.plan("SELECT SUM(a) AS s FROM t", epsilon=1, delta=0)
+        assert table.answer(plan).guarantee == plan.guarantee
+        with pytest.raises(InvalidParameter, match="other schemas"):
+            other.answer(plan)
+        forged = dataclasses.replace(plan, bounds=())
+        assert forged.guarantee == plan.guarantee
+        with pytest.raises(InvalidParameter, match="changed"):
+            table.answer(forged)
+        for odd in (None, "SELECT", plan.budget):
+            with pytest.raises(InvalidParameter, match="plan"):
+                table.answer(odd)

@@ -24,12 +24,14 @@ from discreet.core.errors import Refused
 from discreet.data import Category, Identifier, Integer, Row, Schema, Text, User
 from discreet.data.ask import plan_question
 from discreet.data.engines.render import render
-from discreet.data.plan.canonical import canonical
+from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.nodes import Policy
 from discreet.data.pricing import budget as pricing
+from discreet.data.pricing.quantiles import KeptRows, QuantileChoices
 from discreet.data.sql.nodes import Scope
 from discreet.data.sql.printing import to_sql
-from discreet.data.sql.text import _listening, parsed
+from discreet.data.sql.text import _listen, parse_text
+from discreet.testing import unsafe_seeded
 
 POLICY = Policy(epsilon=Fraction(1), delta=Fraction("1e-6"))
 XS = tuple(f"x{k}" for k in range(40))
@@ -104,7 +106,7 @@ def steps(query: str, declared: Schema) -> tuple[int, str]:
     try:
         prepared = plan_question(query, schemas=declared, policy=POLICY)
         render(prepared.budget.facts, key="00")
-        to_sql(canonical(prepared.question), prepared.tables)
+        to_sql(canonicalise(prepared.question), prepared.tables)
     except Refused as refusal:
         outcome = refusal.why
     finally:
@@ -171,6 +173,62 @@ def test_more_work_than_a_question_may_ask_for_is_refused_by_name(query: str, wh
     assert count < 2_000_000
 
 
+WIDE = Schema(
+    "t",
+    columns=(Integer("y", lower=0, upper=999_999), Category("c", values=tuple("abcdefghij"))),
+    unit=Row(),
+    neighbours=AddRemove("row"),
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("SELECT APPROX_QUANTILES(y, 29) FROM t", "planned"),
+        ("SELECT APPROX_QUANTILES(y, 30) FROM t", "31000000 declared values to choose from"),
+        ("SELECT c, MEDIAN(y), QUANTILE(y, 0.1), QUANTILE(y, 0.9) FROM t GROUP BY c", "planned"),
+        ("SELECT c, APPROX_QUANTILES(y, 3) FROM t GROUP BY c", "40000000 declared values to choose from"),
+        ("SELECT MEDIAN(y), " + ", ".join(f"MEDIAN(y + {k})" for k in range(1, 31)) + " FROM t", "31000000"),
+        ("SELECT APPROX_QUANTILES(y, 100, contribution_bounds_per_row => (0, 999)) FROM t", "planned"),
+    ],
+)
+def test_quantiles_times_declared_values_are_limited(query: str, why: str) -> None:
+    """Each costs a look at every value that may be chosen, under the line that all analysts wait for."""
+    count, outcome = steps(query, WIDE)
+    assert why in outcome
+    assert count < 1_000_000
+
+
+def choosing_steps(values: int, choices: int) -> int:
+    """Count the lines that so many choices among the values of one group run."""
+    count, rng = 0, unsafe_seeded(3)
+    rows = KeptRows({7 * k: 1 + k % 5 for k in range(values)})
+    listed = [
+        QuantileChoices(Fraction(k, choices), (0, 7 * values), Fraction(1, 10**6), Fraction(1), shift=k - 3)
+        for k in range(choices)
+    ]
+
+    def line(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal count
+        count += event == "line"
+        return line
+
+    before = sys.gettrace()
+    sys.settrace(line)
+    try:
+        for one in listed:
+            one.sample((rows,), rng)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def test_values_are_gone_through_once_for_all_quantiles() -> None:
+    few, many = choosing_steps(20_000, 10), choosing_steps(20_000, 110)
+    assert few < 3 * 20_000
+    assert many - few < 100 * 500, "a choice goes through the values one by one"
+
+
 def test_patterns_add_up() -> None:
     declared = schema(20_000)
     assert steps(chain("AND", ["c LIKE '%1%'"] * 2), declared)[1] == "planned"
@@ -212,14 +270,14 @@ def test_the_parser_says_nothing_to_anybody_else(query: str, caplog: pytest.LogC
     """Not on standard error, where words without a handler go, and not in the log; it is a refusal."""
     shown = io.StringIO()
     with redirect_stderr(shown), pytest.raises(Refused):
-        parsed(query)
+        parse_text(query)
     assert shown.getvalue() == "" and caplog.text == ""
 
 
 def test_other_words_of_the_library_are_not_kept_back(caplog: pytest.LogCaptureFixture) -> None:
     """Only what is said of a request is: other users of the library, in other threads too, hear theirs."""
     logging.getLogger("sqlglot").warning("before")
-    with _listening() as said:
+    with _listen() as said:
         other = threading.Thread(target=logging.getLogger("sqlglot").warning, args=["meanwhile"])
         other.start()
         other.join()

@@ -188,7 +188,7 @@ def test_no_reply_is_an_outcome_and_costs_the_same():
     released = m.release((0, 0, 100, 100, 100), rng=unsafe_seeded(2))
     assert released.value is None
     assert released.guarantee == m.guarantee
-    assert "epsilon 4, delta 1e-09" in repr(released)
+    assert "epsilon 4 at delta 1e-09" in repr(released)
     with pytest.raises(InvalidParameter, match="to have an interval"):
         released.interval(0.95)
 

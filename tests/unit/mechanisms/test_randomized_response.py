@@ -11,7 +11,7 @@ from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.core.loss import PureLoss
 from discreet.core.neighbours import LocalReport
 from discreet.core.rng import Rng
-from discreet.mechanisms.randomized_response import CARD, RandomizedResponse, Respond, keeping
+from discreet.mechanisms.randomized_response import CARD, RandomizedResponse, Respond, bound_keeping
 from discreet.testing import unsafe_seeded
 
 BAD = [0, -1, float("nan"), float("inf"), True, "1", None]
@@ -149,9 +149,9 @@ class Scripted(Rng):
 def test_words_on_the_boundary_are_decided_by_further_bits(many):
     """The 64 bits of the probability itself leave the comparison open; the next 64 decide it, both ways."""
     step = Respond(Fraction(1), 2)
-    low, high = keeping(Fraction(1), 2, 64)
+    low, high = bound_keeping(Fraction(1), 2, 64)
     assert high - low == 1
-    finer, _ = keeping(Fraction(1), 2, 128)
+    finer, _ = bound_keeping(Fraction(1), 2, 128)
     assert finer >> 64 == low
     value = np.array([0]) if many else 0
     below, above = (finer - 1) & (2**64 - 1), (finer + 2) & (2**64 - 1)

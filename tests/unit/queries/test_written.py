@@ -34,7 +34,7 @@ from discreet.queries.kinds.halfspaces import HalfspaceQuery
 from discreet.queries.kinds.matrix import SparseQuery
 from discreet.queries.kinds.parities import ParityQuery
 from discreet.queries.query import LinearQuery, PredicateQuery, ProductQuery, TableQuery
-from discreet.queries.written import written, written_down
+from discreet.queries.written import write_query, write_workload
 
 ROW, SWAP = AddRemove("row"), Replace("row")
 TWO = Universe([("a", (0, 1)), ("b", (0, 1, 2))])
@@ -67,9 +67,9 @@ def test_every_public_kind_of_workload_has_a_case():
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_what_is_written_down_asks_the_same(kind):
     workload = KINDS[kind]()
-    fixed = written_down(workload)
+    fixed = write_workload(workload)
     counts = COUNTS[: workload.universe.size]
-    assert fixed is not workload and written_down(workload) is fixed is written_down(fixed)
+    assert fixed is not workload and write_workload(workload) is fixed is write_workload(fixed)
     assert fixed.answers(counts).tolist() == workload.answers(counts).tolist()
     assert fixed.answers(counts).dtype == workload.answers(counts).dtype
     assert fixed.adjoint(np.arange(len(fixed))).tolist() == workload.adjoint(np.arange(len(fixed))).tolist()
@@ -80,14 +80,14 @@ def test_what_is_written_down_asks_the_same(kind):
         for neighbours in (ROW, SWAP):
             assert fixed.sensitivity(neighbours, norm=norm) == workload.sensitivity(neighbours, norm=norm)
     for mine, theirs in zip(fixed, workload, strict=True):
-        assert written(theirs).vector().tolist() == mine.vector().tolist()
+        assert write_query(theirs).vector().tolist() == mine.vector().tolist()
     equal = Universe(workload.universe.attributes)
-    assert written_down(workload, equal).universe is equal, "over the very universe that is asked about"
+    assert write_workload(workload, equal).universe is equal, "over the very universe that is asked about"
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_nothing_of_a_written_workload_can_be_changed(kind):
-    fixed = written_down(KINDS[kind]())
+    fixed = write_workload(KINDS[kind]())
     for query in (fixed, fixed.query(0)):
         assert not hasattr(query, "__dict__")
         for name in ("answers", "evaluate", "table", "universe", "sets", "axes", "new", "__class__"):
@@ -114,7 +114,7 @@ SINGLE = [
 
 @pytest.mark.parametrize("query", SINGLE, ids=lambda query: query.name)
 def test_what_is_written_counts_the_same(query):
-    fixed = written(query)
+    fixed = write_query(query)
     assert fixed.vector().tolist() == query.vector().tolist()
     assert fixed.evaluate(COUNTS) == query.evaluate(COUNTS)
     assert fixed.extent() == query.extent()
@@ -148,7 +148,7 @@ def test_a_function_is_asked_once_about_everything_and_never_again():
     everything = [(a, b) for a in range(2) for b in range(3)]
     assert seen == [everything]
     data = Histogram.sparse(TWO, [[0, 1]], [7])
-    assert workload.answers(data).tolist() == written_down(workload).answers(data).tolist()
+    assert workload.answers(data).tolist() == write_workload(workload).answers(data).tolist()
     assert seen == [everything]
 
 
@@ -165,7 +165,7 @@ def test_a_function_of_many_cells_never_learns_which_are_taken():
 
     query = PredicateQuery(WIDE, (0, 1), "nosy", holds=nosy)
     data = Histogram.sparse(WIDE, [[7, 7, 1], [8, 9, 1]], [3, 4])
-    assert query.evaluate(data) == written(query).evaluate(data) == 3
+    assert query.evaluate(data) == write_query(query).evaluate(data) == 3
     blocks = 1 << 18
     assert seen == {(blocks, 0, 0), (600 * 600 - blocks, blocks // 600, blocks % 600)}
 
@@ -174,7 +174,7 @@ def test_a_function_of_too_many_cells_is_refused_by_name():
     with pytest.raises(Refused, match=r"predicate 0 of x, y, z.*Conjunctions"):
         Predicates(WIDE, [(["x", "y", "z"], lambda x, y, z: x == y)])
     query = PredicateQuery(WIDE, (0, 1, 2), "cube", holds=lambda x, y, z: x == y)
-    for ask in (written, lambda q: q.evaluate(Histogram.sparse(WIDE, [[0, 0, 0]], [1]))):
+    for ask in (write_query, lambda q: q.evaluate(Histogram.sparse(WIDE, [[0, 0, 0]], [1]))):
         with pytest.raises(Refused, match=r"cube.*216000000 cells"):
             ask(query)
 
@@ -200,7 +200,7 @@ class Endless(Workload):
 
 def test_what_has_no_end_is_refused_by_name():
     with pytest.raises(Refused, match="unknown kind Endless"):
-        written_down(Endless(WIDE))
+        write_workload(Endless(WIDE))
 
 
 # What is refused --------------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def test_weights_that_are_no_numbers_are_refused(weight):
         with pytest.raises(InvalidParameter):
             TableQuery(TWO, (0,), "t", table=[0, weight])
     with pytest.raises(InvalidParameter):
-        written(Lying(np.array([0, weight], dtype=object)))
+        write_query(Lying(np.array([0, weight], dtype=object)))
 
 
 _HALF = [True, False]
@@ -265,9 +265,9 @@ def test_bad_tables_axes_and_cells_are_refused_in_our_words():
         lambda: HalfspaceQuery(TWO, (0,), "h", terms=[np.array([0, 2**62])], threshold=1),
         lambda: Matrix(TWO, ragged),
         lambda: Matrix(TWO, [[1, math.nan, 0, 0, 0, 0]]),
-        lambda: written("query"),
-        lambda: written_down("workload"),
-        lambda: written(TableQuery(TWO, (0,), "t", table=[0, 1]), BITS),
+        lambda: write_query("query"),
+        lambda: write_workload("workload"),
+        lambda: write_query(TableQuery(TWO, (0,), "t", table=[0, 1]), BITS),
     ):
         with pytest.raises(InvalidParameter):
             act()
@@ -278,11 +278,11 @@ def test_claims_to_be_all_of_something_are_checked():
     one = Ranges(TWO, "b", [(0, 2)] * 3)
     object.__setattr__(one, "is_every", True)
     assert one.sensitivity(ROW, norm=1) == 4, "the lie"
-    assert written_down(one).sensitivity(ROW, norm=1) == 3
+    assert write_workload(one).sensitivity(ROW, norm=1) == 3
     some = Parities(BITS, [["p"]])
     object.__setattr__(some, "_order", 1)
-    assert written_down(some).sensitivity(SWAP, norm=1) == 2
-    honest = written_down(Ranges.every(TWO, ["b"]))
+    assert write_workload(some).sensitivity(SWAP, norm=1) == 2
+    honest = write_workload(Ranges.every(TWO, ["b"]))
     assert honest.is_every
 
 
@@ -291,13 +291,13 @@ def test_a_universe_with_other_sizes_than_its_attributes_is_refused():
     query = TableQuery(forged, (0,), "t", table=[0, 1])
     object.__setattr__(forged, "shape", (3,))
     with pytest.raises(InvalidParameter, match="universe"):
-        written(query)
+        write_query(query)
 
     class Larger(Universe):
         pass
 
     with pytest.raises(InvalidParameter, match="universe"):
-        written_down(Marginals(Larger([("a", (0, 1))]), [["a"]]))
+        write_workload(Marginals(Larger([("a", (0, 1))]), [["a"]]))
 
 
 def test_threads_that_write_the_same_down_find_the_same():
@@ -305,7 +305,7 @@ def test_threads_that_write_the_same_down_find_the_same():
 
     def write():
         start.wait()
-        found.append(written_down(workload).answers(COUNTS).tolist())
+        found.append(write_workload(workload).answers(COUNTS).tolist())
 
     threads = [threading.Thread(target=write) for _ in range(4)]
     for thread in threads:
@@ -329,6 +329,6 @@ def test_a_subclass_of_ones_own_keeps_its_freedom_and_is_listed():
             raise AssertionError
 
     query = Counting()
-    fixed = written(query)
+    fixed = write_query(query)
     assert type(fixed) is TableQuery and query.calls == 1
     assert fixed.evaluate(Histogram.dense(TWO, COUNTS)) == 15 and query.calls == 1

@@ -110,3 +110,11 @@ def test_parameters_beyond_the_range_of_floats_are_served(given):
     assert Fraction(reached) ** 2 >= mechanism.rows * Fraction(log) or mechanism.shift == mechanism.rows
     assert mechanism.population_error(0.05) >= mechanism.error(0.05) >= 0
     assert isinstance(mechanism.release(1).value, int)
+
+
+def test_an_error_is_bought_apart_from_the_probability_over_samples():
+    public = {"rows": 1000, "neighbours": SWAP}
+    bought = PopulationCount.for_error(alpha=300, beta=0.05, missed=1e-6, **public)
+    assert bought.missed == Fraction(1, 10**6)
+    assert bought.error(0.05) <= 300
+    assert PopulationCount(epsilon=bought.epsilon * Fraction(49, 50), missed=1e-6, **public).error(0.05) > 300

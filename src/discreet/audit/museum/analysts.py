@@ -41,9 +41,9 @@ class Closing(Exhibited):
 
     def _draw(self, data: tuple[str, ...], rng: Rng) -> int | None:
         """Return after which of the others' queries they see the hypothesis change."""
-        return self._ticked(data, rng) if self.at_ticks else self._printed(data, rng)
+        return self._run_at_ticks(data, rng) if self.at_ticks else self._run_as_printed(data, rng)
 
-    def _printed(self, data: tuple[str, ...], rng: Rng) -> int | None:
+    def _run_as_printed(self, data: tuple[str, ...], rng: Rng) -> int | None:
         step = AddNoise(DiscreteLaplace(2 / self.epsilon), sensitivity=Fraction(0))
         cutoff = _SIZE + int(rng.perform(step, 0))
         size = seen = 0
@@ -54,7 +54,7 @@ class Closing(Exhibited):
                 return seen
         return None
 
-    def _ticked(self, data: tuple[str, ...], rng: Rng) -> int | None:
+    def _run_at_ticks(self, data: tuple[str, ...], rng: Rng) -> int | None:
         closing = AboveThreshold(
             sensitivity=Monotone(1),
             epsilon=self.epsilon,

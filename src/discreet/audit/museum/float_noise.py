@@ -44,7 +44,7 @@ def _uniform(rng: Rng) -> float:
     return int(rng.words(1)[0] >> 11) * 2.0**-53
 
 
-def _right() -> Tiny:
+def _make_right() -> Tiny:
     return Tiny(Laplace(sensitivity=1, epsilon=1, grid=2.0**-10), _PAIRS[:2])
 
 
@@ -55,7 +55,7 @@ EXHIBITS = (
         source="[Mir12]; [HDHSH22]",
         audit="precision",
         broken=lambda: Tiny(FloatLaplace(Fraction(1)), _PAIRS),
-        right=_right,
+        right=_make_right,
     ),
     Exhibit(
         name="float-gaussian",
@@ -63,6 +63,6 @@ EXHIBITS = (
         source="[HDHSH22]",
         audit="precision",
         broken=lambda: Tiny(FloatGaussian(Fraction(1)), _PAIRS),
-        right=_right,
+        right=_make_right,
     ),
 )

@@ -177,7 +177,7 @@ def _without_first(conversation: Conversation[Any]) -> Hashable:
     return (*answers, conversation.closed)
 
 
-def _right(epsilon: int, positives: int, noise: NoiseKind) -> Sparse:
+def _make_right(epsilon: int, positives: int, noise: NoiseKind) -> Sparse:
     return Sparse(
         sensitivity=1,
         epsilon=epsilon,
@@ -210,7 +210,7 @@ EXHIBITS = (
         source="[LSL17] Algorithm 4, from a method for frequent itemsets of 2014",
         audit="exact",
         broken=lambda: Tiny(unscaled_noise(Fraction(2), 2), [_RISE_THEN_FALL], script=each_value(4)),
-        right=lambda: Tiny(_right(2, 2, NoiseKind.LAPLACE), [_RISE_THEN_FALL], script=each_value(4)),
+        right=lambda: Tiny(_make_right(2, 2, NoiseKind.LAPLACE), [_RISE_THEN_FALL], script=each_value(4)),
     ),
     Exhibit(
         name="sparse-no-query-noise",
@@ -218,7 +218,7 @@ EXHIBITS = (
         source="[LSL17] Algorithm 5, from a method for feature selection of 2014",
         audit="exact",
         broken=lambda: Tiny(no_query_noise(Fraction(2)), [((0, 1), (1, 0))], script=each_value(2)),
-        right=lambda: Tiny(_right(2, 2, NoiseKind.LAPLACE), [((0, 1), (1, 0))], script=each_value(2)),
+        right=lambda: Tiny(_make_right(2, 2, NoiseKind.LAPLACE), [((0, 1), (1, 0))], script=each_value(2)),
     ),
     Exhibit(
         name="sparse-no-cutoff",
@@ -226,7 +226,7 @@ EXHIBITS = (
         source="[LSL17] Algorithm 6, from a method for high-dimensional data of 2015",
         audit="exact",
         broken=lambda: Tiny(no_cutoff(Fraction(2)), [_RISE_THEN_FALL], script=each_value(4)),
-        right=lambda: Tiny(_right(2, 2, NoiseKind.LAPLACE), [_RISE_THEN_FALL], script=each_value(4)),
+        right=lambda: Tiny(_make_right(2, 2, NoiseKind.LAPLACE), [_RISE_THEN_FALL], script=each_value(4)),
     ),
     Exhibit(
         name="sparse-unpaid-redraw",
@@ -234,7 +234,7 @@ EXHIBITS = (
         source="[DR14] Algorithm 2 with the scales of [LSL17] Algorithm 1",
         audit="exact",
         broken=lambda: Tiny(unpaid_redraw(Fraction(8), 2), [_RISE_AND_FALL], script=each_value(4)),
-        right=lambda: Tiny(_right(8, 2, NoiseKind.EXPONENTIAL), [_RISE_AND_FALL], script=each_value(4)),
+        right=lambda: Tiny(_make_right(8, 2, NoiseKind.EXPONENTIAL), [_RISE_AND_FALL], script=each_value(4)),
     ),
     Exhibit(
         name="sparse-threshold-from-data",
@@ -245,7 +245,7 @@ EXHIBITS = (
             threshold_from_data(Fraction(2)), [((1, 0, 1), (0, 1, 0))], script=_without_first
         ),
         right=lambda: Tiny(
-            _right(2, 1, NoiseKind.EXPONENTIAL), [((1, 0, 1), (0, 1, 0))], script=_without_first
+            _make_right(2, 1, NoiseKind.EXPONENTIAL), [((1, 0, 1), (0, 1, 0))], script=_without_first
         ),
     ),
 )

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.pld import LossDistribution
+from discreet.core.losses.pld import LossDistribution
 from discreet.core.rounding import above, down
 
 ORDERS: tuple[float, ...] = tuple(
@@ -50,7 +50,7 @@ class Loss(ABC):
 
     def renyi(self, order: checks.Number) -> float:
         """Return a bound on the Rényi divergence of an order > 1, without the failure mass."""
-        a = checked_order(order)
+        a = check_order(order)
         rho = self.zcdp()
         return math.inf if math.isinf(rho) else above(a * rho)
 
@@ -96,7 +96,7 @@ class Loss(ABC):
         return Fraction(0)
 
 
-def checked_order(order: checks.Number) -> float:
+def check_order(order: checks.Number) -> float:
     """Return a Rényi order, which must be > 1."""
     a = float(checks.exact(order=order))
     if not (a > 1 and math.isfinite(a)):

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.losses.base import Loss, checked_order, renyi_delta, short, zcdp_delta
+from discreet.core.losses.base import Loss, check_order, renyi_delta, short, zcdp_delta
 from discreet.core.rounding import down, up
 
 
@@ -56,7 +56,7 @@ class RenyiLoss(Loss):
 
     def renyi(self, order: checks.Number) -> float:
         """Return the value at the next known order: the divergence grows with the order."""
-        a = checked_order(order)
+        a = check_order(order)
         return min((value for known, value in self.points if known >= a), default=math.inf)
 
     def __str__(self) -> str:

@@ -8,19 +8,20 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.core import checks, normal
+from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.losses.base import SLACK, SMALLEST, Loss, Pair, checked_order, short, zcdp_delta
-from discreet.core.losses.pure import PureLoss
-from discreet.core.pld import (
+from discreet.core.losses import normal
+from discreet.core.losses.base import SLACK, SMALLEST, Loss, Pair, check_order, short, zcdp_delta
+from discreet.core.losses.pld import (
     LossDistribution,
     Vector,
     fits,
     from_density,
     from_floats,
     from_points,
-    nothing_promised,
+    promise_nothing,
 )
+from discreet.core.losses.pure import PureLoss
 from discreet.core.rounding import above, down, up
 
 _REACH = 13.5  # standard deviations kept of a normal loss: 1e-41 lies outside
@@ -55,7 +56,7 @@ class LaplaceLoss(Loss):
 
     def renyi(self, order: checks.Number) -> float:
         """Return the exact Rényi divergence of two Laplace distributions."""
-        a, e = checked_order(order), up(self.value)
+        a, e = check_order(order), up(self.value)
         first = (a - 1) * e + math.log(a / (2 * a - 1))
         second = -a * e + math.log((a - 1) / (2 * a - 1))
         divergence = (first + math.log1p(math.exp(second - first))) / (a - 1)
@@ -237,9 +238,9 @@ class GaussianLoss(Loss):
         object.__setattr__(self, "mu", max(mu, _LEAST) if mu else mu)
         object.__setattr__(self, "slack", checks.at_least(1, slack=self.slack))
         if self.square is not None:
-            object.__setattr__(self, "square", self._checked_square(self.square))
+            object.__setattr__(self, "square", self._check_square(self.square))
 
-    def _checked_square(self, square: Fraction) -> Fraction | None:
+    def _check_square(self, square: Fraction) -> Fraction | None:
         given, most = checks.non_negative(square=square), self.mu * self.mu
         if not (1 - _ROOT_ERROR) * most <= given <= most and self.mu > _LEAST:
             raise InvalidParameter(name="square", rule="mu^2, or a hair below", value=square)
@@ -306,7 +307,7 @@ def gaussian_pld(square: Fraction, spread: Fraction, step: Fraction) -> Pair:
     centre, deviation = spread - square / 2, math.sqrt(float(spread))
     log_mass = float(spread - square) / 2
     if log_mass > _LARGEST_LOG_MASS:
-        one = nothing_promised(step)
+        one = promise_nothing(step)
         return one, one
     mass, reach = math.exp(log_mass), Fraction(_REACH * deviation)
     outside = mass * 4 * normal.cdf(-_REACH)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.core import checks
-from discreet.core.losses.base import SLACK, Loss, Pair, checked_order, short
-from discreet.core.pld import from_points
+from discreet.core.losses.base import SLACK, Loss, Pair, check_order, short
+from discreet.core.losses.pld import from_points
 from discreet.core.rounding import above, down, up
 
 
@@ -50,7 +50,7 @@ class PureLoss(Loss):
 
     def renyi(self, order: checks.Number) -> float:
         """Return the Rényi divergence of randomized response, the largest for this epsilon."""
-        a, e = checked_order(order), up(self.value)
+        a, e = check_order(order), up(self.value)
         if e == 0:
             return 0.0
         # With p = 1 / (1 + e^-e): log of p^a (1-p)^(1-a) and of (1-p)^a p^(1-a), free of cancellation.

@@ -119,19 +119,19 @@ class Source(ABC):
         """
         with self._lock:
             self._unique = {}
-            for name, counts in self._opening(partial(self._load, readings)).items():
+            for name, counts in self._try_opening(partial(self._load, readings)).items():
                 _report_unread(name, counts)
             for name, key in unique.items():
                 self._check_unique(name, key)
-                self._unique[name] = _deduplicated(self._relations[name], readings[name].codes, key)
-            self._opening(self._seal)
+                self._unique[name] = _deduplicate(self._relations[name], readings[name].codes, key)
+            self._try_opening(self._seal)
             self._limit = self._timeout
 
     def _load(self, readings: Mapping[str, RowReading]) -> dict[str, dict[str, int]]:
         counts = {}
         with self._one_moment():
             for name, reading in readings.items():
-                with self._staged(name, reading.codes):
+                with self._stage(name, reading.codes):
                     self._relations[name] = self._keep(name, reading.codes)
                     if reading.unread is not None:
                         (row,) = self._count_raw(name, reading.unread)
@@ -142,21 +142,21 @@ class Source(ABC):
     def _check_unique(self, name: str, key: str) -> None:
         """Refuse a public table whose key is repeated or missing: a join would then copy or lose rows."""
         counted = (exp.Count(this=exp.Star()), exp.Count(this=exp.Distinct(expressions=[exp.column(key)])))
-        ((rows, keys),) = self.execute(exp.select(*counted).from_(name))
+        ((rows, keys),) = self.execute(exp.select(*counted).from_(relation(name)))
         if rows != keys:
             rule = "unique and never missing, once read as declared"
             raise InvalidParameter(name=f"{name}.{key}", rule=rule, value=f"{keys} keys in {rows} rows")
 
     def execute(self, query: exp.Query) -> Answer:
         """Run a query over loaded relations and return its rows as whole numbers, text or None."""
-        checked = self._resolved(query)
-        rows = self._quietly(lambda: list(self._rows(checked)))
+        checked = self._resolve(query)
+        rows = self._try_quietly(lambda: list(self._rows(checked)))
         return [tuple(_code(cell) for cell in row) for row in rows]
 
     def arrays(self, query: exp.Query) -> list[NDArray[np.integer[Any]]]:
         """Run a query over loaded relations whose every cell is a whole number; one array a column."""
-        checked = self._resolved(query)
-        return self._quietly(lambda: self._columns(checked))
+        checked = self._resolve(query)
+        return self._try_quietly(lambda: self._columns(checked))
 
     def hold(self, *, alone: bool = False) -> Hold:
         """Return the block in which whatever is materialised through it stays, however much others make.
@@ -181,11 +181,11 @@ class Source(ABC):
                 hold.keys.add(key)
                 self._holds.add(hold)
             if key not in self._cache:
-                checked = self._resolved(query)
+                checked = self._resolve(query)
                 self._make_room(CACHED - 1)
-                self._relations[name] = self._quietly(partial(self._keep, name, checked))
+                self._relations[name] = self._try_quietly(partial(self._keep, name, checked))
                 self._cache[key] = name
-        return exp.to_table(name)
+        return relation(name)
 
     def let_go(self, hold: Hold) -> None:
         """End a hold. What it made for itself alone is dropped."""
@@ -229,7 +229,7 @@ class Source(ABC):
         """Return the context in which all inputs are seen as they were at one moment."""
         return nullcontext()
 
-    def _staged(self, name: str, query: exp.Select) -> AbstractContextManager[object]:
+    def _stage(self, name: str, query: exp.Select) -> AbstractContextManager[object]:
         """Return the context in which the engine sees an input as `raw` names it."""
         return nullcontext()
 
@@ -275,7 +275,7 @@ class Source(ABC):
     def _sql(self, query: exp.Expr) -> str:
         return query.sql(dialect=self.dialect, identify=True)
 
-    def _quietly(self, work: Callable[[], T]) -> T:
+    def _try_quietly(self, work: Callable[[], T]) -> T:
         """Do something in the engine; whatever it says becomes one error that keeps no link to the words."""
         done = self._attempt(work)
         if isinstance(done, _Failed):
@@ -283,7 +283,7 @@ class Source(ABC):
             raise EngineFailed
         return done
 
-    def _opening(self, work: Callable[[], T]) -> T:
+    def _try_opening(self, work: Callable[[], T]) -> T:
         """Do something in the engine for the owner, who is told by a code why it fails."""
         done = self._attempt(work)
         if isinstance(done, _Failed):
@@ -308,7 +308,7 @@ class Source(ABC):
             raise raised.pop(0).with_traceback(None)
         return done
 
-    def _resolved(self, query: exp.Query) -> exp.Query:
+    def _resolve(self, query: exp.Query) -> exp.Query:
         """Point every table of a query at a loaded relation; refuse any other table."""
         if not isinstance(query, exp.Query):
             raise InternalError("a source runs queries only")
@@ -358,7 +358,7 @@ class _Failed:
     reason: Reason
 
 
-def _deduplicated(table: exp.Table, codes: exp.Select, key: str) -> exp.Select:
+def _deduplicate(table: exp.Table, codes: exp.Select, key: str) -> exp.Select:
     """Return what is read of a public table: its key once, so that no join can copy a row.
 
     The key was unique when the table was opened. That it stays so is not taken on trust.
@@ -371,6 +371,11 @@ def _report_unread(name: str, counts: Mapping[str, int]) -> None:
     for column, cells in counts.items():
         if cells:
             LOG.warning("%s.%s: %d cells cannot be read as declared; they are missing", name, column, cells)
+
+
+def relation(name: str) -> exp.Table:
+    """Return a relation by name. A name is never parsed: it may be a word of SQL."""
+    return exp.Table(this=exp.to_identifier(name, quoted=True))
 
 
 def decimals(described: str) -> int:

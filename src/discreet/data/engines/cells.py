@@ -36,12 +36,12 @@ def text_bytes(cell: exp.Expr, dialect: str) -> exp.Expr:
     return _call("ENCODE", text)
 
 
-def spelled(value: str) -> exp.Expr:
+def spell(value: str) -> exp.Expr:
     """Spell a declared value's bytes in hexadecimal digits: no rule of escapes or collations applies."""
     return exp.Literal.string(value.encode().hex())
 
 
-def spelled_bytes(digits: exp.Expr, dialect: str) -> exp.Expr:
+def spell_bytes(digits: exp.Expr, dialect: str) -> exp.Expr:
     """Return the bytes that digits spell."""
     if dialect == "postgres":
         return _call("DECODE", digits, exp.Literal.string("hex"))

@@ -28,8 +28,8 @@ from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter, MissingExtra
 from discreet.data.credentials import show_path
-from discreet.data.engines.base import RAW, EngineField, Family, Source, decimals, unknown_input
-from discreet.data.engines.failures import Reason, watched
+from discreet.data.engines.base import RAW, EngineField, Family, Source, decimals, relation, unknown_input
+from discreet.data.engines.failures import Reason, watch
 
 try:
     import duckdb
@@ -92,7 +92,7 @@ class DuckDB(Source):
         self._csv: dict[str, Path] = {}
         self._frames: dict[str, Any] = {}
         self._owners: dict[object, Any] = {}
-        self._inputs = {name: self._opened(name, data) for name, data in inputs.items()}
+        self._inputs = {name: self._open_input(name, data) for name, data in inputs.items()}
 
     def columns(self, name: str) -> tuple[EngineField, ...]:
         """Return names and types of an input."""
@@ -103,9 +103,9 @@ class DuckDB(Source):
             )
         if name in self._frames:
             # A frame of no rows: so types come from the frame's own, never from a look at values.
-            self._opening(lambda: owner.register(table.name, _narrowed(self._frames[name], rows=False)))
+            self._try_opening(lambda: owner.register(table.name, _narrow(self._frames[name], rows=False)))
         query = exp.Describe(this=exp.select("*").from_(table))
-        rows = self._opening(lambda: owner.execute(self._sql(query)).fetchall())
+        rows = self._try_opening(lambda: owner.execute(self._sql(query)).fetchall())
         # DuckDB renames a frame's column whose name it has seen before, so names are the frame's own.
         names = _names(self._frames[name]) if name in self._frames else None
         names = names or [row[0] for row in rows]
@@ -124,20 +124,20 @@ class DuckDB(Source):
             raise unknown_input(self._inputs, name)
         return self._inputs[name]
 
-    def _opened(self, name: str, data: object) -> tuple[Any, exp.Table]:
+    def _open_input(self, name: str, data: object) -> tuple[Any, exp.Table]:
         """Return the connection that sees an input, and what to select from."""
         if isinstance(data, tuple):
             owner, table = data
-            return self._opening(lambda: self._owner(owner)), _table(table)
+            return self._try_opening(lambda: self._owner(owner)), _table(table)
         view = f"discreet_input_{name}"
         if isinstance(data, str | os.PathLike):
             path = os.fspath(data)
             if not path.endswith((".csv", ".csv.gz")):
                 return self._connection, _parquet(path)
             self._csv[name] = _existing(path)
-            return self._connection, exp.to_table(view)
+            return self._connection, relation(view)
         self._frames[name] = data
-        return self._connection, exp.to_table(view)
+        return self._connection, relation(view)
 
     def _owner(self, given: Any) -> Any:
         """Return the cursor that reads a connection, or a file, that is not ours.
@@ -161,13 +161,13 @@ class DuckDB(Source):
             yield
 
     @contextmanager
-    def _staged(self, name: str, query: exp.Select) -> Iterator[None]:
+    def _stage(self, name: str, query: exp.Select) -> Iterator[None]:
         table = self._inputs[name][1]
         needed = {column.name for column in query.find_all(exp.Column) if column.table == RAW}
         if name in self._csv:
             self._create(table, self._lines(name, needed))
         if name in self._frames:
-            self._connection.register(table.name, _narrowed(self._frames.pop(name), names=needed))
+            self._connection.register(table.name, _narrow(self._frames.pop(name), names=needed))
         yield
         if name in self._csv:
             self._drop(table)
@@ -179,10 +179,10 @@ class DuckDB(Source):
     def _keep(self, name: str, query: exp.Query) -> exp.Table:
         owner, _ = self._inputs.get(name, (self._connection, None))
         if owner is not self._connection:
-            return self._copied(name, query, owner)
-        with watched(self._limit, self._connection.interrupt):
-            self._create(exp.to_table(name), query)
-        return exp.to_table(name)
+            return self._copy(name, query, owner)
+        with watch(self._limit, self._connection.interrupt):
+            self._create(relation(name), query)
+        return relation(name)
 
     def _create(self, table: exp.Table, query: exp.Query) -> None:
         # An interrupt may have come between the last making of it and our note of that.
@@ -201,7 +201,7 @@ class DuckDB(Source):
             exp.Table(this=_read_csv(path, names))
         )
 
-    def _copied(self, name: str, query: exp.Query, owner: Any) -> exp.Table:
+    def _copy(self, name: str, query: exp.Query, owner: Any) -> exp.Table:
         """Carry codes over from a connection that is not ours, which stays as it is."""
         found = owner.execute(self._sql(query)).fetchnumpy()
         view = f"discreet_copied_{name}"
@@ -215,22 +215,22 @@ class DuckDB(Source):
             cell = exp.case().when(exp.column(f"m{place}"), exp.null()).else_(exp.column(f"v{place}"))
             columns.append(exp.alias_(exp.cast(cell, kind), column))
         self._connection.register(view, arrays)
-        self._create(exp.to_table(name), exp.select(*columns).from_(view))
+        self._create(relation(name), exp.select(*columns).from_(relation(view)))
         self._connection.unregister(view)
-        return exp.to_table(name)
+        return relation(name)
 
     def _drop(self, table: exp.Table) -> None:
         self._connection.execute(f"DROP TABLE {self._sql(table)}")
 
     def _rows(self, query: exp.Query) -> Iterable[Iterable[object]]:
         cursor = self._connection.cursor()
-        with watched(self._limit, cursor.interrupt):
+        with watch(self._limit, cursor.interrupt):
             rows: list[tuple[object, ...]] = cursor.execute(self._sql(query)).fetchall()
         return rows
 
     def _columns(self, query: exp.Query) -> list[NDArray[np.integer[Any]]]:
         cursor = self._connection.cursor()
-        with watched(self._limit, cursor.interrupt):
+        with watch(self._limit, cursor.interrupt):
             found = cursor.execute(self._sql(query)).fetchnumpy()
         return [np.ma.getdata(array) for array in found.values()]
 
@@ -255,7 +255,7 @@ def _close(connection: Any, spill: str) -> None:
     shutil.rmtree(spill, ignore_errors=True)
 
 
-def _narrowed(frame: Any, *, names: set[str] | None = None, rows: bool = True) -> Any:
+def _narrow(frame: Any, *, names: set[str] | None = None, rows: bool = True) -> Any:
     """Return a pandas, polars or Arrow frame without the columns nobody needs, or without its rows."""
     package = type(frame).__module__.partition(".")[0]
     if not rows:

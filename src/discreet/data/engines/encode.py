@@ -22,8 +22,8 @@ from discreet.data.engines.cells import (
     bytes_text,
     day,
     exact_steps,
-    spelled,
-    spelled_bytes,
+    spell,
+    spell_bytes,
     text_bytes,
 )
 from discreet.data.schema.columns import (
@@ -53,7 +53,7 @@ _READS: dict[type[Column], tuple[Family, ...]] = {
 }
 
 
-def encoded(source: Source, name: str, columns: Sequence[Column], *, unit: str | None) -> RowReading:
+def encode_rows(source: Source, name: str, columns: Sequence[Column], *, unit: str | None) -> RowReading:
     """Return the queries that read an input as a relation of codes with exactly these columns.
 
     Parameters
@@ -92,7 +92,7 @@ def encoded(source: Source, name: str, columns: Sequence[Column], *, unit: str |
         query = query.select(exp.alias_(code, column.name, copy=False), copy=False)
         if column.name == unit:
             query = query.where(cell.raw.is_(exp.null()).not_(), copy=False)
-        lost = _lost(column, cell, place)
+        lost = _test_lost(column, cell, place)
         if lost is not None:
             if listed is not None:
                 unread = unread.join(listed, copy=False)
@@ -101,7 +101,7 @@ def encoded(source: Source, name: str, columns: Sequence[Column], *, unit: str |
     return RowReading(query, unread if unread.selects else None)
 
 
-def _lost(column: Column, cell: _Cell, place: int) -> exp.Expr | None:
+def _test_lost(column: Column, cell: _Cell, place: int) -> exp.Expr | None:
     """Return the test of a cell that says something and means nothing; None where there is no such cell."""
     if isinstance(column, Identifier | Text) or (isinstance(column, Category) and column.other is not None):
         return None
@@ -205,7 +205,7 @@ def _number(column: Integer | Decimal, cell: _Cell) -> exp.Expr:
         .when(missing, _null(column, cell.dialect))
         .when(exp.LTE(this=compared.copy(), expression=lower), _bigint(column.code_lower))
         .when(exp.GTE(this=compared.copy(), expression=upper), _bigint(column.code_upper))
-        .else_(_clamped(_steps(column.grid, cell, number), column))
+        .else_(_clamp(_steps(column.grid, cell, number), column))
     )
 
 
@@ -238,7 +238,7 @@ def _binary_steps(grid: Fraction, number: exp.Expr) -> exp.Expr:
     return exp.cast(exp.Floor(this=exp.Add(this=steps, expression=_real(0.5, "double"))), "bigint")
 
 
-def _clamped(code: exp.Expr, column: Ranged) -> exp.Expr:
+def _clamp(code: exp.Expr, column: Ranged) -> exp.Expr:
     raised = exp.Greatest(this=code, expressions=[_bigint(column.code_lower)], ignore_nulls=True)
     return exp.Least(this=raised, expressions=[_bigint(column.code_upper)], ignore_nulls=True)
 
@@ -254,7 +254,7 @@ def _date(column: Date, cell: _Cell) -> exp.Expr:
         .when(found.copy().is_(exp.null()), _null(column, cell.dialect))
         .when(exp.LTE(this=found.copy(), expression=lower), _bigint(column.code_lower))
         .when(exp.GTE(this=found.copy(), expression=upper), _bigint(column.code_upper))
-        .else_(_clamped(exp.cast(days, "bigint"), column))
+        .else_(_clamp(exp.cast(days, "bigint"), column))
     )
 
 
@@ -291,15 +291,17 @@ def _category(column: Category, cell: _Cell, place: int) -> exp.Expr:
     if _is_long(column):
         found = _listed_value(place)
         if isinstance(column.values[0], str):
-            code = bytes_text(spelled_bytes(found, cell.dialect), cell.dialect)
+            code = bytes_text(spell_bytes(found, cell.dialect), cell.dialect)
         else:
             code = exp.cast(found, "bigint")
         cases = cases.when(_is_declared(column, cell, place), code)
     else:
         for value in column.values:
-            cases = cases.when(read.copy().eq(_compared(value, cell.dialect)), _typed(value, cell.dialect))
+            cases = cases.when(
+                read.copy().eq(_spell_comparable(value, cell.dialect)), _cast_value(value, cell.dialect)
+            )
     if column.other is not None and column.other != column.null:
-        cases = cases.when(read.copy().is_(exp.null()).not_(), _typed(column.other, cell.dialect))
+        cases = cases.when(read.copy().is_(exp.null()).not_(), _cast_value(column.other, cell.dialect))
     return cases.else_(_null(column, cell.dialect))
 
 
@@ -311,7 +313,9 @@ def _is_declared(column: Category, cell: _Cell, place: int) -> exp.Expr:
     """Return the test that a cell holds a declared value; it may be missing where the cell is."""
     if _is_long(column):
         return _listed_value(place).is_(exp.null()).not_()
-    return _comparable(column, cell).isin(*(_compared(value, cell.dialect) for value in column.values))
+    return _comparable(column, cell).isin(
+        *(_spell_comparable(value, cell.dialect) for value in column.values)
+    )
 
 
 def _listed_value(place: int) -> exp.Column:
@@ -325,10 +329,10 @@ def _list_values(column: Column, cell: _Cell, place: int) -> exp.Join | None:
     """
     if not isinstance(column, Category) or not _is_long(column):
         return None
-    rows = [exp.Tuple(expressions=[_spelled(value)]) for value in column.values]
+    rows = [exp.Tuple(expressions=[_spell(value)]) for value in column.values]
     found = _listed_value(place)
     names = exp.TableAlias(this=exp.to_identifier(found.table), columns=[exp.to_identifier(found.name)])
-    value = spelled_bytes(found, cell.dialect) if isinstance(column.values[0], str) else found
+    value = spell_bytes(found, cell.dialect) if isinstance(column.values[0], str) else found
     return exp.Join(
         this=exp.Values(expressions=rows, alias=names),
         side="LEFT",
@@ -340,20 +344,22 @@ def _null(column: Column, dialect: str) -> exp.Expr:
     null = getattr(column, "null", None)
     if isinstance(column, Category):
         kind = "text" if isinstance(column.values[0], str) else "bigint"
-        return exp.cast(exp.null(), kind) if null is None else _typed(null, dialect)
+        return exp.cast(exp.null(), kind) if null is None else _cast_value(null, dialect)
     return exp.cast(exp.null(), "bigint") if null is None else _bigint(int(column.encode(null)))
 
 
-def _spelled(value: Code) -> exp.Expr:
-    return spelled(value) if isinstance(value, str) else _literal(value)
+def _spell(value: Code) -> exp.Expr:
+    return spell(value) if isinstance(value, str) else _literal(value)
 
 
-def _compared(value: Code, dialect: str) -> exp.Expr:
-    return spelled_bytes(spelled(value), dialect) if isinstance(value, str) else _literal(value)
+def _spell_comparable(value: Code, dialect: str) -> exp.Expr:
+    return spell_bytes(spell(value), dialect) if isinstance(value, str) else _literal(value)
 
 
-def _typed(value: Code, dialect: str) -> exp.Expr:
-    return bytes_text(_compared(value, dialect), dialect) if isinstance(value, str) else _bigint(value)
+def _cast_value(value: Code, dialect: str) -> exp.Expr:
+    return (
+        bytes_text(_spell_comparable(value, dialect), dialect) if isinstance(value, str) else _bigint(value)
+    )
 
 
 def _literal(value: int) -> exp.Expr:

@@ -57,7 +57,7 @@ class Expired(Exception):
 
 
 @contextmanager
-def watched(seconds: float | None, cancel: Callable[[], object]) -> Iterator[None]:
+def watch(seconds: float | None, cancel: Callable[[], object]) -> Iterator[None]:
     """Call `cancel` once the body has taken too long, and until it ends; its failure is then `Expired`.
 
     Parameters
@@ -72,7 +72,7 @@ def watched(seconds: float | None, cancel: Callable[[], object]) -> Iterator[Non
         return
     ended, late = threading.Event(), threading.Event()
 
-    def watch() -> None:
+    def wait() -> None:
         if ended.wait(seconds):
             return
         late.set()
@@ -81,7 +81,7 @@ def watched(seconds: float | None, cancel: Callable[[], object]) -> Iterator[Non
                 cancel()
             ended.wait(_AGAIN)
 
-    watcher = threading.Thread(target=watch, name="discreet-timeout", daemon=True)
+    watcher = threading.Thread(target=wait, name="discreet-timeout", daemon=True)
     watcher.start()
     try:
         yield

@@ -13,20 +13,20 @@ from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.data.engines.base import Hold, Source
-from discreet.data.engines.render import Kept, bounded
+from discreet.data.engines.render import Kept, bound_rows
 from discreet.data.engines.render_expressions import (
     alias,
     cast,
     column,
     literal,
-    named,
-    own,
+    name_relation,
+    own_column,
     select,
     table,
     whole,
 )
 from discreet.data.plan.nodes import Field
-from discreet.data.plan.tables import declared
+from discreet.data.plan.tables import is_declared
 from discreet.data.schema.columns import Category, Column, Ranged
 from discreet.data.schema.schema import Schema, User
 from discreet.queries.histogram import Histogram
@@ -35,15 +35,15 @@ from discreet.queries.universe import Universe
 _FOUND, _ROWS = "discreet_found", "discreet_rows"
 
 
-def chosen(schema: Schema, columns: Iterable[str] | None) -> tuple[Column, ...]:
+def choose_columns(schema: Schema, columns: Iterable[str] | None) -> tuple[Column, ...]:
     """Return the named columns, or all whose values are declared; refuse one whose values are not."""
     if columns is None:
-        return tuple(one for one in schema.columns if declared(one))
+        return tuple(one for one in schema.columns if is_declared(one))
     if isinstance(columns, str):
         raise InvalidParameter(name="columns", rule="a list of names", value=columns)
     listed = tuple(schema.column(name) for name in columns)
     for one in listed:
-        if not declared(one):
+        if not is_declared(one):
             raise Refused(
                 what=one.name,
                 why="its values are not declared, so they span no universe",
@@ -52,9 +52,9 @@ def chosen(schema: Schema, columns: Iterable[str] | None) -> tuple[Column, ...]:
     return listed
 
 
-def kept_rows(source: Source | Hold, schema: Schema, *, max_rows: int, key: str) -> Kept:
+def keep_rows(source: Source | Hold, schema: Schema, *, max_rows: int, key: str) -> Kept:
     """Return the relation with at most `max_rows` rows of each user, which the engine makes once."""
-    query = bounded(schema, max_rows=max_rows, key=key)
+    query = bound_rows(schema, max_rows=max_rows, key=key)
     return Kept(source.materialise(query, key=f"{schema.name}, {max_rows} rows, {key}"), max_rows)
 
 
@@ -68,27 +68,29 @@ def count(
     kept = Kept(table(schema.name), schema.unit.max_rows)
     with source.hold() as held:
         if isinstance(schema.unit, User):
-            kept = kept_rows(held, schema, max_rows=schema.unit.max_rows, key=key)
-        *positions, counts = source.arrays(_grouped(schema, columns, kept.relation))
+            kept = keep_rows(held, schema, max_rows=schema.unit.max_rows, key=key)
+        *positions, counts = source.arrays(_group(schema, columns, kept.relation))
     made = Histogram(universe, counts, np.stack(positions, axis=1), rows_per_unit=kept.max_rows)
     return made if sparse or not universe.is_dense else made.to_dense()
 
 
-def _grouped(schema: Schema, columns: Sequence[Column], relation: exp.Expr) -> exp.Query:
+def _group(schema: Schema, columns: Sequence[Column], relation: exp.Expr) -> exp.Query:
     """Return the query for the positions of every group that is there, and its number of rows."""
     keys = [column(Field(schema.name, one.name)) for one in columns]
     listed = [alias(key, f"k{i}") for i, key in enumerate(keys)]
     counted = alias(exp.Count(this=exp.Star()), _ROWS)
-    groups = select([*listed, counted], named(relation, schema.name), groups=[key.copy() for key in keys])
+    groups = select(
+        [*listed, counted], name_relation(relation, schema.name), groups=[key.copy() for key in keys]
+    )
     joins = [_places(one, i) for i, one in enumerate(columns) if isinstance(one, Category)]
     positions = [alias(_position(one, i), f"p{i}") for i, one in enumerate(columns)]
-    return select([*positions, own(_ROWS)], named(groups, _FOUND), joins=joins)
+    return select([*positions, own_column(_ROWS)], name_relation(groups, _FOUND), joins=joins)
 
 
 def _position(one: Column, i: int) -> exp.Expr:
     found: exp.Expr = exp.column("place", table=f"discreet_places_{i}", quoted=True)
     if isinstance(one, Ranged):
-        found = exp.Sub(this=own(f"k{i}"), expression=whole(one.code_lower))
+        found = exp.Sub(this=own_column(f"k{i}"), expression=whole(one.code_lower))
     return cast(exp.Coalesce(this=found, expressions=[whole(one.size or 0)]), "int")
 
 
@@ -104,4 +106,4 @@ def _places(one: Category, i: int) -> exp.Join:
         ),
     )
     value = exp.column("value", table=name, quoted=True)
-    return exp.Join(this=values, side="LEFT", on=exp.EQ(this=own(f"k{i}"), expression=value))
+    return exp.Join(this=values, side="LEFT", on=exp.EQ(this=own_column(f"k{i}"), expression=value))

@@ -85,10 +85,10 @@ class Postgres(Source):
     def __init__(self, dsn: str, inputs: Mapping[str, str], *, timeout: float) -> None:
         super().__init__(timeout=timeout)
         self._inputs = {name: _table(table) for name, table in inputs.items()}
-        self._connect: Callable[[], psycopg.Connection[Any]] = partial(_connected, dsn, timeout)
-        self._connection = self._connected()
+        self._connect: Callable[[], psycopg.Connection[Any]] = partial(_open_session, dsn, timeout)
+        self._connection = self._reconnect()
 
-    def _connected(self) -> psycopg.Connection[Any]:
+    def _reconnect(self) -> psycopg.Connection[Any]:
         try:
             return self._connect()
         except self._failures():
@@ -98,7 +98,9 @@ class Postgres(Source):
 
     def load(self, readings: Mapping[str, RowReading], *, unique: Mapping[str, str]) -> None:
         """Read every table, all in one transaction; see `Source.load`."""
-        standby, temporary, encoding = self._opening(lambda: self._connection.execute(_SERVER).fetchall())[0]
+        standby, temporary, encoding = self._try_opening(
+            lambda: self._connection.execute(_SERVER).fetchall()
+        )[0]
         if standby or not temporary:
             raise (Reason.STANDBY if standby else Reason.NO_TEMP).to_error()
         if encoding != "UTF8":
@@ -114,7 +116,7 @@ class Postgres(Source):
             self._connection.close()
             for key in list(self._cache):
                 del self._relations[self._cache.pop(key)]
-            self._connection = self._connected()
+            self._connection = self._reconnect()
             self._limit = None
             try:
                 self._read()
@@ -125,7 +127,7 @@ class Postgres(Source):
     def columns(self, name: str) -> tuple[EngineField, ...]:
         """Return names and types of an input."""
         table = self.raw(name)
-        rows = self._opening(lambda: self._connection.execute(_COLUMNS, [self._sql(table)]).fetchall())
+        rows = self._try_opening(lambda: self._connection.execute(_COLUMNS, [self._sql(table)]).fetchall())
         if not rows:
             rule = "an existing table in a schema that the role may use"
             raise InvalidParameter(name="data", rule=rule, value=table.sql())
@@ -193,7 +195,7 @@ class Postgres(Source):
         return _REASONS.get(state) or _REASONS.get(state[:2], Reason.UNREADABLE)
 
 
-def _connected(dsn: str, timeout: float) -> psycopg.Connection[Any]:
+def _open_session(dsn: str, timeout: float) -> psycopg.Connection[Any]:
     """Open a session. The connection string's own options hold, and those of its service and environment."""
     connection = psycopg.connect(dsn, autocommit=True)
     for name, value in _SETTINGS.items():

@@ -1,6 +1,6 @@
 """A plan as queries for an engine: syntax trees without a dialect, whose answers are whole numbers.
 
-Where the unit is a user, contributions are bounded in two steps. `bounded` keeps a few rows of each user,
+Where the unit is a user, contributions are bounded in two steps. `bound_rows` keeps a few rows of each user,
 chosen by a keyed hash of the user's own rows, so nobody else's presence matters; it depends on the table and
 the bound only and is worth keeping. Everything after it drops rows or keeps their number (a join with a
 public table is on a unique key, one with a private table multiplies the bounds). The last step before the
@@ -12,8 +12,7 @@ was written.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -23,12 +22,12 @@ from discreet.data.engines.render_bounds import BOUNDED, PLACE, RANKED, TOTALS, 
 from discreet.data.engines.render_expressions import (
     alias,
     cast,
-    clamped,
+    clamp,
     column,
     keyed_hash,
-    named,
+    name_relation,
     number,
-    own,
+    own_column,
     present,
     select,
     table,
@@ -38,10 +37,9 @@ from discreet.data.engines.render_expressions import (
 from discreet.data.plan.facts import Facts, Measure, SetFacts
 from discreet.data.plan.nodes import TRUE, Field
 from discreet.data.plan.tables import PlanTables
-from discreet.data.schema.columns import Code
 from discreet.data.schema.schema import Schema, User
 
-__all__ = ["EngineQuery", "Kept", "bounded", "filled", "histograms", "render"]
+__all__ = ["EngineQuery", "Kept", "bound_rows", "render"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class EngineQuery:
     tree: exp.Query
 
 
-def bounded(schema: Schema, *, max_rows: int, key: str) -> exp.Query:
+def bound_rows(schema: Schema, *, max_rows: int, key: str) -> exp.Query:
     """Return the query for at most `max_rows` rows of each user, chosen by a keyed hash of the rows."""
     if not isinstance(schema.unit, User):
         raise InternalError("only users' rows are bounded")
@@ -70,8 +68,8 @@ def bounded(schema: Schema, *, max_rows: int, key: str) -> exp.Query:
         order=exp.Order(expressions=[exp.Ordered(this=order)]),
     )
     inner = select([*map(column, names), alias(place, PLACE)], table(schema.name), tests=[present(unit)])
-    kept = exp.LTE(this=own(PLACE), expression=whole(max_rows))
-    return select([own(field.name) for field in names], named(inner, RANKED), tests=[kept])
+    kept = exp.LTE(this=own_column(PLACE), expression=whole(max_rows))
+    return select([own_column(field.name) for field in names], name_relation(inner, RANKED), tests=[kept])
 
 
 def render(
@@ -86,7 +84,7 @@ def render(
     key
         The secret of the keyed hash.
     kept
-        Where the engine keeps the `bounded` rows of a private table, by the table's name.
+        Where the engine keeps the bounded rows of a private table, by the table's name.
     sums_widen
         Whether the engine adds up 64-bit integers in a wider type on its own. Others are given 38 digits.
 
@@ -109,36 +107,6 @@ def render(
     return tuple(queries)
 
 
-def filled(
-    query: EngineQuery, rows: Iterable[tuple[Code | None, ...]], tables: PlanTables
-) -> list[tuple[tuple[Code, ...], tuple[int, ...]]]:
-    """Return one entry per declared group in declared order, zero where the engine found nothing.
-
-    The keys of the result depend on the schema alone: a group that is only in the data is left out.
-    """
-    if query.measures[0].kind == "histogram":
-        raise InternalError("the rows of a histogram are read by `histograms`")
-    width = len(query.keys)
-    found = {tuple(row[:width]): tuple(int(cell or 0) for cell in row[width:]) for row in rows}
-    nothing = (0,) * len(query.measures)
-    return [(group, found.get(group, nothing)) for group in _groups(query, tables)]
-
-
-def histograms(
-    query: EngineQuery, rows: Iterable[tuple[Code | None, ...]], tables: PlanTables
-) -> list[tuple[tuple[Code, ...], dict[int, int]]]:
-    """Return, for every declared group in declared order, how many rows have which value (in steps)."""
-    width = len(query.keys)
-    found: dict[tuple[Code | None, ...], dict[int, int]] = {}
-    for row in rows:
-        found.setdefault(tuple(row[:width]), {})[int(row[width] or 0)] = int(row[width + 1] or 0)
-    return [(group, found.get(group, {})) for group in _groups(query, tables)]
-
-
-def _groups(query: EngineQuery, tables: PlanTables) -> Iterable[tuple[Code, ...]]:
-    return itertools.product(*(tables.column(field).codes() for field in query.keys))
-
-
 @dataclass(frozen=True, slots=True)
 class _Renderer:
     known: Facts
@@ -158,7 +126,7 @@ class _Renderer:
             listed = [alias(user, UNIT), *_keys(groups), *totals]
             inner = self._rows([user, *groups], listed, one.keys, measures, {})
             return self._of_users(inner, one, len(groups), measures)
-        return self._rows(groups, [*_keys(groups), *totals], one.keys, measures, self._bounded())
+        return self._rows(groups, [*_keys(groups), *totals], one.keys, measures, self._bound_tables())
 
     def _rows(
         self,
@@ -196,24 +164,28 @@ class _Renderer:
         self, totals: exp.Query, one: SetFacts, groups: int, measures: tuple[Measure, ...]
     ) -> exp.Select:
         """Keep a few groups of each user, clamp the user's totals, then add up the users."""
-        before, source, tests = {**self._bounded(), TOTALS: totals}, TOTALS, []
+        before, source, tests = {**self._bound_tables(), TOTALS: totals}, TOTALS, []
         if self.known.caps_groups(one):
-            before[RANKED], source = self._ranked(one.keys), RANKED
-            tests = [exp.LTE(this=own(PLACE), expression=whole(self.known.groups_per_unit))]
+            before[RANKED], source = self._rank_groups(one.keys), RANKED
+            tests = [exp.LTE(this=own_column(PLACE), expression=whole(self.known.groups_per_unit))]
         names = [f"k{i}" for i in range(groups)]
         sums = [alias(self._clamped_total(measure, i), f"m{i}") for i, measure in enumerate(measures)]
         return select(
-            [*map(own, names), *sums], table(source), tests=tests, groups=list(map(own, names)), before=before
+            [*map(own_column, names), *sums],
+            table(source),
+            tests=tests,
+            groups=list(map(own_column, names)),
+            before=before,
         )
 
-    def _ranked(self, keys: tuple[Field, ...]) -> exp.Query:
+    def _rank_groups(self, keys: tuple[Field, ...]) -> exp.Query:
         """Put each user's groups in the order of a keyed hash; the keys themselves break ties."""
-        names = [own(f"k{i}") for i in range(len(keys))]
+        names = [own_column(f"k{i}") for i in range(len(keys))]
         kinds = [self.known.tables.column(field) for field in keys]
-        order = keyed_hash(self.key, own(UNIT), zip(names, kinds, strict=True))
+        order = keyed_hash(self.key, own_column(UNIT), zip(names, kinds, strict=True))
         place = exp.Window(
             this=exp.DenseRank(),
-            partition_by=[own(UNIT)],
+            partition_by=[own_column(UNIT)],
             order=exp.Order(expressions=[exp.Ordered(this=part) for part in (order, *names)]),
         )
         return select([exp.Star(), alias(place, PLACE)], table(TOTALS))
@@ -225,12 +197,12 @@ class _Renderer:
             return table(name)
         found = self.kept.get(name)
         bounds = table(f"{BOUNDED}_{users.index(name)}") if found is None else found.relation.copy()
-        return named(bounds, name)
+        return name_relation(bounds, name)
 
-    def _bounded(self) -> dict[str, exp.Query]:
+    def _bound_tables(self) -> dict[str, exp.Query]:
         """Return the queries for bounded rows that the engine does not keep."""
         return {
-            f"{BOUNDED}_{i}": bounded(self.known.tables.schema(name), max_rows=rows, key=self.key)
+            f"{BOUNDED}_{i}": bound_rows(self.known.tables.schema(name), max_rows=rows, key=self.key)
             for i, (name, rows) in enumerate(self.known.kept)
             if name not in self.kept
         }
@@ -244,14 +216,16 @@ class _Renderer:
         value = _steps(measure, self.known.tables)
         if measure.kind == "squares":
             value = exp.Mul(this=exp.Paren(this=value), expression=exp.Paren(this=value.copy()))
-        return self._sum(value)
+        total = self._sum(value)
+        # A user without a value has no total either: there is nothing to clamp, and nothing is added.
+        return total if measure.group is None else total.this
 
     def _clamped_total(self, measure: Measure, place: int) -> exp.Expr:
         """Return a measure of the users of a group, from each user's own total."""
         if measure.kind == "units":
             return exp.Count(this=exp.Star())
-        total = own(f"m{place}")
-        return self._sum(total if measure.group is None else clamped(total, measure.group))
+        total = own_column(f"m{place}")
+        return self._sum(total if measure.group is None else clamp(total, measure.group))
 
     def _sum(self, value: exp.Expr) -> exp.Expr:
         # 38 digits hold any sum of 64-bit integers over more rows than there will ever be.
@@ -267,5 +241,5 @@ def _steps(measure: Measure, tables: PlanTables) -> exp.Expr:
     """Return a row's value in steps, clamped and moved by the centre."""
     if measure.number is None:
         raise InternalError(f"{measure.kind} needs a number")
-    value = clamped(number(measure.number, tables), measure.row)
+    value = clamp(number(measure.number, tables), measure.row)
     return exp.Sub(this=value, expression=whole(measure.centre)) if measure.centre else value

@@ -45,25 +45,25 @@ def require_bounds(
     if known.caps_groups(one) and (users is None or _most(tree) != known.groups_per_unit):
         raise InternalError(f"the groups of one user are not held to {known.groups_per_unit}")
     for place, measure in enumerate(measures):
-        if not _inside(_each_row(measure, rows, place, len(one.keys)), _counted_on(measure)):
-            raise InternalError(f"the {measure.kind} of one row is not held to {_counted_on(measure)}")
+        if not _inside(_each_row(measure, rows, place, len(one.keys)), _require_span(measure)):
+            raise InternalError(f"the {measure.kind} of one row is not held to {_require_span(measure)}")
         if measure.group is not None and (
-            users is None or not _inside(_added(_listed(tree, f"m{place}")), measure.group)
+            users is None or not _inside(_bound_added(_find_selected(tree, f"m{place}")), measure.group)
         ):
             raise InternalError(f"the {measure.kind} of one unit is not held to {measure.group} in a group")
         if measure.kind == "units" and users is None and known.rows_per_unit > 1:
             raise InternalError("units are counted by their rows")
 
 
-def _counted_on(measure: Measure) -> Span:
+def _require_span(measure: Measure) -> Span:
     """Return between what each row must lie: a histogram's value, or what is added up."""
     return measure.row if measure.kind == "histogram" else measure.each_row
 
 
 def _each_row(measure: Measure, rows: exp.Select, place: int, keys: int) -> Span | None:
     if measure.kind == "histogram":
-        return _range(_listed(rows, f"k{keys}"))
-    return _added(_listed(rows, f"m{place}"))
+        return _range(_find_selected(rows, f"k{keys}"))
+    return _bound_added(_find_selected(rows, f"m{place}"))
 
 
 def _rows_of_one_user(
@@ -88,15 +88,15 @@ def _most(query: exp.Query) -> int | None:
     return None if last is None else last[1]
 
 
-def _listed(query: exp.Select, name: str) -> exp.Expr:
+def _find_selected(query: exp.Select, name: str) -> exp.Expr:
     (found,) = (one.unalias() for one in query.selects if one.alias_or_name == name)
     return found
 
 
-def _added(total: exp.Expr) -> Span | None:
+def _bound_added(total: exp.Expr) -> Span | None:
     """Return between what one row adds to a total; None where nothing bounds it."""
     if isinstance(total, exp.Coalesce):
-        return _added(total.this)
+        return _bound_added(total.this)
     if isinstance(total, exp.Count):
         return 0, 1
     return _range(total.this) if isinstance(total, exp.Sum) else None

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.data.plan.canonical import gaps
 from discreet.data.plan.nodes import And, Compare, Condition, Field, Polynomial, Sign, Span, Within
-from discreet.data.plan.numbers import scaled
+from discreet.data.plan.numbers import scale
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Category, Code, Column, Identifier, Text
 
@@ -28,7 +28,7 @@ def column(field: Field) -> exp.Expr:
     return exp.column(field.name, table=field.table, quoted=True)
 
 
-def own(name: str) -> exp.Expr:
+def own_column(name: str) -> exp.Expr:
     """Return a column of a query of ours."""
     return exp.column(name, quoted=True)
 
@@ -86,7 +86,7 @@ def select(
     return query
 
 
-def named(relation: exp.Expr, name: str) -> exp.Expr:
+def name_relation(relation: exp.Expr, name: str) -> exp.Expr:
     """Return a relation or a query under a name."""
     if isinstance(relation, exp.Query) and not isinstance(relation, exp.Table):
         return exp.Subquery(this=relation, alias=_table_alias(name))
@@ -115,7 +115,7 @@ def where(condition: Condition, tables: PlanTables) -> exp.Expr:
 def number(polynomial: Polynomial, tables: PlanTables) -> exp.Expr:
     """Return a polynomial in steps of its unit, in 64-bit integers that cannot overflow."""
     terms = []
-    for names, coefficient in scaled(polynomial, tables).terms:
+    for names, coefficient in scale(polynomial, tables).terms:
         factors: list[exp.Expr] = [cast(column(field), "bigint") for field in names]
         if coefficient != 1 or not factors:
             factors.insert(0, whole(coefficient))
@@ -123,7 +123,7 @@ def number(polynomial: Polynomial, tables: PlanTables) -> exp.Expr:
     return reduce(lambda left, right: exp.Add(this=left, expression=right), terms)
 
 
-def clamped(value: exp.Expr, span: Span) -> exp.Expr:
+def clamp(value: exp.Expr, span: Span) -> exp.Expr:
     """Return a value moved into a span; a missing value stays missing.
 
     LEAST and GREATEST would turn a missing value into a bound.
@@ -151,9 +151,9 @@ def keyed_hash(key: str, unit: exp.Expr, columns: Iterable[tuple[exp.Expr, Colum
             length = cast(exp.Length(this=value.copy()), "text")
             shown = [exp.Literal.string("|"), length, exp.Literal.string(":"), value.copy()]
         if declared.nullable:
-            shown = [exp.Coalesce(this=_joined(shown), expressions=[exp.Literal.string("-")])]
+            shown = [exp.Coalesce(this=_join(shown), expressions=[exp.Literal.string("-")])]
         parts += shown
-    return exp.MD5(this=_joined(parts))
+    return exp.MD5(this=_join(parts))
 
 
 def _is_text(declared: Column) -> bool:
@@ -162,7 +162,7 @@ def _is_text(declared: Column) -> bool:
     return isinstance(declared, Identifier | Text)
 
 
-def _joined(parts: list[exp.Expr]) -> exp.Expr:
+def _join(parts: list[exp.Expr]) -> exp.Expr:
     return reduce(lambda left, right: exp.DPipe(this=left, expression=right), parts)
 
 
@@ -175,7 +175,7 @@ def _within(condition: Within, tables: PlanTables) -> exp.Expr:
     if spans == (tables.span(field),):
         choices.append(present(field))
     elif isinstance(declared, Category):
-        choices += [_listed(field, declared, spans)] if spans else []
+        choices += [_list_values(field, declared, spans)] if spans else []
     else:
         single = [whole(a) for a, b in spans if a == b]
         choices += [exp.In(this=column(field), expressions=single)] if single else []
@@ -183,7 +183,7 @@ def _within(condition: Within, tables: PlanTables) -> exp.Expr:
     return choices[0] if len(choices) == 1 else exp.Paren(this=exp.or_(*choices, copy=False))
 
 
-def _listed(field: Field, declared: Category, spans: tuple[Span, ...]) -> exp.Expr:
+def _list_values(field: Field, declared: Category, spans: tuple[Span, ...]) -> exp.Expr:
     """List the values of a category that lie in some spans, or the others where they are fewer."""
     inside = sum(b - a + 1 for a, b in spans)
     listed = spans if 2 * inside <= declared.size else gaps(spans, (0, declared.size - 1))

@@ -10,9 +10,9 @@ from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter, MissingExtra
 from discreet.core.rng import SYSTEM
-from discreet.data.engines.base import EngineField, Family, Source, decimals, unknown_input
-from discreet.data.engines.cells import bytes_text, spelled, spelled_bytes
-from discreet.data.engines.failures import Reason, watched
+from discreet.data.engines.base import EngineField, Family, Source, decimals, relation, unknown_input
+from discreet.data.engines.cells import bytes_text, spell, spell_bytes
+from discreet.data.engines.failures import Reason, watch
 from discreet.data.engines.spark_files import Checkpoint, Touched
 
 try:
@@ -59,7 +59,7 @@ class Spark(Source):
         self._kept: dict[str, Any] = {}
         self._checkpoint: Checkpoint | None = None
         self._session = _session(self._inputs)
-        self._opening(self._show_inputs)
+        self._try_opening(self._show_inputs)
 
     def _show_inputs(self) -> None:
         for name, frame in self._inputs.items():
@@ -69,14 +69,14 @@ class Spark(Source):
         """Return names and types of an input."""
         if name not in self._inputs:
             raise unknown_input(self._inputs, name)
-        fields = self._opening(lambda: self._inputs[name].schema.fields)
+        fields = self._try_opening(lambda: self._inputs[name].schema.fields)
         return tuple(_field(field.name, field.dataType.simpleString()) for field in fields)
 
     def raw(self, name: str) -> exp.Table:
         """Return what a query that reads an input selects from."""
         if name not in self._inputs:
             raise unknown_input(self._inputs, name)
-        return exp.to_table(self._view(f"input_{name}"))
+        return relation(self._view(f"input_{name}"))
 
     def _give_back(self) -> None:
         """Drop views, persisted rows and files. The session stays open: it is not ours."""
@@ -104,13 +104,13 @@ class Spark(Source):
         else:
             frame = self._kept[name] = frame.persist()
             try:
-                with self._watched():
+                with self._watch():
                     frame.count()
             except BaseException:
                 self._kept.pop(name).unpersist()
                 raise
         frame.createOrReplaceTempView(self._view(name))
-        return exp.to_table(self._view(name))
+        return relation(self._view(name))
 
     def _count_raw(self, name: str, query: exp.Select) -> list[tuple[object, ...]]:
         return [tuple(row) for row in self._session.sql(self._sql(query)).collect()]
@@ -120,11 +120,11 @@ class Spark(Source):
         self._kept.pop(table.name.removeprefix(self._view(""))).unpersist()
 
     def _rows(self, query: exp.Query) -> Iterable[Iterable[object]]:
-        with self._watched():
+        with self._watch():
             return [tuple(row) for row in self._session.sql(self._sql(query)).collect()]
 
     @contextmanager
-    def _watched(self) -> Iterator[None]:
+    def _watch(self) -> Iterator[None]:
         """Look whether the files are as written; give the jobs of this thread a group, to be cancelled by."""
         context, group = self._session.sparkContext, f"discreet-{SYSTEM.random_bytes(8).hex()}"
         before = {name: context.getLocalProperty(name) for name in _GROUP}
@@ -132,7 +132,7 @@ class Spark(Source):
             self._checkpoint.check()
         context.setJobGroup(group, "discreet", interruptOnCancel=True)
         try:
-            with watched(self._limit, lambda: context.cancelJobGroup(group)):
+            with watch(self._limit, lambda: context.cancelJobGroup(group)):
                 yield
         finally:
             for name, value in before.items():
@@ -141,12 +141,12 @@ class Spark(Source):
     def _sql(self, query: exp.Expr) -> str:
         """Spell text with a backslash or a quote in digits: whether a backslash escapes is a setting."""
 
-        def spell(node: exp.Expr) -> exp.Expr:
+        def escape(node: exp.Expr) -> exp.Expr:
             if isinstance(node, exp.Literal) and node.is_string and {"\\", "'"} & set(node.this):
-                return bytes_text(spelled_bytes(spelled(node.this), self.dialect), self.dialect)
+                return bytes_text(spell_bytes(spell(node.this), self.dialect), self.dialect)
             return node
 
-        return super()._sql(query.transform(spell))
+        return super()._sql(query.transform(escape))
 
     def _seal(self) -> None:
         for name in self._inputs:

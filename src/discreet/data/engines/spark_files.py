@@ -63,7 +63,7 @@ class Checkpoint:
         frame.write.mode("errorifexists").option("parquet.page.write-checksum.enabled", "true").parquet(
             folder
         )
-        self._files[name] = self._listed(name)
+        self._files[name] = self._list_files(name)
         reader = self._session.read.schema(frame.schema)
         settings = {
             "parquet.page.verify-checksum.enabled": "true",
@@ -77,7 +77,7 @@ class Checkpoint:
 
     def check(self) -> None:
         """Raise `Touched` unless names, sizes and times of all files are those of the files written."""
-        if any(self._listed(name) != files for name, files in self._files.items()):
+        if any(self._list_files(name) != files for name, files in self._files.items()):
             raise Touched
 
     def remove(self) -> None:
@@ -88,7 +88,7 @@ class Checkpoint:
             system, path = self._place("")
             system.delete(path, True)
 
-    def _listed(self, name: str) -> list[tuple[str, int, int]]:
+    def _list_files(self, name: str) -> list[tuple[str, int, int]]:
         system, path = self._place(name)
         found = system.listStatus(path)
         return sorted((one.getPath().getName(), one.getLen(), one.getModificationTime()) for one in found)

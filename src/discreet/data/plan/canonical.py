@@ -28,7 +28,7 @@ from discreet.data.plan.nodes import (
     Span,
     Within,
 )
-from discreet.data.plan.numbers import negate, primitive, scaled
+from discreet.data.plan.numbers import negate, primitive, scale
 from discreet.data.plan.tables import PlanTables
 
 AnySign = Literal["<", "<=", "=", "<>", ">", ">="]
@@ -36,7 +36,7 @@ OPPOSITE: dict[AnySign, AnySign] = {"<": ">=", "<=": ">", "=": "<>", "<>": "=", 
 MIRRORED: dict[AnySign, AnySign] = {"<": ">", "<=": ">=", "=": "=", "<>": "<>", ">": "<", ">=": "<="}
 
 
-def canonical(plan: Plan) -> Plan:
+def canonicalise(plan: Plan) -> Plan:
     """Return the plan as a cache sees it: names of outputs forgotten, aggregates sorted, keys all shown."""
     aggregates = sorted(set(plan.aggregates), key=repr)
     keys = tuple(Output(f"k{i}", field) for i, field in enumerate(plan.keys))
@@ -47,7 +47,7 @@ def canonical(plan: Plan) -> Plan:
 def within(field: Field, spans: Iterable[Span], *, missing: bool, tables: PlanTables) -> Condition:
     """Return the condition that a column's code lies in some spans, folded where it is constant."""
     lower, upper = tables.span(field)
-    clipped = _merged((max(a, lower), min(b, upper)) for a, b in spans)
+    clipped = _merge((max(a, lower), min(b, upper)) for a, b in spans)
     nullable = tables.column(field).nullable
     missing = missing and nullable
     if not clipped and not missing:
@@ -65,10 +65,10 @@ def outside(field: Field, spans: Iterable[Span], *, tables: PlanTables) -> Condi
 def gaps(spans: Iterable[Span], everything: Span) -> tuple[Span, ...]:
     """Return what some spans leave of everything."""
     found, start = [], everything[0]
-    for a, b in _merged(spans):
+    for a, b in _merge(spans):
         found.append((start, a - 1))
         start = max(start, b + 1)
-    return _merged([*found, (start, everything[1])])
+    return _merge([*found, (start, everything[1])])
 
 
 def compare(number: Polynomial, sign: AnySign, tables: PlanTables) -> Condition:
@@ -82,13 +82,13 @@ def compare(number: Polynomial, sign: AnySign, tables: PlanTables) -> Condition:
         value = sum((coefficient for _, coefficient in number.terms), Fraction(0))
         return TRUE if _holds(value, sign) else FALSE
     if len(number.fields) == 1 and all(len(monomial) <= 1 for monomial, _ in number.terms):
-        return _solved(number, sign, tables)
+        return _solve(number, sign, tables)
     if sign in (">", ">="):
         number, sign = negate(number), MIRRORED[sign]
     number = primitive(number)
     if sign in ("=", "<>") and number.terms[-1][1] < 0:
         number = negate(number)
-    scaled(number, tables)  # refuses what an engine could not evaluate on every row
+    scale(number, tables)  # refuses what an engine could not evaluate on every row
     return Compare(number, _plain(sign))
 
 
@@ -105,7 +105,7 @@ def conjunction(parts: Iterable[Condition], tables: PlanTables) -> Condition:
         left_out = [gap for one in listed for gap in gaps(one.spans, everything)]
         missing = all(one.missing for one in listed)
         found.append(within(field, gaps(left_out, everything), missing=missing, tables=tables))
-    return FALSE if FALSE in found else _assembled(And, rest | set(found))
+    return FALSE if FALSE in found else _assemble(And, rest | set(found))
 
 
 def disjunction(parts: Iterable[Condition], tables: PlanTables) -> Condition:
@@ -119,7 +119,7 @@ def disjunction(parts: Iterable[Condition], tables: PlanTables) -> Condition:
         spans = [span for one in listed for span in one.spans]
         missing = any(one.missing for one in listed)
         found.append(within(field, spans, missing=missing, tables=tables))
-    return TRUE if TRUE in found else _assembled(Or, rest | set(found))
+    return TRUE if TRUE in found else _assemble(Or, rest | set(found))
 
 
 def _by_column(parts: Iterable[Condition]) -> tuple[dict[Field, list[Within]], set[Condition]]:
@@ -134,13 +134,13 @@ def _by_column(parts: Iterable[Condition]) -> tuple[dict[Field, list[Within]], s
     return sets, rest
 
 
-def _assembled(kind: type[And] | type[Or], parts: set[Condition]) -> Condition:
+def _assemble(kind: type[And] | type[Or], parts: set[Condition]) -> Condition:
     if len(parts) == 1:
         return next(iter(parts))
     return kind(tuple(sorted(parts, key=repr)))
 
 
-def _solved(number: Polynomial, sign: AnySign, tables: PlanTables) -> Condition:
+def _solve(number: Polynomial, sign: AnySign, tables: PlanTables) -> Condition:
     """Solve `slope * code + offset sign 0` for the code of the one column."""
     (field,) = number.fields
     slope = dict(number.terms)[(field,)] * tables.grid(field)
@@ -160,7 +160,7 @@ def _solved(number: Polynomial, sign: AnySign, tables: PlanTables) -> Condition:
     return within(field, spans[sign], missing=False, tables=tables)
 
 
-def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:
+def _merge(spans: Iterable[Span]) -> tuple[Span, ...]:
     """Sort spans, drop empty ones, join those that overlap or touch."""
     merged: list[Span] = []
     for a, b in sorted(span for span in spans if span[0] <= span[1]):

@@ -21,8 +21,8 @@ from discreet.core.errors import Refused
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import up
 from discreet.data.plan.nodes import Aggregate, Field, Plan, Polynomial, Span
-from discreet.data.plan.numbers import MAX_UNITS, scaled
-from discreet.data.plan.tables import PlanTables, declared
+from discreet.data.plan.numbers import MAX_UNITS, scale
+from discreet.data.plan.tables import PlanTables, is_declared
 from discreet.data.schema.schema import Schema, User
 
 MeasureKind = Literal["rows", "units", "sum", "squares", "histogram"]
@@ -32,6 +32,8 @@ MAX_NUMBERS = 4_000_000
 """Numbers that it measures in all declared groups together."""
 MAX_QUANTILES = 100_000
 """Quantiles that it chooses in all declared groups together: each takes as long as many numbers."""
+MAX_SCORED = 30_000_000
+"""Declared values that are looked at for them: once a quantile and group, whatever the rows hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,9 @@ def facts(plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables) -> Facts:
     tables = PlanTables.of(schemas)
     measured = {one: measures(one, tables) for one in plan.aggregates}
     points = _points(measured)
-    known = Facts(plan, tables, _rows_kept(plan, tables), _groups_per_unit(plan, tables), measured, points)
+    known = Facts(
+        plan, tables, _list_kept_rows(plan, tables), _groups_per_unit(plan, tables), measured, points
+    )
     listed = dict.fromkeys(measure for one in measured.values() for measure in one)
     _check_work(known, list(listed))
     return replace(known, sets=tuple(_set_facts(known, keys, list(listed)) for keys in plan.sets))
@@ -170,6 +174,7 @@ def facts(plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables) -> Facts:
 def _check_work(known: Facts, listed: list[Measure]) -> None:
     """Refuse more than one question may ask for, before anything is computed for it."""
     quantiles = sum(map(len, known.points.values()))
+    scored = sum(len(points) * (one.row[1] - one.row[0] + 1) for one, points in known.points.items())
     numbers = len(listed) - len(known.points)
     groups = sum(cells_of(keys, known.tables) or 1 for keys in known.plan.sets)
     for found, most, what in (
@@ -180,9 +185,12 @@ def _check_work(known: Facts, listed: list[Measure]) -> None:
         ),
         (numbers * groups, MAX_NUMBERS, "numbers, all groups together"),
         (quantiles * groups, MAX_QUANTILES, "quantiles, all groups together"),
+        (scored * groups, MAX_SCORED, "declared values to choose from, all quantiles and groups together"),
     ):
         if found > most:
             way_out = "Ask for fewer aggregates, quantiles, groups or grouping sets at once"
+            if most == MAX_SCORED:
+                way_out += ", or give contribution_bounds_per_row"
             raise Refused(what="SELECT", why=f"it needs {found} {what}; {most} is the most", way_out=way_out)
 
 
@@ -201,7 +209,7 @@ def _set_facts(known: Facts, keys: tuple[Field, ...], listed: list[Measure]) -> 
     return SetFacts(keys, cells, tuple((one, _sensitivity(one, known, cells)) for one in needed))
 
 
-def stacked(parts: Iterable[VectorSensitivity]) -> VectorSensitivity:
+def stack(parts: Iterable[VectorSensitivity]) -> VectorSensitivity:
     """Return the sensitivity of several vectors released as one."""
     listed = list(parts)
     return VectorSensitivity(
@@ -212,7 +220,7 @@ def stacked(parts: Iterable[VectorSensitivity]) -> VectorSensitivity:
     )
 
 
-def _rows_kept(plan: Plan, tables: PlanTables) -> tuple[tuple[str, int], ...]:
+def _list_kept_rows(plan: Plan, tables: PlanTables) -> tuple[tuple[str, int], ...]:
     kept = []
     for name in (plan.table, *(join.table for join in plan.joins)):
         relation = tables.relation(name)
@@ -242,7 +250,7 @@ def measures(aggregate: Aggregate, tables: PlanTables) -> tuple[Measure, ...]:
         return (Measure("rows", _absent(aggregate.number, tables), group=group),)
     if aggregate.number is None:
         raise Refused(what=aggregate.kind, why="it is computed of a number", way_out="Name a column")
-    exact = scaled(aggregate.number, tables)
+    exact = scale(aggregate.number, tables)
     row, unit = _steps(aggregate.row_bounds, exact.unit) or exact.span, exact.unit
     if aggregate.kind == "quantile":
         return (Measure("histogram", aggregate.number, unit, row),)
@@ -277,7 +285,7 @@ def _steps(bounds: tuple[Fraction, Fraction] | None, unit: Fraction) -> Span | N
 def cells_of(keys: tuple[Field, ...], tables: PlanTables) -> int | None:
     """Return how many groups are declared; None where some key's values are not."""
     columns = [tables.column(field) for field in keys]
-    if not all(declared(column) for column in columns):
+    if not all(is_declared(column) for column in columns):
         return None
     return math.prod(column.size or 1 for column in columns)
 

@@ -35,12 +35,12 @@ class Scaled:
 
 def constant(value: Fraction | int) -> Polynomial:
     """Return a polynomial without columns."""
-    return _made({(): Fraction(value)})
+    return _make({(): Fraction(value)})
 
 
 def variable(field: Field) -> Polynomial:
     """Return a column as a polynomial."""
-    return _made({(field,): Fraction(1)})
+    return _make({(field,): Fraction(1)})
 
 
 def add(left: Polynomial, right: Polynomial) -> Polynomial:
@@ -48,7 +48,7 @@ def add(left: Polynomial, right: Polynomial) -> Polynomial:
     terms = dict(left.terms)
     for monomial, coefficient in right.terms:
         terms[monomial] = terms.get(monomial, Fraction(0)) + coefficient
-    return _made(terms)
+    return _make(terms)
 
 
 def multiply(left: Polynomial, right: Polynomial) -> Polynomial:
@@ -57,7 +57,7 @@ def multiply(left: Polynomial, right: Polynomial) -> Polynomial:
     for (a, x), (b, y) in itertools.product(left.terms, right.terms):
         monomial = tuple(sorted((*a, *b)))
         terms[monomial] = terms.get(monomial, Fraction(0)) + x * y
-    return _made(terms)
+    return _make(terms)
 
 
 def negate(number: Polynomial) -> Polynomial:
@@ -68,10 +68,10 @@ def negate(number: Polynomial) -> Polynomial:
 def primitive(number: Polynomial) -> Polynomial:
     """Return the positive multiple whose coefficients are whole numbers without a common factor."""
     unit = _gcd(coefficient for _, coefficient in number.terms)
-    return _made({monomial: coefficient / unit for monomial, coefficient in number.terms})
+    return _make({monomial: coefficient / unit for monomial, coefficient in number.terms})
 
 
-def scaled(number: Polynomial, tables: PlanTables) -> Scaled:
+def scale(number: Polynomial, tables: PlanTables) -> Scaled:
     """Return a polynomial in codes with the exact range of its values.
 
     Raises
@@ -101,11 +101,11 @@ def _range(terms: Terms, spans: Mapping[Field, Span]) -> Span:
 
     Terms that have no column in common, directly or through others, are extreme each on its own.
     """
-    ranges = [_linked_range(linked, spans) for linked in _linked(terms)]
+    ranges = [_linked_range(linked, spans) for linked in _link(terms)]
     return sum(low for low, _ in ranges), sum(high for _, high in ranges)
 
 
-def _linked(terms: Terms) -> Iterable[Terms]:
+def _link(terms: Terms) -> Iterable[Terms]:
     """Part terms into those that have columns in common, directly or through others."""
     parts: dict[Field, list[tuple[Monomial, int]]] = {}
     for term in terms:
@@ -149,7 +149,7 @@ def _gcd(numbers: Iterable[int | Fraction]) -> Fraction:
     return Fraction(math.gcd(*(int(number * common) for number in listed)) or common, common)
 
 
-def _made(terms: Mapping[Monomial, Fraction]) -> Polynomial:
+def _make(terms: Mapping[Monomial, Fraction]) -> Polynomial:
     kept = {monomial: coefficient for monomial, coefficient in terms.items() if coefficient != 0}
     # A column that cancels still makes the whole missing where it is missing: x - x = 0 asks for x.
     left_over = {field for monomial in terms for field in monomial}

@@ -88,7 +88,7 @@ class PlanTables:
         raise InternalError(f"{field} has no declared values")
 
 
-def declared(column: Column) -> bool:
+def is_declared(column: Column) -> bool:
     """Say whether the values of a column are public."""
     return isinstance(column, Ranged | Category)
 

@@ -231,9 +231,9 @@ class Answer:
         for output in self.outputs:
             if isinstance(output.what, Aggregate):
                 triples = zip(self._values(output), output.intervals(self.blocks, _USUAL), strict=True)
-                shown = [_bracketed(value, *ends) for value, ends in itertools.islice(triples, ROWS)]
+                shown = [_bracket(value, *ends) for value, ends in itertools.islice(triples, ROWS)]
             else:
-                shown = [_shown(value) for value in itertools.islice(self._values(output), ROWS)]
+                shown = [_show(value) for value in itertools.islice(self._values(output), ROWS)]
             columns.append([output.name, *shown])
         return [list(row) for row in zip(*columns, strict=True)]
 
@@ -252,12 +252,12 @@ class Answer:
         return html_table(self._cells(), self._notes)
 
 
-def _bracketed(value: Value, low: Value, high: Value) -> str:
+def _bracket(value: Value, low: Value, high: Value) -> str:
     """Print a value with its interval, and several with one each."""
     if isinstance(value, tuple) and isinstance(low, tuple) and isinstance(high, tuple):
-        return ", ".join(_bracketed(*each) for each in zip(value, low, high, strict=True))
-    return f"{_shown(value)} [{_shown(low)}, {_shown(high)}]"
+        return ", ".join(_bracket(*each) for each in zip(value, low, high, strict=True))
+    return f"{_show(value)} [{_show(low)}, {_show(high)}]"
 
 
-def _shown(value: Value) -> str:
+def _show(value: Value) -> str:
     return "(all)" if value is None else value_text(value)

@@ -180,7 +180,7 @@ class Budget:
     def _gaussian(self) -> bool:
         return any(isinstance(vector.noise, DiscreteGaussian) for vector in self.vectors)
 
-    def aimed(self, choice: QuantileChoice, groups: int) -> QuantileChoices:
+    def aim(self, choice: QuantileChoice, groups: int) -> QuantileChoices:
         """Return the random step of a choice in so many groups, aimed at its side of the quantile.
 
         The ends of all intervals of a histogram hold at once with probability `CONFIDENCE`.
@@ -274,7 +274,7 @@ def _laplace(
 ) -> tuple[Vector, ...]:
     found = []
     for one, measure, moved in places:
-        dropped, coarse = coarsened(moved)
+        dropped, coarse = coarsen(moved)
         noise = DiscreteLaplace(laplace_scale(coarse.l1, share))
         found.append(Vector(one.keys, measure, one.cells, dropped, coarse, noise))
     return _with_thresholds(known, counted, found, delta)
@@ -284,7 +284,7 @@ def _gaussian(
     known: Facts, counted: Measure, places: list[Place], share: Fraction, delta: Fraction
 ) -> tuple[Vector, ...]:
     """Give every vector the same part of mu^2; thresholds get half of delta where there are some."""
-    listed = [(one, measure, *coarsened(moved)) for one, measure, moved in places]
+    listed = [(one, measure, *coarsen(moved)) for one, measure, moved in places]
     squares = Counter(coarse.l2_squared for _, _, _, coarse in listed)
     half = delta / 2 if any(one.cells is None for one, _, _ in places) else Fraction(0)
     factor = _gaussian_factor(tuple(sorted(squares.items())), share * len(listed), delta - half)
@@ -343,7 +343,7 @@ def _better(one: tuple[Vector, ...], other: tuple[Vector, ...]) -> bool:
     return gain < 0
 
 
-def coarsened(moved: VectorSensitivity) -> tuple[int, VectorSensitivity]:
+def coarsen(moved: VectorSensitivity) -> tuple[int, VectorSensitivity]:
     """Return how many binary digits to drop, and how far neighbours are apart after dropping them.
 
     Dropping digits rounds down to multiples of 2^dropped, so a move of d becomes at most one more than

@@ -40,7 +40,7 @@ def estimate(kind: Kind, measures: Sequence[Measure], values: Sequence[Fraction]
         found = values[0] / rows - (values[1] / rows) ** 2
         found *= _correction(kind, rows)
     found = min(max(found, possible[0]), possible[1])
-    return _scaled(kind, found, unit, float)
+    return _scale(kind, found, unit, float)
 
 
 def enclosure(kind: Kind, measures: Sequence[Measure], box: Sequence[Span]) -> tuple[Number, Number]:
@@ -59,7 +59,7 @@ def enclosure(kind: Kind, measures: Sequence[Measure], box: Sequence[Span]) -> t
     else:
         found = _variance(kind, box, fewest, most)
     low, high = (min(max(end, possible[0]), possible[1]) for end in found)
-    return _scaled(kind, low, unit, down), _scaled(kind, high, unit, up)
+    return _scale(kind, low, unit, down), _scale(kind, high, unit, up)
 
 
 def plain(value: Fraction, unit: Fraction, rounded: Callable[[Fraction], float] = float) -> Number:
@@ -98,7 +98,7 @@ def _possible(kind: Kind, measure: Measure) -> Range:
     raise InternalError(f"{kind} is not estimated from a box")
 
 
-def _scaled(kind: Kind, steps: Fraction, unit: Fraction, rounded: Callable[[Fraction], float]) -> float:
+def _scale(kind: Kind, steps: Fraction, unit: Fraction, rounded: Callable[[Fraction], float]) -> float:
     if kind == "average":
         value = steps * unit
     else:

@@ -25,8 +25,10 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.bounds import each_of
@@ -35,13 +37,95 @@ from discreet.data.plan.nodes import Span
 from discreet.mechanisms.exponential import units_behind
 from discreet.mechanisms.grid import LIMIT
 from discreet.noise.oracle import uniform_below
-from discreet.noise.selection import ExponentialChoice, exponential_weights
+from discreet.noise.selection import WholeBase, choose_weighted, exponential_weights
 
 Histogram = Mapping[int, int]
 """How many rows of a group have which value."""
 
 Run = tuple[int, int, int]
 """First value, last value, and the score of all values between."""
+
+_ROOM = 1 << 60  # ranks below it are worked out in 64 bits
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SortedRows:
+    """The rows of a group, sorted and added up once for all choices from them. Private.
+
+    The declared values are cut into runs: each value that occurs, and each bound, is one; so are the values
+    between two of them.
+
+    Attributes
+    ----------
+    first, base
+        The first value of each run, as steps above the lowest, and the lengths of the runs.
+    at_most, below
+        How many rows are at most the last value of a run, and below its first one.
+    """
+
+    span: Span
+    first: NDArray[np.int64]
+    base: WholeBase
+    at_most: NDArray[Any]
+    below: NDArray[Any]
+
+    @classmethod
+    def of(cls, histogram: Histogram, span: Span) -> SortedRows:
+        """Sort a histogram; values outside count as the nearest bound."""
+        low, high = span
+        inside = [min(max(v, low), high) - low for v in histogram]
+        values, place = np.unique(np.array([0, high - low, *inside], dtype=np.int64), return_inverse=True)
+        total = sum(histogram.values())
+        counts = np.zeros(len(values), dtype=np.int64 if total < _ROOM else object)
+        np.add.at(counts, place[2:], np.array([*histogram.values()], dtype=counts.dtype))
+        at_most = np.cumsum(counts)
+        gaps = np.diff(values) - 1
+        # Where each value is among the runs, and where the values after it are, if there are any.
+        own = np.arange(len(values)) + np.concatenate([[0], np.cumsum(gaps > 0)])
+        after = own[:-1][gaps > 0] + 1
+        first, sizes = (
+            np.empty(len(own) + len(after), dtype=np.int64),
+            np.ones(len(own) + len(after), np.int64),
+        )
+        first[own], first[after], sizes[after] = values, values[:-1][gaps > 0] + 1, gaps[gaps > 0]
+        upto, before = np.empty(len(first), dtype=at_most.dtype), np.empty(len(first), dtype=at_most.dtype)
+        upto[own], before[own] = at_most, at_most - counts
+        upto[after] = before[after] = at_most[:-1][gaps > 0]
+        return cls(span, first, WholeBase.of(sizes), upto, before)
+
+    def scores(self, point: Fraction, shift: int) -> NDArray[np.int64]:
+        """Return the score of each run."""
+        b, rows = point.denominator, int(self.at_most[-1])
+        rank = point.numerator * rows + shift
+        most = b * rows
+        at_most, below = self.at_most, self.below
+        if most < _ROOM:  # further off than this, every score is at the limit whatever the rank
+            rank = min(max(rank, -LIMIT - most), LIMIT + most)
+        else:
+            at_most, below = at_most.astype(object), below.astype(object)
+        too_low, too_high = rank - b * at_most, b * below - rank
+        too_low[-1] = too_high[0] = 0
+        # No table is large enough to get to the limit; if one were, nothing may overflow.
+        missed: NDArray[np.int64] = np.minimum(np.maximum(np.maximum(too_low, too_high), 0), LIMIT).astype(
+            np.int64
+        )
+        return -missed
+
+    def __repr__(self) -> str:
+        return "the rows of a group (...)"
+
+
+class KeptRows(dict[int, int]):
+    """A histogram that is chosen from many times, and sorted once."""
+
+    __slots__ = ("_sorted",)
+
+    def sort(self, span: Span) -> SortedRows:
+        """Return the rows in the order of their values."""
+        known: SortedRows | None = getattr(self, "_sorted", None)
+        if known is None or known.span != span:
+            known = self._sorted = SortedRows.of(self, span)
+        return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +170,10 @@ class QuantileChoices(Primitive["tuple[Histogram, ...]", "tuple[int, ...]"]):
         return Fraction(sum(abs(a.get(v, 0) - b.get(v, 0)) for a, b in pairs for v in {*a, *b}))
 
     def _one(self, histogram: Histogram, rng: Rng) -> int:
-        found = runs(histogram, self.point, self.span, self.shift)
-        base = tuple(Fraction(last - first + 1) for first, last, _ in found)
-        scores = np.array([score for _, _, score in found], dtype=np.int64)
-        place = ExponentialChoice(self.rate, self.sensitivity, base).sample(scores, rng)
-        first, last, _ = found[place]
-        return first + uniform_below(last - first + 1, rng)
+        rows = (histogram if isinstance(histogram, KeptRows) else KeptRows(histogram)).sort(self.span)
+        place = choose_weighted(rows.scores(self.point, self.shift), rows.base, self.rate, rng)
+        first = self.span[0] + int(rows.first[place])
+        return first + uniform_below(int(rows.base.sizes[place]), rng)
 
     def _law(self, histogram: Histogram) -> list[tuple[int, Fraction]]:
         spread = [
@@ -106,28 +188,10 @@ class QuantileChoices(Primitive["tuple[Histogram, ...]", "tuple[int, ...]"]):
 
 def runs(histogram: Histogram, point: Fraction, span: Span, shift: int = 0) -> list[Run]:
     """Cut the declared values into runs of equal score; values outside count as the nearest bound."""
-    counts: dict[int, int] = dict.fromkeys(span, 0)
-    for v, count in histogram.items():
-        inside = min(max(v, span[0]), span[1])
-        counts[inside] = counts.get(inside, 0) + count
-    b, rows = point.denominator, sum(counts.values())
-    rank = point.numerator * rows + shift
-    found: list[Run] = []
-    below, start = 0, span[0]
-    for v in sorted(counts):
-        if start < v:
-            found.append((start, v - 1, -_missed(rank - b * below, b * below - rank)))
-        at_most = below + counts[v]
-        too_low = rank - b * at_most if v < span[1] else 0
-        too_high = b * below - rank if v > span[0] else 0
-        found.append((v, v, -_missed(too_low, too_high)))
-        below, start = at_most, v + 1
-    return found
-
-
-def _missed(too_low: int, too_high: int) -> int:
-    # No table is large enough to get to the limit; if one were, nothing may overflow.
-    return min(LIMIT, max(0, too_low, too_high))
+    rows = SortedRows.of(histogram, span)
+    first, sizes = (rows.first + span[0]).tolist(), rows.base.sizes.tolist()
+    scores = rows.scores(point, shift).tolist()
+    return [(f, f + size - 1, score) for f, size, score in zip(first, sizes, scores, strict=True)]
 
 
 def spread_per_row(point: Fraction) -> int:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+from weakref import WeakSet
 
 from discreet.core import checks
 from discreet.core.bounds import each_of
+from discreet.core.errors import InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.rounding import up
 from discreet.data.plan.facts import Measure
@@ -18,6 +20,7 @@ from discreet.data.pricing.quantiles import rank_error
 from discreet.noise import DiscreteLaplace
 
 _BETA = Fraction(1, 20)
+_priced: WeakSet[QuestionPlan] = WeakSet()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +43,11 @@ class ColumnError:
     words: str
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False, weakref_slot=True)
 class QuestionPlan:
     """A question that is planned and priced, and not yet asked: from public facts alone.
+
+    Only what was priced here is answered: a plan that somebody put together says nothing true of its noise.
 
     Attributes
     ----------
@@ -107,7 +112,7 @@ class QuestionPlan:
             "delta": float(self.delta),
             "neighbours": str(self.budget.neighbours),
             "noise": self.budget.route,
-            "measurements": [_described(part) for part in self.parts],
+            "measurements": [_describe(part) for part in self.parts],
             "contribution_bounds": list(self.bounds),
             "columns": [
                 {"name": one.name, "error_95": one.error, "words": one.words} for one in self.columns
@@ -117,7 +122,7 @@ class QuestionPlan:
     def __repr__(self) -> str:
         lines = [f"price    {self.price}", f"noise    {self.budget.route}"]
         for part in self.parts:
-            described = _described(part)
+            described = _describe(part)
             lines.append(f"           {described['what']}: {described['noise']}")
         lines += [f"bounds   {line}" for line in self.bounds]
         lines += [f"error    {one.name}: {one.words}" for one in self.columns]
@@ -135,14 +140,31 @@ def price_question(made: Budget) -> QuestionPlan:
         if isinstance(output.what, Aggregate):
             used = [parts[measure] for measure in made.facts.measured[output.what]]
             columns.append(_column(output.name, output.what, used, made))
-    return QuestionPlan(made, tuple(columns), _bounds(made))
+    priced = QuestionPlan(made, tuple(columns), _bounds(made))
+    _priced.add(priced)
+    return priced
+
+
+def require_priced(plan: QuestionPlan, tables: PlanTables) -> None:
+    """Refuse a plan that was not priced here, or that was priced for other tables. Nothing is read yet.
+
+    Raises
+    ------
+    InvalidParameter
+        Where it is no such plan.
+    """
+    if checks.exactly(QuestionPlan, plan=plan) not in _priced:
+        raise InvalidParameter(name="plan", rule="as `plan` returned it", got="one that was changed")
+    if plan.tables != tables:
+        rule, hint = "made for the schemas of this table", "Plan the question again with this table's `plan`"
+        raise InvalidParameter(name="plan", rule=rule, got="one for other schemas", hint=hint)
 
 
 def _column(name: str, what: Aggregate, used: list[list[Any]], made: Budget) -> ColumnError:
     if what.kind == "quantile":
         return _quantile(name, what, used[0], made)
     errors = [_vector_error(vectors, draws=len(used)) for vectors in used]
-    groups = ", in every group at once" if _declared(made) else ", in each group that is shown"
+    groups = ", in every group at once" if _are_declared(made) else ", in each group that is shown"
     if not any(one.keys for one in made.facts.sets):
         groups = ""
     if len(used) == 1:
@@ -151,7 +173,7 @@ def _column(name: str, what: Aggregate, used: list[list[Any]], made: Budget) -> 
     return ColumnError(name, None, words)
 
 
-def _declared(made: Budget) -> bool:
+def _are_declared(made: Budget) -> bool:
     return all(one.cells is not None for one in made.facts.sets)
 
 
@@ -180,7 +202,7 @@ def _quantile(name: str, what: Aggregate, choices: list[QuantileChoice], made: B
     )
     # An end is aimed `shift` off the quantile's rank, and misses that by less.
     ends = max(
-        (2 * abs(made.aimed(choice, choice.cells or 1).shift) - 1) / choice.step.point.denominator
+        (2 * abs(made.aim(choice, choice.cells or 1).shift) - 1) / choice.step.point.denominator
         for choice in found
         if choice.side
     )
@@ -211,7 +233,7 @@ def _bounds(made: Budget) -> tuple[str, ...]:
     return tuple(dict.fromkeys(lines))
 
 
-def _described(part: Vector | QuantileChoice) -> dict[str, Any]:
+def _describe(part: Vector | QuantileChoice) -> dict[str, Any]:
     by = f" by {', '.join(field.name for field in part.keys)}" if part.keys else ""
     if isinstance(part, QuantileChoice):
         side = {-1: "lower end of ", 0: "", 1: "upper end of "}[part.side]

@@ -54,7 +54,7 @@ _LONG = 12
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 
-def checked_name(**named: object) -> str:
+def check_name(**named: object) -> str:
     """Return a name that is safe in every engine: letters, digits, underscores, at most 63."""
     ((field, value),) = named.items()
     if not isinstance(value, str) or not _NAME.fullmatch(value) or value.lower().startswith(_RESERVED):
@@ -70,10 +70,10 @@ class Column(ABC):
     name: str
 
     def __post_init__(self) -> None:
-        checked_name(**{"column name": self.name})
+        check_name(**{"column name": self.name})
 
     def __repr__(self) -> str:
-        return as_declared(self)
+        return print_declaration(self)
 
     @property
     def nullable(self) -> bool:
@@ -368,15 +368,15 @@ class Text(_Opaque):
     """Free text. Usable only as a group key that a threshold lets through."""
 
 
-def as_declared(value: Any) -> str:
+def print_declaration(value: Any) -> str:
     """Print a declaration as it is written: the name, then what was not left out."""
     name, *others = (field for field in fields(value) if field.name != "_")
     given = {field.name: getattr(value, field.name) for field in others}
-    parts = [f"{f.name}={_printed(given[f.name])}" for f in others if given[f.name] != f.default]
+    parts = [f"{f.name}={_print_value(given[f.name])}" for f in others if given[f.name] != f.default]
     return f"{type(value).__name__}({', '.join([repr(getattr(value, name.name)), *parts])})"
 
 
-def _printed(value: object) -> str:
+def _print_value(value: object) -> str:
     if isinstance(value, Fraction):
         return plain(value)
     if isinstance(value, tuple) and len(value) > _LONG and isinstance(value[0], str | int):

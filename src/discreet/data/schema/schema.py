@@ -8,9 +8,7 @@ The loaded relation has the schema's name and exactly its columns, in codes (see
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from types import MappingProxyType
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
@@ -25,8 +23,8 @@ from discreet.data.schema.columns import (
     Integer,
     Ranged,
     Text,
-    as_declared,
-    checked_name,
+    check_name,
+    print_declaration,
 )
 
 __all__ = [
@@ -93,7 +91,7 @@ class User:
     max_groups: int
 
     def __post_init__(self) -> None:
-        checked_name(**{"unit.column": self.column})
+        check_name(**{"unit.column": self.column})
         if self.column.casefold() == Row().name:  # a guarantee says whom it protects by this word
             raise InvalidParameter(
                 name="unit.column",
@@ -130,8 +128,8 @@ class Dimension:
     columns: tuple[Column, ...]
 
     def __post_init__(self) -> None:
-        checked_name(**{"dimension name": self.name})
-        object.__setattr__(self, "columns", _checked_columns(self.name, self.columns))
+        check_name(**{"dimension name": self.name})
+        object.__setattr__(self, "columns", _check_columns(self.name, self.columns))
         for column in self.columns:
             if isinstance(column, Identifier | Text):
                 rule = "a kind with declared values in a public table"
@@ -148,7 +146,7 @@ class Dimension:
             raise InvalidParameter(name=f"{self.name}.key", rule=rule, value=self.key)
 
     def __repr__(self) -> str:
-        return as_declared(self)
+        return print_declaration(self)
 
     def column(self, name: str) -> Column:
         """Return a column by name."""
@@ -182,8 +180,8 @@ class Schema:
     dimensions: tuple[Dimension, ...] = ()
 
     def __post_init__(self) -> None:
-        checked_name(**{"schema name": self.name})
-        object.__setattr__(self, "columns", _checked_columns(self.name, self.columns))
+        check_name(**{"schema name": self.name})
+        object.__setattr__(self, "columns", _check_columns(self.name, self.columns))
         object.__setattr__(self, "dimensions", tuple(self.dimensions))
         self._check_unit()
         tables = [self.name]
@@ -205,7 +203,7 @@ class Schema:
             raise InvalidParameter(name=f"{self.name}.neighbours", rule=rule, value=self.neighbours)
 
     def __repr__(self) -> str:
-        return as_declared(self)
+        return print_declaration(self)
 
     def column(self, name: str) -> Column:
         """Return a column by name."""
@@ -219,10 +217,6 @@ class Schema:
         known = ", ".join(dimension.name for dimension in self.dimensions) or "none is declared"
         raise InvalidParameter(name="table", rule=f"a public table of {self.name} ({known})", value=name)
 
-    def by_name(self) -> Mapping[str, Column]:
-        """Return the columns as a read-only mapping."""
-        return MappingProxyType({column.name: column for column in self.columns})
-
 
 def _find(table: str, columns: tuple[Column, ...], name: str) -> Column:
     for column in columns:
@@ -232,7 +226,7 @@ def _find(table: str, columns: tuple[Column, ...], name: str) -> Column:
     raise InvalidParameter(name="column", rule=f"a column of {table} ({known})", value=name)
 
 
-def _checked_columns(table: str, columns: object) -> tuple[Column, ...]:
+def _check_columns(table: str, columns: object) -> tuple[Column, ...]:
     field = f"{table}.columns"
     if not isinstance(columns, tuple | list) or not 1 <= len(columns) <= MAX_COLUMNS:
         raise InvalidParameter(name=field, rule=f"a list of 1 to {MAX_COLUMNS} columns", value=columns)

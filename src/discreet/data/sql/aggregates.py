@@ -8,13 +8,13 @@ from sqlglot import exp
 
 from discreet.data.plan.facts import measures
 from discreet.data.plan.nodes import Aggregate, Field, Kind
-from discreet.data.plan.numbers import Scaled, scaled
+from discreet.data.plan.numbers import Scaled, scale
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Boolean, Category, Date, Text
 from discreet.data.schema.schema import Schema, User
 from discreet.data.sql.conditions import numeric
-from discreet.data.sql.nodes import Scope, take, unknown
-from discreet.data.sql.text import refused
+from discreet.data.sql.nodes import Scope, refuse_unknown, take
+from discreet.data.sql.text import refuse
 
 MAX_QUANTILES = 100
 _KINDS: dict[str, Kind] = {
@@ -55,17 +55,17 @@ def aggregate(node: exp.Expression, scope: Scope) -> tuple[Aggregate, str]:
     ordered: exp.Expression | None = None
     if isinstance(node, exp.WithinGroup):
         node, order = take(node, "this", "expression")
-        ordered = _ordered(order)
+        ordered = _read_order(order)
     if not isinstance(node, exp.Anonymous):
-        raise unknown(node, "SELECT")
+        raise refuse_unknown(node, "SELECT")
     name, arguments = take(node, "this", "expressions")
     name = str(name).upper()
     if name not in KNOWN:
-        raise refused(name, *_INSTEAD.get(name, ("it is not an aggregate of the language", _USE)))
+        raise refuse(name, *_INSTEAD.get(name, ("it is not an aggregate of the language", _USE)))
     places, bounds = _arguments(name, arguments or [])
     if ordered is not None:
         if name != "PERCENTILE_CONT" or len(places) != 1:
-            raise refused(f"{name} WITHIN GROUP", "only PERCENTILE_CONT takes it", "Leave it out")
+            raise refuse(f"{name} WITHIN GROUP", "only PERCENTILE_CONT takes it", "Leave it out")
         places = [ordered, *places]
     if name == "COUNT":
         return _count(places, bounds, scope)
@@ -82,7 +82,7 @@ def _arguments(name: str, arguments: list[exp.Expression]) -> tuple[list[exp.Exp
         key, value = take(argument, "this", "expression")
         word = take(key, "this")[0] if isinstance(key, exp.Var | exp.Identifier) else None
         if word not in (ROW, GROUP) or bounds:
-            raise refused(f"{name}(... => ...)", "it is not a known argument", f"Use {ROW} or {GROUP}, once")
+            raise refuse(f"{name}(... => ...)", "it is not a known argument", f"Use {ROW} or {GROUP}, once")
         bounds[word] = _pair(value)
     return places, bounds
 
@@ -90,10 +90,10 @@ def _arguments(name: str, arguments: list[exp.Expression]) -> tuple[list[exp.Exp
 def _pair(node: exp.Expression) -> Bounds:
     ends = take(node, "expressions")[0] if isinstance(node, exp.Tuple) else []
     if len(ends) != 2:
-        raise refused("contribution bounds", "they are a pair of numbers", "Write => (0, 100)")
+        raise refuse("contribution bounds", "they are a pair of numbers", "Write => (0, 100)")
     low, high = (_plain_number(end) for end in ends)
     if not low < high:
-        raise refused("contribution bounds", "the first must be below the second", "Write => (0, 100)")
+        raise refuse("contribution bounds", "the first must be below the second", "Write => (0, 100)")
     return low, high
 
 
@@ -105,25 +105,27 @@ def _plain_number(node: exp.Expression) -> Fraction:
 
 def _count(places: list[exp.Expression], bounds: dict[str, Bounds], scope: Scope) -> tuple[Aggregate, str]:
     if len(places) != 1 or ROW in bounds:
-        raise refused("COUNT", "it takes * or one column", "Write COUNT(*)")
+        raise refuse("COUNT", "it takes * or one column", "Write COUNT(*)")
     group = bounds.get(GROUP)
     (what,) = places
     if isinstance(what, exp.Star) or _is_literal(what):
         if isinstance(what, exp.Star):
             take(what)
-        return Aggregate("count", group_bounds=_counted(group, scope)), "count"
+        return Aggregate("count", group_bounds=_bound_count(group, scope)), "count"
     column = scope.column(scope.field(what)) if isinstance(what, exp.Column) else None
     if isinstance(column, Boolean | Category | Date | Text):
         present = "" if isinstance(column, Text) else f" with WHERE {what.name} IS NOT NULL"
         way_out = f"Use COUNT(*){present}"
-        raise refused(f"COUNT({what.name})", "only numbers are counted so", way_out)
+        raise refuse(f"COUNT({what.name})", "only numbers are counted so", way_out)
     if not isinstance(what, exp.Distinct):
-        return _named(Aggregate("count", numeric(what, scope), group_bounds=_counted(group, scope)), "count")
+        return _name_aggregate(
+            Aggregate("count", numeric(what, scope), group_bounds=_bound_count(group, scope)), "count"
+        )
     (columns,) = take(what, "expressions")
     unit = scope.main.unit
     field = scope.field(columns[0]) if len(columns) == 1 else None
     if not isinstance(unit, User) or field != Field(scope.main.name, unit.column) or group is not None:
-        raise refused("COUNT(DISTINCT ...)", "only the privacy unit can be counted so", "GROUP BY it instead")
+        raise refuse("COUNT(DISTINCT ...)", "only the privacy unit can be counted so", "GROUP BY it instead")
     return Aggregate("count_units"), "units"
 
 
@@ -135,34 +137,34 @@ def _of_numbers(
         points = (Fraction(1, 2),)
     elif name not in _KINDS:
         if len(places) != 2:
-            raise refused(name, "it takes a number and which quantile", f"Write {name}(x, 0.5)")
+            raise refuse(name, "it takes a number and which quantile", f"Write {name}(x, 0.5)")
         points = _points(name, _plain_number(places.pop()))
     if len(places) != 1:
-        raise refused(name, "it takes one number", f"Write {name}(x)")
+        raise refuse(name, "it takes one number", f"Write {name}(x)")
     number = numeric(places[0], scope)
     kind = _KINDS.get(name, "quantile")
     row, group = bounds.get(ROW), bounds.get(GROUP)
     if group is not None and kind not in ("sum", "average"):
-        raise refused(f"{name}(... {GROUP} ...)", "it is for SUM, COUNT and AVG", f"Use {ROW}")
+        raise refuse(f"{name}(... {GROUP} ...)", "it is for SUM, COUNT and AVG", f"Use {ROW}")
     if kind == "average" or not isinstance(scope.main.unit, User):
         # Our average is over rows: bounds on each row also bound each unit's own average. And where a row is
         # a unit, what it adds is all that the unit adds.
         row, group = row or group, None
-    exact = scaled(number, scope.tables)
+    exact = scale(number, scope.tables)
     row = _row_bounds(row, exact)
     group = _group_bounds(group, _natural(row, exact, _rows(scope)), exact.unit)
     found = Aggregate(kind, number, row, group, points)
     measures(found, scope.tables)  # refuses what an engine could not add up exactly
-    return _named(found, kind)
+    return _name_aggregate(found, kind)
 
 
 def _points(name: str, value: Fraction) -> tuple[Fraction, ...]:
     if name != "APPROX_QUANTILES":
         if not 0 <= value <= 1:
-            raise refused(name, "a quantile lies between 0 and 1", f"Write {name}(x, 0.5)")
+            raise refuse(name, "a quantile lies between 0 and 1", f"Write {name}(x, 0.5)")
         return (value,)
     if value.denominator != 1 or not 1 <= value <= MAX_QUANTILES:
-        raise refused(name, f"it takes a whole number from 1 to {MAX_QUANTILES}", f"Write {name}(x, 4)")
+        raise refuse(name, f"it takes a whole number from 1 to {MAX_QUANTILES}", f"Write {name}(x, 4)")
     return tuple(Fraction(k, int(value)) for k in range(int(value) + 1))
 
 
@@ -170,12 +172,12 @@ def _row_bounds(asked: Bounds | None, exact: Scaled) -> Bounds | None:
     """Cut the asked bounds to what the columns allow; None where that leaves nothing to clamp."""
     low, high = (end * exact.unit for end in exact.span)
     if low == high:
-        raise refused("aggregate", "it is computed of a constant", "Use a column")
+        raise refuse("aggregate", "it is computed of a constant", "Use a column")
     if asked is None or (asked[0] <= low and asked[1] >= high):
         return None
     cut = max(asked[0], low), min(asked[1], high)
     if not cut[0] < cut[1]:
-        raise refused("contribution bounds", "they leave one value at most", "Choose wider bounds")
+        raise refuse("contribution bounds", "they leave one value at most", "Choose wider bounds")
     return _on_grid(cut, exact.unit)
 
 
@@ -191,18 +193,18 @@ def _group_bounds(asked: Bounds | None, natural: Bounds, unit: Fraction) -> Boun
         return None
     cut = max(asked[0], natural[0]), min(asked[1], natural[1])
     if not cut[0] < cut[1]:
-        raise refused("contribution bounds", "they leave one value at most", "Choose wider bounds")
+        raise refuse("contribution bounds", "they leave one value at most", "Choose wider bounds")
     return _on_grid(cut, unit)
 
 
-def _counted(asked: Bounds | None, scope: Scope) -> Bounds | None:
+def _bound_count(asked: Bounds | None, scope: Scope) -> Bounds | None:
     return _group_bounds(asked, (Fraction(0), Fraction(_rows(scope))), _ONE)
 
 
 def _on_grid(bounds: Bounds, unit: Fraction) -> Bounds:
     if any((end / unit).denominator != 1 for end in bounds):
         why = f"they are not multiples of {float(unit):g}"
-        raise refused("contribution bounds", why, "Choose bounds on the column's grid")
+        raise refuse("contribution bounds", why, "Choose bounds on the column's grid")
     return bounds
 
 
@@ -214,21 +216,21 @@ def _rows(scope: Scope) -> int:
     return rows
 
 
-def _named(found: Aggregate, name: str) -> tuple[Aggregate, str]:
+def _name_aggregate(found: Aggregate, name: str) -> tuple[Aggregate, str]:
     if found.number is None or not found.number.fields:
-        raise refused(name, "it is computed of a constant", "Use a column")
+        raise refuse(name, "it is computed of a constant", "Use a column")
     fields = found.number.fields
     return found, f"{name}_{fields[0].name}" if len(fields) == 1 else name
 
 
-def _ordered(order: exp.Expression) -> exp.Expression:
+def _read_order(order: exp.Expression) -> exp.Expression:
     (listed,) = take(order, "expressions")
     if len(listed) != 1 or not isinstance(listed[0], exp.Ordered):
-        raise refused("WITHIN GROUP", "it orders by one number", "Write WITHIN GROUP (ORDER BY x)")
+        raise refuse("WITHIN GROUP", "it orders by one number", "Write WITHIN GROUP (ORDER BY x)")
     # Where missing values sort does not matter: they are left out.
     (inner, _) = take(listed[0], "this", "nulls_first")
     if not isinstance(inner, exp.Expression):
-        raise unknown(listed[0], "WITHIN GROUP")
+        raise refuse_unknown(listed[0], "WITHIN GROUP")
     return inner
 
 

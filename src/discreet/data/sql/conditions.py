@@ -32,9 +32,9 @@ from discreet.data.schema.columns import (
     Ranged,
     Text,
 )
-from discreet.data.sql.nodes import Scope, take, unknown
-from discreet.data.sql.text import number, refused, shown
-from discreet.data.sql.values import undeclared, unreachable, write_value
+from discreet.data.sql.nodes import Scope, refuse_unknown, take
+from discreet.data.sql.text import number, refuse, shorten
+from discreet.data.sql.values import refuse_undeclared, refuse_unreachable, write_value
 
 MAX_TERMS = 500
 MAX_LIST = 1_000
@@ -84,9 +84,9 @@ def condition(node: exp.Expression, scope: Scope, negated: bool = False) -> Cond
     if kind in _SIGNS:
         left, right = take(node, "this", "expression")
         sign = OPPOSITE[_SIGNS[kind]] if negated else _SIGNS[kind]
-        return _compared(operand(left, scope), sign, operand(right, scope), scope)
+        return _compare(operand(left, scope), sign, operand(right, scope), scope)
     if kind not in _CONDITIONS:
-        raise unknown(node, "a condition")
+        raise refuse_unknown(node, "a condition")
     return _CONDITIONS[kind](node, scope, negated)
 
 
@@ -100,7 +100,7 @@ def _chain(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
         else:
             parts.append(part)
         if len(parts) + len(rest) > MAX_TERMS:
-            raise refused("WHERE", f"it has more than {MAX_TERMS} terms", "Use IN (...) or ask less at once")
+            raise refuse("WHERE", f"it has more than {MAX_TERMS} terms", "Use IN (...) or ask less at once")
     joined = conjunction if (kind is exp.And) != negated else disjunction
     return joined([condition(part, scope, negated) for part in parts], scope.tables)
 
@@ -124,8 +124,8 @@ def _truth(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
 def _flag(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     field = scope.field(node)
     if not isinstance(scope.column(field), Boolean):
-        raise refused(field.name, "it is not true or false", "Compare it with a value")
-    return _compared(_choice(field, scope), "=", not negated, scope)
+        raise refuse(field.name, "it is not true or false", "Compare it with a value")
+    return _compare(_choice(field, scope), "=", not negated, scope)
 
 
 def _is(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
@@ -133,11 +133,11 @@ def _is(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     field = scope.field(left)
     if isinstance(right, exp.Null):
         take(right)
-        _declared(field, scope)
+        _require_declared(field, scope)
         everything = scope.tables.span(field)
         return within(field, [everything] if negated else [], missing=not negated, tables=scope.tables)
     if not isinstance(right, exp.Boolean) or not isinstance(scope.column(field), Boolean):
-        raise unknown(node, "a condition")
+        raise refuse_unknown(node, "a condition")
     (value,) = take(right, "this")
     spans = [(int(bool(value) != negated),) * 2]
     # `IS TRUE` is never unknown: its negation holds for a missing value.
@@ -147,19 +147,19 @@ def _is(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
 def _between(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     this, low, high = (operand(part, scope) for part in take(node, "this", "low", "high"))
     if negated:
-        parts = [_compared(this, "<", low, scope), _compared(this, ">", high, scope)]
+        parts = [_compare(this, "<", low, scope), _compare(this, ">", high, scope)]
         return disjunction(parts, scope.tables)
-    parts = [_compared(this, ">=", low, scope), _compared(this, "<=", high, scope)]
+    parts = [_compare(this, ">=", low, scope), _compare(this, "<=", high, scope)]
     return conjunction(parts, scope.tables)
 
 
 def _in(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     this, listed = take(node, "this", "expressions")
     if not listed or len(listed) > MAX_LIST:
-        raise refused("IN", f"it must list 1 to {MAX_LIST} values", "List fewer values, or use a range")
+        raise refuse("IN", f"it must list 1 to {MAX_LIST} values", "List fewer values, or use a range")
     left = operand(this, scope)
     sign: AnySign = "<>" if negated else "="
-    parts = [_compared(left, sign, operand(item, scope), scope) for item in listed]
+    parts = [_compare(left, sign, operand(item, scope), scope) for item in listed]
     return conjunction(parts, scope.tables) if negated else disjunction(parts, scope.tables)
 
 
@@ -169,14 +169,14 @@ def _like(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     column = scope.column(field)
     text = operand(pattern, scope)
     if not isinstance(column, Category) or not isinstance(text, str) or not isinstance(column.values[0], str):
-        raise refused("LIKE", "it works on categories of text and a pattern in quotes", "Use = or IN")
+        raise refuse("LIKE", "it works on categories of text and a pattern in quotes", "Use = or IN")
     if len(text) > MAX_PATTERN or "\\" in text:
         why = f"patterns have at most {MAX_PATTERN} characters and no backslash"
-        raise refused("LIKE", why, "List the values with IN")
+        raise refuse("LIKE", why, "List the values with IN")
     _charge(text, column, scope)
     spans = [(i, i) for i, value in enumerate(column.values) if like(str(value), text)]
     if not spans and negated == bool(flipped):
-        raise undeclared(field.name, text, column, sign="LIKE")
+        raise refuse_undeclared(field.name, text, column, sign="LIKE")
     if negated != bool(flipped):
         return outside(field, spans, tables=scope.tables)
     return within(field, spans, missing=False, tables=scope.tables)
@@ -188,7 +188,7 @@ def _charge(pattern: str, column: Category, scope: Scope) -> None:
     scope.work.matching += (len(pattern) + 1) * characters
     if scope.work.matching > MAX_MATCHING:
         why = f"patterns and declared values make more than {MAX_MATCHING} comparisons of characters"
-        raise refused("LIKE", why, "List the values with IN, or use fewer patterns at once")
+        raise refuse("LIKE", why, "List the values with IN, or use fewer patterns at once")
 
 
 _CONDITIONS: dict[type[exp.Expression], Callable[[exp.Expression, Scope, bool], Condition]] = {
@@ -224,11 +224,11 @@ def numeric(node: exp.Expression, scope: Scope) -> Polynomial:
         kind = _NO_NUMBERS.get(type(scope.column(field)))
         if kind is not None:
             units = "; COUNT(DISTINCT ...) counts the units" if kind == "an identifier" else ""
-            raise refused(field.name, f"it is {kind}, not a number", way_out + units)
+            raise refuse(field.name, f"it is {kind}, not a number", way_out + units)
     found = operand(node, scope)
     if not isinstance(found, Polynomial):
         what = node.name if isinstance(node, exp.Literal) else "a part of the arithmetic"
-        raise refused(what, "it is not a number", way_out)
+        raise refuse(what, "it is not a number", way_out)
     return found
 
 
@@ -253,10 +253,10 @@ def operand(node: exp.Expression, scope: Scope) -> Operand:
             return multiply(left, right)
         return add(left, negate(right) if isinstance(node, exp.Sub) else right)
     if isinstance(node, exp.Div | exp.Mod | exp.IntDiv):
-        raise refused("division", "it fails on some rows, and failing tells about them", "Multiply instead")
+        raise refuse("division", "it fails on some rows, and failing tells about them", "Multiply instead")
     if isinstance(node, exp.Anonymous):
-        raise refused(f"function {node.args.get('this')}", "no function is known here", _AS_THEY_ARE)
-    raise unknown(node, "an expression")
+        raise refuse(f"function {node.args.get('this')}", "no function is known here", _AS_THEY_ARE)
+    raise refuse_unknown(node, "an expression")
 
 
 def _column(node: exp.Expression, scope: Scope) -> Operand:
@@ -268,17 +268,17 @@ def _column(node: exp.Expression, scope: Scope) -> Operand:
         return Day(variable(field))
     if isinstance(column, Category | Boolean):
         return _choice(field, scope)
-    _declared(field, scope)
-    raise unknown(node, "an expression")
+    _require_declared(field, scope)
+    raise refuse_unknown(node, "an expression")
 
 
-def _declared(field: Field, scope: Scope) -> None:
+def _require_declared(field: Field, scope: Scope) -> None:
     column = scope.column(field)
     if isinstance(column, Identifier):
-        raise refused(field.name, "an identifier is never compared", "COUNT(DISTINCT ...) counts the units")
+        raise refuse(field.name, "an identifier is never compared", "COUNT(DISTINCT ...) counts the units")
     if not column.size:
         way_out = "GROUP BY it, or ask the owner to declare its values"
-        raise refused(field.name, "free text is never compared", way_out)
+        raise refuse(field.name, "free text is never compared", way_out)
 
 
 def _date_literal(node: exp.Expression) -> Day:
@@ -286,7 +286,7 @@ def _date_literal(node: exp.Expression) -> Day:
     is_date = isinstance(to, exp.DataType) and take(to, "this")[0] == exp.DataType.Type.DATE
     if not is_date or not isinstance(value, exp.Literal) or not value.is_string:
         why = "it fails on some rows, and failing tells about them"
-        raise refused("cast", why, "Write dates as DATE '2020-12-31'")
+        raise refuse("cast", why, "Write dates as DATE '2020-12-31'")
     return Day(constant(_days(str(take(value, "this", "is_string")[0]))))
 
 
@@ -294,26 +294,26 @@ def _days(text: str) -> Fraction:
     try:
         return Fraction(datetime.date.fromisoformat(text).toordinal() - _EPOCH)
     except ValueError:
-        raise refused(f"'{shown(text)}'", "it is not a date", "Write DATE '2020-12-31'") from None
+        raise refuse(f"'{shorten(text)}'", "it is not a date", "Write DATE '2020-12-31'") from None
 
 
-def _compared(left: Operand, sign: AnySign, right: Operand, scope: Scope) -> Condition:
+def _compare(left: Operand, sign: AnySign, right: Operand, scope: Scope) -> Condition:
     """Compare two operands of one type; text beside a date is read as a date."""
     if isinstance(left, str | bool) and not isinstance(right, str | bool):
-        return _compared(right, MIRRORED[sign], left, scope)
+        return _compare(right, MIRRORED[sign], left, scope)
     if isinstance(right, ChoiceColumn) and not isinstance(left, ChoiceColumn):
-        return _compared(right, MIRRORED[sign], left, scope)
+        return _compare(right, MIRRORED[sign], left, scope)
     if isinstance(left, ChoiceColumn):
-        return _chosen(left, sign, right, scope)
+        return _compare_choice(left, sign, right, scope)
     if isinstance(left, Day) and isinstance(right, str):
         right = Day(constant(_days(right)))
     if isinstance(left, Day) and isinstance(right, Day):
         return _numbers(add(left.number, negate(right.number)), sign, scope)
     if isinstance(left, Polynomial) and isinstance(right, Polynomial):
         return _numbers(add(left, negate(right)), sign, scope)
-    sides = (_written(left), _written(right))
+    sides = (_write_side(left), _write_side(right))
     kinds = " and ".join(f"{side} is {_kind(one)}" for side, one in zip(sides, (left, right), strict=True))
-    raise refused(f"{sides[0]} {sign} {sides[1]}", shown(kinds, most=100), _LIKE_WITH_LIKE)
+    raise refuse(f"{sides[0]} {sign} {sides[1]}", shorten(kinds, most=100), _LIKE_WITH_LIKE)
 
 
 def _kind(side: Operand) -> str:
@@ -321,7 +321,7 @@ def _kind(side: Operand) -> str:
     return kinds.get(type(side), "a category")
 
 
-def _written(side: Operand) -> str:
+def _write_side(side: Operand) -> str:
     """Print one side of a comparison: a column or a value as the request has it, anything longer as dots."""
     if isinstance(side, ChoiceColumn):
         return side.field.name
@@ -342,7 +342,7 @@ def _numbers(difference: Polynomial, sign: AnySign, scope: Scope) -> Condition:
         (field,) = held
         column, terms = scope.column(field), dict(difference.terms)
         if isinstance(column, Ranged):
-            raise unreachable(field.name, -terms.get((), Fraction(0)) / terms[(field,)], column)
+            raise refuse_unreachable(field.name, -terms.get((), Fraction(0)) / terms[(field,)], column)
     return compare(difference, sign, scope.tables)
 
 
@@ -350,21 +350,21 @@ def _choice(field: Field, scope: Scope) -> ChoiceColumn:
     return ChoiceColumn(field, scope.positions(field))
 
 
-def _chosen(left: ChoiceColumn, sign: AnySign, right: Operand, scope: Scope) -> Condition:
+def _compare_choice(left: ChoiceColumn, sign: AnySign, right: Operand, scope: Scope) -> Condition:
     name = left.field.name
     if sign not in ("=", "<>"):
-        what = f"{name} {sign} {_written(right)}"
-        raise refused(what, f"the values of {name} have no order", "Use =, <>, IN or LIKE")
+        what = f"{name} {sign} {_write_side(right)}"
+        raise refuse(what, f"the values of {name} have no order", "Use =, <>, IN or LIKE")
     value: object = right
     if isinstance(right, Polynomial) and not right.fields:
         value = sum((coefficient for _, coefficient in right.terms), Fraction(0))
     kind = type(next(iter(left.positions)))
     if not isinstance(value, Fraction if kind is int else kind):
         words = {bool: "TRUE or FALSE", str: "text in single quotes"}.get(kind, "a whole number")
-        what = f"{name} {sign} {_written(right)}"
-        raise refused(what, f"{name} is compared with {words}", "Use one of its declared values")
+        what = f"{name} {sign} {_write_side(right)}"
+        raise refuse(what, f"{name} is compared with {words}", "Use one of its declared values")
     if value not in left.positions:
-        raise undeclared(name, value, scope.column(left.field))
+        raise refuse_undeclared(name, value, scope.column(left.field))
     spans: list[Span] = [(left.positions[value],) * 2]
     if sign == "<>":
         return outside(left.field, spans, tables=scope.tables)

@@ -13,7 +13,7 @@ from discreet.data.plan.nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Column
 from discreet.data.schema.schema import Dimension, Schema
-from discreet.data.sql.text import refused, shown
+from discreet.data.sql.text import refuse, shorten
 
 _UNSET: tuple[object, ...] = (None, False, [], "")
 _AFTER = "Apply it to the answer, which costs nothing"
@@ -63,27 +63,27 @@ def take(node: exp.Expression, *names: str) -> tuple[Any, ...]:
     for name, value in node.args.items():
         if name not in names and value not in _UNSET:
             what, way_out = _WORDS.get(name, (f"{type(node).__name__}.{name}", "Leave it out"))
-            raise refused(what, _NOT_KNOWN, way_out)
+            raise refuse(what, _NOT_KNOWN, way_out)
     return tuple(node.args.get(name) for name in names)
 
 
-def unknown(node: exp.Expression, place: str) -> Refused:
+def refuse_unknown(node: exp.Expression, place: str) -> Refused:
     """Return the refusal of a node that has no translation where it stands."""
     if isinstance(node, exp.Column) and isinstance(node.args.get("this"), exp.Star):
-        return refused(*_NODES[exp.Star])
+        return refuse(*_NODES[exp.Star])
     for kind, words in _NODES.items():
         if isinstance(node, kind) and (place == "SELECT" or kind is exp.Exists):
-            return refused(*words)
-    return refused(f"{type(node).__name__.upper()} in {place}", _NOT_KNOWN, _PLACES[place])
+            return refuse(*words)
+    return refuse(f"{type(node).__name__.upper()} in {place}", _NOT_KNOWN, _PLACES[place])
 
 
 def word(node: object) -> str:
     """Return the text of an identifier."""
     if not isinstance(node, exp.Identifier):
-        raise refused("name", "a plain name is needed here", "Use the names of the schema")
+        raise refuse("name", "a plain name is needed here", "Use the names of the schema")
     (text, _) = take(node, "this", "quoted")
     if not isinstance(text, str):
-        raise refused("name", "a plain name is needed here", "Use the names of the schema")
+        raise refuse("name", "a plain name is needed here", "Use the names of the schema")
     return text
 
 
@@ -117,22 +117,22 @@ class Scope:
         """The private table that stands first."""
         first = next(iter(self.names.values()))
         if not isinstance(first, Schema):
-            raise refused(first.name, "it is a public table", "Put a private table first and join it")
+            raise refuse(first.name, "it is a public table", "Put a private table first and join it")
         return first
 
     def field(self, node: exp.Expression) -> Field:
         """Return the column that a node names, or refuse."""
         if not isinstance(node, exp.Column):
-            raise unknown(node, "place of a column")
+            raise refuse_unknown(node, "place of a column")
         name, table = take(node, "this", "table")
         if table is None:
-            return self._unqualified(word(name))
+            return self._find_unqualified(word(name))
         relation = self.names.get(word(table).lower())
         if relation is None:
-            raise refused(word(table), "no table of FROM has this name", "Use a table of FROM, or its alias")
+            raise refuse(word(table), "no table of FROM has this name", "Use a table of FROM, or its alias")
         field = self.tables.field(relation.name, word(name))
         if field is None:
-            raise _unknown_column(word(name), relation)
+            raise _refuse_column(word(name), relation)
         return self.same.get(field, field)
 
     def column(self, field: Field) -> Column:
@@ -146,17 +146,17 @@ class Scope:
             places[field] = {value: i for i, value in enumerate(self.column(field).domain())}
         return places[field]
 
-    def _unqualified(self, name: str) -> Field:
+    def _find_unqualified(self, name: str) -> Field:
         listed = [self.tables.field(relation.name, name) for relation in self.names.values()]
         found = {self.same.get(field, field) for field in listed if field is not None}
         if not found:
-            raise _unknown_column(name, *self.names.values())
+            raise _refuse_column(name, *self.names.values())
         if len(found) > 1:
-            raise refused(name, "several tables have a column of this name", "Put the table's name before it")
+            raise refuse(name, "several tables have a column of this name", "Put the table's name before it")
         return found.pop()
 
 
-def _unknown_column(name: str, *relations: Schema | Dimension) -> Refused:
+def _refuse_column(name: str, *relations: Schema | Dimension) -> Refused:
     known = ", ".join(column.name for relation in relations for column in relation.columns)
     way_out = f"Columns: {known if len(known) <= 400 else known[:400] + '...'}; text stands in single quotes"
-    return refused(f"column {shown(name)}", "it is not declared", way_out)
+    return refuse(f"column {shorten(name)}", "it is not declared", way_out)

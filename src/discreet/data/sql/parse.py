@@ -17,13 +17,13 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.data.plan.canonical import conjunction
 from discreet.data.plan.nodes import MIN_EPSILON, TRUE, Condition, Field, Join, Options, Output, Plan, Policy
-from discreet.data.plan.tables import PlanTables, declared
+from discreet.data.plan.tables import PlanTables, is_declared
 from discreet.data.schema.columns import Category, Identifier, Integer
 from discreet.data.schema.schema import Dimension, Schema, User
 from discreet.data.sql.aggregates import aggregate
 from discreet.data.sql.conditions import condition
-from discreet.data.sql.nodes import Scope, take, unknown, word
-from discreet.data.sql.text import number, parsed, refused, shown
+from discreet.data.sql.nodes import Scope, refuse_unknown, take, word
+from discreet.data.sql.text import number, parse_text, refuse, shorten
 
 MAX_CELLS = 1_000_000
 MAX_SETS = 64
@@ -50,11 +50,11 @@ def parse(text: str, *, schemas: Schema | Iterable[Schema] | PlanTables, policy:
         For anything outside the language or the policy. The reply depends on the request and on public
         metadata only.
     """
-    tree, clause = parsed(text)
+    tree, clause = parse_text(text)
     try:
         return _select(tree, clause, PlanTables.of(schemas), policy)
     except RecursionError:
-        raise refused("SQL", "it is nested too deep", "Ask a simpler question") from None
+        raise refuse("SQL", "it is nested too deep", "Ask a simpler question") from None
 
 
 def _select(
@@ -85,14 +85,14 @@ def _from(
     source: exp.Expression | None, joined: list[exp.Expression], tables: PlanTables
 ) -> tuple[Scope, tuple[Join, ...]]:
     if source is None:
-        raise refused("SELECT", "it names no table", f"Write FROM {tables.schemas[0].name}")
+        raise refuse("SELECT", "it names no table", f"Write FROM {tables.schemas[0].name}")
     scope = Scope(tables, {}, {})
     _add_table(take(source, "this")[0], scope)
     main, joins = scope.main, []
     for node in joined:
         right_node, kind, on, using = take(node, "this", "kind", "on", "using")
         if kind not in (None, "", "INNER") or (on is None) == (not using):
-            raise refused(
+            raise refuse(
                 f"{kind or ''} JOIN".strip(),
                 "only inner joins on one key are known",
                 "Write JOIN ... USING (key)",
@@ -107,20 +107,20 @@ def _from(
 
 def _add_table(node: exp.Expression, scope: Scope) -> Schema | Dimension:
     if not isinstance(node, exp.Table):
-        raise unknown(node, "FROM")
+        raise refuse_unknown(node, "FROM")
     name_node, alias_node = take(node, "this", "alias")
     if not isinstance(name_node, exp.Identifier):
-        raise unknown(name_node, "FROM")
+        raise refuse_unknown(name_node, "FROM")
     relation = scope.tables.relation(word(name_node))
     if relation is None:
         known = ", ".join(schema.name for schema in scope.tables.schemas)
-        raise refused(f"table {shown(word(name_node))}", "it is not declared", f"Tables: {known}")
+        raise refuse(f"table {shorten(word(name_node))}", "it is not declared", f"Tables: {known}")
     name = word(take(alias_node, "this")[0]) if alias_node is not None else relation.name
     other = scope.tables.relation(name)
     if other is not None and other != relation:
-        raise refused(f"AS {name}", "it is the name of another table", "Choose another alias")
+        raise refuse(f"AS {name}", "it is the name of another table", "Choose another alias")
     if name.lower() in scope.names or relation in scope.names.values():
-        raise refused(
+        raise refuse(
             f"table {relation.name}", "a table is named once", "Self joins are not part of the language"
         )
     scope.names[name.lower()] = relation
@@ -133,7 +133,7 @@ def _join_key(
     """Return the column of the tables so far and the column of the new table that must be equal."""
     if on is None:
         if len(using) != 1:
-            raise refused("USING", "joins are on one key", "Write USING (key)")
+            raise refuse("USING", "joins are on one key", "Write USING (key)")
         key = exp.Column(this=using[0].copy())
         so_far = Scope(scope.tables, dict(list(scope.names.items())[:-1]), scope.same)
         alone = Scope(scope.tables, {right.name.lower(): right}, {})
@@ -141,12 +141,12 @@ def _join_key(
     while isinstance(on, exp.Paren):
         (on,) = take(on, "this")
     if not isinstance(on, exp.EQ):
-        raise refused("ON", "joins are on one key", "Write ON left.key = right.key")
+        raise refuse("ON", "joins are on one key", "Write ON left.key = right.key")
     ends = sorted(
         (scope.field(end) for end in take(on, "this", "expression")), key=lambda f: f.table == right.name
     )
     if ends[0].table == right.name or ends[1].table != right.name:
-        raise refused("ON", "it must compare one column of each table", "Write ON left.key = right.key")
+        raise refuse("ON", "it must compare one column of each table", "Write ON left.key = right.key")
     return ends[0], ends[1]
 
 
@@ -155,13 +155,11 @@ def _check_join(main: Schema, table: Schema | Dimension, left: Field, right: Fie
         _check_private_join(main, table, left, right)
         return
     if table not in main.dimensions:
-        raise refused(f"JOIN {table.name}", f"it is not a public table of {main.name}", "See the schema")
+        raise refuse(f"JOIN {table.name}", f"it is not a public table of {main.name}", "See the schema")
     if right.name != table.key:
-        raise refused(
-            f"JOIN {table.name}", "public tables are joined on their unique key", f"Use {table.key}"
-        )
+        raise refuse(f"JOIN {table.name}", "public tables are joined on their unique key", f"Use {table.key}")
     if _code_type(left, scope) is not _code_type(right, scope):
-        raise refused(
+        raise refuse(
             f"JOIN {table.name}", "the two columns are not of one kind", f"Use a column like {table.key}"
         )
 
@@ -173,9 +171,9 @@ def _check_private_join(main: Schema, table: Schema, left: Field, right: Field) 
         or main.neighbours != table.neighbours
     ):
         why = "private tables are joined where both protect the same unit"
-        raise refused(f"JOIN {table.name}", why, "Ask of one table at a time")
+        raise refuse(f"JOIN {table.name}", why, "Ask of one table at a time")
     if left != Field(main.name, main.unit.column) or right != Field(table.name, table.unit.column):
-        raise refused(
+        raise refuse(
             f"JOIN {table.name}", "private tables are joined on the privacy unit", f"Use {main.unit.column}"
         )
 
@@ -189,11 +187,11 @@ def _code_type(field: Field, scope: Scope) -> type | None:
 
 def _group(node: exp.Expression, scope: Scope) -> Sets:
     if node.args.get("all") is not None:
-        raise refused("GROUP BY ALL or DISTINCT", "it is not part of the language", "Name the keys")
+        raise refuse("GROUP BY ALL or DISTINCT", "it is not part of the language", "Name the keys")
     (items,) = take(node, "expressions")
     sets: Sets = [()]
     for item in items or []:
-        sets = _crossed(sets, _grouping(item, scope))
+        sets = _cross(sets, _grouping(item, scope))
     return sets
 
 
@@ -203,34 +201,34 @@ def _grouping(node: exp.Expression, scope: Scope) -> Sets:
         parts = [_grouping(part, scope) for part in take(node, "expressions")[0]]
         sets: Sets = [()]
         for part in parts:
-            sets = _crossed(sets, [(), *part])
+            sets = _cross(sets, [(), *part])
         return sets
     if isinstance(node, exp.Rollup):
         prefix: Sets = [()]
         sets = [()]
         for part in take(node, "expressions")[0]:
-            prefix = _crossed(prefix, _grouping(part, scope))
-            sets = _limited(sets + prefix)
+            prefix = _cross(prefix, _grouping(part, scope))
+            sets = _limit(sets + prefix)
         return sets
     if isinstance(node, exp.GroupingSets):
-        return _limited([keys for part in take(node, "expressions")[0] for keys in _grouping(part, scope)])
+        return _limit([keys for part in take(node, "expressions")[0] for keys in _grouping(part, scope)])
     if isinstance(node, exp.Paren):
         return _grouping(take(node, "this")[0], scope)
     if isinstance(node, exp.Tuple):
         return [tuple(sorted({scope.field(part) for part in take(node, "expressions")[0] or []}))]
     if isinstance(node, exp.Literal):
-        raise refused("GROUP BY 1", "keys are named, not numbered", "Write the column's name")
+        raise refuse("GROUP BY 1", "keys are named, not numbered", "Write the column's name")
     return [(scope.field(node),)]
 
 
-def _crossed(left: Sets, right: Sets) -> Sets:
-    _limited([()] * (len(left) * len(right)))
+def _cross(left: Sets, right: Sets) -> Sets:
+    _limit([()] * (len(left) * len(right)))
     return [tuple(sorted({*a, *b})) for a, b in itertools.product(left, right)]
 
 
-def _limited(sets: Sets) -> Sets:
+def _limit(sets: Sets) -> Sets:
     if len(sets) > MAX_SETS:
-        raise refused("GROUP BY", f"it has more than {MAX_SETS} grouping sets", "Use fewer keys")
+        raise refuse("GROUP BY", f"it has more than {MAX_SETS} grouping sets", "Use fewer keys")
     return sets
 
 
@@ -239,39 +237,35 @@ def _check_sets(sets: Sets, scope: Scope, delta: Fraction, strategy: str | None)
     columns = {field: scope.column(field) for field in fields}
     for field, column in columns.items():
         if isinstance(column, Identifier):
-            raise refused(
-                f"GROUP BY {field.name}", "it would show single units", "Group by something coarser"
-            )
-    open_keys = [field.name for field, column in columns.items() if not declared(column)]
+            raise refuse(f"GROUP BY {field.name}", "it would show single units", "Group by something coarser")
+    open_keys = [field.name for field, column in columns.items() if not is_declared(column)]
     if strategy not in (None, "LAPLACE_THRESHOLD" if open_keys else "PUBLIC_GROUPS"):
         way_out = "Use PUBLIC_GROUPS for declared keys, LAPLACE_THRESHOLD for others, or leave it out"
-        raise refused(f"group_selection_strategy = {strategy}", "it does not fit the keys", way_out)
+        raise refuse(f"group_selection_strategy = {strategy}", "it does not fit the keys", way_out)
     if open_keys and not delta > 0:
         why = "its values are not declared, so groups appear by a threshold, which needs delta > 0"
-        raise refused(f"GROUP BY {open_keys[0]}", why, "Set delta, or ask the owner to declare the values")
+        raise refuse(f"GROUP BY {open_keys[0]}", why, "Set delta, or ask the owner to declare the values")
     cells = sum(math.prod(columns[field].size or 1 for field in keys) for keys in sets)
     if cells > MAX_CELLS:
-        raise refused(
-            "GROUP BY", f"it has more than {MAX_CELLS} declared groups", "Use fewer or coarser keys"
-        )
+        raise refuse("GROUP BY", f"it has more than {MAX_CELLS} declared groups", "Use fewer or coarser keys")
 
 
 def _outputs(listed: list[exp.Expression], keys: set[Field], scope: Scope) -> tuple[Output, ...]:
     if len(listed) > MAX_OUTPUTS:
-        raise refused("SELECT", f"it has more than {MAX_OUTPUTS} columns", "Ask less at once")
+        raise refuse("SELECT", f"it has more than {MAX_OUTPUTS} columns", "Ask less at once")
     outputs: list[Output] = []
     names: set[str] = set()
     for item in listed:
         node, alias = take(item, "this", "alias") if isinstance(item, exp.Alias) else (item, None)
         name = None if alias is None else word(alias)
         if name is not None and (not _NAME.fullmatch(name) or name.lower() in names):
-            raise refused(
-                f"AS {shown(name)}", "names are letters, digits and _, each used once", "Choose another"
+            raise refuse(
+                f"AS {shorten(name)}", "names are letters, digits and _, each used once", "Choose another"
             )
         if isinstance(node, exp.Column) and not isinstance(node.args.get("this"), exp.Star):
             what = scope.field(node)
             if what not in keys:
-                raise refused(
+                raise refuse(
                     what.name,
                     "it is neither a key nor an aggregate",
                     f"GROUP BY {what.name}, or aggregate it",
@@ -283,7 +277,7 @@ def _outputs(listed: list[exp.Expression], keys: set[Field], scope: Scope) -> tu
         outputs.append(output)
         names.add(output.name.lower())
     if all(isinstance(output.what, Field) for output in outputs):
-        raise refused("SELECT", "it asks for no aggregate", "Add COUNT(*), SUM(x) or AVG(x)")
+        raise refuse("SELECT", "it asks for no aggregate", "Add COUNT(*), SUM(x) or AVG(x)")
     return tuple(outputs)
 
 
@@ -295,7 +289,7 @@ def _fresh(name: str, taken: set[str]) -> str:
 def _options(clause: Sequence[tuple[str, Token]], main: Schema, policy: Policy) -> Options:
     given = dict(clause)
     if len(given) < len(clause):
-        raise refused("OPTIONS", "an option is given twice", "Give each option once")
+        raise refuse("OPTIONS", "an option is given twice", "Give each option once")
     known = (
         "epsilon",
         "delta",
@@ -306,10 +300,10 @@ def _options(clause: Sequence[tuple[str, Token]], main: Schema, policy: Policy) 
     )
     for name in given:
         if name not in known:
-            raise refused(f"option {name}", "it is not known", f"Known: {', '.join(known)}")
+            raise refuse(f"option {name}", "it is not known", f"Known: {', '.join(known)}")
     column = given.get("privacy_unit_column")
     if column is not None and (main.unit.column is None or column.text.lower() != main.unit.column.lower()):
-        raise refused(f"privacy_unit_column = {column.text}", "the owner chose another unit", "Leave it out")
+        raise refuse(f"privacy_unit_column = {column.text}", "the owner chose another unit", "Leave it out")
     return Options(
         epsilon=_at_most("epsilon", given, MIN_EPSILON, policy.epsilon),
         delta=_at_most("delta", given, Fraction(0), policy.delta),
@@ -324,11 +318,11 @@ def _at_most(name: str, given: dict[str, Token], lowest: Fraction, highest: Frac
     token = given[name]
     what = f"{name} = {token.text}"
     if token.token_type != TokenType.NUMBER:
-        raise refused(what, "it must be a number", f"Write {name} = 0.5")
+        raise refuse(what, "it must be a number", f"Write {name} = 0.5")
     value = number(token.text, what)
     if not lowest <= value <= highest:
         why = f"it must lie between {float(lowest):g} and the owner's limit of {float(highest):g}"
-        raise refused(what, why, "Ask for less, or leave it out")
+        raise refuse(what, why, "Ask for less, or leave it out")
     return value
 
 
@@ -337,7 +331,7 @@ def _whole(name: str, given: dict[str, Token], highest: int) -> int | None:
     if value is None or value == highest:
         return None
     if value.denominator != 1:
-        raise refused(f"{name} = {given[name].text}", "it must be a whole number", f"Write {name} = 1")
+        raise refuse(f"{name} = {given[name].text}", "it must be a whole number", f"Write {name} = 1")
     return int(value)
 
 

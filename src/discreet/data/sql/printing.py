@@ -28,10 +28,10 @@ def to_sql(plan: Plan, tables: PlanTables) -> str:
     parts = ["SELECT"]
     if options := _options(plan):
         parts.append(f"WITH DIFFERENTIAL_PRIVACY OPTIONS ({options})")
-    shown = (f"{_output(output.what, unit)} AS {_quoted(output.name)}" for output in plan.outputs)
+    shown = (f"{_output(output.what, unit)} AS {_quote(output.name)}" for output in plan.outputs)
     parts.append(", ".join(shown))
-    parts.append(f"FROM {_quoted(plan.table)}")
-    parts += [f"JOIN {_quoted(j.table)} ON {_name(j.left)} = {_name(j.right)}" for j in plan.joins]
+    parts.append(f"FROM {_quote(plan.table)}")
+    parts += [f"JOIN {_quote(j.table)} ON {_name(j.left)} = {_name(j.right)}" for j in plan.joins]
     if plan.where != And(()):
         parts.append(f"WHERE {condition_sql(plan.where, tables)}")
     sets = [", ".join(_name(field) for field in keys) for keys in plan.sets]
@@ -60,13 +60,13 @@ def _within(condition: Within, tables: PlanTables) -> str:
     if condition.spans == (tables.span(condition.field),):
         choices.append(f"{name} IS NOT NULL")
     elif isinstance(column, Boolean | Category):
-        choices += [f"{name} {_listed(column, condition.spans)}"] if condition.spans else []
+        choices += [f"{name} {_list_values(column, condition.spans)}"] if condition.spans else []
     else:
         choices += [_range(name, span, column) for span in condition.spans]
     return choices[0] if len(choices) == 1 else "(" + " OR ".join(choices) + ")"
 
 
-def _listed(column: Boolean | Category, spans: tuple[Span, ...]) -> str:
+def _list_values(column: Boolean | Category, spans: tuple[Span, ...]) -> str:
     """List the values that lie in some spans, or the others where they are fewer."""
     inside = sum(b - a + 1 for a, b in spans)
     listed = spans if 2 * inside <= column.size else gaps(spans, (0, column.size - 1))
@@ -165,8 +165,8 @@ def _scientific(value: Fraction) -> str:
 
 
 def _name(field: Field) -> str:
-    return f"{_quoted(field.table)}.{_quoted(field.name)}"
+    return f"{_quote(field.table)}.{_quote(field.name)}"
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return f'"{name}"'

@@ -54,7 +54,7 @@ class DiscreetSql(Dialect):
 _said: ContextVar[list[str] | None] = ContextVar("said", default=None)
 
 
-def _kept_back(record: logging.LogRecord) -> bool:
+def _keep_back(record: logging.LogRecord) -> bool:
     """Let a record of the parser library pass, unless it is about a request: nobody else is to read that."""
     said = _said.get()
     if said is not None:
@@ -62,11 +62,11 @@ def _kept_back(record: logging.LogRecord) -> bool:
     return said is None
 
 
-logging.getLogger("sqlglot").addFilter(_kept_back)
+logging.getLogger("sqlglot").addFilter(_keep_back)
 
 
 @contextmanager
-def _listening() -> Iterator[list[str]]:
+def _listen() -> Iterator[list[str]]:
     """Keep back what the parser library says meanwhile, and give a list of it."""
     said: list[str] = []
     token = _said.set(said)
@@ -76,46 +76,46 @@ def _listening() -> Iterator[list[str]]:
         _said.reset(token)
 
 
-def refused(what: str, why: str, way_out: str) -> Refused:
+def refuse(what: str, why: str, way_out: str) -> Refused:
     """Return the error, with the part of the request cut to a readable length."""
-    return Refused(what=shown(what), why=why, way_out=way_out)
+    return Refused(what=shorten(what), why=why, way_out=way_out)
 
 
-def shown(text: str, most: int = _SHOWN) -> str:
+def shorten(text: str, most: int = _SHOWN) -> str:
     """Return a piece of the request as one short printable line."""
     plain = "".join(c if c.isprintable() else " " for c in text)
     return plain if len(plain) <= most else plain[: most - 3] + "..."
 
 
-def parsed(text: str) -> tuple[exp.Select, tuple[tuple[str, Token], ...]]:
+def parse_text(text: str) -> tuple[exp.Select, tuple[tuple[str, Token], ...]]:
     """Return the one SELECT of a text and the options of its clause."""
     found = _tokens(text)
     rest, options = _cut_clause(found)
     try:
-        with _listening() as said:
+        with _listen() as said:
             trees = DiscreetSql().parser().parse(rest, text)
     except (SqlglotError, RecursionError) as error:
-        raise _not_understood(rest, error) from None
+        raise _refuse_unread(rest, error) from None
     if said:
         # What the parser library only warns of, it has not understood either.
-        raise _not_understood(rest, SqlglotError())
+        raise _refuse_unread(rest, SqlglotError())
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, exp.Select):
-        raise refused("SQL", "it must be exactly one SELECT", "Send one query at a time")
+        raise refuse("SQL", "it must be exactly one SELECT", "Send one query at a time")
     return tree, options
 
 
-def _not_understood(found: Sequence[Token], error: Exception) -> Refused:
+def _refuse_unread(found: Sequence[Token], error: Exception) -> Refused:
     """Say where, or name the part that the language lacks."""
     for token in found:
         if token.text.upper() in _LACKING and token.token_type not in (
             TokenType.STRING,
             TokenType.IDENTIFIER,
         ):
-            return refused(token.text.upper(), "it is not part of the language", _LACKING[token.text.upper()])
+            return refuse(token.text.upper(), "it is not part of the language", _LACKING[token.text.upper()])
     known = error.errors if isinstance(error, ParseError) else []
     near = f" near {known[0].get('highlight')}" if known and known[0].get("highlight") else ""
-    return refused(
+    return refuse(
         f"SQL{near}", "it is not understood", "Write SELECT, FROM, WHERE and GROUP BY, in this order"
     )
 
@@ -125,36 +125,36 @@ def number(text: str, what: str) -> Fraction:
     match = _NUMBER.fullmatch(text)
     if match is None:
         why = "numbers have at most 18 digits on either side of the point and an exponent of at most 99"
-        raise refused(what, why, "Write it as 0.5 or 1e-6")
+        raise refuse(what, why, "Write it as 0.5 or 1e-6")
     return Fraction(text)
 
 
 def _tokens(text: str) -> list[Token]:
     if not isinstance(text, str):
-        raise refused("SQL", "it must be text", "Send the query as a string")
+        raise refuse("SQL", "it must be text", "Send the query as a string")
     if len(text) > MAX_CHARACTERS:
-        raise refused("SQL", f"it has more than {MAX_CHARACTERS} characters", "Ask a shorter question")
+        raise refuse("SQL", f"it has more than {MAX_CHARACTERS} characters", "Ask a shorter question")
     if not all(c.isprintable() or c in "\t\n\r" for c in text):
-        raise refused("SQL", "it holds a character that cannot be printed", "Use plain text")
+        raise refuse("SQL", "it holds a character that cannot be printed", "Use plain text")
     try:
         found = list(DiscreetSql().tokenize(text))
     except SqlglotError:
-        raise refused("SQL", "a quote is not closed", "Close every ' and \" and `") from None
+        raise refuse("SQL", "a quote is not closed", "Close every ' and \" and `") from None
     while found and found[-1].token_type == TokenType.SEMICOLON:
         found.pop()
     if any(token.comments for token in found):
-        raise refused("comment", "comments are not part of the language", "Leave it out")
+        raise refuse("comment", "comments are not part of the language", "Leave it out")
     if any(token.token_type == TokenType.SEMICOLON for token in found):
-        raise refused(";", "it must be exactly one SELECT", "Send one query at a time")
+        raise refuse(";", "it must be exactly one SELECT", "Send one query at a time")
     if not found or found[0].token_type != TokenType.SELECT:
-        raise refused("SQL", "it must begin with SELECT", "Write SELECT ... FROM a declared table")
+        raise refuse("SQL", "it must begin with SELECT", "Write SELECT ... FROM a declared table")
     _check_size(found)
     return found
 
 
 def _check_size(found: Sequence[Token]) -> None:
     if len(found) > MAX_TOKENS:
-        raise refused("SQL", f"it has more than {MAX_TOKENS} words", "Ask a shorter question")
+        raise refuse("SQL", f"it has more than {MAX_TOKENS} words", "Ask a shorter question")
     prefix = (TokenType.NOT, TokenType.DASH, TokenType.PLUS)
     opened: list[bool] = []  # for each bracket that is open, whether it follows the name of a type
     run = 0
@@ -165,10 +165,10 @@ def _check_size(found: Sequence[Token]) -> None:
             opened.pop()
         run = run + 1 if token.token_type in prefix else 0
         if len(opened) + run > MAX_DEPTH:
-            raise refused("SQL", f"it is nested more than {MAX_DEPTH} deep", "Ask a simpler question")
+            raise refuse("SQL", f"it is nested more than {MAX_DEPTH} deep", "Ask a simpler question")
         if sum(opened) > 1:
             # The parser library reads such a bracket twice, as a type and as a call, and so all within it.
-            raise refused("a type in a type", "it is not part of the language", "Compare columns as they are")
+            raise refuse("a type in a type", "it is not part of the language", "Compare columns as they are")
 
 
 def _cut_clause(found: list[Token]) -> tuple[list[Token], tuple[tuple[str, Token], ...]]:
@@ -178,21 +178,21 @@ def _cut_clause(found: list[Token]) -> tuple[list[Token], tuple[tuple[str, Token
     way_out = "Write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (name = value, ...)"
     words = [token.text.upper() for token in found[2:5]]
     if words != ["DIFFERENTIAL_PRIVACY", "OPTIONS", "("]:
-        raise refused("SELECT WITH", "only the DIFFERENTIAL_PRIVACY clause is known", way_out)
+        raise refuse("SELECT WITH", "only the DIFFERENTIAL_PRIVACY clause is known", way_out)
     options: list[tuple[str, Token]] = []
     place = 5
     while True:
         name, equals, value, end = (found[place : place + 4] + [None] * 4)[:4]
         if name is None or equals is None or value is None or end is None:
-            raise refused("OPTIONS", "the clause is not closed", way_out)
+            raise refuse("OPTIONS", "the clause is not closed", way_out)
         if name.token_type != TokenType.VAR or equals.token_type != TokenType.EQ:
-            raise refused(f"OPTIONS ... {name.text}", "each option is a name, = and one value", way_out)
+            raise refuse(f"OPTIONS ... {name.text}", "each option is a name, = and one value", way_out)
         if value.token_type not in (TokenType.NUMBER, TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING):
             why = "the value must be one positive number or name"
-            raise refused(f"{name.text} = {value.text}", why, way_out)
+            raise refuse(f"{name.text} = {value.text}", why, way_out)
         options.append((name.text.lower(), value))
         place += 4
         if end.token_type == TokenType.R_PAREN:
             return [found[0], *found[place:]], tuple(options)
         if end.token_type != TokenType.COMMA:
-            raise refused(f"{name.text} = {value.text}{end.text}", "it is more than one value", way_out)
+            raise refuse(f"{name.text} = {value.text}{end.text}", "it is more than one value", way_out)

@@ -8,13 +8,13 @@ from fractions import Fraction
 
 from discreet.core.errors import Refused, plain
 from discreet.data.schema.columns import Category, Column, Date, Ranged
-from discreet.data.sql.text import refused, shown
+from discreet.data.sql.text import refuse, shorten
 
 _LISTED = 300  # characters of declared values that a message shows
 _COMPARED = 1_000  # declared values that are searched for a similar one: a longer list would cost time
 
 
-def undeclared(name: str, value: object, column: Column, *, sign: str = "=") -> Refused:
+def refuse_undeclared(name: str, value: object, column: Column, *, sign: str = "=") -> Refused:
     """Return the refusal of a value, or a pattern, that no declared value equals."""
     written = write_value(value)
     values = column.domain()
@@ -22,18 +22,18 @@ def undeclared(name: str, value: object, column: Column, *, sign: str = "=") -> 
     hint = f"Did you mean {write_value(near)}? " if near is not None else ""
     other = column.other if isinstance(column, Category) else None
     others = "" if other is None else f"; others count as {write_value(other)}"
-    why = "no declared value is like it" if sign == "LIKE" else f"{shown(written)} is not declared"
-    return refused(f"{name} {sign} {written}", why, f"{hint}Declared: {_listed(values)}{others}")
+    why = "no declared value is like it" if sign == "LIKE" else f"{shorten(written)} is not declared"
+    return refuse(f"{name} {sign} {written}", why, f"{hint}Declared: {_list_values(values)}{others}")
 
 
-def unreachable(name: str, value: Fraction, column: Ranged) -> Refused:
+def refuse_unreachable(name: str, value: Fraction, column: Ranged) -> Refused:
     """Return the refusal of an equality that no declared number or date meets."""
     grid = getattr(column, "grid", Fraction(1))
     low, high = (column.decode(code) for code in (column.code_lower, column.code_upper))
     steps = "" if isinstance(column, Date) else f" in steps of {plain(grid)}"
     written = "..." if isinstance(column, Date) else plain(value)
     why = f"no row can have this value: {name} is declared from {_number(low)} to {_number(high)}{steps}"
-    return refused(f"{name} = {written}", why, "Others count as the nearest one: use it, or < > BETWEEN")
+    return refuse(f"{name} = {written}", why, "Others count as the nearest one: use it, or < > BETWEEN")
 
 
 def _near(value: object, values: Sequence[object]) -> str | None:
@@ -50,7 +50,7 @@ def _near(value: object, values: Sequence[object]) -> str | None:
     return folded[found[0]] if found else None
 
 
-def _listed(values: Sequence[object]) -> str:
+def _list_values(values: Sequence[object]) -> str:
     text, left = "", len(values)
     for value in values:
         more = (", " if text else "") + write_value(value)

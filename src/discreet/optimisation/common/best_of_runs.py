@@ -15,13 +15,13 @@ from typing import Any, Generic, TypeVar
 from discreet.core import checks
 from discreet.core.bounds import each_of
 from discreet.core.errors import InvalidParameter
-from discreet.core.lending import lend
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import Neighbours
 from discreet.core.parameters import Exact, MaybeExact, frozen, public
 from discreet.core.rng import TAIL, Primitive, Rng
 from discreet.core.rounding import above, down
+from discreet.core.sensitive import lend
 from discreet.mechanisms.grid import total
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.oracle import bernoulli

@@ -1,7 +1,7 @@
 """Instances on which every private algorithm does badly, for demonstrations and tests.
 
 Each is drawn at random, with the cost of the best solution and what any (epsilon, 0)-private algorithm must
-pay on average over the draw. None of them holds data.
+pay on average over the draw. None of them holds data. Those of k-median and of minimum cut are with them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
@@ -52,14 +51,6 @@ class HardSystem(HardInstance):
     elements: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class HardDemand(HardInstance):
-    """A metric for k-median, and the site of every demand."""
-
-    distances: NDArray[np.float64]
-    demands: tuple[int, ...]
-
-
 def stars(*, groups: int, epsilon: checks.Number, rng: Rng = SYSTEM) -> HardGraph:
     """Return disjoint stars with about 1 / epsilon leaves each, around random centres.
 
@@ -93,21 +84,3 @@ def random_subsets(*, sets: int, universe: int, epsilon: checks.Number, rng: Rng
     family = tuple(tuple(sorted(shuffle(n, rng)[:size].tolist())) for _ in range(m))
     hidden = family[int(shuffle(m, rng)[0])]
     return HardSystem(1.0, max(1.0, size / 4) if n >= size**10 else 1.0, family, hidden)
-
-
-def uniform_demands(*, sites: int, k: int, epsilon: checks.Number, rng: Rng = SYSTEM) -> HardDemand:
-    """Return k random sites with ln(sites / k) / (10 epsilon) demands each, all sites one apart.
-
-    Opening just these sites costs nothing; a private algorithm cannot find half of them. [Roth10] Theorem 47.
-    """
-    n, count = checks.integer(2, sites=sites), checks.integer(1, k=k)
-    e = float(checks.positive(epsilon=epsilon))
-    if count >= n:
-        raise InvalidParameter(name="k", rule=f"below the {n} sites", value=k)
-    each = math.floor(math.log(n / count) / (10 * e))
-    chosen = sorted(shuffle(n, rng)[:count].tolist())
-    demands = tuple(site for site in chosen for _ in range(each))
-    # Moving one of the k sites elsewhere takes 2 * each steps, and a site nobody asks for is as good as any.
-    found = min(1.0, math.exp(2 * e * each) * count / (n - count + 1))
-    bound = max(0.0, below(count * each * (1 - found), 8))
-    return HardDemand(0.0, bound, 1.0 - np.eye(n), demands)

@@ -16,7 +16,7 @@ from functools import lru_cache
 from discreet.accounting.calibrate import largest
 from discreet.core import checks
 from discreet.core.loss import BoundedRangeLoss, Loss
-from discreet.core.losses.base import checked_order, short
+from discreet.core.losses.base import check_order, short
 from discreet.core.rounding import above, down, up
 
 _SLACK = 1e-13
@@ -93,7 +93,7 @@ class SequentialLoss(Loss):
 
         Endless rounds have the curve of two exponential times, of rates 1 and c, for every epsilon.
         """
-        a, r = checked_order(order), up(min(self.range_, Fraction(_WIDEST)))
+        a, r = check_order(order), up(min(self.range_, Fraction(_WIDEST)))
         c = math.exp(r)
         left = 1 - (a - 1) * (c - 1)  # from here on the divergence is infinite
         bounds = [above(a * self.zcdp()), up(self.pure)]

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import Fixed, fix_array
+from discreet.core.fixed import Fixed, fix_array, seal
 from discreet.core.neighbours import AddRemove
 from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.progress import LongRun
@@ -71,6 +71,7 @@ class SetSystem(Fixed):
     def _of(cls, names: Iterable[Hashable], elements: Iterable[Hashable], table: Any) -> SetSystem:
         self = cls.__new__(cls)
         self._set(names, elements, table)
+        seal(self)
         return self
 
     def members(self, place: int) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array
+from discreet.core.fixed import fix_array, seal
 from discreet.queries.query import Array, ProductQuery, read_array, read_axes
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Codes, Universe
@@ -67,7 +67,7 @@ class Clauses(Tabled):
         own = Universe(universe.attributes[axis] for axis in axes)
         if list(axes) != sorted(set(axes)):
             raise InvalidParameter(name="axes", rule="ascending", value=axes)
-        points = own.checked_codes(codes)
+        points = own.read_codes(codes)
         masks = [np.arange(size) == points[:, k, None] for k, size in enumerate(own.shape)]
         meant = [~mask if cls.complement else mask for mask in masks]
         return cls._of_groups(universe, [(axes, np.arange(len(points)), meant)])
@@ -115,6 +115,7 @@ class Clauses(Tabled):
     def _of_groups(cls, universe: Universe, made: list[tuple[Axes, Any, list[Masks]]]) -> Self:
         self = cls.__new__(cls)
         self._set_groups(universe, made)
+        seal(self)
         return self
 
     def __len__(self) -> int:
@@ -142,7 +143,7 @@ class Clauses(Tabled):
         result = np.empty(len(self), dtype=vector.dtype)
         for place, group in enumerate(self._groups):
             table = self.tables.part(vector, place)
-            inside = table[group.points] if group.points is not None else _contracted(table, group.masks)
+            inside = table[group.points] if group.points is not None else _contract(table, group.masks)
             result[group.rows] = table.sum() - inside if self.complement else inside
         return result
 
@@ -156,7 +157,7 @@ class Clauses(Tabled):
             elif group.points is not None:
                 np.add.at(table, group.points, numbers)
             else:
-                _expanded(table, group.masks, numbers)
+                _expand(table, group.masks, numbers)
             if self.complement:
                 np.subtract(numbers.sum(), table, out=table)
         return result
@@ -283,7 +284,7 @@ def _check_width(universe: Universe, width: int, sizes: range) -> None:
             raise InvalidParameter(name=attribute.name, rule="of two values", value=attribute.size)
 
 
-def _contracted(table: Array, masks: Sequence[Masks]) -> Array:
+def _contract(table: Array, masks: Sequence[Masks]) -> Array:
     """Sum a table over the boxes of some masks, one box a row of them."""
     count = len(masks[0])
     quick = table.dtype.kind == "f" or float(np.abs(table).sum(dtype=np.float64)) < _EXACT
@@ -300,7 +301,7 @@ def _contracted(table: Array, masks: Sequence[Masks]) -> Array:
     return result
 
 
-def _expanded(table: Array, masks: Sequence[Masks], numbers: Array) -> None:
+def _expand(table: Array, masks: Sequence[Masks], numbers: Array) -> None:
     """Add to each cell of a table the numbers of the boxes it is in."""
     quick = table.dtype.kind == "f" or float(np.abs(numbers).sum(dtype=np.float64)) < _EXACT
     kind = np.float64 if quick else np.int64

@@ -56,7 +56,7 @@ class Groups(Workload):
             raise InvalidParameter(name="where", rule=f"booleans of shape {shape}", got="others")
         listed = tuple(tuple((int(axis), tuple(map(int, codes))) for axis, codes in one) for one in groupings)
         if not listed or any(not _is_grouping(grouping, universe) for grouping in listed):
-            rule = "a list of at least one, of declared codes of each attribute at most once"
+            rule = "a list of at least one, of attributes and declared codes, each at most once"
             raise InvalidParameter(name="groupings", rule=rule, got="others")
         self.axes, self.where, self.groupings = axes, fix_array(held), listed
         lengths = [math.prod(len(codes) for _, codes in grouping) for grouping in listed]
@@ -112,7 +112,7 @@ class Groups(Workload):
         for number, grouping in enumerate(self.groupings):
             part = vector[self.offsets[number] : self.offsets[number + 1]]
             places = self._view(np.arange(len(spread)), grouping)
-            spread[places.ravel()] += part
+            np.add.at(spread, places.ravel(), part)
         shape = [self.universe.shape[axis] if axis in self._keys else 1 for axis in self._kept]
         narrow = self._tables.adjoint(spread).reshape(shape)
         return self._table.adjoint(np.ravel(narrow * self._struck))
@@ -129,7 +129,7 @@ def _is_grouping(grouping: Grouping, universe: Universe) -> bool:
     axes = [axis for axis, _ in grouping]
     return len(set(axes)) == len(axes) and all(
         0 <= axis < len(universe.shape)
-        and len(codes) > 0
+        and len(codes) == len(set(codes)) > 0
         and 0 <= min(codes) <= max(codes) < universe.shape[axis]
         for axis, codes in grouping
     )

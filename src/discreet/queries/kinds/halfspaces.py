@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.fixed import fix_array
+from discreet.core.fixed import fix_array, seal
 from discreet.queries.query import Array, Axes, LinearQuery, read_array, read_name
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Queries
@@ -86,17 +86,18 @@ class Halfspaces(Queries):
     def __init__(
         self, universe: Universe, halfspaces: Iterable[tuple[Mapping[str, checks.Number], checks.Number]]
     ) -> None:
-        super().__init__(universe, [_made(universe, *halfspace) for halfspace in halfspaces])
+        super().__init__(universe, [_make_query(universe, *halfspace) for halfspace in halfspaces])
 
     @classmethod
     def of(cls, universe: Universe, queries: Sequence[LinearQuery]) -> Self:
         """Return halfspaces that are given as queries."""
         self = cls.__new__(cls)
         Queries.__init__(self, universe, queries)
+        seal(self)
         return self
 
 
-def _made(
+def _make_query(
     universe: Universe, normal: Mapping[str, checks.Number], threshold: checks.Number
 ) -> HalfspaceQuery:
     slopes = {name: checks.exact(**{f"normal of {name}": slope}) for name, slope in normal.items()}

@@ -8,10 +8,23 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import fix_array, keep
 from discreet.queries.histogram import Histogram
-from discreet.queries.query import LARGEST, Array, LinearQuery, read_array, read_name, weighted
+from discreet.queries.query import (
+    LARGEST,
+    Array,
+    LinearQuery,
+    multiply_weights,
+    name_multiple,
+    read_array,
+    read_name,
+    read_scale,
+    read_weights,
+    weigh,
+)
+from discreet.queries.sparse_rows import SparseRows
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Workload
 
@@ -23,19 +36,25 @@ class SparseQuery(LinearQuery):
 
     def __init__(self, universe: Universe, name: str, *, cells: Array, weights: Array) -> None:
         super().__init__(universe, tuple(range(len(universe.shape))), name)
-        places, values = read_array(cells, name), read_array(weights, name)
-        fits = places.ndim == 1 and places.dtype.kind in "iu" and places.shape == values.shape
-        if not fits or values.dtype.kind not in "if" or not bool(np.isfinite(values).all()):
+        places, values = read_array(cells, name), read_weights(weights, name)
+        if places.ndim != 1 or places.dtype.kind not in "iu" or places.shape != values.shape:
             raise InvalidParameter(name=name, rule="numbers of cells and as many weights", got="others")
         numbers = places.astype(np.int64)
         rising = bool((np.diff(numbers, prepend=-1) > 0).all())
         if not rising or (len(numbers) and int(numbers[-1]) >= universe.size):
             raise InvalidParameter(name=name, rule="cells of the universe, ascending", got="others")
-        self._cells, self._weights = fix_array(numbers), fix_array(values)
+        whole = values.astype(np.int64) if values.dtype.kind == "b" else values
+        self._cells, self._weights = fix_array(numbers), fix_array(whole)
 
     def restate(self, universe: Universe) -> SparseQuery:
         """Return the same query over a universe, made anew from its cells and weights."""
         return SparseQuery(universe, read_name(self.name), cells=self._cells, weights=self._weights)
+
+    def multiply(self, scale: checks.Number) -> SparseQuery:
+        """Return the query with all of its weights times a positive number."""
+        by = read_scale(checks.positive(scale=scale))
+        weights, name = multiply_weights(self._weights, by), name_multiple(self.name, by)
+        return SparseQuery(self.universe, name, cells=self._cells, weights=weights)
 
     @property
     def is_predicate(self) -> bool:
@@ -70,7 +89,7 @@ class SparseQuery(LinearQuery):
         return min(ends), max(ends)
 
     def _on_array(self, data: Array) -> int | float:
-        return weighted(data.reshape(-1)[self._cells], self._weights)
+        return weigh(data.reshape(-1)[self._cells], self._weights)
 
 
 class Matrix(Workload):
@@ -92,7 +111,7 @@ class Matrix(Workload):
         if rows.ndim != 2 or rows.shape[1] != universe.size or not rows.shape[0]:
             rule = f"a matrix of {universe.size} columns and at least one row"
             raise InvalidParameter(name="matrix", rule=rule, value=rows.shape)
-        self._rows = rows.astype(np.int64) if bool((rows.data == 1).all()) else rows
+        self._rows = SparseRows(rows.astype(np.int64) if bool((rows.data == 1).all()) else rows)
         self._names = tuple(
             (f"row {i}" for i in range(len(self))) if names is None else map(read_name, names)
         )
@@ -101,10 +120,17 @@ class Matrix(Workload):
 
     def restate(self, universe: Universe) -> Matrix:
         """Return the same queries over a universe, made anew from the matrix."""
-        return Matrix(universe, self._rows, names=self._names)
+        return Matrix(universe, self._rows.matrix(), names=self._names)
+
+    def multiply(self, scale: checks.Number) -> Matrix:
+        """Return the same queries, with all of their weights times a positive number."""
+        by, rows = read_scale(checks.positive(scale=scale)), self._rows
+        scaled = (multiply_weights(rows.data, by), rows.indices, rows.indptr)
+        names = [name_multiple(name, by) for name in self._names]
+        return Matrix(self.universe, sparse.csr_array(scaled, shape=rows.shape), names=names)
 
     def __len__(self) -> int:
-        return int(self._rows.shape[0])
+        return self._rows.shape[0]
 
     @property
     def is_predicates(self) -> bool:
@@ -114,7 +140,7 @@ class Matrix(Workload):
     @property
     def is_integral(self) -> bool:
         """Whether every weight is a whole number, so that whole counts have whole answers."""
-        return bool(self._rows.dtype.kind == "i")
+        return bool(self._rows.data.dtype.kind == "i")
 
     def _query(self, index: int) -> SparseQuery:
         here = slice(self._rows.indptr[index], self._rows.indptr[index + 1])
@@ -124,15 +150,15 @@ class Matrix(Workload):
     def _answers(self, data: Histogram | Array) -> Array:
         if isinstance(data, Histogram):
             codes, counts = data.entries()
-            return np.asarray(self._rows[:, self.universe.ravel(codes)] @ counts)
-        return np.asarray(self._rows @ data.reshape(-1))
+            return np.asarray(self._rows.matrix()[:, self.universe.ravel(codes)] @ counts)
+        return np.asarray(self._rows.matrix() @ data.reshape(-1))
 
     def _adjoint(self, vector: Array) -> Array:
-        return np.asarray(self._rows.T @ vector).reshape(self.universe.shape)
+        return np.asarray(self._rows.matrix().T @ vector).reshape(self.universe.shape)
 
     def cells(self, most: int) -> Codes | None:
         """Return one cell for each different column."""
-        columns = self._rows.tocsc()
+        columns = self._rows.matrix().tocsc()
         filled = np.flatnonzero(np.diff(columns.indptr))
         kept: dict[tuple[bytes, bytes], int] = {}
         for cell in filled:
@@ -146,7 +172,7 @@ class Matrix(Workload):
 
     def block(self, start: int, stop: int, codes: Codes) -> Array:
         """Return the weights of some queries at some cells: one row a query."""
-        return np.asarray(self._rows[start:stop][:, self.universe.ravel(codes)].toarray())
+        return np.asarray(self._rows.matrix()[start:stop][:, self.universe.ravel(codes)].toarray())
 
 
 def _read_rows(matrix: Any) -> sparse.csr_array[Any]:

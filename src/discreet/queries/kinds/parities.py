@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array, keep
+from discreet.core.fixed import fix_array, keep, seal
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import Array, Axes, LinearQuery, read_axes, read_name
 from discreet.queries.tables import TableLayout
@@ -105,6 +105,7 @@ class Parities(Workload):
     def _of_sets(cls, universe: Universe, sets: list[Axes], order: int = -1) -> Self:
         self = cls.__new__(cls)
         self._set_sets(universe, sets, order)
+        seal(self)
         return self
 
     def _set_sets(self, universe: Universe, sets: list[Axes], order: int = -1) -> None:
@@ -165,9 +166,7 @@ class Parities(Workload):
     def _signs(self) -> Array:
         """The weights of the sets' parities over their tables, laid end to end."""
         return keep(
-            self,
-            "_kept_signs",
-            lambda: np.concatenate([self._query(index).table().reshape(-1) for index in range(len(self))]),
+            self, "_kept_signs", lambda: fix_array(np.concatenate([query.table().ravel() for query in self]))
         )
 
     def _answers(self, data: Histogram | Array) -> Array:
@@ -203,14 +202,14 @@ class Parities(Workload):
             sizes = [1 << len(axes) for axes in self._sets]
             return self._tables.adjoint(np.repeat(vector, sizes) * self._signs)
         shape = [size if axis in self._used else 1 for axis, size in enumerate(self.universe.shape)]
-        table = transform(self._scattered(vector)).reshape(shape)
+        table = transform(self._scatter(vector)).reshape(shape)
         return (
             table
             if table.shape == self.universe.shape
             else np.array(np.broadcast_to(table, self.universe.shape))
         )
 
-    def _scattered(self, vector: Array) -> Array:
+    def _scatter(self, vector: Array) -> Array:
         table = np.zeros(1 << len(self._used), dtype=vector.dtype)
         table[self._masks] = vector
         return table
@@ -232,7 +231,7 @@ class Parities(Workload):
             return max(sum(math.comb(w, j) * math.comb(d - w, k - j) for j in odd) for w in range(d + 1))
         if used > _MOST_AXES:
             return None
-        flipped = transform(self._scattered(np.ones(len(self), dtype=np.int64)))
+        flipped = transform(self._scatter(np.ones(len(self), dtype=np.int64)))
         return (len(self) - int(flipped.min())) // 2
 
     @property

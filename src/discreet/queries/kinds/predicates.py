@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core.errors import InvalidParameter
-from discreet.queries.kinds.weighted import arranged
+from discreet.queries.kinds.weighted import arrange
 from discreet.queries.query import Predicate, PredicateQuery, TableQuery, read_array
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries
@@ -34,27 +34,27 @@ class Predicates(Queries):
     __slots__ = ()
 
     def __init__(self, universe: Universe, predicates: Iterable[tuple[Iterable[str], Any]]) -> None:
-        listed = [_made(universe, i, names, holds) for i, (names, holds) in enumerate(predicates)]
+        listed = [_make_query(universe, i, names, holds) for i, (names, holds) in enumerate(predicates)]
         super().__init__(universe, listed)
 
 
-def _made(universe: Universe, index: int, given: Iterable[str], holds: Any) -> TableQuery:
+def _make_query(universe: Universe, index: int, given: Iterable[str], holds: Any) -> TableQuery:
     names = given if isinstance(given, str) else tuple(given)  # a text is refused by the universe
     name = f"predicate {index} of {', '.join(names)}"
     if callable(holds):
         axes = universe.axes(names)
         places = [axes.index(universe.axis(each)) for each in names]
-        held = PredicateQuery(universe, axes, name, holds=_reordered(holds, places))
+        held = PredicateQuery(universe, axes, name, holds=_reorder(holds, places))
         # The function is asked now, before there are any data, and forgotten.
         return TableQuery(universe, axes, name, table=held.table())
-    axes, mask = arranged(universe, names, read_array(holds, name))
+    axes, mask = arrange(universe, names, read_array(holds, name))
     if mask.dtype != np.bool_:
         raise InvalidParameter(name=name, rule="a function or an array of booleans", value=mask.dtype)
     return TableQuery(universe, axes, name, table=mask)
 
 
-def _reordered(holds: Callable[..., Any], places: list[int]) -> Predicate:
-    def asked(*columns: Any) -> Any:
+def _reorder(holds: Callable[..., Any], places: list[int]) -> Predicate:
+    def ask(*columns: Any) -> Any:
         return holds(*(columns[place] for place in places))
 
-    return asked
+    return ask

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array
+from discreet.core.fixed import fix_array, seal
 from discreet.queries.query import Array, ProductQuery, read_array, read_axes
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Codes, Universe
@@ -94,6 +94,7 @@ class Rectangles(Tabled):
     def _of_groups(cls, universe: Universe, groups: list[_Boxes], *, every: bool) -> Self:
         self = cls.__new__(cls)
         self._set_groups(universe, groups, every=every)
+        seal(self)
         return self
 
     def _set_groups(self, universe: Universe, groups: list[_Boxes], *, every: bool) -> None:

@@ -28,17 +28,17 @@ class Weighted(Queries):
     __slots__ = ()
 
     def __init__(self, universe: Universe, queries: Iterable[tuple[Iterable[str], Any]]) -> None:
-        super().__init__(universe, [_made(universe, *query) for query in queries])
+        super().__init__(universe, [_make_query(universe, *query) for query in queries])
 
 
-def _made(universe: Universe, given: Iterable[str], weights: Any) -> TableQuery:
+def _make_query(universe: Universe, given: Iterable[str], weights: Any) -> TableQuery:
     names = given if isinstance(given, str) else tuple(given)  # a text is refused by the universe
     name = f"sum of weights over {', '.join(names)}"
-    axes, table = arranged(universe, names, read_array(weights, name))
+    axes, table = arrange(universe, names, read_array(weights, name))
     return TableQuery(universe, axes, name, table=table)
 
 
-def arranged(universe: Universe, names: Sequence[str], table: Array) -> tuple[Axes, Array]:
+def arrange(universe: Universe, names: Sequence[str], table: Array) -> tuple[Axes, Array]:
     """Return the axes of some names, ascending, and a table whose axes followed the names."""
     axes = universe.axes(names)
     order = [universe.axis(name) for name in names]

@@ -14,7 +14,7 @@ from discreet.core.errors import InternalError, InvalidParameter, NeighboursMism
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.parameters import Exact, MaybeExact, derived, frozen, public
 from discreet.core.rng import Rng
-from discreet.core.rounding import above, shorten_up, up
+from discreet.core.rounding import above, shorten_up
 from discreet.noise import AddNoise, DiscreteLaplace
 from discreet.query_release.explicit.projection_base import ProjectedRelease, laplace_deviation
 from discreet.query_release.linear.tails import laplace_tail
@@ -67,12 +67,6 @@ class PrintedProjection(ProjectedRelease):
     def deviation(self) -> float:
         """The standard deviation of the noise, rounded up."""
         return laplace_deviation(self.scale)
-
-    def printed_distance(self, beta: checks.Number) -> float:
-        """Return the bound on the L2 distance that Theorem 12.8 prints: sqrt(192) under the root."""
-        b, queries = float(checks.probability(beta=beta)), len(self.workload)
-        logs = -math.log(self.delta) * math.log(2 * self.workload.universe.size / b)
-        return up(math.sqrt(queries * self.rows * math.sqrt(192 * logs) / self.epsilon))
 
     def _tail(self, square: float, largest: float, count: int, beta: Fraction) -> float:
         return laplace_tail(self.scale, square, largest, count, beta)

@@ -30,7 +30,7 @@ from discreet.queries.kinds.prefixes import Prefixes
 from discreet.queries.kinds.weighted import Weighted
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
-from discreet.queries.written import written_down
+from discreet.queries.written import write_workload
 from discreet.query_release.base import WorkloadRelease, most_apart
 from discreet.query_release.explicit.small_database_candidates import SmallDatabases, read_candidates
 from discreet.query_release.explicit.small_database_size import size_for, span
@@ -99,7 +99,7 @@ class SmallDatabase(WorkloadRelease):
         The size is the least that is known to do, from the number of cells, the number of queries, or the VC
         or fat-shattering dimension.
         """
-        fixed = written_down(workload)
+        fixed = write_workload(workload)
         return cls(workload=fixed, size=size_for(fixed, accuracy=accuracy), **public)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -28,13 +29,13 @@ def onto_simplex(values: Any, total: float) -> Array:
     [2.5, 0.0, 0.5]
     """
     array = np.asarray(values, dtype=np.float64)
-    mass = float(checks.non_negative(total=total))
-    if not mass:
+    if not 0 < total < math.inf:
+        checks.non_negative(total=total)
         return np.zeros_like(array)
     # What is further below the largest number than the sum cannot stay positive: it need not be sorted.
-    ordered = np.sort(array[array >= array.max() - mass])[::-1]
+    ordered = np.sort(array[array >= array.max() - total])[::-1]
     # The largest k numbers stay positive: taking the same from each of them leaves the right sum.
-    excess = (np.cumsum(ordered) - mass) / np.arange(1, ordered.size + 1)
+    excess = (np.cumsum(ordered) - total) / np.arange(1, ordered.size + 1)
     kept = int(np.flatnonzero(ordered - excess >= 0)[-1])
     return np.asarray(np.maximum(array - excess[kept], 0.0))
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.queries.query import Axes, LinearQuery, weighted
+from discreet.queries.query import Axes, LinearQuery, weigh
 from discreet.queries.universe import Universe
 
 Array = NDArray[Any]
@@ -79,7 +79,7 @@ class Hypothesis:
 
     def answer(self, query: LinearQuery) -> float:
         """Return the answer to one query."""
-        return float(weighted(self.table(query.axes), query.table()))
+        return float(weigh(self.table(query.axes), query.table()))
 
     def update(self, axes: Sequence[int], exponents: Any) -> None:
         """Multiply the weights by exp of a table over some axes, and rescale them to their total."""

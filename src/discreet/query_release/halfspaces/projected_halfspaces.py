@@ -184,7 +184,7 @@ class ProjectedHalfspaces(PointRelease[ProjectedCounts]):
         self._require_both_sides()
 
     @classmethod
-    def for_accuracy(
+    def as_printed(
         cls,
         *,
         universe: Universe,

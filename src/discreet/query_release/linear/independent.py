@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.accounting.composition import Composed
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter, NoBound, Refused
+from discreet.core.errors import NoBound, Refused
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import MaybeExact, derived, frozen, public
@@ -24,12 +24,13 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.kinds.prefixes import Prefixes
-from discreet.queries.query import LARGEST, LinearQuery, TableQuery
+from discreet.queries.query import LinearQuery, TableQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
-from discreet.queries.written import written_down
+from discreet.queries.written import write_workload
 from discreet.query_release.base import WorkloadRelease
 from discreet.query_release.linear.joint_noise import Joint, smallest_noise, variance
+from discreet.query_release.linear.weight_grid import on_grid
 from discreet.query_release.synopses.raking import synthetic_rows
 from discreet.query_release.synopses.synopsis import Synopsis
 from discreet.query_release.synopses.synthetic import SyntheticTable
@@ -60,7 +61,7 @@ class NoisyAnswers(Synopsis):
 
     def answers(self, workload: Workload) -> Array:
         """Return the released numbers of queries that were asked for."""
-        if (fixed := written_down(workload)) is self.workload:
+        if (fixed := write_workload(workload)) is self.workload:
             return self.values
         return np.array([self.answer(query) for query in fixed])
 
@@ -155,19 +156,12 @@ class Independent(WorkloadRelease):
     noise: Joint = derived()
 
     def _complete(self) -> None:
-        if self.grid is None and not self.workload.is_integral:
-            raise InvalidParameter(
-                name="grid",
-                rule="given where weights are not whole numbers",
-                value=None,
-                hint="Pass the unit that weights are rounded to, such as 0.01",
-            )
         self._set(noise=_smallest_noise(self))
 
     @property
     def measured(self) -> Workload:
         """The queries with whole weights that are measured, in units of the grid."""
-        return self.workload if self.grid is None else _on_grid(self.workload, self.grid)
+        return on_grid(self.workload, self.grid)
 
     @property
     def is_noise_alone(self) -> bool:
@@ -221,21 +215,6 @@ def _smallest_noise(mechanism: Independent) -> Joint:
         delta=mechanism.delta,
         neighbours=neighbours,
     )
-
-
-@lru_cache(maxsize=32)
-def _on_grid(workload: Workload, grid: Fraction) -> Queries:
-    """Return the queries with their weights rounded to whole multiples of the grid."""
-    rounded = []
-    for query in workload:
-        units = np.rint(np.asarray(query.table(), dtype=np.float64) / float(grid))
-        if float(np.abs(units).max()) > LARGEST:
-            raise InvalidParameter(
-                name="grid", rule=f"so coarse that no weight has more than {LARGEST} units", value=grid
-            )
-        table = units.astype(np.int64)
-        rounded.append(TableQuery(query.universe, query.axes, query.name, table=table))
-    return Queries(workload.universe, rounded)
 
 
 @lru_cache(maxsize=32)

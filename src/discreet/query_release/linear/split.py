@@ -26,7 +26,7 @@ from discreet.queries.kinds.union import Union
 from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
-from discreet.queries.written import written_down
+from discreet.queries.written import write_workload
 from discreet.query_release.base import WorkloadRelease, write_as
 from discreet.query_release.linear.independent import Independent
 from discreet.query_release.linear.range_tree import RangeTree
@@ -59,7 +59,7 @@ class Parts(Synopsis):
 
     def answers(self, workload: Workload) -> NDArray[Any]:
         """Return estimated counts, one a query."""
-        if (fixed := written_down(workload)) is self.workload:
+        if (fixed := write_workload(workload)) is self.workload:
             each = zip(self.workload.weights, self.synopses, self.workload.parts, strict=True)
             return np.concatenate([float(weight) * one.answers(part) for weight, one, part in each])
         for one, part in zip(self.synopses, self.workload.parts, strict=True):

@@ -29,14 +29,16 @@ def on_grid(workload: Workload, grid: Fraction | None) -> Workload:
     if grid is None:
         if not workload.is_integral:
             raise InvalidParameter(
-                name="workload",
-                rule="of whole weights where no grid is given",
-                value=workload,
-                hint="Pass grid=, the unit to round weights to",
+                name="grid",
+                rule="given where weights are not whole numbers",
+                value=None,
+                hint="Pass the unit that weights are rounded to, such as 0.01",
             )
         return workload
     if workload.largest_weight / grid > LARGEST:
-        raise InvalidParameter(name="grid", rule="not that fine for such weights", value=float(grid))
+        raise InvalidParameter(
+            name="grid", rule=f"so coarse that no weight has more than {LARGEST} units", value=float(grid)
+        )
     rounded = [
         TableQuery(
             workload.universe,

@@ -30,9 +30,9 @@ from discreet.core.rounding import above, up
 from discreet.core.sensitive import Sensitive
 from discreet.noise import AddNoise, Noise, NoisyComparison
 from discreet.queries.histogram import Histogram
-from discreet.queries.query import LinearQuery, weighted
+from discreet.queries.query import LinearQuery, weigh
 from discreet.queries.universe import Universe
-from discreet.queries.written import written
+from discreet.queries.written import write_query
 from discreet.query_release.base import about_rows, read_histogram
 from discreet.query_release.median.candidates import Agreeing, Integers
 from discreet.query_release.synopses.online_answer import OnlineAnswer
@@ -182,7 +182,7 @@ class MedianConversation(Conversation[OnlineAnswer]):
         return weights, hashlib.sha256(weights.tobytes()).digest()
 
     def _answer_fresh(self, weights: Integers) -> OnlineAnswer:
-        truth, guess = int(weighted(self._counts.reveal(), weights)), self._guess(weights)
+        truth, guess = int(weigh(self._counts.reveal(), weights)), self._guess(weights)
         if not self._is_hard(truth, guess, weights):
             return self._make_answer(guess, "free")
         if self.measured + 1 >= self._public.updates:  # before it is counted: no interrupt leaves it open
@@ -269,7 +269,7 @@ def units_of(grid: Fraction | None) -> int:
 
 def read_weights(query: Any, universe: Universe, units: int) -> Integers:
     """Write a query down and return its weights over all cells in units; they must lie between 0 and 1."""
-    fixed = written(query, universe)
+    fixed = write_query(query, universe)
     vector = fixed.vector().reshape(-1)
     if not (float(vector.min()) >= 0 and float(vector.max()) <= 1):
         hint = "Scale it: an answer is then scaled back"

@@ -13,7 +13,7 @@ from discreet.core import checks
 from discreet.core.errors import Refused
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.kinds.union import Union
-from discreet.queries.query import weighted
+from discreet.queries.query import weigh
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Tabled, Workload
 from discreet.query_release.fitting.junction import Axes, cells, order_axes
@@ -57,7 +57,7 @@ class Factored(Synopsis):
         if isinstance(workload, Union):
             each = zip(workload.weights, workload.parts, strict=True)
             return np.concatenate([float(weight) * self.answers(part) for weight, part in each])
-        found = [weighted(self._table(query.axes), query.table()) for query in workload]
+        found = [weigh(self._table(query.axes), query.table()) for query in workload]
         return np.array(found, dtype=np.float64)
 
     def deviations(self, workload: Workload) -> Array:
@@ -73,7 +73,7 @@ class Factored(Synopsis):
     def _spread(self, workload: Workload, table: Callable[[Axes], Array]) -> Array:
         """Return the variance of every answer from that of cells, as if their errors were independent."""
         cells_of = {axes: table(axes) for axes in {query.axes for query in workload}}
-        found = [weighted(cells_of[query.axes], query.table().astype(np.float64) ** 2) for query in workload]
+        found = [weigh(cells_of[query.axes], query.table().astype(np.float64) ** 2) for query in workload]
         return np.array(found, dtype=np.float64)
 
     def synthetic(self, rows: int | None = None, *, rng: Rng = SYSTEM) -> SyntheticTable:

@@ -16,9 +16,9 @@ from discreet.core.mechanism import Conversation
 from discreet.core.rng import Rng
 from discreet.noise import AddNoise
 from discreet.queries.histogram import Histogram
-from discreet.queries.query import Axes, LinearQuery, weighted
+from discreet.queries.query import Axes, LinearQuery, weigh
 from discreet.queries.workload import Workload
-from discreet.queries.written import written_down
+from discreet.queries.written import write_workload
 from discreet.query_release.fitting.weights import Hypothesis, KeptTables
 from discreet.query_release.online.batch import Batch
 from discreet.query_release.online.boxes import Boxes, read_workload
@@ -102,7 +102,7 @@ class WeightsConversation(Conversation[Any]):
         Once the last measured answer is given, the rest of the workload is answered as `last` would. Other
         threads may ask in between.
         """
-        fixed = written_down(workload, self._public.universe)
+        fixed = write_workload(workload, self._public.universe)
         if not fixed.is_predicates:
             return self._each(fixed)
         batch = self.read(fixed)
@@ -154,7 +154,7 @@ class WeightsConversation(Conversation[Any]):
         return batch.foretell(self._record, gate=gate)
 
     def _make_batch(self, workload: Workload) -> Batch:
-        reading = read_workload(written_down(workload, self._public.universe))
+        reading = read_workload(write_workload(workload, self._public.universe))
         return Batch(reading, self._known, scale=self._scale, most=self._most, bar=self._plan.bar)
 
     @property
@@ -218,7 +218,7 @@ class WeightsConversation(Conversation[Any]):
             return earlier
         answer = self._answer_unchecked(question)
         said = min(round(answer.value * self._scale), self._most)
-        truth = min(int(weighted(self._tables[question.axes], question.units)), self._most)
+        truth = min(int(weigh(self._tables[question.axes], question.units)), self._most)
         bars, place = self._test(np.array([truth]), np.array([said]))
         if place != NONE:
             return self._record.keep(question.key, self._measure(question, truth))

@@ -21,7 +21,7 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import fix_array
 from discreet.queries.query import Array, Axes, LinearQuery, ProductQuery
 from discreet.queries.universe import Universe
-from discreet.queries.written import written
+from discreet.queries.written import write_query
 
 Bools = NDArray[np.bool_]
 Key = bytes
@@ -54,7 +54,7 @@ class Question:
 
 def read_question(query: LinearQuery, universe: Universe, scale: int) -> Question:
     """Write a query with weights from 0 to 1 down and return it as a question in units of 1 / scale."""
-    fixed = written(query, universe)
+    fixed = write_query(query, universe)
     table = fixed.table()
     if table.dtype.kind == "b":
         key, codes = read_predicate(fixed, table)

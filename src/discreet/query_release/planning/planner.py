@@ -23,7 +23,7 @@ from discreet.core.shown import html_table
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.union import Union
 from discreet.queries.workload import Workload
-from discreet.queries.written import written_down
+from discreet.queries.written import write_workload
 from discreet.query_release.asked import Countable, TableWorkload, read_asked, read_countable
 from discreet.query_release.base import WorkloadRelease, about_rows
 from discreet.query_release.planning.candidates import CANDIDATES, PlanCandidate, ReleaseFacts
@@ -317,7 +317,7 @@ def plan(
     'range-tree'
     """
     request = read_asked(wanted, None) if isinstance(wanted, tuple) else None
-    workload = written_down(wanted) if request is None else request.workload  # type: ignore[arg-type]
+    workload = write_workload(wanted) if request is None else request.workload  # type: ignore[arg-type]
     unit, hidden = _read_unit(request, neighbours)
     whole, missed = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
     each, less = (whole, missed) if unit is None else unit.row_budget(epsilon=whole, delta=missed)

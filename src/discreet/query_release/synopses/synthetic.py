@@ -34,7 +34,7 @@ class SyntheticTable:
     """
 
     def __init__(self, universe: Universe, codes: Codes, *, departure: float | None = None) -> None:
-        self.universe, self.codes = universe, universe.checked_codes(codes)
+        self.universe, self.codes = universe, universe.read_codes(codes)
         self.departure = departure
 
     @classmethod

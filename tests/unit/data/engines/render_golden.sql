@@ -331,17 +331,14 @@ WITH "discreet_bounded_0" AS (
 ), "discreet_totals" AS (
   SELECT
     "trips"."who" AS "discreet_unit",
-    COALESCE(
-      SUM(
-        CASE
-          WHEN -1 + 2 * CAST("trips"."km" AS BIGINT) < -1
-          THEN -1
-          WHEN -1 + 2 * CAST("trips"."km" AS BIGINT) > 99
-          THEN 99
-          ELSE -1 + 2 * CAST("trips"."km" AS BIGINT)
-        END
-      ),
-      0
+    SUM(
+      CASE
+        WHEN -1 + 2 * CAST("trips"."km" AS BIGINT) < -1
+        THEN -1
+        WHEN -1 + 2 * CAST("trips"."km" AS BIGINT) > 99
+        THEN 99
+        ELSE -1 + 2 * CAST("trips"."km" AS BIGINT)
+      END
     ) AS "m0"
   FROM "discreet_bounded_0" AS "trips"
   WHERE
@@ -383,17 +380,14 @@ WITH "discreet_bounded_0" AS (
 ), "discreet_totals" AS (
   SELECT
     "trips"."who" AS "discreet_unit",
-    COALESCE(
-      SUM(
-        CAST(CASE
-          WHEN -1 + 2 * CAST("trips"."km" AS BIGINT) < -1
-          THEN -1
-          WHEN -1 + 2 * CAST("trips"."km" AS BIGINT) > 99
-          THEN 99
-          ELSE -1 + 2 * CAST("trips"."km" AS BIGINT)
-        END AS DECIMAL(38, 0))
-      ),
-      0
+    SUM(
+      CAST(CASE
+        WHEN -1 + 2 * CAST("trips"."km" AS BIGINT) < -1
+        THEN -1
+        WHEN -1 + 2 * CAST("trips"."km" AS BIGINT) > 99
+        THEN 99
+        ELSE -1 + 2 * CAST("trips"."km" AS BIGINT)
+      END AS DECIMAL(38, 0))
     ) AS "m0"
   FROM "discreet_bounded_0" AS "trips"
   WHERE
@@ -440,17 +434,14 @@ WITH `discreet_bounded_0` AS (
 ), `discreet_totals` AS (
   SELECT
     `trips`.`who` AS `discreet_unit`,
-    COALESCE(
-      SUM(
-        CAST(CASE
-          WHEN -1 + 2 * CAST(`trips`.`km` AS BIGINT) < -1
-          THEN -1
-          WHEN -1 + 2 * CAST(`trips`.`km` AS BIGINT) > 99
-          THEN 99
-          ELSE -1 + 2 * CAST(`trips`.`km` AS BIGINT)
-        END AS DECIMAL(38, 0))
-      ),
-      0
+    SUM(
+      CAST(CASE
+        WHEN -1 + 2 * CAST(`trips`.`km` AS BIGINT) < -1
+        THEN -1
+        WHEN -1 + 2 * CAST(`trips`.`km` AS BIGINT) > 99
+        THEN 99
+        ELSE -1 + 2 * CAST(`trips`.`km` AS BIGINT)
+      END AS DECIMAL(38, 0))
     ) AS `m0`
   FROM `discreet_bounded_0` AS `trips`
   WHERE

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from engine_rows import fill, histograms
 from sql_schemas import PEOPLE, POLICY, TABLES, plan
 
 from discreet import AddRemove
 from discreet.core.errors import InternalError, InvalidParameter
 from discreet.data import Boolean, Category, Identifier, Integer, Schema, Table, Text, User
-from discreet.data.engines.histogram import kept_rows
-from discreet.data.engines.render import bounded, filled, histograms, render
+from discreet.data.engines.histogram import keep_rows
+from discreet.data.engines.render import bound_rows, render
 from discreet.data.plan.facts import facts
 from discreet.data.plan.nodes import Plan
 from discreet.data.plan.tables import PlanTables
@@ -100,7 +101,7 @@ def table() -> Iterator[Table]:
 def test_declared_keys_come_out_in_declared_order_and_zeros_are_filled_in(table: Table) -> None:
     text = "SELECT zone, COUNT(*) FROM trips WHERE night GROUP BY zone"
     (query,) = render(facts(made(text), TRIPS), key=table._key)
-    found = filled(query, table._source.execute(query.tree), PlanTables.of(TRIPS))
+    found = fill(query, table._source.execute(query.tree), PlanTables.of(TRIPS))
     assert [group for group, _ in found] == [("it's",), ('a"b',), ("b\\c",)]
     assert dict(found)["b\\c",] == (1,)
     assert sum(values[0] for _, values in found) <= 2  # one group of ann, one of bob
@@ -118,7 +119,7 @@ def test_a_user_counts_with_few_rows_in_few_groups(table: Table) -> None:
 def test_bounded_rows_can_be_kept(table: Table) -> None:
     asked = made("SELECT zone, SUM(km), COUNT(*) FROM trips GROUP BY zone")
     known = facts(asked, TRIPS)
-    kept = {name: kept_rows(table._source, TRIPS, max_rows=rows, key=table._key) for name, rows in known.kept}
+    kept = {name: keep_rows(table._source, TRIPS, max_rows=rows, key=table._key) for name, rows in known.kept}
     (inline,) = render(known, key=table._key)
     (short,) = render(known, key=table._key, kept=kept)
     assert sorted(table._source.execute(short.tree)) == sorted(table._source.execute(inline.tree))
@@ -175,7 +176,7 @@ def test_every_table_gives_an_answer_of_one_shape(rows: list[tuple[object, ...]]
     )
     with Table((raw, "trips"), schema=TRIPS) as opened:
         (query,) = render(facts(asked, TRIPS), key=opened._key)
-        found = filled(query, opened._source.execute(query.tree), PlanTables.of(TRIPS))
+        found = fill(query, opened._source.execute(query.tree), PlanTables.of(TRIPS))
     raw.close()
     assert [group for group, _ in found] == [(code,) for code in TRIPS.column("zone").codes()]
     assert all(type(value) is int for _, values in found for value in values)
@@ -187,7 +188,7 @@ def test_histograms_count_rows_by_value(table: Table) -> None:
     assert group == ()
     assert counts.items() >= {50: 1, 5: 1}.items()
     with pytest.raises(InternalError):
-        filled(query, [], PlanTables.of(TRIPS))
+        fill(query, [], PlanTables.of(TRIPS))
 
 
 def test_groups_that_are_not_declared_come_as_they_are(table: Table) -> None:
@@ -196,12 +197,12 @@ def test_groups_that_are_not_declared_come_as_they_are(table: Table) -> None:
     found = table._source.execute(query.tree)
     assert {row[0] for row in found} <= {"p", "q"}
     with pytest.raises(InvalidParameter):
-        filled(query, found, PlanTables.of(TRIPS))
+        fill(query, found, PlanTables.of(TRIPS))
 
 
 def test_only_users_are_bounded() -> None:
     with pytest.raises(InternalError):
-        bounded(PEOPLE, max_rows=3, key="00")
+        bound_rows(PEOPLE, max_rows=3, key="00")
 
 
 def test_grouping_sets_are_separate_queries() -> None:

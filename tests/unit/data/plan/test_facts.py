@@ -15,7 +15,7 @@ from sql_schemas import CLAUSE, TABLES, plan
 from discreet import AddRemove, Replace
 from discreet.core.errors import Refused
 from discreet.data import Category, Identifier, Integer, Row, Schema, Text, User
-from discreet.data.plan.facts import Facts, VectorSensitivity, facts, measures, stacked
+from discreet.data.plan.facts import Facts, VectorSensitivity, facts, measures, stack
 from discreet.data.plan.nodes import Aggregate, Field, Policy
 from discreet.data.plan.numbers import _range
 from discreet.data.sql.parse import parse
@@ -155,7 +155,7 @@ def test_grouping_sets_add_up() -> None:
     stated = found("SELECT COUNT(*) FROM events GROUP BY CUBE(g)", ROW, Replace)
     parts = [one.measures[0][1] for one in stated.sets]
     assert [one.cells for one in stated.sets] == [1, 3]
-    assert stacked(parts) == VectorSensitivity(3, 1, 3, 3)
+    assert stack(parts) == VectorSensitivity(3, 1, 3, 3)
 
 
 @pytest.mark.parametrize("squared", [0, 1, 2, 49, 50, 10**40 + 1, 2**130])

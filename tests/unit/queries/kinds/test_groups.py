@@ -61,6 +61,7 @@ def test_a_sparse_histogram_is_counted_alike():
         {"groupings": [((1, (4,)),)]},
         {"groupings": [((9, (0,)),)]},
         {"groupings": [((1, (0,)), (1, (1,)))]},
+        {"groupings": [((1, (2, 0, 2)),)]},
     ],
 )
 def test_others_are_refused(bad):

@@ -44,9 +44,9 @@ def test_the_books_constants_are_kept_and_need_more_noise():
     assert ours.body == "simplex"
     value = book.release(Histogram.dense(SURVEY, COUNTS), rng=unsafe_seeded(4)).value
     truth = TABLES.answers(COUNTS)
-    assert np.linalg.norm(value.answers(TABLES) - truth) <= min(
-        book.distance(0.01), book.printed_distance(0.01)
-    )
+    logs = math.log(1e6) * math.log(2 * SURVEY.size / 0.01)
+    printed = math.sqrt(16 * 1000 * math.sqrt(192 * logs))  # Theorem 12.8: sqrt(192) under the root
+    assert np.linalg.norm(value.answers(TABLES) - truth) <= min(book.distance(0.01), printed)
     assert len(value.synthetic(50, rng=unsafe_seeded(5))) == 50
     with pytest.raises(NeighboursMismatch, match="number of rows"):
         Projection.as_printed(epsilon=1, delta=1e-6, **HIDDEN | {"neighbours": AddRemove("row")})

@@ -13,7 +13,7 @@ import pytest
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries import Histogram, Marginals, Matrix, Prefixes, Union, Universe
-from discreet.queries.written import written_down
+from discreet.queries.written import write_workload
 from discreet.query_release.asked import TableWorkload, marginals
 from discreet.query_release.linear import independent
 from discreet.query_release.linear.independent import Independent
@@ -62,7 +62,7 @@ def pairs():
 def test_no_private_data_are_read():
     wanted = marginals(Poisoned(), order=2)
     found = planned(wanted)
-    assert found.facts.workload is written_down(wanted.workload)
+    assert found.facts.workload is write_workload(wanted.workload)
     with pytest.raises(AssertionError, match="private"):
         wanted.data.histogram()
 
@@ -310,7 +310,7 @@ def test_the_population_is_reproducible_skewed_and_dependent():
 
 def test_a_pair_of_data_and_workload_can_be_planned():
     people = Histogram.dense(LINE, np.zeros(2048, dtype=np.int64))
-    assert planned((people, AGES), delta=0).facts.workload is written_down(AGES)
+    assert planned((people, AGES), delta=0).facts.workload is write_workload(AGES)
     assert "Prefixes" in repr(TableWorkload(people, AGES))
 
 

@@ -15,7 +15,7 @@ from discreet.data import Category, Identifier, Integer, Row, Schema, Text, User
 from discreet.data.plan.facts import Measure, VectorSensitivity
 from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables
-from discreet.data.pricing.budget import Budget, budget, coarsened
+from discreet.data.pricing.budget import Budget, budget, coarsen
 from discreet.data.pricing.estimates import enclosure, estimate
 from discreet.data.pricing.quantiles import QuantileChoices, rank_error, runs
 from discreet.data.pricing.thresholds import KeysAbove, threshold
@@ -195,9 +195,9 @@ def test_quantile_choices_follow_their_law_and_their_error() -> None:
 
 
 def test_coarse_steps_cover_the_fine_ones() -> None:
-    assert coarsened(VectorSensitivity(2, 5, 7, 29)) == (0, VectorSensitivity(2, 5, 7, 29))
-    assert coarsened(VectorSensitivity(0, 0, 0, 0)) == (0, VectorSensitivity(1, 1, 1, 1))
-    dropped, coarse = coarsened(VectorSensitivity(3, 1 << 50, 3 << 50, 3 << 100))
+    assert coarsen(VectorSensitivity(2, 5, 7, 29)) == (0, VectorSensitivity(2, 5, 7, 29))
+    assert coarsen(VectorSensitivity(0, 0, 0, 0)) == (0, VectorSensitivity(1, 1, 1, 1))
+    dropped, coarse = coarsen(VectorSensitivity(3, 1 << 50, 3 << 50, 3 << 100))
     assert dropped == 21
     assert coarse.linf == 1 << 29
     assert 3 << 29 <= coarse.l1 <= (3 << 29) + 3

@@ -127,25 +127,25 @@ def wider(value: exp.Expr, span: Any) -> exp.Expr:
     return clamped(value, (span[0], span[1] + 1))
 
 
-clamped = rendering.clamped
+clamped = rendering.clamp
 BREAKS: dict[str, tuple[str, Callable[..., Any], str]] = {
-    "no clamp": ("clamped", unclamped, "SELECT SUM(pay) FROM staff"),
-    "a wider clamp": ("clamped", wider, "SELECT SUM(pay) FROM staff"),
-    "no clamp of squares": ("clamped", unclamped, "SELECT VARIANCE(pay) FROM staff"),
-    "no clamp of a histogram": ("clamped", unclamped, "SELECT MEDIAN(pay) FROM staff"),
-    "a wider clamp of a histogram": ("clamped", wider, "SELECT MEDIAN(pay) FROM staff"),
+    "no clamp": ("clamp", unclamped, "SELECT SUM(pay) FROM staff"),
+    "a wider clamp": ("clamp", wider, "SELECT SUM(pay) FROM staff"),
+    "no clamp of squares": ("clamp", unclamped, "SELECT VARIANCE(pay) FROM staff"),
+    "no clamp of a histogram": ("clamp", unclamped, "SELECT MEDIAN(pay) FROM staff"),
+    "a wider clamp of a histogram": ("clamp", wider, "SELECT MEDIAN(pay) FROM staff"),
     "more rows": (
-        "bounded",
+        "bound_rows",
         lambda schema, *, max_rows, key: BOUNDED(schema, max_rows=max_rows + 1, key=key),
         "SELECT COUNT(*) FROM staff",
     ),
     "all rows": (
-        "bounded",
+        "bound_rows",
         lambda schema, **_: exp.select("*").from_(schema.name),
         "SELECT COUNT(*) FROM staff JOIN orders USING (who)",
     ),
 }
-BOUNDED = rendering.bounded
+BOUNDED = rendering.bound_rows
 
 
 @pytest.mark.parametrize("name", BREAKS)
@@ -158,7 +158,7 @@ def test_a_query_without_its_bound_is_not_run(name: str, monkeypatch: pytest.Mon
 
 
 def _plain_total(self: Any, measure: Measure, place: int) -> exp.Expr:
-    return self._sum(rendering.own(f"m{place}"))
+    return self._sum(rendering.own_column(f"m{place}"))
 
 
 @pytest.mark.parametrize(
@@ -207,3 +207,26 @@ def test_kept_rows_of_another_bound_are_not_read() -> None:
     assert render(made, key="00", kept={"staff": Kept(relation("discreet_1"), 3)})
     with pytest.raises(InternalError, match="rows of one user in staff are not held to 3"):
         render(made, key="00", kept={"staff": Kept(relation("discreet_1"), 4)})
+
+
+@pytest.mark.parametrize(
+    ("bounds", "total"),
+    [("(0, 150)", 80 + 150), ("(60, 150)", 80 + 150), ("(90, 150)", 90 + 150), ("(20, 300)", 80 + 200)],
+)
+def test_who_has_no_value_adds_nothing(bounds: str, total: int) -> None:
+    """A total of nothing was clamped to the least that a value may be, and added for all without one."""
+    schema = Schema(
+        "staff",
+        columns=(Identifier("who"), Integer("pay", lower=50, upper=100)),
+        unit=USER,
+        neighbours=AddRemove("who"),
+    )
+    frame = pd.DataFrame(
+        {"who": [f"u{k}" for k in range(40)] + ["ann", "bob", "bob"], "pay": [None] * 40 + [80, 100, 100]}
+    ).astype({"who": object})
+    seen = Watched()
+    with Table(frame, schema=schema) as table:
+        table.sql(f"SELECT SUM(pay, {GROUP} => {bounds}) FROM staff", epsilon=1, delta=0, rng=seen)
+    ((step, value),) = seen.given
+    assert [int(one) for one in value] == [total]
+    assert step.sensitivity >= int(bounds.split(", ")[1][:-1]), "what a user may add is still paid for"

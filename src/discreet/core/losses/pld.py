@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InvalidParameter
 from discreet.core.rounding import above, down, up
+from discreet.core.search import first_integer
 
 Vector = NDArray[np.float64]
 
@@ -83,13 +84,11 @@ class LossDistribution:
             return math.inf
         if self.delta(0.0) <= d:
             return 0.0
-        least, most = max(0, -self.low) - 1, len(self.masses) - 1
-        while most - least > 1:  # first grid point at which delta is met
-            middle = (least + most) // 2
-            if self.delta((self.low + middle) * self.step) <= d:
-                most = middle
-            else:
-                least = middle
+        most = first_integer(  # the first grid point at which delta is met
+            lambda place: self.delta((self.low + place) * self.step) <= d,
+            low=max(0, -self.low) - 1,
+            high=len(self.masses) - 1,
+        )
         ceiling = up((self.low + most) * self.step)
         # Between two grid points the curve is a straight line in e^epsilon.
         points, weights = self.losses()[most:], self.masses[most:]
@@ -132,18 +131,18 @@ class LossDistribution:
             raise InvalidParameter(name="step", rule="the same for both", value=(self.step, other.step))
         one, two = float(np.sum(self.masses)), float(np.sum(other.masses))
         if one * two > _HEAVIEST:
-            return nothing_promised(self.step)
+            return promise_nothing(self.step)
         masses, noise = _convolve(self.masses, other.masses, tilt * float(self.step))
         infinity = self.infinity * (1 + 1e-12) * (two + other.infinity)
         infinity += other.infinity * (1 + 1e-12) * one + _UNDERFLOW
         # A mass of 1 at infinity is above every curve already.
         whole = LossDistribution(self.step, self.low + other.low, masses, min(infinity, 1.0))
-        return whole.trimmed(low=_LOW_TAIL * share + noise, high=spare * share)
+        return whole.trim(low=_LOW_TAIL * share + noise, high=spare * share)
 
     def power(self, count: int, *, tilt: float = 0.0, spare: float = 1e-30) -> LossDistribution:
         """Return the distribution of `count` runs, by repeated squaring."""
         # Rare low losses are lifted first, as every step below does: they only make the vectors long.
-        block, runs = self.trimmed(low=_LOW_TAIL / max(1, count), high=0.0), 1
+        block, runs = self.trim(low=_LOW_TAIL / max(1, count), high=0.0), 1
         result: LossDistribution | None = None
         done = 0
         while True:
@@ -164,7 +163,7 @@ class LossDistribution:
             return LossDistribution(self.step, 0, np.ones(1), 0.0)
         return result
 
-    def trimmed(self, *, low: float, high: float) -> LossDistribution:
+    def trim(self, *, low: float, high: float) -> LossDistribution:
         """Lift the lower tail of mass <= low, send the upper tail of mass <= high to infinity."""
         upper = np.cumsum(self.masses[::-1])
         cut = int(np.searchsorted(upper, high * (1 - 1e-6), side="right"))
@@ -177,7 +176,7 @@ class LossDistribution:
         return LossDistribution(self.step, self.low + start, masses, self.infinity + lost)
 
 
-def nothing_promised(step: Fraction) -> LossDistribution:
+def promise_nothing(step: Fraction) -> LossDistribution:
     """Return the distribution whose delta is 1 at every epsilon: its curve is above every other."""
     return LossDistribution(step, 0, np.ones(1), 1.0)
 
@@ -190,7 +189,7 @@ def from_points(
     near = [(int(loss // step), loss, mass) for loss, mass in listed if loss < _FARTHEST * step]
     infinity += sum(mass for loss, mass in listed if loss >= _FARTHEST * step) * (1 + 1e-12)
     if not near:
-        return nothing_promised(step)
+        return promise_nothing(step)
     places = [cell for cell, _, _ in near]
     top = max(*places, -_FARTHEST)
     base = min((cell for cell in places if cell > top - _WIDEST), default=top)
@@ -210,7 +209,7 @@ def from_floats(step: Fraction, losses: Vector, masses: Vector, infinity: float 
     infinity += float(np.sum(masses[~near])) * (1 + 1e-12)
     raised, masses = raised[near], masses[near]
     if not len(raised):
-        return nothing_promised(step)
+        return promise_nothing(step)
     index = np.floor(raised / h)  # whole numbers, whatever their size, so differences are exact
     base = float(index.min(where=index >= index.max() - _WIDEST, initial=np.inf))
     offsets = np.where(index < base, 0.0, np.clip(raised - index * h, 0.0, h))
@@ -285,14 +284,14 @@ def _convolve(a: Vector, b: Vector, rate: float) -> tuple[Vector, float]:
     result, bound = _fourier(a, b)
     rate = min(rate, _LARGEST_TILT / (len(a) + len(b)))
     if rate > 0:
-        (ta, ca), (tb, cb) = _tilted(a, rate), _tilted(b, rate)
+        (ta, ca), (tb, cb) = _tilt_masses(a, rate), _tilt_masses(b, rate)
         tilted, _ = _fourier(ta, tb if b is not a else ta)
         undo = np.exp(ca + cb - rate * np.arange(len(tilted)))
         result = np.minimum(result, tilted * undo * (1 + 1e-11))
     return result, bound * len(result)
 
 
-def _tilted(a: Vector, rate: float) -> tuple[Vector, float]:
+def _tilt_masses(a: Vector, rate: float) -> tuple[Vector, float]:
     """Return a * e^(rate * i - c), about a probability vector, and c."""
     exponents = rate * np.arange(len(a))
     with np.errstate(divide="ignore"):

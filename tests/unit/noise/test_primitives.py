@@ -111,9 +111,9 @@ def test_the_oracle_takes_over_just_where_words_end() -> None:
 
 def test_leading_parts_that_could_pass_the_limit_become_python_integers() -> None:
     small, large = np.array([1, -5]), np.array([1, -(2**23)])
-    assert samplers.raised(small, 40).dtype == np.int64
-    assert samplers.raised(large, 40).tolist() == [2**40, -(2**63)]
-    assert samplers.raised(large, 40).dtype == object
+    assert samplers.raise_by(small, 40).dtype == np.int64
+    assert samplers.raise_by(large, 40).tolist() == [2**40, -(2**63)]
+    assert samplers.raise_by(large, 40).dtype == object
 
 
 def test_a_chunk_of_python_integers_makes_the_whole_array_one() -> None:

@@ -10,9 +10,9 @@ from sql_schemas import CLAUSE, ORDERS, TABLES, VISITS, count, plan
 from discreet import AddRemove
 from discreet.core.errors import InvalidParameter
 from discreet.data import Category, Integer, Row, Schema
-from discreet.data.plan.canonical import canonical
+from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.nodes import FALSE, TRUE, Aggregate, Compare, Field, Options, Or, Policy, Within
-from discreet.data.plan.numbers import add, constant, multiply, scaled, variable
+from discreet.data.plan.numbers import add, constant, multiply, scale, variable
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.conditions import like
 from discreet.data.sql.printing import to_sql
@@ -67,7 +67,7 @@ VARIANTS = [
 
 @pytest.mark.parametrize("condition", VARIANTS)
 def test_one_question_has_one_plan(condition: str) -> None:
-    assert canonical(count(condition)) == canonical(count(VARIANTS[0]))
+    assert canonicalise(count(condition)) == canonicalise(count(VARIANTS[0]))
     assert count(condition) == count(VARIANTS[0])
 
 
@@ -85,7 +85,7 @@ def test_there_are_enough_variants() -> None:
     ],
 )
 def test_names_and_order_of_outputs_do_not_make_a_new_question(text: str) -> None:
-    assert canonical(plan(text)) == canonical(
+    assert canonicalise(plan(text)) == canonicalise(
         plan("SELECT region, COUNT(*), AVG(age) FROM visits GROUP BY region")
     )
 
@@ -103,7 +103,7 @@ def test_names_and_order_of_outputs_do_not_make_a_new_question(text: str) -> Non
     ],
 )
 def test_another_question_has_another_plan(condition: str) -> None:
-    assert canonical(count(condition)) != canonical(count(VARIANTS[0]))
+    assert canonicalise(count(condition)) != canonicalise(count(VARIANTS[0]))
 
 
 @pytest.mark.parametrize(
@@ -306,14 +306,14 @@ def test_private_tables_join_on_the_unit() -> None:
 def test_bounds_of_arithmetic_are_exact() -> None:
     cost = Field("visits", "cost")
     one_minus = add(constant(1), multiply(constant(-1), variable(AGE)))
-    assert scaled(multiply(variable(INCOME), one_minus), TABLES).span == (-119 * 100_000, 100_000)
-    assert scaled(variable(cost), TABLES).span == (-500, 500)
-    assert scaled(multiply(variable(cost), variable(cost)), TABLES).span == (0, 250_000)
-    found = scaled(add(multiply(variable(cost), variable(INCOME)), constant(Fraction(1, 2))), TABLES)
+    assert scale(multiply(variable(INCOME), one_minus), TABLES).span == (-119 * 100_000, 100_000)
+    assert scale(variable(cost), TABLES).span == (-500, 500)
+    assert scale(multiply(variable(cost), variable(cost)), TABLES).span == (0, 250_000)
+    found = scale(add(multiply(variable(cost), variable(INCOME)), constant(Fraction(1, 2))), TABLES)
     assert (found.unit, found.span) == (Fraction(1, 100), (-500 * 100_000 + 50, 500 * 100_000 + 50))
     # The two columns of a difference are independent, but x - x is not two columns.
     nothing = add(variable(AGE), multiply(constant(-1), variable(AGE)))
-    assert scaled(nothing, TABLES).span == (0, 0)
+    assert scale(nothing, TABLES).span == (0, 0)
 
 
 @pytest.mark.parametrize(

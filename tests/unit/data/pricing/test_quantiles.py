@@ -142,8 +142,8 @@ def test_ends_are_aimed_further_off_where_more_of_them_must_hold() -> None:
         choice = next(one for one in budget.choices if one.side == 1)
         # A whole budget's worth of rate, so that only the number of ends matters.
         choice = replace(choice, step=replace(choice.step, rate=Fraction(1, 8)))
-        shifts.append([budget.aimed(choice, groups).shift for groups in (choice.cells or 1, 50)])
+        shifts.append([budget.aim(choice, groups).shift for groups in (choice.cells or 1, 50)])
     assert shifts[0][0] < shifts[1][0] < shifts[1][1]
     assert shifts[2][0] == shifts[0][0] and shifts[2][1] == shifts[0][1]
-    assert budget.aimed(replace(choice, side=-1), 50).shift == -shifts[2][1]
-    assert budget.aimed(replace(choice, side=0), 50).shift == 0
+    assert budget.aim(replace(choice, side=-1), 50).shift == -shifts[2][1]
+    assert budget.aim(replace(choice, side=0), 50).shift == 0

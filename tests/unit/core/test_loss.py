@@ -20,7 +20,7 @@ from discreet.core.loss import (
     renyi_delta,
     zcdp_delta,
 )
-from discreet.core.pld import LossDistribution, common_unit, from_floats, from_points
+from discreet.core.losses.pld import LossDistribution, common_unit, from_floats, from_points
 
 TENTH = Fraction(1, 10)
 ALL = [
@@ -134,7 +134,7 @@ def test_composing_distributions():
 
 def test_tails_go_to_infinity_or_up():
     masses = np.array([1e-12, 0.3, 0.7, 1e-13])
-    kept = LossDistribution(Fraction(1), 0, masses, 0.0).trimmed(low=1e-10, high=1e-12)
+    kept = LossDistribution(Fraction(1), 0, masses, 0.0).trim(low=1e-10, high=1e-12)
     assert kept.low == 1
     assert kept.masses[0] >= 0.3 + 1e-12 * 0.99
     assert kept.infinity >= 1e-13

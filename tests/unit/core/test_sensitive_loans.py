@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from discreet.core.errors import InvalidParameter
-from discreet.core.lending import lend, make_lender
 from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.sensitive import lend, make_lender
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.propose_test_release import ProposeTestRelease
 from discreet.mechanisms.subsample_aggregate import SubsampleAggregate
@@ -233,3 +233,14 @@ def test_a_million_rows_are_lent_in_reasonable_time():
         start = time.perf_counter()
         make_lender(data)()
         assert time.perf_counter() - start < seconds
+
+
+def test_the_declared_type_of_a_column_is_not_decided_by_its_cells():
+    """Copying cells one by one must not turn a large whole number into a float, or None into NaN."""
+    mixed = pd.Series([2**60 + 1, 0.5, None, [1]], dtype=object, name="x")
+    for held, lent in ((mixed, lend(mixed)), (mixed.to_frame(), lend(mixed.to_frame()))):
+        column = lent if lent.ndim == 1 else lent["x"]
+        assert list(column) == [2**60 + 1, 0.5, None, [1]]
+        assert [type(cell) for cell in column] == [int, float, type(None), list]
+        assert column.dtype == object and column.name == "x" and held is not lent
+        assert column.iloc[3] is not mixed.iloc[3]

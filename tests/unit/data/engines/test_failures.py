@@ -1,0 +1,46 @@
+"""What handlers of signals raise is kept, and the handlers come back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from discreet.data.engines.failures import hear_signals
+
+
+def test_what_a_handler_raises_is_kept_and_its_handler_comes_back() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), hear_signals() as raised:
+        assert signal.getsignal(signal.SIGINT) is not before
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+    assert [type(one) for one in raised] == [KeyboardInterrupt]
+    assert raised[0].__context__ is None
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_handler_that_was_changed_meanwhile_stays() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with hear_signals():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_other_threads_hear_nothing() -> None:
+    seen: list[object] = []
+
+    def work() -> None:
+        with hear_signals() as raised:
+            seen.extend((signal.getsignal(signal.SIGINT), raised))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [signal.getsignal(signal.SIGINT), []]
