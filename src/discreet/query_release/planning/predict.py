@@ -30,9 +30,10 @@ NO_ROWS = 1.09
 """How much better a synopsis must be that makes no synthetic rows."""
 _NEGLIGIBLE = 0.1  # of a row: smaller errors are all the same
 _WAY_OUT = "Ask for queries with whole weights, over fewer attributes"
-_MOST = 1000  # trials of one mechanism
-_NOISE_RUNS, _DRAWN, _SURE_OF_NOISE = 12, 1_000_000, 0.03  # trials at least, answers at most, when to stop
-_FITS, _FITTED, _SURE_OF_FITS = 4, 100_000, 0.07  # the same for what fits a model: cells at most
+# How many trials: of noise alone, which takes no time, until their mean is off by one per cent; of whatever
+# fits a model until it is by seven. All of them together have so many answers, or fit so many cells.
+_NOISE_RUNS, _ANSWERS, _SURE_OF_NOISE = (12, 1000), 1_000_000, 0.01
+_FITS, _CELLS, _SURE_OF_FITS = (4, 40), 100_000, 0.07
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +149,16 @@ def try_mechanism(
 ) -> tuple[float, float]:
     """Return the mean and the largest error of a release, tried until luck hardly matters."""
     workload = facts.workload
-    most, fewest, sure = max(1, _FITTED // workload.universe.size), _FITS, _SURE_OF_FITS
+    (fewest, most), sure = _FITS, _SURE_OF_FITS
+    most = min(most, max(1, _CELLS // workload.universe.size))
     if _is_exact(mechanism, facts):
         population = nobody(workload.universe)
-        most, fewest, sure = max(_NOISE_RUNS, _DRAWN // len(workload)), _NOISE_RUNS, _SURE_OF_NOISE
+        (fewest, most), sure = _NOISE_RUNS, _SURE_OF_NOISE
+        most = min(most, max(fewest, _ANSWERS // len(workload)))
     truth, errors = workload.answers(population), np.empty((0, 2))
     # The same noise for every budget: then errors are compared by it alone.
     rng = TrialNoise(f"{name} {workload.universe.shape} {facts.score}")
-    for runs in range(min(most, _MOST)):
+    for runs in range(most):
         if runs >= fewest and _is_certain(errors[:, 0 if facts.by == "average" else 1], sure):
             break
         synopsis = mechanism.release(population, rng=rng).value
