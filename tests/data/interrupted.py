@@ -113,4 +113,5 @@ def main(kind: str, given: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs us in the background ignores it
     main(sys.argv[1], sys.argv[2:])
