@@ -50,7 +50,7 @@ NOTHING = OutputEvent("no event", lambda _: False)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class EmpiricalReport:
+class LowerBound:
     """A lower bound on epsilon at a delta.
 
     Attributes
@@ -59,23 +59,27 @@ class EmpiricalReport:
         What the mechanism claims at `delta`, and what was proved from samples.
     event, left, right
         The event that gave the bound, and the data on which it is likely and unlikely.
-    samples
-        How many runs on each data set the bound itself rests on.
     """
 
     claimed: float
     epsilon: float
     delta: float
-    confidence: float
     event: str
     left: Any
     right: Any
-    samples: int
 
     @property
     def holds(self) -> bool:
         """Whether the claim was not refuted."""
         return self.epsilon <= self.claimed
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EmpiricalReport(LowerBound):
+    """A lower bound at a confidence; `samples` runs on each data set are what it rests on."""
+
+    confidence: float
+    samples: int
 
     @property
     def ratio(self) -> float:
@@ -205,7 +209,7 @@ def _report(
     seen, trials = (Counter(left), Counter(right)), len(left)
     bound, best = strongest(tested, seen, trials, alpha=alpha / max(1, len(tested)), delta=mass)
     first, second = pair[::-1] if best[1] else pair
-    return EmpiricalReport(claimed, bound, mass, 1 - alpha, best[0].name, first, second, trials)
+    return EmpiricalReport(claimed, bound, mass, best[0].name, first, second, 1 - alpha, trials)
 
 
 def direct(events: Iterable[OutputEvent]) -> list[Directed]:

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.audit.empirical import OutputEvent, direct, draw_both, strongest
+from discreet.audit.empirical import LowerBound, OutputEvent, direct, draw_both, strongest
 from discreet.audit.runs import runner, single
 from discreet.core import checks
 from discreet.core.mechanism import Mechanism
@@ -29,20 +29,8 @@ _FINEST = 60
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class PrecisionReport:
-    """The strongest event of the attack: `epsilon` is a lower bound, `claimed` the claim at `delta`."""
-
-    claimed: float
-    epsilon: float
-    delta: float
-    event: str
-    left: Any
-    right: Any
-
-    @property
-    def holds(self) -> bool:
-        """Whether the low bits give away no more than was claimed."""
-        return self.epsilon <= self.claimed
+class PrecisionReport(LowerBound):
+    """The strongest event of the attack, from the low bits alone."""
 
     def __repr__(self) -> str:
         verdict = "stands" if self.holds else "FALLS"

@@ -138,9 +138,7 @@ def _audit_step(step: Primitive[Any, Any], value: Any, draws: int, rng: Rng) -> 
 def _audit_instance(tiny: Tiny, samples: int, rng: Rng) -> Iterator[AuditRow]:
     report = exact(tiny.mechanism, tiny.pairs, tiny.script)
     worst, name = report.worst, repr(tiny.mechanism)
-    at = {"epsilon": "delta", "delta": "epsilon", "renyi": "order"}[worst.view]
-    view = f"{worst.view} at {at} {worst.at:g}"
-    yield AuditRow(name, "exact", view, worst.claimed, worst.measured, worst.ratio, report.holds)
+    yield AuditRow(name, "exact", worst.where, worst.claimed, worst.measured, worst.ratio, report.holds)
     if not samples:
         return
     loss = tiny.mechanism.loss

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from discreet.core import checks
 from discreet.core.errors import NeighboursMismatch
 from discreet.core.loss import Loss
 from discreet.core.neighbours import Neighbours
+from discreet.core.parameters import checked, public
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@checked
 class Guarantee:
     """What a mechanism promises, known before it sees a row."""
 
-    loss: Loss
-    neighbours: Neighbours
-
-    def __post_init__(self) -> None:
-        checks.instance(Loss, loss=self.loss)
-        checks.instance(Neighbours, neighbours=self.neighbours)
+    loss: Loss = public(checks.instance, Loss)
+    neighbours: Neighbours = public(checks.instance, Neighbours)
 
     def epsilon(self, delta: checks.Number) -> float:
         """Return the epsilon this guarantee gives at a delta, rounded up."""

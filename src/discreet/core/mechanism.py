@@ -28,7 +28,7 @@ from discreet.core.sensitive import Sensitive
 Data = TypeVar("Data")
 Value = TypeVar("Value")
 
-_PRINTED = 24  # numbers of an array that are printed; of a longer one, those at either end
+_PRINTED = 24  # numbers of an array that are printed
 
 
 class Promise(ABC):
@@ -246,7 +246,10 @@ class Release(Generic[Value]):
         if self.mechanism.measures and _is_numeric(self.value):
             shown, sure = str(self.value), "95 %"
             if isinstance(self.value, np.ndarray):
-                shown, sure = _shorten(self.value), "95 %, all at once"
+                shown = np.array2string(  # of a long one, the numbers at either end
+                    self.value, threshold=_PRINTED, edgeitems=4, separator=", ", max_line_width=100
+                )
+                sure = "95 %, all at once"
             return f"{shown} ± {self.error(0.05):.4g} ({sure}), {self.mechanism.words}{ending}"
         return f"Release({self.value!r}, {self.mechanism.words}{ending})"
 
@@ -258,11 +261,6 @@ class Release(Generic[Value]):
 def _write_plain(value: object) -> str:
     """Print a parameter the way a person would write it."""
     return f"{float(value):.12g}" if isinstance(value, Fraction) else repr(value)
-
-
-def _shorten(array: np.ndarray[Any, Any]) -> str:
-    """Print the first and the last numbers of an array."""
-    return np.array2string(array, threshold=_PRINTED, edgeitems=4, separator=", ", max_line_width=100)
 
 
 def _is_numeric(value: object) -> bool:

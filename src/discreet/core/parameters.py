@@ -73,6 +73,13 @@ def frozen(kind: type[T]) -> type[T]:
     return dataclass(frozen=True, slots=True, kw_only=True, repr=False)(kind)
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(public,))
+def checked(kind: type[T]) -> type[T]:
+    """Turn a class into a frozen value, like `frozen`; fields may be given by place too, and are printed."""
+    kind.__post_init__ = _check_fields  # type: ignore[attr-defined]
+    return dataclass(frozen=True, slots=True)(kind)
+
+
 def _check_fields(self: Any) -> None:
     for each in fields(self):
         if each.init and "check" in each.metadata:

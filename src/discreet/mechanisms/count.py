@@ -74,8 +74,6 @@ def _tiny_counts() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="count",
-    family="mechanisms",
     title="Counting query",
     theorem="(epsilon, 0)-differential privacy; error at most the noise's exact quantile",
     reference="[DR14] Theorems 3.6 and 3.8",

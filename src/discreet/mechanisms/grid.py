@@ -30,6 +30,7 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.sensitive import lend
 from discreet.mechanisms.reading import (
+    GRID_HINT,
     NUMBERS,
     Wording,
     is_column,
@@ -199,6 +200,13 @@ class Grid:
         if infinite:
             return int(math.copysign(LIMIT, infinite.pop())) if len(infinite) == 1 else 0
         return max(-LIMIT, min(LIMIT, math.floor(sum(numbers, Fraction(0)) / self.step + _HALF)))
+
+
+def require_units(units: Fraction | int, **named: Fraction | float) -> None:
+    """Refuse a sensitivity that is no unit of the integers: real numbers need a grid."""
+    ((name, value),) = named.items()
+    if units < 1:
+        raise InvalidParameter(name=name, rule=">= 1 for integers", value=value, hint=GRID_HINT)
 
 
 @dataclass(frozen=True, slots=True)

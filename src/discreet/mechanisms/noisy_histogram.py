@@ -133,8 +133,6 @@ def theorem_3_8(
 
 
 CARD = Card(
-    name="noisy-histogram",
-    family="mechanisms",
     title="Histogram of disjoint cells",
     theorem="(epsilon, 0)-differential privacy, any number of cells; error about log(size / beta) / epsilon",
     reference="[DR14] Theorem 3.8 and Example 3.3",

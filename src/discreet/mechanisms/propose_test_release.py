@@ -224,33 +224,15 @@ class MedianDistance:
 
 
 def _tiny() -> Iterator[Tiny]:
-    mechanism = ProposeTestRelease.median(
-        bound=1,
-        lower=0,
-        upper=3,
-        grid=1,
-        epsilon_test=2,
-        epsilon_release=2,
-        delta=0.01,
-        neighbours=Replace("row"),
-    )
-    yield Tiny(mechanism, list(Replace("row").pairs((0, 1, 2, 3), 3)), tight=False)
-    rounded = ProposeTestRelease.median(
-        bound=1,
-        lower=0,
-        upper=1.7,
-        grid=0.5,
-        epsilon_test=2,
-        epsilon_release=2,
-        delta=0.01,
-        neighbours=Replace("row"),
-    )
-    yield Tiny(rounded, list(Replace("row").pairs((0.2, 0.74, 0.76, 1.7), 3)), tight=False)
+    row, paid = Replace("row"), {"epsilon_test": 2, "epsilon_release": 2, "delta": 0.01}
+    for grid, rows in ((1, (0, 1, 2, 3)), (0.5, (0.2, 0.74, 0.76, 1.7))):
+        mechanism = ProposeTestRelease.median(
+            bound=1, lower=0, upper=rows[-1], grid=grid, neighbours=row, **paid
+        )
+        yield Tiny(mechanism, list(row.pairs(rows, 3)), tight=False)
 
 
 CARD = Card(
-    name="propose-test-release",
-    family="mechanisms",
     title="Propose-test-release, with the median",
     theorem="(epsilon_test + epsilon_release, delta)-differential privacy, reply or not",
     reference="[DL09]; [NRS07] for the median",

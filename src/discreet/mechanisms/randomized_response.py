@@ -278,8 +278,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="randomized-response",
-    family="mechanisms",
     title="Randomized response, binary and k-ary, with unbiased estimates",
     theorem="(epsilon, 0)-differential privacy for each person towards everybody; unbiased frequencies",
     reference="[DR14] Claim 3.5",

@@ -32,17 +32,9 @@ class TopK(Selection):
     ----------
     k
         How many to choose.
-    sensitivity
-        `Sensitivity(value)` or `Monotone(value)`; a plain number means the former.
-    epsilon
-        The budget of one release, all k choices together.
-    size, candidates
-        How many candidates there are, or their names. Public, and never chosen by looking at the data.
-        Scores that carry labels are put in the order of the names; a missing one counts as 0.
-    grid
-        The unit real scores are rounded to. Without it only integers are taken.
-    neighbours
-        The change the sensitivity was computed for.
+
+    Sensitivity, epsilon (for all k choices together), size or candidates, grid and
+    neighbours are those of every `Selection`.
 
     Examples
     --------
@@ -99,8 +91,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="top-k",
-    family="mechanisms",
     title="Top-k by peeling, in one shot",
     theorem="k bounded-range steps: (epsilon, 0)-differential privacy and rho below epsilon^2 / (8 k)",
     reference="[DDR20], with [DR14] Theorem 3.10 for each step",

@@ -18,7 +18,7 @@ from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.loss import GaussianLoss, Loss, ZCDPLoss
 from discreet.core.rounding import above, shorten_down, shorten_up
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, OneSidedGeometric
-from discreet.sparse.accuracy import comparison_failure, smallest
+from discreet.sparse.accuracy import comparison_failure, find_error
 from discreet.sparse.loss import SparseLoss
 from discreet.sparse.plan import Form, NoiseKind, Rule, SparsePlan, SparseSetting
 
@@ -44,11 +44,8 @@ def make_plan(setting: SparseSetting) -> SparsePlan:
 
 
 def _planned_error(plan: SparsePlan, setting: SparseSetting) -> int:
-    def holds(alpha: int) -> bool:
-        failure = comparison_failure(plan, alpha, queries=setting.queries, positives=setting.positives)
-        return failure <= PLANNED_BETA
-
-    return smallest(holds)
+    asked = {"queries": setting.queries, "positives": setting.positives}
+    return find_error(lambda alpha: comparison_failure(plan, alpha, **asked), PLANNED_BETA)
 
 
 def require(loss: Loss, epsilon: Fraction, delta: Fraction) -> None:

@@ -234,8 +234,8 @@ def from_density(
     for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
         t = (node + 1) / 2 * h
         there = density(left + t) * (weight / 2 * h * (1 + 1e-12))
-        masses[:-1] += there * _share_low(t, h)
-        masses[1:] += there * _share_high(t, h)
+        masses[:-1] += there * (math.exp(-t) * math.expm1(t - h) / math.expm1(-h))  # the lower end's share
+        masses[1:] += there * (math.expm1(-t) / math.expm1(-h))
     return LossDistribution(step, low, masses, infinity)
 
 
@@ -250,15 +250,6 @@ def _width(step: Fraction) -> float:
     if not 1e-300 <= h <= 1e150:
         raise InvalidParameter(name="step", rule="between 1e-300 and 1e150", value=step)
     return h
-
-
-def _share_low(t: float, h: float) -> float:
-    """Return the share of mass at offset t that goes to the lower end of a cell of width h."""
-    return math.exp(-t) * math.expm1(t - h) / math.expm1(-h)
-
-
-def _share_high(t: float, h: float) -> float:
-    return math.expm1(-t) / math.expm1(-h)
 
 
 def _collect(
@@ -327,8 +318,6 @@ def common_unit(units: Iterable[Fraction]) -> Fraction:
     """Return the largest step of which all the given ones are multiples (zeros are ignored)."""
     found = Fraction(0)
     for unit in units:
-        a, b = found, unit
-        while b:
-            a, b = b, a % b
-        found = a
+        fine = math.lcm(found.denominator, unit.denominator)
+        found = Fraction(math.gcd(int(found * fine), int(unit * fine)), fine)
     return found

@@ -128,8 +128,8 @@ class MedianParameters(Interactive[Histogram, OnlineAnswer]):
     def measured_error(self, beta: checks.Number) -> float:
         """Return alpha: with probability 1 - beta every measured answer is within alpha."""
         b, gate = checks.probability(beta=beta), self.gate
-        alpha = accuracy.smallest(
-            lambda units: accuracy.value_failure(gate.value_noise, units, positives=self.updates) <= b
+        alpha = accuracy.find_error(
+            lambda units: accuracy.value_failure(gate.value_noise, units, positives=self.updates), b
         )
         return up(alpha * gate.on.step + self._rounding)
 

@@ -243,7 +243,7 @@ class MedianThesis(Interactive[Histogram, OnlineAnswer]):
         """Return alpha: with probability 1 - beta every hard answer is within alpha."""
         b, count = checks.probability(beta=beta), min(self.queries, self.constants.hard)
         noise = self.value_noise
-        return float(tails.smallest(lambda a: tails.value_failure(noise, a, positives=count) <= b))
+        return float(tails.find_error(lambda a: tails.value_failure(noise, a, positives=count), b))
 
     def candidates(self) -> Agreeing:
         """Return all small databases, or random histograms."""

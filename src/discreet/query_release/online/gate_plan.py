@@ -19,7 +19,7 @@ from discreet.core.errors import BudgetTooSmall
 from discreet.core.rounding import above, shorten_up
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, Noise, OneSidedGeometric
 from discreet.query_release.online.gate import TwoSidedLoss
-from discreet.sparse.accuracy import smallest, value_failure
+from discreet.sparse.accuracy import find_error, value_failure
 from discreet.sparse.calibration import PLANNED_BETA, largest, require
 from discreet.sparse.loss import SparseLoss
 from discreet.sparse.plan import Form
@@ -88,7 +88,7 @@ class GatePlan:
 
     def error(self, beta: Fraction) -> int:
         """Return the smallest alpha whose failure is at most beta."""
-        return smallest(lambda alpha: self.failure(alpha) <= beta)
+        return find_error(self.failure, beta)
 
     def free_error(self, beta: Fraction) -> int:
         """Return by how much answers that pass the gate are off at most, but for beta."""
