@@ -21,6 +21,7 @@ from discreet.audit.runs import NO_STEP, freeze, list_pairs, require_answers, ru
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive, Mechanism
 from discreet.core.rounding import above, down, exp_up, log_down, up
+from discreet.core.search import narrow
 
 __all__ = ["ExactReport", "Finding", "divergences", "exact", "output_distribution"]
 
@@ -260,13 +261,10 @@ class _Sides:
         """Return a lower bound on the smallest epsilon at a delta, searched up to twice the claim and 10."""
         if self.delta(0.0) <= delta:
             return 0.0
-        low, high = 0.0, 2 * beyond + 10
+        high = 2 * beyond + 10
         if self.delta(high) > delta:
             return high
-        for _ in range(50):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.delta(middle) > delta else (low, middle)
-        return low
+        return narrow(lambda epsilon: self.delta(epsilon) <= delta, 0.0, high, steps=50)[0]
 
     def renyi(self, order: float) -> float:
         """Return a lower bound on the Rényi divergence D_order(p || q)."""

@@ -11,7 +11,7 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -207,24 +207,3 @@ class OneQuery(_Multisets):
 
     def __str__(self) -> str:
         return "adding or removing one query of one analyst, towards all the others"
-
-
-@dataclass(frozen=True, slots=True)
-class OneAnalyst(Neighbours):
-    """Hides everything one analyst asks from all the others: one analyst's queries are replaced."""
-
-    def __str__(self) -> str:
-        return "changing every query of one analyst, towards all the others"
-
-    def distance(self, left: Mapping[str, Rows], right: Mapping[str, Rows]) -> float:
-        """Analysts whose questions differ."""
-        if set(left) != set(right):
-            return math.inf
-        return sum(tuple(left[name]) != tuple(right[name]) for name in left)
-
-    def pairs(self, domain: Sequence[Row], size: int) -> Iterator[tuple[dict[str, Rows], dict[str, Rows]]]:
-        """Two analysts with up to `size` queries each; the first one's are replaced."""
-        asked = [queries for count in range(size + 1) for queries in itertools.product(domain, repeat=count)]
-        for other in asked:
-            for a, b in itertools.permutations(asked, 2):
-                yield {"first": a, "second": other}, {"first": b, "second": other}

@@ -142,25 +142,16 @@ class LossDistribution:
     def power(self, count: int, *, tilt: float = 0.0, spare: float = 1e-30) -> LossDistribution:
         """Return the distribution of `count` runs, by repeated squaring."""
         # Rare low losses are lifted first, as every step below does: they only make the vectors long.
-        block, runs = self.trim(low=_LOW_TAIL / max(1, count), high=0.0), 1
-        result: LossDistribution | None = None
-        done = 0
-        while True:
+        block, done = self.trim(low=_LOW_TAIL / max(1, count), high=0.0), 0
+        result = LossDistribution(self.step, 0, np.ones(1), 0.0)
+        for bit in range(count.bit_length()):
+            runs = 1 << bit
+            if bit:  # a tail cut off a block is paid once for every block the whole is made of
+                block = block.compose(block, tilt=tilt, spare=spare / 64, share=runs / count)
             if count & runs:
+                share = (done + runs) / count
+                result = result.compose(block, tilt=tilt, spare=spare / 64, share=share) if done else block
                 done += runs
-                portion = done / count
-                result = (
-                    block
-                    if result is None
-                    else result.compose(block, tilt=tilt, spare=spare / 64, share=portion)
-                )
-            runs *= 2
-            if runs > count:
-                break
-            # A tail cut off a block is paid once for every block the whole is made of.
-            block = block.compose(block, tilt=tilt, spare=spare / 64, share=runs / count)
-        if result is None:
-            return LossDistribution(self.step, 0, np.ones(1), 0.0)
         return result
 
     def trim(self, *, low: float, high: float) -> LossDistribution:
