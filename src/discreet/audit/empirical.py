@@ -21,7 +21,7 @@ from typing import Any
 
 from scipy.special import betaincinv
 
-from discreet.audit.runs import Run, observe, require_answers, runner, single
+from discreet.audit.runs import Run, make_runner, observe, read_pair, require_answers
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, MissingExtra
 from discreet.core.mechanism import Conversation, Interactive, Mechanism
@@ -141,8 +141,8 @@ def epsilon_lower_bound(
     progress
         Whether to draw a progress bar (needs the extra ``cli``).
     """
-    count, pair = checks.integer(2, samples=samples), single(pair)
-    drawn = draw_both(runner(mechanism, script), pair, count, rng=rng, progress=progress)
+    count, pair = checks.integer(2, samples=samples), read_pair(pair)
+    drawn = draw_both(make_runner(mechanism, script), pair, count, rng=rng, progress=progress)
     claimed = mechanism.loss.epsilon(delta)
     return _report(drawn, pair, claimed=claimed, delta=delta, confidence=confidence, events=events)
 
@@ -207,7 +207,7 @@ def _report(
         tested = [_search(left[:half], right[:half], alpha=alpha, delta=mass)]
         left, right = left[half:], right[half:]
     seen, trials = (Counter(left), Counter(right)), len(left)
-    bound, best = strongest(tested, seen, trials, alpha=alpha / max(1, len(tested)), delta=mass)
+    bound, best = find_strongest(tested, seen, trials, alpha=alpha / max(1, len(tested)), delta=mass)
     first, second = pair[::-1] if best[1] else pair
     return EmpiricalReport(claimed, bound, mass, best[0].name, first, second, 1 - alpha, trials)
 
@@ -217,7 +217,7 @@ def direct(events: Iterable[OutputEvent]) -> list[Directed]:
     return [(event, swapped) for event in events for swapped in (False, True)]
 
 
-def strongest(
+def find_strongest(
     tested: Iterable[Directed],
     seen: tuple[Mapping[Any, int], Mapping[Any, int]],
     trials: int,
@@ -263,7 +263,7 @@ def _search(left: Sequence[Hashable], right: Sequence[Hashable], *, alpha: float
     """Return the event, and its direction, with the best bound on these samples."""
     p, q = Counter(left), Counter(right)
     events = [*_likeliest(p, q), *_thresholds([*left, *right])]
-    return strongest(direct(events), (p, q), len(left), alpha=alpha, delta=delta)[1]
+    return find_strongest(direct(events), (p, q), len(left), alpha=alpha, delta=delta)[1]
 
 
 def _likeliest(p: Counter[Hashable], q: Counter[Hashable]) -> Iterable[OutputEvent]:

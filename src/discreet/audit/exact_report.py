@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.enumeration import PATHS, REPEATS, Distribution, Enumerator, output_distribution
-from discreet.audit.runs import NO_STEP, freeze, list_pairs, require_answers, runner
+from discreet.audit.runs import NO_STEP, freeze, list_pairs, make_runner, require_answers
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive, Mechanism
 from discreet.core.rounding import above, down, exp_up, log_down, up
@@ -168,14 +168,14 @@ def exact(
     limit
         The largest number of paths a data set.
     """
-    run = runner(mechanism, script)
+    run = make_runner(mechanism, script)
     asked = {frozenset(map(_identity, pair)): pair for pair in list_pairs(pairs)}
     data = {_identity(side): side for pair in asked.values() for side in pair}
     enumerator = Enumerator(limit=limit, repeats=math.ceil(REPEATS / len(data)))
     known = {key: enumerator.distribution(run, side) for key, side in data.items()}
     require_answers(itertools.chain.from_iterable(known.values()), name="pairs")
     worst: dict[Claim, Finding] = {}
-    claimed, resolved = claims(mechanism.loss), Fraction(1)
+    claimed, resolved = list_claims(mechanism.loss), Fraction(1)
     for left, right in itertools.chain.from_iterable(map(itertools.permutations, asked.values())):
         p, q = known[_identity(left)], known[_identity(right)]
         resolved = min(resolved, _find_resolution(p, q))
@@ -187,7 +187,7 @@ def exact(
     return ExactReport(repr(mechanism), tuple(worst.values()), 2 * len(asked), paths, steps, down(resolved))
 
 
-def claims(loss: Loss) -> tuple[Claim, ...]:
+def list_claims(loss: Loss) -> tuple[Claim, ...]:
     """Return (view, at, claimed) for every view the loss has a number for."""
     pure = loss.epsilon(0)
     found: list[Claim] = [("epsilon", 0.0, pure)]

@@ -15,8 +15,8 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.audit.empirical import LowerBound, OutputEvent, direct, draw_both, strongest
-from discreet.audit.runs import runner, single
+from discreet.audit.empirical import LowerBound, OutputEvent, direct, draw_both, find_strongest
+from discreet.audit.runs import make_runner, read_pair
 from discreet.core import checks
 from discreet.core.mechanism import Mechanism
 from discreet.core.rng import SYSTEM, Rng
@@ -54,10 +54,10 @@ def precision_attack(
     3e-7 in total.
     """
     count, mass = checks.integer(1, samples=samples), float(checks.delta(delta=delta))
-    run, pair = runner(mechanism), single(pair)
+    run, pair = make_runner(mechanism), read_pair(pair)
     left, right = draw_both(run, pair, count, rng=rng)
     seen = Counter(map(Bits.of, left)), Counter(map(Bits.of, right))
-    bound, best = strongest(direct(low_bit_events()), seen, count, alpha=ALPHA, delta=mass)
+    bound, best = find_strongest(direct(low_bit_events()), seen, count, alpha=ALPHA, delta=mass)
     first, second = pair[::-1] if best[1] else pair
     return PrecisionReport(mechanism.loss.epsilon(delta), bound, mass, best[0].name, first, second)
 

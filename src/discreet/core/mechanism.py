@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.bounds import cheapest
+from discreet.core.bounds import find_cheapest
 from discreet.core.errors import ConversationClosed, DiscreetError, InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, Loss, PureLoss
@@ -96,7 +96,7 @@ class Promise(ABC):
         NoBound
             Where no error is known at any budget.
         """
-        return cheapest(cls._for_budget(alpha, public), alpha=alpha, beta=beta)
+        return find_cheapest(cls._for_budget(alpha, public), alpha=alpha, beta=beta)
 
     @classmethod
     def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:

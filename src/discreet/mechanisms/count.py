@@ -46,11 +46,11 @@ class Count(Geometric):
     wording = COUNT
 
     def __init__(self, *, epsilon: checks.Number, neighbours: Neighbours) -> None:
-        cells_moved(neighbours)
+        count_moved_cells(neighbours)
         super().__init__(sensitivity=1, epsilon=epsilon, neighbours=neighbours)
 
 
-def cells_moved(neighbours: Neighbours) -> int:
+def count_moved_cells(neighbours: Neighbours) -> int:
     """Return how many cells of a histogram one change moves, each by one.
 
     Raises

@@ -255,7 +255,7 @@ class Bounds:
         return max(low, min(high, math.floor(number / self.unit + _HALF)))
 
 
-def total(function: Callable[[Any], Any], rows: Any, otherwise: Fraction) -> Fraction:
+def evaluate_finite(function: Callable[[Any], Any], rows: Any, otherwise: Fraction) -> Fraction:
     """Evaluate a stranger's function on a loan of private rows so that only a finite number can come out.
 
     An exception, NaN, an infinity or anything that is not a number becomes `otherwise`: an error message

@@ -21,7 +21,7 @@ from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
-from discreet.mechanisms.grid import LIMIT, Bounds, Grid, total
+from discreet.mechanisms.grid import LIMIT, Bounds, Grid, evaluate_finite
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
 from discreet.mechanisms.reading import make_plain, read_entry
 from discreet.noise import DiscreteLaplace, NoisyComparison
@@ -150,12 +150,12 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
         return self.threshold + self.test_noise.reach(beta)
 
     def _draw(self, data: Any, rng: Rng) -> float | int | None:
-        steps = min(Fraction(LIMIT), max(Fraction(0), total(self.distance, data, Fraction(0))))
+        steps = min(Fraction(LIMIT), max(Fraction(0), evaluate_finite(self.distance, data, Fraction(0))))
         test = NoisyComparison(self.test_noise, sensitivity=Fraction(1))
         if not rng.perform(test, (math.floor(steps), self.threshold)):
             return None
         grid = Grid(self.grid)
-        units = grid.to_units(total(self.value, data, Fraction(0)), 1)
+        units = grid.to_units(evaluate_finite(self.value, data, Fraction(0)), 1)
         noisy = rng.perform(laplace_step(self.shift, self.epsilon_release), units)
         reply: float | int = grid.from_units(noisy)
         return reply

@@ -20,7 +20,7 @@ from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import up
-from discreet.mechanisms.grid import Bounds, total
+from discreet.mechanisms.grid import Bounds, evaluate_finite
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
 from discreet.mechanisms.reading import is_column, make_plain
 from discreet.noise import DiscreteLaplace, coins
@@ -144,7 +144,7 @@ class SubsampleAggregate(Mechanism[Any, Any]):
 
     def _result(self, rows: Sequence[Any] | NDArray[Any]) -> int:
         return self.bounds.to_units(
-            total(self.function, rows, self.otherwise) if len(rows) else self.otherwise
+            evaluate_finite(self.function, rows, self.otherwise) if len(rows) else self.otherwise
         )
 
 

@@ -54,7 +54,7 @@ def require(loss: Loss, epsilon: Fraction, delta: Fraction) -> None:
         raise InternalError(f"the planned noise costs more than epsilon {epsilon}, delta {delta}")
 
 
-def largest(fits: Callable[[Fraction], bool], start: Fraction) -> Fraction:
+def find_largest(fits: Callable[[Fraction], bool], start: Fraction) -> Fraction:
     """Return nearly the largest number that fits, from one that does."""
     low = start
     while fits(2 * low):
@@ -86,7 +86,7 @@ def _best_scale(setting: SparseSetting, form: Form, ratio: Fraction) -> SparsePl
     def fits(step: Fraction) -> bool:
         return _linear(setting, form, step, ratio).loss.delta(setting.epsilon) <= setting.delta
 
-    return _linear(setting, form, largest(fits, pure), ratio)
+    return _linear(setting, form, find_largest(fits, pure), ratio)
 
 
 def _linear(setting: SparseSetting, form: Form, step: Fraction, ratio: Fraction) -> SparsePlan:
@@ -131,12 +131,14 @@ def _gaussian(setting: SparseSetting) -> SparsePlan:
 
     step = setting.epsilon
     if count > 1:
-        step = largest(lambda e: compose(e).delta(setting.epsilon) <= target, setting.epsilon / (4 * count))
+        step = find_largest(
+            lambda e: compose(e).delta(setting.epsilon) <= target, setting.epsilon / (4 * count)
+        )
 
     def fits(precision: Fraction) -> bool:
         return _gaussian_mass(setting, *_variances(setting, precision), step) <= mass
 
-    threshold, query = _variances(setting, largest(fits, _small_precision(fits, setting)))
+    threshold, query = _variances(setting, find_largest(fits, _small_precision(fits, setting)))
     return SparsePlan(Form.REDRAWN, DiscreteGaussian(threshold), DiscreteGaussian(query), 0, compose(step))
 
 

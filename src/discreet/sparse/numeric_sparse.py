@@ -20,7 +20,7 @@ from discreet.noise import DiscreteGaussian, DiscreteLaplace, Noise
 from discreet.sparse import accuracy
 from discreet.sparse.calibration import (
     PLANNED_BETA,
-    largest,
+    find_largest,
     make_plan,
     require,
     with_gaussian_values,
@@ -130,7 +130,7 @@ def _share(setting: SparseSetting, kind: NoiseKind, share: Fraction) -> tuple[Sp
         if setting.delta == 0:
             scale = shorten_up(c * shift / (setting.epsilon - tests.count * tests.high), 12)
         else:
-            scale = shift / largest(
+            scale = shift / find_largest(
                 lambda value: (
                     with_values(tests, value=value, count=c).delta(setting.epsilon) <= setting.delta
                 ),
@@ -148,7 +148,7 @@ def _share(setting: SparseSetting, kind: NoiseKind, share: Fraction) -> tuple[Sp
     start = Fraction(1)
     while not fits(start):
         start /= 4
-    variance = shorten_up(1 / largest(fits, start), 12)
+    variance = shorten_up(1 / find_largest(fits, start), 12)
     return plan, DiscreteGaussian(variance), gaussian(1 / variance)
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss, Loss
@@ -57,7 +57,7 @@ class MinCutExhaustive(OfGraph[Cut]):
         b, cuts = checks.probability(beta=beta), 2 ** (self.vertices.size - 1) - 1
         most = (self.vertices.size // 2) * (self.vertices.size - self.vertices.size // 2)
         bound = float(units_behind((cuts - 1) * (1 - b) / b, self._choice.rate))
-        return useful(bound, trivial=float(most), what="the size of this cut", way_out=MORE)
+        return require_useful(bound, trivial=float(most), what="the size of this cut", way_out=MORE)
 
     @property
     def _choice(self) -> CutChoice:

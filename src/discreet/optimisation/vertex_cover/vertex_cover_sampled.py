@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.parameters import frozen, public
@@ -82,7 +82,7 @@ class VertexCoverSampled(OfGraph[Orientation]):
         """Return alpha: the cover costs more than alpha times the least with probability <= beta."""
         b = checks.probability(beta=beta)
         trivial = self.ratio if self.weights is not None else self.vertices.size - 1.0
-        return useful(
+        return require_useful(
             up(Fraction(self.ratio) / b),
             trivial=trivial,
             least=1.0,

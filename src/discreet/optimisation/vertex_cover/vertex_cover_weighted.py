@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.accounting.calibrate import smallest
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
@@ -104,7 +104,7 @@ class VertexCoverWeighted(OfGraph[Orientation]):
     def error(self, beta: checks.Number) -> float:
         """Return alpha: the cover costs more than alpha times the least with probability <= beta."""
         b = checks.probability(beta=beta)
-        return useful(
+        return require_useful(
             up(Fraction(self.ratio) / b),
             trivial=self._trivial,
             least=1.0,

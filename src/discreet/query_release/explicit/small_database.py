@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
@@ -169,7 +169,7 @@ class SmallDatabase(WorkloadRelease):
             off = Fraction(self.counting.error(b / 2)) * unit * self.whole.largest_weight
             bound = up(covered + Fraction(self.behind(b / 2)) + off + rounding)
         trivial = up(self.rows * unit * most_apart(self.whole))
-        return useful(bound, trivial=trivial, what="the answers", way_out=MORE)
+        return require_useful(bound, trivial=trivial, what="the answers", way_out=MORE)
 
     def _draw(self, data: Histogram, rng: Rng) -> Weights:
         public = self.counting is None
