@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -175,14 +174,3 @@ def _shift_delta(mu_squared: Fraction, variance: Fraction, epsilon: Fraction) ->
     if 4 * variance <= 2:
         return ZCDPLoss(mu_squared / 2).delta(epsilon)
     return GaussianLoss(Fraction(above(math.sqrt(mu_squared))), (1 - 1 / (4 * variance)) ** -2).delta(epsilon)
-
-
-def with_values(loss: SparseLoss, *, value: Fraction, count: int) -> SparseLoss:
-    """Return the loss with `count` values of pure loss `value` released beside the answers."""
-    return replace(loss, value=value, values=count)
-
-
-def with_gaussian_values(loss: SparseLoss, *, shift: int, variance: Fraction, count: int) -> SparseLoss:
-    """Return the loss with `count` values released with integer Gaussian noise."""
-    mu = Fraction(above(math.sqrt(Fraction(count * shift**2) / variance)))
-    return replace(loss, mu=mu, slack=(1 - 1 / (4 * variance)) ** -2)

@@ -18,14 +18,7 @@ from discreet.core.rounding import above, shorten_up
 from discreet.mechanisms.scores import Monotone
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, Noise
 from discreet.sparse import accuracy
-from discreet.sparse.calibration import (
-    PLANNED_BETA,
-    find_largest,
-    make_plan,
-    require,
-    with_gaussian_values,
-    with_values,
-)
+from discreet.sparse.calibration import PLANNED_BETA, find_largest, make_plan, require
 from discreet.sparse.conversation import ManyPositives
 from discreet.sparse.loss import SparseLoss
 from discreet.sparse.plan import NoiseKind, Rule, SparsePlan, SparseSetting
@@ -130,17 +123,16 @@ def _share(setting: SparseSetting, kind: NoiseKind, share: Fraction) -> tuple[Sp
         if setting.delta == 0:
             scale = shorten_up(c * shift / (setting.epsilon - tests.count * tests.high), 12)
         else:
-            scale = shift / find_largest(
-                lambda value: (
-                    with_values(tests, value=value, count=c).delta(setting.epsilon) <= setting.delta
-                ),
+            value = find_largest(
+                lambda value: replace(tests, value=value, values=c).delta(setting.epsilon) <= setting.delta,
                 (1 - share) * setting.epsilon / (8 * c),
             )
-            scale = shorten_up(scale, 12)
-        return plan, DiscreteLaplace(scale), with_values(tests, value=shift / scale, count=c)
+            scale = shorten_up(shift / value, 12)
+        return plan, DiscreteLaplace(scale), replace(tests, value=shift / scale, values=c)
 
     def gaussian(precision: Fraction) -> SparseLoss:
-        return with_gaussian_values(tests, shift=shift, variance=1 / precision, count=c)
+        mu = Fraction(above(math.sqrt(c * shift**2 * precision)))
+        return replace(tests, mu=mu, slack=(1 - precision / 4) ** -2)
 
     def fits(precision: Fraction) -> bool:
         return precision < 2 and gaussian(precision).delta(setting.epsilon) <= setting.delta
@@ -165,7 +157,7 @@ def _book(setting: SparseSetting) -> tuple[SparsePlan, Noise, SparseLoss]:
         spread = Fraction(above(math.sqrt(32 * c * above(math.log(2 / setting.delta)))))
         scale = spread * (root + 1) / (2 * setting.epsilon)
     scale = shorten_up(scale * setting.shift, 12)
-    return plan, DiscreteLaplace(scale), with_values(plan.loss, value=setting.shift / scale, count=c)
+    return plan, DiscreteLaplace(scale), replace(plan.loss, value=setting.shift / scale, values=c)
 
 
 def _tiny() -> Iterator[Tiny]:
