@@ -119,16 +119,6 @@ def reused_noise(epsilon: Fraction, positives: int) -> BrokenSparse:
     return _break(epsilon, 2, 2 * positives, positives=positives, shows=True)
 
 
-def unscaled_noise(epsilon: Fraction, positives: int) -> BrokenSparse:
-    """Return [LSL17] Algorithm 4: the query noise does not grow with the number of positive answers."""
-    return _break(epsilon, 4, Fraction(4, 3), positives=positives)
-
-
-def no_query_noise(epsilon: Fraction) -> BrokenSparse:
-    """Return [LSL17] Algorithm 5: only the threshold is noisy, and it never closes."""
-    return _break(epsilon, 2)
-
-
 def no_cutoff(epsilon: Fraction) -> BrokenSparse:
     """Return [LSL17] Algorithm 6: both are noisy, and it never closes."""
     return _break(epsilon, 2, 2)
@@ -137,11 +127,6 @@ def no_cutoff(epsilon: Fraction) -> BrokenSparse:
 def unpaid_redraw(epsilon: Fraction, positives: int) -> BrokenSparse:
     """Return the scales of one threshold with a fresh one drawn after each positive answer."""
     return _break(epsilon, 2, 4 * positives, positives=positives, redraws=True, one_sided=True)
-
-
-def threshold_from_data(epsilon: Fraction) -> BrokenSparse:
-    """Return the right scales with the threshold read from the data."""
-    return _break(epsilon, 2, 4, positives=1, follows_data=True, one_sided=True)
 
 
 def _break(
@@ -185,16 +170,17 @@ EXHIBITS = (
         wrong="the query noise does not grow with the number of positive answers",
         source="[LSL17] Algorithm 4, from a method for frequent itemsets of 2014",
         shown=Shown.on(
-            [_RISE_THEN_FALL], lambda: unscaled_noise(Fraction(2), 2), _make_right(2, 2), each_value(4)
+            [_RISE_THEN_FALL],
+            lambda: _break(Fraction(2), 4, Fraction(4, 3), positives=2),
+            _make_right(2, 2),
+            each_value(4),
         ),
     ),
     Exhibit(
         name="sparse-no-query-noise",
         wrong="only the threshold is noisy: a low answer after a high one is impossible on the neighbour",
         source="[LSL17] Algorithm 5, from a method for feature selection of 2014",
-        shown=Shown.on(
-            [((0, 1), (1, 0))], lambda: no_query_noise(Fraction(2)), _make_right(2, 2), each_value(2)
-        ),
+        shown=Shown.on([((0, 1), (1, 0))], lambda: _break(Fraction(2), 2), _make_right(2, 2), each_value(2)),
     ),
     Exhibit(
         name="sparse-no-cutoff",
@@ -219,7 +205,7 @@ EXHIBITS = (
         source="a mistake [LSL17] section 4 warns of",
         shown=Shown.on(
             [((1, 0, 1), (0, 1, 0))],
-            lambda: threshold_from_data(Fraction(2)),
+            lambda: _break(Fraction(2), 2, 4, positives=1, follows_data=True, one_sided=True),
             _make_right(2, 1, NoiseKind.EXPONENTIAL),
             _without_first,
         ),
