@@ -264,8 +264,6 @@ def _example() -> tuple[OnlineQueries, QueriesAndData]:
 
 
 CARD = Card(
-    name="online-queries",
-    family="analysts",
     title="Queries one after the other, answered from a hypothesis that learns and hides each of them",
     theorem="(epsilon, delta) for one row, and for one query towards all other analysts together",
     reference="[HRU13] Algorithm 5, corrected",

@@ -178,8 +178,6 @@ def _example() -> tuple[KMedian, Any]:
 
 
 CARD = Card(
-    name="k-median",
-    family="optimisation",
     title="k-median by private local search",
     theorem="(epsilon, delta)-differential privacy; cost <= 5 OPT + a part of the start + error(beta)",
     reference="[Roth10] Theorem 46, with [AGKMMP04] for the swaps",

@@ -113,8 +113,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="k-median-exhaustive",
-    family="optimisation",
     title="k-median over all sets of sites",
     theorem="(epsilon, 0)-differential privacy; cost at most OPT + O(k diameter ln(sites) / epsilon)",
     reference="[Roth10] Theorem 43",

@@ -252,8 +252,6 @@ def _example() -> tuple[MinCut, Any]:
 
 
 CARD = Card(
-    name="min-cut",
-    family="optimisation",
     title="Minimum cut of a graph whose edges are private",
     theorem="(epsilon, 0)-differential privacy for one edge; O(log n / epsilon) edges above the smallest cut",
     reference="[Roth10] Algorithm 1 and Theorem 40, with the loss of Theorem 41 corrected",

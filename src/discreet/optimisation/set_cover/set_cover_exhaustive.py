@@ -109,8 +109,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="set-cover-exhaustive",
-    family="optimisation",
     title="Set cover by an exponential mechanism over all orders",
     theorem="(epsilon, 0)-differential privacy for an element; log binom(m, OPT) / epsilon sets too many",
     reference="[Roth10] Theorem 53",

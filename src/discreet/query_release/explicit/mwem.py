@@ -240,8 +240,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="mwem",
-    family="query_release",
     title="Multiplicative weights with the exponential mechanism (MWEM)",
     theorem="(epsilon, delta)-differential privacy; error rows * sqrt(log |universe| / rounds) plus noise",
     reference="[DR14] Section 4.2",

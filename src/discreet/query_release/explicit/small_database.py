@@ -249,8 +249,6 @@ _YOUNGER = Prefixes(_AGES, ["age"])
 _PEOPLE = (120, 310, 400, 280, 210, 160, 90, 30)
 
 CARD = Card(
-    name="small-database",
-    family="query_release",
     title="Small database mechanism (BLR), for predicates and real-valued linear queries",
     theorem="(epsilon, 0)-differential privacy; all answers within cover + 2 log(candidates) / epsilon",
     reference="[Roth10] Theorems 4 and 31; [BLR08]",

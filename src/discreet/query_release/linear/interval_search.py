@@ -180,8 +180,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="interval-search",
-    family="query_release",
     title="Intervals by capped private binary search",
     theorem="(epsilon, 0)-differential privacy for every transcript, by a cap on the comparisons",
     reference="[Roth10] Theorem 6",
