@@ -18,7 +18,7 @@ from discreet.core.parameters import Public, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above
 from discreet.mechanisms.scores import Monotone, Selection, Sensitivity
-from discreet.mechanisms.tiny import REAL_GRID, REAL_PAIRS, score_pairs
+from discreet.mechanisms.tiny import CASES, DISEASES, REAL_GRID, REAL_PAIRS, score_pairs
 from discreet.noise.selection import ExponentialChoice
 
 WIDEST_BASE = 1 << 1000
@@ -121,9 +121,6 @@ CARD = Card(
     title="Exponential mechanism, sampled exactly",
     theorem="(epsilon, 0)-differential privacy with bounded range; rho below epsilon^2 / 8",
     reference="[DR14] Theorems 3.10 and 3.11",
-    example=lambda: (
-        Exponential(sensitivity=Monotone(1), epsilon=0.5, candidates=("flu", "cold", "asthma", "none")),
-        (812, 1040, 377, 995),
-    ),
+    example=lambda: (Exponential(sensitivity=Monotone(1), epsilon=0.5, candidates=DISEASES), CASES),
     tiny=_tiny,
 )

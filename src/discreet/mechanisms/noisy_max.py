@@ -22,7 +22,7 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.scores import Monotone, Selection, Sensitivity
-from discreet.mechanisms.tiny import REAL_GRID, REAL_PAIRS, score_pairs
+from discreet.mechanisms.tiny import CASES, DISEASES, REAL_GRID, REAL_PAIRS, score_pairs
 from discreet.noise import DiscreteLaplace
 from discreet.noise.selection import ExponentialChoice, FlippedChoice, NoisyArgmax, NoisyArgmaxGap
 
@@ -151,13 +151,8 @@ CARD = Card(
     theorem="(epsilon, 0)-differential privacy for the index of the largest noisy score",
     reference="[DR14] Claim 3.9 and Theorem 3.13",
     example=lambda: (
-        NoisyMax(
-            noise=MaxNoise.EXPONENTIAL,
-            sensitivity=Monotone(1),
-            epsilon=0.5,
-            candidates=("flu", "cold", "asthma", "none"),
-        ),
-        (812, 1040, 377, 995),
+        NoisyMax(noise=MaxNoise.EXPONENTIAL, sensitivity=Monotone(1), epsilon=0.5, candidates=DISEASES),
+        CASES,
     ),
     tiny=_tiny,
 )

@@ -16,7 +16,7 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import down
 from discreet.core.search import narrow
 from discreet.mechanisms.scores import Monotone, Selection, Sensitivity
-from discreet.mechanisms.tiny import REAL_GRID, REAL_PAIRS, score_pairs
+from discreet.mechanisms.tiny import CASES, DISEASES, REAL_GRID, REAL_PAIRS, score_pairs
 from discreet.noise.selection import FlippedChoice
 
 
@@ -81,9 +81,6 @@ CARD = Card(
     title="Permute-and-flip",
     theorem="(epsilon, 0)-differential privacy; expected error never above the exponential mechanism's",
     reference="[MS20] Theorems 1 and 2",
-    example=lambda: (
-        PermuteAndFlip(sensitivity=Monotone(1), epsilon=0.5, candidates=("flu", "cold", "asthma", "none")),
-        (812, 1040, 377, 995),
-    ),
+    example=lambda: (PermuteAndFlip(sensitivity=Monotone(1), epsilon=0.5, candidates=DISEASES), CASES),
     tiny=_tiny,
 )

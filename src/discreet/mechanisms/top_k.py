@@ -16,7 +16,7 @@ from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.mechanisms.exponential import range_for_rho, units_behind
 from discreet.mechanisms.scores import Monotone, Selection, Sensitivity, rate_within
-from discreet.mechanisms.tiny import REAL_GRID, REAL_PAIRS, score_pairs
+from discreet.mechanisms.tiny import CASES, DISEASES, REAL_GRID, REAL_PAIRS, score_pairs
 from discreet.noise.selection import PeeledChoices
 
 
@@ -94,9 +94,6 @@ CARD = Card(
     title="Top-k by peeling, in one shot",
     theorem="k bounded-range steps: (epsilon, 0)-differential privacy and rho below epsilon^2 / (8 k)",
     reference="[DDR20], with [DR14] Theorem 3.10 for each step",
-    example=lambda: (
-        TopK(k=2, sensitivity=Monotone(1), epsilon=1, candidates=("flu", "cold", "asthma", "none")),
-        (812, 1040, 377, 995),
-    ),
+    example=lambda: (TopK(k=2, sensitivity=Monotone(1), epsilon=1, candidates=DISEASES), CASES),
     tiny=_tiny,
 )

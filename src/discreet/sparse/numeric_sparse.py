@@ -35,15 +35,11 @@ class NumericSparse(ManyPositives["float | None"]):
 
     Parameters
     ----------
-    positives
-        The number of values after which the conversation closes.
     values
         The noise of released values, always fresh: Laplace, or Gaussian, which needs delta > 0. By default
         whichever the error is smaller with.
-    form
-        Whether the threshold is drawn once or again after each value; by default whichever errs less.
 
-    The others are those of every `SparseVector`.
+    The others are those of every `SparseVector`, and positives and form of `ManyPositives`.
     """
 
     values: NoiseKind | None = public(checks.instance, NoiseKind, default=None)

@@ -22,15 +22,7 @@ class Sparse(ManyPositives[bool]):
     Accuracy: error(beta) is the smallest alpha for `queries` answers, from exact tails. Theorem 3.26.
     Time: O(1) a question.
 
-    Parameters
-    ----------
-    positives
-        The number of positive answers after which the conversation closes.
-    form
-        Whether the threshold is drawn once or again after each positive answer; by default whichever needs
-        less query noise.
-
-    The others are those of every `SparseVector`.
+    Its parameters are those of every `SparseVector`, and positives and form of `ManyPositives`.
     """
 
     @classmethod
