@@ -186,16 +186,6 @@ def _mix(parts: Parts) -> Parts | None:
     return tuple((ApproxLoss(e, d), count) for e, d, count in cases)
 
 
-def _mixed_epsilon(parts: Parts, delta: Fraction) -> float:
-    worst = _mix(parts)
-    return math.inf if worst is None else _pld_epsilon(worst, delta)
-
-
-def _mixed_delta(parts: Parts, epsilon: Fraction) -> float:
-    worst = _mix(parts)
-    return 1.0 if worst is None else _pld_delta(worst, epsilon)
-
-
 # --- concentrated ----------------------------------------------------------------------------------
 
 
@@ -278,8 +268,8 @@ OPTIMAL = _stand_in("optimal", "the optimal theorem for equal (epsilon, delta)",
 OPTIMAL_MIXED = Route(
     "optimal, mixed",
     "the optimal theorem for different (epsilon, delta), approximated from above",
-    _mixed_epsilon,
-    _mixed_delta,
+    lambda parts, delta: _pld_epsilon(worst, delta) if (worst := _mix(parts)) else math.inf,
+    lambda parts, epsilon: _pld_delta(worst, epsilon) if (worst := _mix(parts)) else 1.0,
 )
 ZCDP = Route("zCDP", "the sum of the rhos, converted with the best order", _zcdp_epsilon, _zcdp_delta)
 RENYI = Route("Rényi", "the sum of the Rényi divergences at the best order", _renyi_epsilon, _renyi_delta)

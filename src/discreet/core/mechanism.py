@@ -36,6 +36,8 @@ class Promise(ABC):
 
     __slots__ = ()
     neighbours: Neighbours
+    _budget: ClassVar[str] = "epsilon"
+    """The parameter that `for_error` makes as small as it can be."""
 
     def _set(self, **fields: Any) -> None:
         """Fill the fields of a frozen mechanism; only constructors call it."""
@@ -101,7 +103,7 @@ class Promise(ABC):
     @classmethod
     def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
         """Return what builds the mechanism from a budget; a parameter may follow from the wanted error."""
-        return lambda epsilon: cls(epsilon=epsilon, **public)  # type: ignore[call-arg]
+        return lambda budget: cls(**{cls._budget: budget}, **public)
 
     def __repr__(self) -> str:
         shown = (f"{f.name}={_write_plain(getattr(self, f.name))}" for f in fields(self))  # type: ignore[arg-type]

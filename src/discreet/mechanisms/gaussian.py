@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, ClassVar
 
 from discreet.accounting.calibrate import smallest
 from discreet.core import checks
@@ -137,11 +137,7 @@ class ConcentratedGaussian(GaussianNoise):
     """
 
     rho: Exact = public(checks.positive)
-
-    @classmethod
-    def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
-        """Take the budget for rho."""
-        return lambda rho: cls(rho=rho, **public)
+    _budget: ClassVar[str] = "rho"
 
     @property
     def variance(self) -> Fraction:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,7 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
     value: Callable[[Any], Any] = public(checks.function, "the data")
     grid: Exact = public(checks.positive)
     neighbours: Neighbours = public(checks.instance, Neighbours)
+    _budget: ClassVar[str] = "epsilon_release"  # only the reply has an error; what the test costs is given
 
     def _complete(self) -> None:
         if self.delta <= _MARGIN:
@@ -74,11 +75,6 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
         """Return the mechanism for a budget, half for the test and half for the reply."""
         half = checks.positive(epsilon=epsilon) / 2
         return cls(epsilon_test=half, epsilon_release=half, **public)
-
-    @classmethod
-    def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
-        """Only the reply has an error; what the test costs is given."""
-        return lambda epsilon: cls(epsilon_release=epsilon, **public)
 
     @classmethod
     def median(
