@@ -115,7 +115,7 @@ def at_least(minimum: Number, **named: object) -> Fraction:
 
 def integer(minimum: int, **named: object) -> int:
     """Return a whole number that must be >= minimum."""
-    return _check_integer(named, f"an integer >= {minimum}", lambda number: number >= minimum)
+    return _check_integer(named, f"an integer >= {minimum}", minimum)
 
 
 def several(**named: object) -> tuple[Any, ...]:
@@ -128,7 +128,7 @@ def several(**named: object) -> tuple[Any, ...]:
 
 def index(length: int, **named: object) -> int:
     """Return a position that must lie in range(length)."""
-    return _check_integer(named, f"an integer in 0..{length - 1}", lambda number: 0 <= number < length)
+    return _check_integer(named, f"an integer in 0..{length - 1}", 0, length - 1)
 
 
 def one_of(allowed: tuple[T, ...], **named: object) -> T:
@@ -188,11 +188,11 @@ def _whole(value: int | np.integer[Any]) -> int:
     return int.__int__(value) if isinstance(value, int) else int(value)
 
 
-def _check_integer(named: dict[str, object], rule: str, holds: Callable[[int], bool]) -> int:
+def _check_integer(named: dict[str, object], rule: str, least: int, most: int | None = None) -> int:
     ((name, value),) = named.items()
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         number = _whole(value)
-        if holds(number):
+        if least <= number and (most is None or number <= most):
             return number
     raise InvalidParameter(name=name, rule=rule, value=value)
 
