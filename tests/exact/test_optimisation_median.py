@@ -9,7 +9,7 @@ import pytest
 
 from discreet import audit
 from discreet.audit.exact_report import divergences
-from discreet.audit.runs import runner
+from discreet.audit.runs import make_runner
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss, PureLoss
 from discreet.core.neighbours import AddRemove, Replace
@@ -32,7 +32,7 @@ SUBSETS = [tuple(s) for size in range(1, 4) for s in itertools.combinations(rang
 
 
 def law(mechanism, data):
-    return audit.output_distribution(runner(mechanism), data)
+    return audit.output_distribution(make_runner(mechanism), data)
 
 
 def random_metrics(count, seed):

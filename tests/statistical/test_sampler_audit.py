@@ -20,7 +20,7 @@ from discreet import audit
 from discreet.audit.inputs import INPUTS, NOISY
 from discreet.audit.museum.protocol import Coin
 from discreet.audit.museum.sparse_vector import NoisyAboveOnly
-from discreet.audit.rows import steps_of
+from discreet.audit.rows import collect_steps
 from discreet.audit.runs import freeze
 from discreet.catalogue import catalogue, find
 from discreet.core.errors import InvalidParameter
@@ -116,7 +116,7 @@ class Step:
     draws: int
 
     def case(self):
-        steps = (step for tiny in find(self.card).tiny() for step in steps_of([tiny], unsafe_seeded(1)))
+        steps = (step for tiny in find(self.card).tiny() for step in collect_steps([tiny], unsafe_seeded(1)))
         found = max((step for step in steps if type(step[0]).__name__ == self.kind), key=entropy)
         return Case(*found, self.draws, has_scale=False)
 
@@ -305,7 +305,7 @@ def test_the_audit_of_a_card_finds_a_sampler_that_is_wrong(method, many, monkeyp
 @pytest.mark.soak
 @pytest.mark.parametrize("card", catalogue(), ids=str)
 def test_every_card_draws_what_its_laws_say(card):
-    steps = steps_of(list(card.tiny()), unsafe_seeded(45))
+    steps = collect_steps(list(card.tiny()), unsafe_seeded(45))
     assert steps
     for step, value in steps:
         report = audit.sampler(step, value, draws=200_000 // np.size(value), rng=unsafe_seeded(46))

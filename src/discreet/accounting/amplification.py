@@ -22,7 +22,7 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import Loss, Pair, PureLoss
-from discreet.core.losses.base import check_order
+from discreet.core.losses.base import FailingExactly, check_order
 from discreet.core.losses.pld import LossDistribution, Vector, from_floats
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.rounding import above, below, down, up
@@ -32,7 +32,7 @@ _NEGLIGIBLE = 1e-40
 
 
 @dataclass(frozen=True, slots=True)
-class _Sampled(Loss):
+class _Sampled(FailingExactly):
     """What both schemes share: with rate q, a pure epsilon becomes log(1 + q (e^epsilon - 1))."""
 
     loss: Loss
@@ -76,11 +76,6 @@ class _Sampled(Loss):
     def exact_failure(self) -> Fraction:
         """Return rate times the inner failure mass."""
         return self.rate * self.loss.exact_failure()
-
-    @property
-    def failure(self) -> float:
-        """Rate times the inner failure mass."""
-        return up(self.exact_failure())
 
     @abstractmethod
     def pld(self, step: Fraction) -> Pair | None:

@@ -39,7 +39,7 @@ from discreet.core.parameters import Exact, MaybeExact, Public, derived, frozen,
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import up
 from discreet.core.sensitive import Sensitive
-from discreet.mechanisms.grid import Grid, total
+from discreet.mechanisms.grid import Grid, evaluate_finite
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import read_name
@@ -171,7 +171,7 @@ class AnyQueries(Apart):
 
     def _units(self, statistic: Statistic, histogram: Histogram) -> int:
         # Whatever goes wrong in one analyst's statistic must not stop the answers of the others.
-        value = total(statistic.value, histogram, Fraction(0))
+        value = evaluate_finite(statistic.value, histogram, Fraction(0))
         return int(Grid(Grid(self.grid).step).to_units(value, 1))
 
 
@@ -309,8 +309,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="any-queries",
-    family="analysts",
     title="Statistics of bounded sensitivity, linear or not, each answered to its owner alone",
     theorem="(epsilon, delta) for one row, and (0, 0) between analysts",
     reference="[HRU13] Section 5, end; [DR14] Theorems 3.6 and 3.22",

@@ -31,7 +31,7 @@ from discreet.analysts.promises import (
 from discreet.analysts.query_book import Caps, book_of
 from discreet.analysts.tiny import BUDGET, COIN, HEADS, PEOPLE, TAILS, tiny_data
 from discreet.core import checks
-from discreet.core.bounds import useful
+from discreet.core.bounds import require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.loss import Loss, PureLoss, ZCDPLoss
@@ -178,7 +178,7 @@ class OnlineQueries(ManyAnalysts):
 
         Thresholds are planned for one beta, and sizes that are given for none: otherwise there is no bound.
         """
-        return useful(
+        return require_useful(
             self.off if checks.probability(beta=beta) >= PLANNED_BETA else math.inf,
             trivial=float(self.rows),
             what="the answers of online queries",
@@ -264,8 +264,6 @@ def _example() -> tuple[OnlineQueries, QueriesAndData]:
 
 
 CARD = Card(
-    name="online-queries",
-    family="analysts",
     title="Queries one after the other, answered from a hypothesis that learns and hides each of them",
     theorem="(epsilon, delta) for one row, and for one query towards all other analysts together",
     reference="[HRU13] Algorithm 5, corrected",

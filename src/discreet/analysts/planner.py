@@ -24,7 +24,7 @@ from discreet.analysts.public_synopsis import PublicSynopsis
 from discreet.analysts.query_book import Caps
 from discreet.analysts.separate_budgets import ROUNDS, SeparateBudgets
 from discreet.core import checks
-from discreet.core.bounds import known_error
+from discreet.core.bounds import read_error
 from discreet.core.errors import InvalidParameter, NoBound, Refused
 from discreet.core.neighbours import Replace
 from discreet.queries.kinds.marginals import Marginals
@@ -197,7 +197,7 @@ def candidates(setting: ServiceSetting, promise: AnalystPromise) -> Iterator[Mod
     yield Mode("private answers", _keep_useful(answers.error(BETA), setting.rows), lambda: answers)
     rounds = min(setting.caps.queries, ROUNDS)
     separate = SeparateBudgets(universe=setting.universe, rows=setting.rows, rounds=rounds, **public)
-    yield Mode("separate budgets", known_error(separate, BETA), lambda: separate)
+    yield Mode("separate budgets", read_error(separate, BETA), lambda: separate)
     if setting.caps.analysts > 1:
         yield from _learning(setting, promise, public)
 
@@ -215,15 +215,15 @@ def _learning(
     }
     if isinstance(promise, OneAnalystToMany):
         analysts = AnalystGame(**given)
-        yield Mode("analyst game", known_error(analysts, BETA), lambda: analysts)
+        yield Mode("analyst game", read_error(analysts, BETA), lambda: analysts)
         return
     game = QueryGame(**given)
-    yield Mode("query game", known_error(game, BETA), lambda: game)
+    yield Mode("query game", read_error(game, BETA), lambda: game)
     try:
         online = OnlineQueries(**given)
     except Refused:  # it cannot promise half of the rows
         return
-    yield Mode("online queries", known_error(online, BETA), lambda: online)
+    yield Mode("online queries", read_error(online, BETA), lambda: online)
 
 
 def synopsis_error(setting: ServiceSetting, synopsis: PublicSynopsis) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
 from discreet.core.neighbours import AddRemove, Neighbours
-from discreet.mechanisms.grid import total
+from discreet.mechanisms.grid import evaluate_finite
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import LinearQuery, TableQuery, require_table
 from discreet.queries.universe import Universe
@@ -329,7 +329,7 @@ class Trusted(Statistic):
 
     def value(self, histogram: Histogram) -> Fraction:
         """Return the true value, clamped; `lower` where there is none."""
-        return max(self.lower, min(self.upper, total(self.function, histogram, self.lower)))
+        return max(self.lower, min(self.upper, evaluate_finite(self.function, histogram, self.lower)))
 
 
 def write_statistic(statistic: Statistic) -> Statistic:

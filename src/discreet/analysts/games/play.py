@@ -28,7 +28,7 @@ from discreet.analysts.promises import (
 )
 from discreet.analysts.query_book import Caps
 from discreet.core import checks
-from discreet.core.bounds import useful
+from discreet.core.bounds import require_useful
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss, ZCDPLoss
 from discreet.core.neighbours import Neighbours
@@ -158,7 +158,7 @@ class SampledGame(ManyAnalysts):
             density=self.density,
             beta=checks.probability(beta=beta),
         )
-        return useful(
+        return require_useful(
             game_calibration.rows_off(share, self.rows),
             trivial=float(self.rows),
             what="the answers of a game",

@@ -22,7 +22,7 @@ from discreet.core.parameters import Exact, MaybeExact, frozen, public
 from discreet.core.rng import TAIL, Primitive, Rng
 from discreet.core.rounding import above, down
 from discreet.core.sensitive import lend
-from discreet.mechanisms.grid import total
+from discreet.mechanisms.grid import evaluate_finite
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.oracle import bernoulli
 
@@ -154,7 +154,7 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
 
     def _run(self, data: Data, rng: Rng) -> Run[Value]:
         value = self.base.release(data, rng=rng).value
-        score: Fraction | int = total(lambda rows: self.score(rows, lend(value)), data, Fraction(0))
+        score: Fraction | int = evaluate_finite(lambda rows: self.score(rows, lend(value)), data, Fraction(0))
         if self.grid is None:  # a whole sensitivity holds for the nearest whole numbers too
             score = math.floor(score + Fraction(1, 2))
         return Run(value, self.meter.release(score, rng=rng).value)

@@ -19,7 +19,7 @@ from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
-from discreet.mechanisms.count import cells_moved
+from discreet.mechanisms.count import count_moved_cells
 from discreet.mechanisms.exponential import range_for_rho, units_behind
 from discreet.mechanisms.scores import rate_within
 from discreet.noise.selection import ExponentialChoice
@@ -91,7 +91,7 @@ class KMedian(OfPeople):
         """The range of the log-likelihood ratio of one choice."""
         if self.calibration == "thesis":
             # The printed exponent is epsilon / (2 diameter (steps + 1)), whatever the neighbours are.
-            return self.epsilon * cells_moved(self.neighbours) / (2 * self.choices)
+            return self.epsilon * count_moved_cells(self.neighbours) / (2 * self.choices)
         return range_of_one(self.epsilon, self.delta, self.choices)
 
     @property
@@ -136,7 +136,7 @@ class KMedian(OfPeople):
         return rng.perform(self._choice(self.metric.diameter), -self.metric.costs(counts, seen))
 
     def _choice(self, spread: int) -> ExponentialChoice:
-        moved = max(1, spread) * cells_moved(self.neighbours)
+        moved = max(1, spread) * count_moved_cells(self.neighbours)
         return ExponentialChoice(rate_within(self.range_, moved), Fraction(moved))
 
     def _behind(self, candidates: int, beta: Fraction) -> int:
@@ -178,8 +178,6 @@ def _example() -> tuple[KMedian, Any]:
 
 
 CARD = Card(
-    name="k-median",
-    family="optimisation",
     title="k-median by private local search",
     theorem="(epsilon, delta)-differential privacy; cost <= 5 OPT + a part of the start + error(beta)",
     reference="[Roth10] Theorem 46, with [AGKMMP04] for the swaps",

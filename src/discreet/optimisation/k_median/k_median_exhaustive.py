@@ -18,7 +18,7 @@ from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
-from discreet.mechanisms.count import cells_moved
+from discreet.mechanisms.count import count_moved_cells
 from discreet.mechanisms.exponential import units_behind
 from discreet.mechanisms.scores import rate_within
 from discreet.noise.selection import ExponentialChoice
@@ -78,12 +78,12 @@ class KMedianExhaustive(OfPeople):
     @property
     def rate(self) -> Fraction:
         """The exponent of one unit of cost."""
-        return rate_within(self.epsilon, self.spread * cells_moved(self.neighbours))
+        return rate_within(self.epsilon, self.spread * count_moved_cells(self.neighbours))
 
     @property
     def loss(self) -> Loss:
         """One choice of bounded range."""
-        return BoundedRangeLoss(self.rate * self.spread * cells_moved(self.neighbours))
+        return BoundedRangeLoss(self.rate * self.spread * count_moved_cells(self.neighbours))
 
     def error(self, beta: checks.Number) -> float:
         """Return alpha: the cost exceeds OPT by more than alpha with probability at most beta."""
@@ -93,7 +93,7 @@ class KMedianExhaustive(OfPeople):
     def _draw(self, data: Any, rng: Rng) -> Medians:
         counts = self.metric.counts(data)
         sets = self._sets()
-        spread = Fraction(self.spread * cells_moved(self.neighbours))
+        spread = Fraction(self.spread * count_moved_cells(self.neighbours))
         place = rng.perform(ExponentialChoice(self.rate, spread), -self.metric.costs(counts, sets))
         return Medians.of(sets[place].tolist(), self.metric)
 
@@ -113,8 +113,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="k-median-exhaustive",
-    family="optimisation",
     title="k-median over all sets of sites",
     theorem="(epsilon, 0)-differential privacy; cost at most OPT + O(k diameter ln(sites) / epsilon)",
     reference="[Roth10] Theorem 43",

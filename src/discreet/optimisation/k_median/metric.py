@@ -26,7 +26,7 @@ from discreet.core.fixed import fix_array, is_fixed
 from discreet.core.neighbours import Neighbours
 from discreet.core.parameters import Exact, frozen, public
 from discreet.core.progress import LongRun
-from discreet.mechanisms.count import cells_moved
+from discreet.mechanisms.count import count_moved_cells
 from discreet.optimisation.common.graphs import Vertices, is_networkx
 from discreet.optimisation.common.labels import find_places, is_number_below, read_labels
 
@@ -245,7 +245,7 @@ class Medians:
 
 def about_people(neighbours: Neighbours) -> Neighbours:
     """Return neighbours that must add, remove or replace a person."""
-    cells_moved(neighbours)
+    count_moved_cells(neighbours)
     return neighbours
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.core.errors import InvalidParameter
-from discreet.mechanisms.grid import total
+from discreet.mechanisms.grid import evaluate_finite
 from discreet.optimisation.common.labels import is_number_below, is_plain
 
 Integers = NDArray[np.int64]
@@ -168,7 +168,7 @@ class _OracleRounds(ChoiceRounds):
         return [max(0, self._value(f, items) - had) for f, had in together]
 
     def _value(self, valuation: Valuation, items: frozenset[int]) -> int:
-        value = total(valuation, items, otherwise=Fraction(0)) / self._agents.unit
+        value = evaluate_finite(valuation, items, otherwise=Fraction(0)) / self._agents.unit
         return max(0, min(self._most, round(value)))
 
 

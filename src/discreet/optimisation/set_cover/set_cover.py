@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss
 from discreet.core.parameters import Exact, derived, frozen, public
@@ -86,7 +86,9 @@ def greedy_ratio(system: SetSystem, rate: Fraction, beta: Fraction) -> float:
     n, m = len(system.elements), len(system.names)
     gap = (2 * math.log(m) - math.log(beta)) / float(rate)
     bound = above((1 + 2 * math.log(n) + 2 * gap) * (1 + 1e-12))
-    return useful(bound, trivial=float(min(n, m)), least=1.0, what="the size of this cover", way_out=MORE)
+    return require_useful(
+        bound, trivial=float(min(n, m)), least=1.0, what="the size of this cover", way_out=MORE
+    )
 
 
 def _tiny() -> Iterator[Tiny]:
@@ -99,8 +101,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="set-cover",
-    family="optimisation",
     title="Set cover by greedy exponential choices",
     theorem="(epsilon, delta)-differential privacy for an element, exactly; a logarithm from the best",
     reference="[Roth10] Algorithm 5 and Theorems 54 and 55",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import BoundedRangeLoss, Loss
 from discreet.core.parameters import frozen
@@ -74,7 +74,7 @@ class SetCoverExhaustive(OfElements):
         m = len(self.family.names)
         log = math.log(math.comb(m, m // 2)) - math.log(checks.probability(beta=beta))
         bound = float(math.floor(above(log, 8) / float(self.rate) * (1 + 1e-12)))
-        return useful(bound, trivial=float(m - 1), what="the size of this cover", way_out=MORE)
+        return require_useful(bound, trivial=float(m - 1), what="the size of this cover", way_out=MORE)
 
     def _draw(self, data: Any, rng: Rng) -> Assignment:
         used = sets_used(self.family, self.family.read(data))
@@ -109,8 +109,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="set-cover-exhaustive",
-    family="optimisation",
     title="Set cover by an exponential mechanism over all orders",
     theorem="(epsilon, 0)-differential privacy for an element; log binom(m, OPT) / epsilon sets too many",
     reference="[Roth10] Theorem 53",

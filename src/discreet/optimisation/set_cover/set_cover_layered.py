@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
@@ -91,7 +91,7 @@ class SetCoverLayered(OfElements):
         each = math.log(2 * classes) - math.log(b)
         ratio = 2 * (1 + (3 * math.log(m) + math.ldexp(each, classes)) / float(self.rate))
         trivial = up(sum(self.costs) / min(self.costs))
-        return useful(
+        return require_useful(
             ratio * (1 + 1e-12), trivial=trivial, least=1.0, what="the cost of this cover", way_out=MORE
         )
 
@@ -183,8 +183,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="set-cover-layered",
-    family="optimisation",
     title="Weighted set cover by one exponential choice a cost class",
     theorem="(epsilon, 0)-differential privacy for an element; cost within log m / epsilon of the best",
     reference="[Roth10] Section 7.7.5",

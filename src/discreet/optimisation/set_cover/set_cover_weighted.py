@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, cheapest, useful
+from discreet.core.bounds import MORE, find_cheapest, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
@@ -37,12 +37,12 @@ class PlannedCover(OfElements):
     @classmethod
     def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
         """Return the cheapest mechanism whose error(beta) is at most alpha, planned for this beta."""
-        return cheapest(cls._for_budget(alpha, {**public, "beta": beta}), alpha=alpha, beta=beta)
+        return find_cheapest(cls._for_budget(alpha, {**public, "beta": beta}), alpha=alpha, beta=beta)
 
     def _useful(self, bound: Callable[[], float], beta: checks.Number) -> float:
         """Return a bound; none for a beta below the one that was planned with."""
         planned = checks.probability(beta=beta) >= self.beta
-        return useful(
+        return require_useful(
             bound() if planned else math.inf,
             trivial=up(sum(self.costs) / min(self.costs)),
             least=1.0,
@@ -148,8 +148,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="set-cover-weighted",
-    family="optimisation",
     title="Weighted set cover at a halving price",
     theorem="(epsilon, delta)-differential privacy for an element; cost within log n log m of the best",
     reference="[Roth10] Algorithm 6 and Theorems 57 and 58",

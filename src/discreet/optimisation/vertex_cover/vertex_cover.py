@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.parameters import derived, frozen
@@ -91,7 +91,7 @@ class VertexCover(OfGraph[Orientation]):
         """Return alpha: the cover has more than alpha times the fewest vertices with probability <= beta."""
         b = checks.probability(beta=beta)
         most = self.vertices.size - 1.0
-        return useful(
+        return require_useful(
             up(Fraction(self.ratio) / b), trivial=most, least=1.0, what="the size of this cover", way_out=MORE
         )
 
@@ -189,8 +189,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="vertex-cover",
-    family="optimisation",
     title="Vertex cover by hallucinated edges",
     theorem="(epsilon, 0)-differential privacy for an edge; expected cover (2 + h) n / R times the smallest",
     reference="[Roth10] Section 7.6 and Theorems 49 and 50",

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.parameters import frozen, public
@@ -82,7 +82,7 @@ class VertexCoverSampled(OfGraph[Orientation]):
         """Return alpha: the cover costs more than alpha times the least with probability <= beta."""
         b = checks.probability(beta=beta)
         trivial = self.ratio if self.weights is not None else self.vertices.size - 1.0
-        return useful(
+        return require_useful(
             up(Fraction(self.ratio) / b),
             trivial=trivial,
             least=1.0,
@@ -122,8 +122,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="vertex-cover-sampled",
-    family="optimisation",
     title="Vertex cover on a secret sample of the edges",
     theorem="(epsilon, 0)-differential privacy for an edge, with any public vertex weights",
     reference="[GKKMS24]; [Roth10] Section 7.6",

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.accounting.calibrate import smallest
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
@@ -104,7 +104,7 @@ class VertexCoverWeighted(OfGraph[Orientation]):
     def error(self, beta: checks.Number) -> float:
         """Return alpha: the cover costs more than alpha times the least with probability <= beta."""
         b = checks.probability(beta=beta)
-        return useful(
+        return require_useful(
             up(Fraction(self.ratio) / b),
             trivial=self._trivial,
             least=1.0,
@@ -168,8 +168,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="vertex-cover-weighted",
-    family="optimisation",
     title="Weighted vertex cover by weight classes",
     theorem="(epsilon, 0)-differential privacy for an edge; cost 2 (2 + h)(1 + 6 / b) times the least",
     reference="[Roth10] Algorithm 4 and Theorem 52",

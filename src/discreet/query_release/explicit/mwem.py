@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
-from discreet.core.bounds import useful
+from discreet.core.bounds import require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound
 from discreet.core.loss import Loss
@@ -165,7 +165,7 @@ class MWEM(WorkloadRelease):
         potential = math.log(self.workload.universe.size) / (2 * self.rounds)
         learned = rows * asked.width * math.sqrt(potential)
         chosen = made.choosing.error(missed / (2 * self.rounds)) if made.choosing is not None else 0.0
-        return useful(
+        return require_useful(
             above(learned + 2 * made.slack(asked) + chosen + 1, steps=16),
             trivial=float(self.rows * asked.width),
             what="the averaged hypothesis",
@@ -240,8 +240,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="mwem",
-    family="query_release",
     title="Multiplicative weights with the exponential mechanism (MWEM)",
     theorem="(epsilon, delta)-differential privacy; error rows * sqrt(log |universe| / rounds) plus noise",
     reference="[DR14] Section 4.2",

@@ -128,8 +128,6 @@ _SURVEY = Universe([("sex", ("f", "m")), ("age", (20, 40, 60)), ("smokes", (Fals
 _TABLES = Marginals.of_order(_SURVEY, 2)
 
 CARD = Card(
-    name="projection",
-    family="query_release",
     title="Projected Laplace and Gaussian mechanism",
     theorem="(epsilon, delta)-differential privacy; squared error 2 n sigma sqrt(2 ln(2 cells / beta) / k)",
     reference="[DR14] Algorithm 18, Theorems 12.7 and 12.8",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import MaybeExact, frozen, public
@@ -147,7 +147,7 @@ class ProjectedRelease(WorkloadRelease):
         """Return alpha: some answer is off by more with probability at most beta. See `root_mean_square`."""
         unit = Fraction(1) if self.grid is None else self.grid
         trivial = up(self.rows * unit * most_apart(self.whole))
-        return useful(self.distance(beta), trivial=trivial, what="the answers", way_out=MORE)
+        return require_useful(self.distance(beta), trivial=trivial, what="the answers", way_out=MORE)
 
     def _draw(self, data: Histogram, rng: Rng) -> Projected:
         histogram = self._histogram(data, rows=self.rows if self.is_public else None)

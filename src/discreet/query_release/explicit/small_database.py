@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
@@ -169,7 +169,7 @@ class SmallDatabase(WorkloadRelease):
             off = Fraction(self.counting.error(b / 2)) * unit * self.whole.largest_weight
             bound = up(covered + Fraction(self.behind(b / 2)) + off + rounding)
         trivial = up(self.rows * unit * most_apart(self.whole))
-        return useful(bound, trivial=trivial, what="the answers", way_out=MORE)
+        return require_useful(bound, trivial=trivial, what="the answers", way_out=MORE)
 
     def _draw(self, data: Histogram, rng: Rng) -> Weights:
         public = self.counting is None
@@ -249,8 +249,6 @@ _YOUNGER = Prefixes(_AGES, ["age"])
 _PEOPLE = (120, 310, 400, 280, 210, 160, 90, 30)
 
 CARD = Card(
-    name="small-database",
-    family="query_release",
     title="Small database mechanism (BLR), for predicates and real-valued linear queries",
     theorem="(epsilon, 0)-differential privacy; all answers within cover + 2 log(candidates) / epsilon",
     reference="[Roth10] Theorems 4 and 31; [BLR08]",

@@ -240,8 +240,6 @@ _PLANE = Universe([("income", range(-20, 21)), ("debt", range(-20, 21))])
 _CLOUD = np.fromfunction(lambda x, y: 3 * (x > y) + (3 * x + 5 * y) % 7, (41, 41), dtype=np.int64)
 
 CARD = Card(
-    name="half-planes",
-    family="query_release",
     title="All half-planes through a point, by a circular tree",
     theorem="(epsilon, delta)-differential privacy; every half-plane of the grid within O(log^1.5 turn)",
     reference="[Roth10] Section 3.6",

@@ -233,8 +233,6 @@ _PEOPLE = np.fromfunction(
 )
 
 CARD = Card(
-    name="halfspace-net",
-    family="query_release",
     title="Halfspaces by a net of public directions, with margins",
     theorem="(epsilon, delta)-differential privacy; counts beyond both margins of every direction of the net",
     reference="[Roth10] Section 3.6",

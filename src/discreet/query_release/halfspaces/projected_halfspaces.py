@@ -298,8 +298,6 @@ _SPACE = Universe([(name, (-1, 0, 1)) for name in ("a", "b", "c", "d")])
 _ROWS = np.fromfunction(lambda a, b, c, d: 20 * (a + b > c) + 5 * d, (3, 3, 3, 3), dtype=np.int64)
 
 CARD = Card(
-    name="projected-halfspaces",
-    family="query_release",
     title="Halfspaces by random projections, as in the source",
     theorem="(epsilon, 0)-differential privacy; useful only at sizes that are stated and refused",
     reference="[Roth10] Theorem 11",

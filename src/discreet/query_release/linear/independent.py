@@ -259,8 +259,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="independent",
-    family="query_release",
     title="Independent noise for every query",
     theorem="(epsilon, delta)-differential privacy; error the exact quantile of the largest noise",
     reference="[DR14] Theorems 3.6, 3.8 and 3.22",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
 from discreet.core.loss import Loss, PureLoss
@@ -118,7 +118,7 @@ class IntervalSearch(WorkloadRelease):
         whole = min(self._most, 2 * found) if enough else self._most
         parts = 2 * (self.threshold + t) if enough else self.rows
         bound, trivial = up(weight * (whole * t + parts)), up(weight * self.rows)
-        return useful(bound, trivial=trivial, what="the answers", way_out=MORE)
+        return require_useful(bound, trivial=trivial, what="the answers", way_out=MORE)
 
     @property
     def _most(self) -> int:
@@ -180,8 +180,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="interval-search",
-    family="query_release",
     title="Intervals by capped private binary search",
     theorem="(epsilon, 0)-differential privacy for every transcript, by a cap on the comparisons",
     reference="[Roth10] Theorem 6",

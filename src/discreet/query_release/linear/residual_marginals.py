@@ -267,8 +267,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="residual-marginals",
-    family="query_release",
     title="Marginal tables by measuring residuals",
     theorem="(epsilon, delta)-differential privacy with the least variance of all Gaussian measurements",
     reference="[XHZK23]; [CKS20]",

@@ -255,8 +255,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="split",
-    family="query_release",
     title="One budget for several workloads",
     theorem="(epsilon, delta)-differential privacy by composition; every part by a mechanism of its own",
     reference="[DR14] Theorem 3.16",

@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, known_error, useful
+from discreet.core.bounds import MORE, read_error, require_useful
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive
@@ -123,13 +123,13 @@ class MedianParameters(Interactive[Histogram, OnlineAnswer]):
         grid add half a unit a row. `queries` is how many questions the statement is about.
         """
         bound = above(self.gate.error(beta, queries=queries) + up(self.threshold + self._rounding))
-        return useful(bound, trivial=float(self.rows), what="the answers", way_out=MORE)
+        return require_useful(bound, trivial=float(self.rows), what="the answers", way_out=MORE)
 
     def measured_error(self, beta: checks.Number) -> float:
         """Return alpha: with probability 1 - beta every measured answer is within alpha."""
         b, gate = checks.probability(beta=beta), self.gate
-        alpha = accuracy.smallest(
-            lambda units: accuracy.value_failure(gate.value_noise, units, positives=self.updates) <= b
+        alpha = accuracy.find_error(
+            lambda units: accuracy.value_failure(gate.value_noise, units, positives=self.updates), b
         )
         return up(alpha * gate.on.step + self._rounding)
 
@@ -256,7 +256,7 @@ class GatedConversation(MedianConversation):
 def mechanism_errors(mechanism: Any) -> dict[str, float]:
     """Return what each kind of answer may be off by; a stale one by anything."""
     return {
-        "free": known_error(mechanism, STATED),
+        "free": read_error(mechanism, STATED),
         "measured": mechanism.measured_error(STATED),
         "stale": float("inf"),
     }

@@ -109,8 +109,6 @@ def _tiny() -> Iterator[Tiny]:
 _EXAMPLE = Universe([("age", range(16)), ("region", range(8)), ("smoker", (False, True))])
 
 CARD = Card(
-    name="median-polytope",
-    family="query_release",
     title="The median mechanism over all consistent histograms",
     theorem="(epsilon, delta)-differential privacy for any number of adaptive linear queries",
     reference="[Roth10] Theorems 22 and 32, [DR14] Theorem 3.28",

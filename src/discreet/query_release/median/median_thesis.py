@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.errors import NoBound, Refused
 from discreet.core.loss import ApproxLoss, Loss, PureLoss
 from discreet.core.mechanism import Conversation, Interactive
@@ -237,13 +237,13 @@ class MedianThesis(Interactive[Histogram, OnlineAnswer]):
                 way_out="Take more rows, or a larger accuracy",
             )
         bound = max(up(self.accuracy * self.rows), self.measured_error(half))
-        return useful(bound, trivial=float(self.rows), what="the answers", way_out=MORE)
+        return require_useful(bound, trivial=float(self.rows), what="the answers", way_out=MORE)
 
     def measured_error(self, beta: checks.Number) -> float:
         """Return alpha: with probability 1 - beta every hard answer is within alpha."""
         b, count = checks.probability(beta=beta), min(self.queries, self.constants.hard)
         noise = self.value_noise
-        return float(tails.smallest(lambda a: tails.value_failure(noise, a, positives=count) <= b))
+        return float(tails.find_error(lambda a: tails.value_failure(noise, a, positives=count), b))
 
     def candidates(self) -> Agreeing:
         """Return all small databases, or random histograms."""

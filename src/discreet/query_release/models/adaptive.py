@@ -306,8 +306,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="adaptive",
-    family="query_release",
     title="Adaptive select, measure, generate over factored models",
     theorem="(epsilon, delta)-differential privacy; tables over universes of any size",
     reference="[MMSM22] Section 4; [CKS20]; [DDR20]",

@@ -180,8 +180,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="max-entropy",
-    family="query_release",
     title="Noisy marginals and the most plausible table that explains them",
     theorem="(epsilon, delta)-differential privacy; error the exact quantile of the largest measured noise",
     reference="[DR14] Theorems 3.6 and 3.22; [BW18] Theorem 8",

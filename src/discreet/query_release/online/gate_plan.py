@@ -19,8 +19,8 @@ from discreet.core.errors import BudgetTooSmall
 from discreet.core.rounding import above, shorten_up
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, Noise, OneSidedGeometric
 from discreet.query_release.online.gate import TwoSidedLoss
-from discreet.sparse.accuracy import smallest, value_failure
-from discreet.sparse.calibration import PLANNED_BETA, largest, require
+from discreet.sparse.accuracy import find_error, value_failure
+from discreet.sparse.calibration import PLANNED_BETA, find_largest, require
 from discreet.sparse.loss import SparseLoss
 from discreet.sparse.plan import Form
 
@@ -88,7 +88,7 @@ class GatePlan:
 
     def error(self, beta: Fraction) -> int:
         """Return the smallest alpha whose failure is at most beta."""
-        return smallest(lambda alpha: self.failure(alpha) <= beta)
+        return find_error(self.failure, beta)
 
     def free_error(self, beta: Fraction) -> int:
         """Return by how much answers that pass the gate are off at most, but for beta."""
@@ -144,7 +144,7 @@ def _scale_noise(setting: GateSetting, form: Form, ratio: Fraction, spread: Frac
         start /= 4
         if start < setting.epsilon * _LEAST:  # what was spent before has left next to nothing
             raise BudgetTooSmall(name="start", rule="cheaper than the whole budget", got="nearly all of it")
-    return _make(setting, form, ratio, spread, setting.shift / largest(fits, start))
+    return _make(setting, form, ratio, spread, setting.shift / find_largest(fits, start))
 
 
 def _make(setting: GateSetting, form: Form, ratio: Fraction, spread: Fraction, scale: Fraction) -> GatePlan:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.bounds import known_error
+from discreet.core.bounds import read_error
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
 from discreet.queries.histogram import Histogram
 from discreet.query_release.base import WorkloadRelease
@@ -92,7 +92,7 @@ def predict(candidate: PlanCandidate, facts: ReleaseFacts, population: Histogram
         mechanism,
         average,
         largest,
-        known_error(mechanism, _BETA) if facts.score == "answers" else math.inf,
+        read_error(mechanism, _BETA) if facts.score == "answers" else math.inf,
         makes_rows=candidate.makes_rows,
         is_exact=_is_exact(mechanism, facts),
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from discreet.core.bounds import known_error
+from discreet.core.bounds import read_error
 from discreet.core.errors import InvalidParameter, NoBound
 from discreet.optimisation import cover_elements
 from discreet.optimisation.common import lower_bounds
@@ -180,7 +180,7 @@ def test_weighted_covers_prefer_cheap_sets():
     ):
         found = made.release(range(200), rng=unsafe_seeded(4)).value
         total = sum(price[name] for name in found.cover(range(200)))
-        assert total <= 20 * known_error(made, 0.05)
+        assert total <= 20 * read_error(made, 0.05)
         assert total < 20 * 25, "half of the dear sets would cost this much"
 
 
@@ -207,7 +207,7 @@ def test_costs_far_apart_need_the_split():
     assert [found.assignment(e) for e in range(3)] == [0, 1, 2]
     with pytest.raises(InvalidParameter):
         found.assignment(7)
-    assert known_error(made, 0.01) >= known_error(made, 0.1) >= 1
+    assert read_error(made, 0.01) >= read_error(made, 0.1) >= 1
 
 
 def test_the_split_keeps_every_element_once_and_spreads_costs_by_n_squared():

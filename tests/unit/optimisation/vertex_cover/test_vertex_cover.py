@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from discreet.core.bounds import known_error
+from discreet.core.bounds import read_error
 from discreet.core.errors import InvalidParameter, NoBound
 from discreet.core.rng import Rng
 from discreet.optimisation import cover_edges
@@ -292,7 +292,7 @@ def test_weighted_covers_prefer_cheap_vertices():
             order = made.release(edges, rng=unsafe_seeded(seed)).value.order
             totals.append(sum(weights[v] for v in cost(order, edges)))
         assert np.mean(totals) < 30 * 64 / 4
-        assert known_error(made, 0.05) >= np.mean(totals) / 30
+        assert read_error(made, 0.05) >= np.mean(totals) / 30
 
 
 def test_a_maximum_matching_is_found():
