@@ -18,6 +18,7 @@ from scipy import sparse
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import Edge
 from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.progress import LongRun
@@ -107,6 +108,11 @@ class OfGraph(LongRun[Any, Value]):
     def neighbours(self) -> Edge:  # type: ignore[override]
         """One edge is hidden."""
         return Edge()
+
+    @property
+    def loss(self) -> Loss:
+        """The budget."""
+        return PureLoss(self.epsilon)
 
 
 def read_edges(graph: Any, vertices: Vertices) -> Edges:

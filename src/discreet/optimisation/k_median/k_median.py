@@ -21,10 +21,9 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
 from discreet.mechanisms.count import cells_moved
 from discreet.mechanisms.exponential import range_for_rho, units_behind
-from discreet.mechanisms.scores import rate_within
 from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.k_median.metric import Floats, Medians, Metric, OfPeople
-from discreet.optimisation.k_median.swaps import Chosen, Swaps, spread_out
+from discreet.optimisation.k_median.swaps import Swaps, spread_out
 from discreet.optimisation.k_median.tiny import line
 
 CALIBRATIONS = ("tight", "thesis")
@@ -68,11 +67,8 @@ class KMedian(OfPeople):
     calibration: str = public(checks.one_of, CALIBRATIONS, default="tight")
 
     def _complete(self) -> None:
-        self._require_sites()
-        self._set_steps(self.steps)
-
-    def _set_steps(self, steps: int | None) -> None:
-        self._set(steps=2 * self.k if steps is None else steps)
+        OfPeople._complete(self)  # noqa: SLF001 - its own base
+        self._set(steps=self.steps or 2 * self.k)
 
     @classmethod
     def as_printed(cls, *, metric: Metric, k: int, epsilon: checks.Number, neighbours: Neighbours) -> Self:
@@ -122,7 +118,8 @@ class KMedian(OfPeople):
             chosen = swaps.result(self._choose(swaps, counts, rng))
             seen.append(chosen)
         if self.calibration == "thesis":
-            chosen = seen[self._choose_among(seen, counts, rng)]
+            costs = self.metric.costs(counts, seen)
+            chosen = seen[rng.perform(self._choice(self.metric.diameter), -costs)]
         return Medians.of(chosen, self.metric)
 
     def _choose(self, swaps: Swaps, counts: Floats, rng: Rng) -> int:
@@ -132,12 +129,8 @@ class KMedian(OfPeople):
         moves = costs[:-1] if costs.size > 1 else costs  # where all sites are open, staying is all there is
         return rng.perform(self._choice(self.metric.diameter), -moves)
 
-    def _choose_among(self, seen: list[Chosen], counts: Floats, rng: Rng) -> int:
-        return rng.perform(self._choice(self.metric.diameter), -self.metric.costs(counts, seen))
-
     def _choice(self, spread: int) -> ExponentialChoice:
-        moved = max(1, spread) * cells_moved(self.neighbours)
-        return ExponentialChoice(rate_within(self.range_, moved), Fraction(moved))
+        return self._choice_within(self.range_, max(1, spread))
 
     def _behind(self, candidates: int, beta: Fraction) -> int:
         """Return how many units a choice falls short of the best, but with probability beta."""

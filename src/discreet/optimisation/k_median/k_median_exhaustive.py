@@ -18,9 +18,7 @@ from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
-from discreet.mechanisms.count import cells_moved
 from discreet.mechanisms.exponential import units_behind
-from discreet.mechanisms.scores import rate_within
 from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.k_median.metric import Integers, Medians, Metric, OfPeople
 from discreet.optimisation.k_median.tiny import line
@@ -56,7 +54,7 @@ class KMedianExhaustive(OfPeople):
     """
 
     def _complete(self) -> None:
-        self._require_sites()
+        OfPeople._complete(self)  # noqa: SLF001 - its own base
         if self.size > MOST:
             rule = f"so small that there are <= {MOST:,} sets"
             raise InvalidParameter(name="k", rule=rule, value=self.k, hint="Use KMedian")
@@ -78,12 +76,16 @@ class KMedianExhaustive(OfPeople):
     @property
     def rate(self) -> Fraction:
         """The exponent of one unit of cost."""
-        return rate_within(self.epsilon, self.spread * cells_moved(self.neighbours))
+        return self._choice.rate
+
+    @property
+    def _choice(self) -> ExponentialChoice:
+        return self._choice_within(self.epsilon, self.spread)
 
     @property
     def loss(self) -> Loss:
         """One choice of bounded range."""
-        return BoundedRangeLoss(self.rate * self.spread * cells_moved(self.neighbours))
+        return BoundedRangeLoss(self.rate * self._choice.sensitivity)
 
     def error(self, beta: checks.Number) -> float:
         """Return alpha: the cost exceeds OPT by more than alpha with probability at most beta."""
@@ -93,8 +95,7 @@ class KMedianExhaustive(OfPeople):
     def _draw(self, data: Any, rng: Rng) -> Medians:
         counts = self.metric.counts(data)
         sets = self._sets()
-        spread = Fraction(self.spread * cells_moved(self.neighbours))
-        place = rng.perform(ExponentialChoice(self.rate, spread), -self.metric.costs(counts, sets))
+        place = rng.perform(self._choice, -self.metric.costs(counts, sets))
         return Medians.of(sets[place].tolist(), self.metric)
 
     def _sets(self) -> Integers:

@@ -49,7 +49,7 @@ class KMedianHistogram(OfPeople):
     """
 
     def _complete(self) -> None:
-        self._require_sites()
+        OfPeople._complete(self)  # noqa: SLF001 - its own base
         self.histogram  # noqa: B018 - refuses neighbours that a histogram does not know
 
     @property

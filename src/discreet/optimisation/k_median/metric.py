@@ -27,6 +27,8 @@ from discreet.core.neighbours import Neighbours
 from discreet.core.parameters import Exact, frozen, public
 from discreet.core.progress import LongRun
 from discreet.mechanisms.count import cells_moved
+from discreet.mechanisms.scores import rate_within
+from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.common.graphs import Vertices, is_networkx
 from discreet.optimisation.common.labels import find_places, is_number_below, read_labels
 
@@ -259,11 +261,13 @@ class OfPeople(LongRun[Any, Medians]):
     neighbours: Neighbours = public(about_people)
 
     def _complete(self) -> None:
-        self._require_sites()
-
-    def _require_sites(self) -> None:
         if self.k > self.metric.sites:
             raise InvalidParameter(name="k", rule=f"at most the {self.metric.sites} sites", value=self.k)
+
+    def _choice_within(self, range_: Fraction, spread: int) -> ExponentialChoice:
+        """Return a choice by costs whose differences one person moves by at most `spread` units."""
+        moved = spread * cells_moved(self.neighbours)
+        return ExponentialChoice(rate_within(range_, moved), Fraction(moved))
 
 
 def _find_people(people: Any, names: Vertices) -> Integers:

@@ -22,6 +22,7 @@ from scipy import sparse
 from discreet.core.errors import InvalidParameter
 from discreet.mechanisms.grid import total
 from discreet.optimisation.common.labels import is_number_below, is_plain
+from discreet.optimisation.common.sequential import ChoiceRounds
 
 Integers = NDArray[np.int64]
 Valuation = Callable[[frozenset[int]], Any]
@@ -53,18 +54,6 @@ class Agents(ABC):
         """Count the agents that are in one of the instances only."""
         mine, theirs = Counter(self.rows()), Counter(other.rows())
         return (mine - theirs).total() + (theirs - mine).total()
-
-
-class ChoiceRounds(ABC):
-    """The state between two choices."""
-
-    @abstractmethod
-    def gains(self) -> Integers:
-        """Return what every item would add, over all agents, in units."""
-
-    @abstractmethod
-    def take(self, item: int) -> None:
-        """Choose an item."""
 
 
 class Coverage(Agents):
@@ -222,7 +211,8 @@ class _AnyOf:
 
 
 def _read_table(data: Any, resources: int, unit: Fraction) -> Coverage:
-    _require_whole(unit)
+    if unit != 1:
+        raise InvalidParameter(name="grid", rule="given for functions only", value=unit)
     if data.ndim != 2 or data.shape[1] != resources:
         raise _no_agents(data.shape)
     if data.dtype.kind not in "biuf":  # one odd entry among numbers makes texts or objects of all of them
@@ -241,11 +231,6 @@ def _read_entry(entry: Any) -> bool:
     """Tell whether an entry of a table is a wish: a number other than 0."""
     number = is_plain(entry) and isinstance(entry, int | float | np.integer | np.floating | np.bool_)
     return bool(number and (entry < 0 or entry > 0))
-
-
-def _require_whole(unit: Fraction) -> None:
-    if unit != 1:
-        raise InvalidParameter(name="grid", rule="given for functions only", value=unit)
 
 
 def _no_agents(what: object) -> InvalidParameter:

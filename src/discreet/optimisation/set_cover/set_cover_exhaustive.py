@@ -20,15 +20,8 @@ from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_down
 from discreet.noise.selection import ExponentialChoice
-from discreet.optimisation.common.tiny import element_pairs
-from discreet.optimisation.set_cover.systems import (
-    Assignment,
-    OfElements,
-    Part,
-    Present,
-    SetSystem,
-    require_few,
-)
+from discreet.optimisation.common.tiny import try_elements
+from discreet.optimisation.set_cover.systems import Assignment, OfElements, Present, SetSystem, require_few
 
 MOST = 8
 """The largest number of sets: 8! = 40,320 orders."""
@@ -79,8 +72,7 @@ class SetCoverExhaustive(OfElements):
     def _draw(self, data: Any, rng: Rng) -> Assignment:
         used = sets_used(self.family, self.family.read(data))
         place = rng.perform(ExponentialChoice(self.rate, Fraction(1)), -used)
-        order = tuple(self.family.names[s] for s in orders(len(self.family.names))[place].tolist())
-        return Assignment((Part(order, self.family),))
+        return self._assign(orders(len(self.family.names))[place].tolist())
 
 
 @lru_cache(maxsize=MOST)
@@ -103,9 +95,8 @@ def sets_used(system: SetSystem, present: Present) -> NDArray[np.int64]:
 
 def _tiny() -> Iterator[Tiny]:
     wide = SetCoverExhaustive(family=([0], [1], [2], [0, 1, 2]), epsilon=1)
-    yield Tiny(wide, element_pairs(wide.family.elements, 3), tight=False)
-    chance = SetCoverExhaustive(family=([0, 1], [0], [1]), epsilon=6)
-    yield Tiny(chance, element_pairs(chance.family.elements, 2))
+    yield try_elements(wide, 3, tight=False)
+    yield try_elements(SetCoverExhaustive(family=([0, 1], [0], [1]), epsilon=6), 2)
 
 
 CARD = Card(

@@ -13,6 +13,7 @@ from scipy import sparse
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Fixed, fix_array, seal
+from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import AddRemove
 from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.progress import LongRun
@@ -158,6 +159,14 @@ class OfElements(LongRun[Any, "Assignment"]):
     def neighbours(self) -> AddRemove:  # type: ignore[override]
         """One element is hidden."""
         return ELEMENTS
+
+    @property
+    def loss(self) -> Loss:
+        """The budget."""
+        return PureLoss(self.epsilon)
+
+    def _assign(self, order: Iterable[int]) -> Assignment:
+        return Assignment((Part(tuple(self.family.names[place] for place in order), self.family),))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Instances on which every private algorithm does badly, for demonstrations and tests.
+"""Instances on which every private algorithm does badly.
 
 Each is drawn at random, with the cost of the best solution and what any (epsilon, 0)-private algorithm must
 pay on average over the draw. None of them holds data. Those of k-median and of minimum cut are with them.
