@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from discreet.analysts.tiny import BUDGET, COIN, PEOPLE
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.fixed import Fixed, seal
+from discreet.core.fixed import Fixed, build
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import Exact, MaybeExact, Public, derived, frozen, public
@@ -44,7 +44,7 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import read_name
 from discreet.query_release.base import read_histogram
-from discreet.query_release.linear.joint_noise import Joint, smallest_noise
+from discreet.query_release.linear.joint_noise import Joint
 from discreet.query_release.tiny import list_pairs
 
 
@@ -100,15 +100,7 @@ class AnyQueries(Apart):
             hint = "Declare a grid for statistics that move by less than one"
             rule = ">= 1 for whole numbers"
             raise InvalidParameter(name="sensitivity", rule=rule, value=self.sensitivity, hint=hint)
-        noise = smallest_noise(
-            shift=self.caps.places * self.steps,
-            square=self.caps.places * self.steps**2,
-            size=self.caps.places,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            neighbours=self.neighbours,
-        )
-        self._set(noise=noise)
+        self._set(noise=self._smallest_noise(self.steps))
 
     @property
     def steps(self) -> int:
@@ -210,14 +202,7 @@ class StatisticBook(Fixed):
                 why=f"the public cap is {self.mode.caps.queries}",
                 way_out="Ask less, or open a book with larger caps",
             )
-        return self._of(self.mode, {**self._asked, analyst: own})
-
-    @classmethod
-    def _of(cls, mode: AnyQueries, asked: Mapping[str, tuple[Statistic, ...]]) -> Self:
-        self = cls.__new__(cls)
-        self._set(mode, asked)
-        seal(self)
-        return self
+        return build(StatisticBook, StatisticBook._set, self.mode, {**self._asked, analyst: own})
 
     def asked_by(self, analyst: str) -> dict[int, Statistic]:
         """Return one analyst's statistics by place."""

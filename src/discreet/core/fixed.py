@@ -50,9 +50,20 @@ class Fixed(metaclass=_Sealing):
         object.__delattr__(self, name)
 
 
+F = TypeVar("F", bound=Fixed)
+
+
 def seal(made: Fixed) -> None:
     """End the making of an object; for those that were made without their constructor."""
     object.__setattr__(made, "_sealed", True)
+
+
+def build(kind: type[F], fill: Callable[..., None], *given: Any, **named: Any) -> F:
+    """Make an object that a method fills in place of the constructor."""
+    made = kind.__new__(kind)
+    fill(made, *given, **named)
+    seal(made)
+    return made
 
 
 def keep(owner: Fixed, slot: str, compute: Callable[[], T]) -> T:

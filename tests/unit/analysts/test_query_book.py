@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from discreet.analysts.games.bits import GameTable
+from discreet.analysts.games.scores import GameTable
 from discreet.analysts.promises import (
     Delivery,
     Leftover,

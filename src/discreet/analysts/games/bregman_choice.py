@@ -19,8 +19,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.analysts.games.bits import BitRows
-from discreet.analysts.games.scores import LateScores
+from discreet.analysts.games.scores import BitRows, LateScores
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import exp_bounds
 from discreet.equilibrium.arrays import NUMPY, Array, Arrays

@@ -17,8 +17,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.analysts.games.bits import BitRows
-from discreet.analysts.games.scores import LateScores
+from discreet.analysts.games.scores import BitRows, LateScores
 from discreet.core.rng import Primitive, Rng
 from discreet.equilibrium.bregman import DOUBT
 from discreet.noise.oracle import uniform_below

@@ -20,7 +20,7 @@ from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import exp_fraction
 from discreet.noise import coins
 from discreet.optimisation.common.graphs import Edges, EdgeSet
-from discreet.optimisation.common.sequential import Order, mix_samples
+from discreet.optimisation.common.repeated_choices import Order, mix_samples
 
 _LARGEST_BLOCK = 8192
 _FINE = 1 << 20

@@ -22,7 +22,7 @@ from scipy import sparse
 from discreet.core.errors import InvalidParameter
 from discreet.mechanisms.grid import total
 from discreet.optimisation.common.labels import is_number_below, is_plain
-from discreet.optimisation.common.sequential import ChoiceRounds
+from discreet.optimisation.common.repeated_choices import ChoiceRounds
 
 Integers = NDArray[np.int64]
 Valuation = Callable[[frozenset[int]], Any]

@@ -22,8 +22,13 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_down, up
 from discreet.mechanisms.exponential import units_behind
 from discreet.noise.selection import ExponentialChoice
-from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range
-from discreet.optimisation.common.sequential import Order, Perform, choose_each
+from discreet.optimisation.common.repeated_choices import (
+    Order,
+    Perform,
+    SequentialLoss,
+    choose_each,
+    sequential_range,
+)
 from discreet.optimisation.public_projects.agents import Agents, read_agents
 
 CALIBRATIONS = ("tight", "thesis")

@@ -18,10 +18,10 @@ from discreet.core.neighbours import AddRemove
 from discreet.core.parameters import frozen
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import above, below, exp_bounds, up
-from discreet.optimisation.common.repeated_choices import SequentialLoss
-from discreet.optimisation.common.sequential import (
+from discreet.optimisation.common.repeated_choices import (
     Order,
     Perform,
+    SequentialLoss,
     enumerate_runs,
     mix_samples,
     sampled_rate,

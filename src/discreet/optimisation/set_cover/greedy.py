@@ -17,7 +17,7 @@ from discreet.core.rounding import exp_fraction
 from discreet.noise import coins
 from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.common.orders import UniformOrder
-from discreet.optimisation.common.sequential import (
+from discreet.optimisation.common.repeated_choices import (
     ChoiceRounds,
     Order,
     Perform,

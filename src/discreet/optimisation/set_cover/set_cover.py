@@ -14,8 +14,7 @@ from discreet.core.loss import Loss
 from discreet.core.parameters import Exact, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above
-from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range
-from discreet.optimisation.common.sequential import thesis_rate
+from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range, thesis_rate
 from discreet.optimisation.common.tiny import try_elements
 from discreet.optimisation.set_cover.greedy import Greedy
 from discreet.optimisation.set_cover.systems import Assignment, OfElements, SetSystem

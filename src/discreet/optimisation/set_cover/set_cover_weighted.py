@@ -16,8 +16,7 @@ from discreet.core.loss import Loss
 from discreet.core.parameters import Exact, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_down, up
-from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range
-from discreet.optimisation.common.sequential import thesis_rate
+from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range, thesis_rate
 from discreet.optimisation.common.tiny import try_elements
 from discreet.optimisation.common.weights import Weights, read_weights, require_count
 from discreet.optimisation.set_cover.greedy import GRID, Halving

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import Fixed, fix_array, seal
+from discreet.core.fixed import Fixed, build, fix_array
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import AddRemove
 from discreet.core.parameters import Exact, Public, frozen, public
@@ -66,14 +66,7 @@ class SetSystem(Fixed):
         sets = np.repeat(np.arange(len(self.names)), np.diff(self._members_start))
         shape = (len(self.names), len(self.elements))
         table = sparse.csr_matrix((np.ones(len(sets), dtype=bool), (sets, self._members)), shape=shape)
-        return self._of(self.names, self.elements, table)
-
-    @classmethod
-    def _of(cls, names: Iterable[Hashable], elements: Iterable[Hashable], table: Any) -> SetSystem:
-        self = cls.__new__(cls)
-        self._set(names, elements, table)
-        seal(self)
-        return self
+        return build(SetSystem, SetSystem._set, self.names, self.elements, table)
 
     def members(self, place: int) -> NDArray[np.int64]:
         """Return the elements of a set, by number."""

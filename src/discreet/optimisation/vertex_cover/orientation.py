@@ -15,7 +15,7 @@ from discreet.core.parameters import frozen
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import up
 from discreet.optimisation.common.graphs import EdgeSet, OfGraph, read_edges
-from discreet.optimisation.common.sequential import Order
+from discreet.optimisation.common.repeated_choices import Order
 
 
 @dataclass(frozen=True, slots=True, repr=False)

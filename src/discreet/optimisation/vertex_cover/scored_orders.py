@@ -14,7 +14,7 @@ from discreet.core.progress import track
 from discreet.core.rng import Primitive, Rng
 from discreet.optimisation.common.graphs import Edges, EdgeSet
 from discreet.optimisation.common.orders import Integers, OnEdges, edge_pairs, shuffle
-from discreet.optimisation.common.sequential import Order
+from discreet.optimisation.common.repeated_choices import Order
 
 
 @dataclass(frozen=True, slots=True)

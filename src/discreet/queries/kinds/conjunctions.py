@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array, seal
+from discreet.core.fixed import build, fix_array
 from discreet.queries.query import Array, ProductQuery, read_array, read_axes
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Codes, Universe
@@ -70,7 +70,7 @@ class Clauses(Tabled):
         points = own.read_codes(codes)
         masks = [np.arange(size) == points[:, k, None] for k, size in enumerate(own.shape)]
         meant = [~mask if cls.complement else mask for mask in masks]
-        return cls._of_groups(universe, [(axes, np.arange(len(points)), meant)])
+        return build(cls, cls._set_groups, universe, [(axes, np.arange(len(points)), meant)])
 
     @classmethod
     def monotone(cls, universe: Universe, width: int) -> Self:
@@ -109,14 +109,7 @@ class Clauses(Tabled):
     def restate(self, universe: Universe) -> Self:
         """Return the same clauses over a universe, made anew from their masks."""
         made = [(axes, rows, list(masks)) for axes, rows, masks, _ in self._groups]
-        return self._of_groups(universe, made)
-
-    @classmethod
-    def _of_groups(cls, universe: Universe, made: list[tuple[Axes, Any, list[Masks]]]) -> Self:
-        self = cls.__new__(cls)
-        self._set_groups(universe, made)
-        seal(self)
-        return self
+        return build(type(self), Clauses._set_groups, universe, made)
 
     def __len__(self) -> int:
         return self._length

@@ -98,10 +98,7 @@ class Groups(Workload):
         return TableQuery(self.universe, axes, ", ".join(names) or "rows", table=table)
 
     def _answers(self, data: Histogram | Array) -> Array:
-        if isinstance(data, Histogram):
-            flat = self._table.of_entries(*data.entries())
-        else:
-            flat = self._table.of_array(data)
+        flat = self._table.of_data(data)
         table = flat.reshape([self.universe.shape[axis] for axis in self._kept]) * self._struck
         gone = tuple(place for place, axis in enumerate(self._kept) if axis not in self._keys)
         vector = self._tables.of_array(table.sum(axis=gone))

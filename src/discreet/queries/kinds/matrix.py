@@ -24,7 +24,7 @@ from discreet.queries.query import (
     read_weights,
     weigh,
 )
-from discreet.queries.sparse_rows import SparseRows
+from discreet.queries.tables import SparseRows
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Workload
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array, seal
+from discreet.core.fixed import build, fix_array
 from discreet.queries.query import Array, ProductQuery, read_array, read_axes
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Codes, Universe
@@ -72,7 +72,8 @@ class Rectangles(Tabled):
             repeat //= len(first)
             low[:, place] = np.resize(np.repeat(first, repeat), count)
             high[:, place] = np.resize(np.repeat(last, repeat), count)
-        return cls._of_groups(universe, [_Boxes(axes, np.arange(count), low, high)], every=True)
+        boxes = _Boxes(axes, np.arange(count), low, high)
+        return build(cls, cls._set_groups, universe, [boxes], every=True)
 
     def restate(self, universe: Universe) -> Self:
         """Return the same boxes over a universe, made anew from their first and last codes."""
@@ -81,7 +82,7 @@ class Rectangles(Tabled):
             whole = self.every(universe, [universe.names[axis] for axis in groups[0].axes])
             if whole.has(groups):  # it may not just claim to be all of them
                 return whole
-        return self._of_groups(universe, groups, every=False)
+        return build(type(self), Rectangles._set_groups, universe, groups, every=False)
 
     def has(self, groups: Sequence[_Boxes]) -> bool:
         """Tell whether these are its boxes, in this order."""
@@ -89,13 +90,6 @@ class Rectangles(Tabled):
             mine.axes == theirs.axes and all(map(np.array_equal, mine[1:], theirs[1:]))
             for mine, theirs in zip(self._groups, groups, strict=True)
         )
-
-    @classmethod
-    def _of_groups(cls, universe: Universe, groups: list[_Boxes], *, every: bool) -> Self:
-        self = cls.__new__(cls)
-        self._set_groups(universe, groups, every=every)
-        seal(self)
-        return self
 
     def _set_groups(self, universe: Universe, groups: list[_Boxes], *, every: bool) -> None:
         super().__init__(universe)

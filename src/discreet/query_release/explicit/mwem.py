@@ -25,11 +25,9 @@ from discreet.queries.kinds.conjunctions import Conjunctions
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
 from discreet.query_release.base import WorkloadRelease
-from discreet.query_release.explicit.mwem_plan import SURE, MWEMPlan, plan, resize
-from discreet.query_release.explicit.mwem_questions import Questions, questions
+from discreet.query_release.explicit.mwem_plan import SURE, MWEMPlan, Questions, plan, questions, resize
 from discreet.query_release.fitting.weights import Hypothesis
-from discreet.query_release.synopses.synopsis import Weights
-from discreet.query_release.synopses.weights_later import WeightsLater
+from discreet.query_release.synopses.synopsis import Weights, WeightsLater
 from discreet.query_release.tiny import list_pairs
 
 Array = NDArray[Any]
@@ -236,7 +234,7 @@ def _tiny() -> Iterator[Tiny]:
         (_PAIR, _ONE, 2, Fraction(1, 100), AddRemove("row"), 1, True),
     ):
         mechanism = MWEM(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, rounds=1)
-        yield Tiny(mechanism, list(list_pairs(universe, neighbours, rows)), tight=tight)
+        yield Tiny(mechanism, list_pairs(universe, neighbours, rows), tight=tight)
 
 
 CARD = Card(

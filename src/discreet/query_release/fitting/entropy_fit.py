@@ -70,7 +70,7 @@ class LogLinear:
 
     def _weights(self, effects: Array, total: float) -> Array:
         """Return the weights of given effects."""
-        return _normal(self._effects.adjoint(effects), total)[0]
+        return normalise(self._effects.adjoint(effects), total)[0]
 
     def _strength(self, noisy: NoisyTables) -> float:
         """Choose how strongly effects are believed to be small: by what predicts the measurements best.
@@ -104,7 +104,7 @@ class LogLinear:
 
         def dual(scaled: Array) -> tuple[float, Array]:
             effects = scaled * scale
-            weights, logarithm = _normal(tables.adjoint(effects), noisy.total)
+            weights, logarithm = normalise(tables.adjoint(effects), noisy.total)
             value = noisy.total * logarithm - noisy.values @ effects + held / 2 * (effects @ effects)
             return float(value), (tables.of_array(weights) - noisy.values + held * effects) * scale
 
@@ -124,7 +124,7 @@ class LogLinear:
 
         def misfit(scaled: Array) -> tuple[float, Array]:
             effects = scaled * scale
-            weights, _ = _normal(self._effects.adjoint(effects), noisy.total)
+            weights, _ = normalise(self._effects.adjoint(effects), noisy.total)
             off = tables.of_array(weights) - noisy.values
             slope = tables.adjoint(off / noisy.variance)
             slope -= float((slope * weights).sum()) / noisy.total
@@ -159,7 +159,7 @@ def total_of(measured: Marginals, values: Array) -> float:
     return max(1.0, float(np.average(sums, weights=1 / np.diff(measured.tables.offsets))))
 
 
-def _normal(logarithms: Array, total: float) -> tuple[Array, float]:
+def normalise(logarithms: Array, total: float) -> tuple[Array, float]:
     """Return weights with these logarithms, up to a constant, and a sum; and the logarithm of the old sum."""
     top = float(logarithms.max())
     weights = np.exp(logarithms - top)

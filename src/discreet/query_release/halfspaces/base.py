@@ -25,6 +25,31 @@ from discreet.query_release.halfspaces.points import find_centre, points
 Counts = TypeVar("Counts")
 
 
+class PointCounts:
+    """Released counts of points. Public; two with the same parameters and numbers are equal.
+
+    Attributes
+    ----------
+    transcript
+        The released numbers.
+    """
+
+    transcript: tuple[int, ...]
+
+    @property
+    @abstractmethod
+    def _identity(self) -> tuple[Any, ...]:
+        """Return all that tells one from another."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PointCounts):
+            return NotImplemented
+        return type(self) is type(other) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+
 def _read_centre(centre: Sequence[checks.Number]) -> tuple[Fraction, ...]:
     return tuple(checks.exact(centre=each) for each in checks.several(centre=centre))
 

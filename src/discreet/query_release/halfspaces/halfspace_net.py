@@ -21,7 +21,7 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Queries
-from discreet.query_release.halfspaces.base import PointRelease
+from discreet.query_release.halfspaces.base import PointCounts, PointRelease
 from discreet.query_release.halfspaces.points import Between, directions, points, whole_direction
 from discreet.query_release.linear.weight_grid import sensitivity_of
 
@@ -64,13 +64,11 @@ class MarginQuery(LinearQuery):
         return np.asarray((along >= 0) | (beyond <= 0))
 
 
-class MarginCounts:
+class MarginCounts(PointCounts):
     """Noisy counts of rows beyond both margins of every public direction. Public.
 
     Attributes
     ----------
-    transcript
-        The released numbers; two values with the same ones are equal.
     low, high
         For every direction: rows that are inside by the margin, and rows that are not outside by it.
     """
@@ -101,12 +99,6 @@ class MarginCounts:
             )
         low, high = sorted((self.low[place], self.high[place]))
         return Between(low, (low + high) / 2, high)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, MarginCounts) and self._identity == other._identity
-
-    def __hash__(self) -> int:
-        return hash(self._identity)
 
     @property
     def _identity(self) -> tuple[Any, ...]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.queries.histogram import Histogram
+from discreet.queries.kinds.halfspaces import read_numeric
 from discreet.queries.universe import Codes, Universe
 
 Integers = NDArray[np.int64]
@@ -133,7 +134,7 @@ def find_centre(universe: Universe, centre: tuple[Fraction, ...] | None) -> tupl
 def _lattice(universe: Universe, centre: tuple[Fraction, ...]) -> tuple[Integers, ...]:
     """Return, for every attribute, its values less the centre in whole units of one common grid."""
     columns = [
-        [_number(name, value) - middle for value in values]
+        [read_numeric(name, value) - middle for value in values]
         for (name, values), middle in zip(universe.attributes, centre, strict=True)
     ]
     scale = math.lcm(*(value.denominator for column in columns for value in column))
@@ -219,10 +220,3 @@ def signs(rows: int, columns: int, seed: int) -> Integers:
     """Return a public matrix of 1 and -1 made from a seed by a hash."""
     drawn = hashlib.shake_256(f"signs {rows} {columns} {seed}".encode()).digest(rows * columns)
     return (2 * (np.frombuffer(drawn, dtype=np.uint8).astype(np.int64) & 1) - 1).reshape(rows, columns)
-
-
-def _number(name: str, value: Any) -> Fraction:
-    try:
-        return Fraction(int(value)) if isinstance(value, bool) else checks.exact(**{name: value})
-    except InvalidParameter:
-        raise InvalidParameter(name=name, rule="an attribute whose values are numbers", value=value) from None

@@ -156,7 +156,17 @@ class Independent(WorkloadRelease):
     noise: Joint = derived()
 
     def _complete(self) -> None:
-        self._set(noise=_smallest_noise(self))
+        measured, neighbours = self.measured, self.neighbours
+        root = measured.sensitivity_bound(neighbours, norm=2) if self.delta else 0
+        noise = smallest_noise(
+            shift=max(1, math.floor(measured.sensitivity_bound(neighbours, norm=1))),
+            square=max(1, math.floor(root * root)),
+            size=len(measured),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbours=neighbours,
+        )
+        self._set(noise=noise)
 
     @property
     def measured(self) -> Workload:
@@ -204,19 +214,6 @@ class Independent(WorkloadRelease):
         return NoisyAnswers(self.workload, noisy * unit if self.grid else noisy, deviation=deviation)
 
 
-def _smallest_noise(mechanism: Independent) -> Joint:
-    workload, neighbours = mechanism.measured, mechanism.neighbours
-    root = workload.sensitivity_bound(neighbours, norm=2) if mechanism.delta else 0
-    return smallest_noise(
-        shift=max(1, math.floor(workload.sensitivity_bound(neighbours, norm=1))),
-        square=max(1, math.floor(root * root)),
-        size=len(workload),
-        epsilon=mechanism.epsilon,
-        delta=mechanism.delta,
-        neighbours=neighbours,
-    )
-
-
 @lru_cache(maxsize=32)
 def _is_on_grid(workload: Workload, grid: Fraction) -> bool:
     """Tell whether every weight is a multiple of the grid, but for the rounding of floats."""
@@ -255,7 +252,7 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = Independent(
             workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, grid=grid
         )
-        yield Tiny(mechanism, list(list_pairs(_PAIR, neighbours, rows)))
+        yield Tiny(mechanism, list_pairs(_PAIR, neighbours, rows))
 
 
 CARD = Card(

@@ -176,7 +176,7 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = IntervalSearch(
             workload=_TWO, epsilon=epsilon, rows=rows, accuracy=0.9, neighbours=Replace("row"), cap=1
         )
-        yield Tiny(mechanism, list(list_pairs(_TWO.universe, Replace("row"), rows)))
+        yield Tiny(mechanism, list_pairs(_TWO.universe, Replace("row"), rows))
 
 
 CARD = Card(

@@ -14,7 +14,6 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
-from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import Public, derived, frozen, public
 from discreet.core.rng import Rng
@@ -26,9 +25,9 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Universe
-from discreet.query_release.base import WorkloadRelease, write_as
+from discreet.query_release.base import write_as
 from discreet.query_release.fitting.residual import Array, Layout, contrasts, group_places, shares, subsets
-from discreet.query_release.linear.joint_noise import gaussian_noise
+from discreet.query_release.linear.joint_noise import JointRelease, gaussian_noise
 from discreet.query_release.synopses.marginal_tables import MarginalTables
 from discreet.query_release.tiny import list_pairs
 
@@ -51,7 +50,7 @@ def _read_weights(weights: Iterable[checks.Number]) -> tuple[Fraction, ...]:
 
 
 @frozen
-class ResidualMarginals(WorkloadRelease):
+class ResidualMarginals(JointRelease):
     """Release marginal tables by measuring what each set of attributes says that its subsets do not.
 
     Privacy: (epsilon, delta), Gaussian noise of one law on whole-number contrasts.
@@ -109,16 +108,6 @@ class ResidualMarginals(WorkloadRelease):
             neighbours=self.neighbours,
         )
         self._set(weights=weights, layout=layout, noise=noise)
-
-    @property
-    def is_noise_alone(self) -> bool:
-        """Yes: estimates are unbiased, and linear in what was measured."""
-        return True
-
-    @property
-    def loss(self) -> Loss:
-        """The Gaussian curve."""
-        return self.noise.loss
 
     def deviation(self, names: Iterable[str]) -> float:
         """Bound the standard deviation of every cell of a table, measured or part of a measured one."""
@@ -263,7 +252,7 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = ResidualMarginals(
             workload=_SINGLE, epsilon=3, delta=Fraction(1, 100), neighbours=neighbours, fineness=1
         )
-        yield Tiny(mechanism, list(list_pairs(_SINGLE.universe, neighbours, 2)))
+        yield Tiny(mechanism, list_pairs(_SINGLE.universe, neighbours, 2))
 
 
 CARD = Card(

@@ -251,7 +251,7 @@ def _tiny() -> Iterator[Tiny]:
             delta=delta,
             neighbours=neighbours,
         )
-        yield Tiny(mechanism, list(list_pairs(_ONE, neighbours, 2)))
+        yield Tiny(mechanism, list_pairs(_ONE, neighbours, 2))
 
 
 CARD = Card(

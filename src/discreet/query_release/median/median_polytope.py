@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import Refused
 from discreet.core.neighbours import AddRemove, Replace
@@ -62,28 +61,13 @@ class MedianPolytope(MedianParameters):
                 way_out="Ask about fewer attributes, or use multiplicative weights",
             )
 
-    @classmethod
-    def as_printed(
-        cls,
-        *,
-        universe: Universe,
-        rows: int,
-        epsilon: checks.Number,
-        accuracy: checks.Number,
-        queries: int,
-    ) -> MedianThesis:
+    @staticmethod
+    def as_printed(**public: Any) -> MedianThesis:
         """Return [Roth10] section 4.4 with its own constants, repaired; it needs billions of rows.
 
-        Parameters
-        ----------
-        accuracy
-            The wanted error as a part of all rows.
-        queries
-            How many questions may be asked.
+        It takes universe, rows, epsilon, the wanted `accuracy` as a part of all rows, and how many `queries`.
         """
-        return MedianThesis(
-            universe=universe, rows=rows, epsilon=epsilon, accuracy=accuracy, queries=queries, efficient=True
-        )
+        return MedianThesis(efficient=True, **public)
 
     def candidates(self) -> Polytope:
         """Return histograms drawn from all there are."""

@@ -31,16 +31,19 @@ from discreet.queries.workload import Tabled
 from discreet.query_release.base import WorkloadRelease, write_as
 from discreet.query_release.fitting.junction import Axes, order_axes
 from discreet.query_release.linear.joint_noise import root_up
-from discreet.query_release.models.adaptive_plan import AdaptivePlan, plan, share_of, shares
-from discreet.query_release.models.adaptive_scores import (
+from discreet.query_release.models.adaptive_plan import (
+    AdaptivePlan,
     Candidate,
     candidates,
     closure,
     penalty,
+    plan,
+    share_of,
+    shares,
     sweep_error,
     weights,
 )
-from discreet.query_release.models.factored_grain import coarsen
+from discreet.query_release.models.factored import coarsen
 from discreet.query_release.models.factored_learner import Learner, MeasuredTable
 from discreet.query_release.models.factored_synopsis import Factored
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.search import narrow
 from discreet.queries.query import Array, Axes
 from discreet.query_release.fitting.weights import Hypothesis
 from discreet.query_release.online.questions import Key
@@ -106,7 +107,4 @@ def _power(table: Array, weights: Array, target: float) -> float:
         low *= 2
     while count(high) < target and high < 500:
         high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if count(middle) < target else (low, middle)
-    return (low + high) / 2
+    return sum(narrow(lambda power: bool(count(power) >= target), low, high, steps=60)) / 2

@@ -27,7 +27,7 @@ from discreet.queries.universe import Universe
 from discreet.query_release.base import WorkloadRelease, about_rows, read_histogram
 from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.online.conversation import BETA, WeightsConversation
-from discreet.query_release.online.gate_plan import GatePlan, GateSetting, plan_gate
+from discreet.query_release.online.gate import GatePlan, GateSetting, plan_gate
 from discreet.query_release.online.warm_start import all_marginals
 
 QUERIES = 1000

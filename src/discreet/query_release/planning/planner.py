@@ -28,9 +28,8 @@ from discreet.query_release.asked import Countable, TableWorkload, read_asked, r
 from discreet.query_release.base import WorkloadRelease, about_rows
 from discreet.query_release.planning.candidates import CANDIDATES, PlanCandidate, ReleaseFacts
 from discreet.query_release.planning.population import Public, alike, population
-from discreet.query_release.planning.predict import Prediction, choose, predict, say_why
+from discreet.query_release.planning.predict import Prediction, choose, make_splitting, predict, say_why
 from discreet.query_release.planning.released import Released
-from discreet.query_release.planning.split_budget import make_splitting
 
 GUESSED_ROWS = 10_000
 """How many rows are assumed where nobody says."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.core import checks
 from discreet.core.progress import track
 from discreet.core.rng import Rng
-from discreet.queries.tables import Axes
+from discreet.queries.tables import Axes, ravel_codes
 from discreet.queries.universe import Universe
 from discreet.query_release.fitting.consistency import onto_simplex
 from discreet.query_release.synopses.synthetic import SyntheticTable, in_proportion
@@ -61,9 +61,7 @@ def _distance(rows: Array, tables: Sequence[Table]) -> float:
     """Return how far the tables of some rows are from others, in the sum over all cells, as shares."""
     off = 0.0
     for axes, table in tables:
-        cells = np.zeros(len(rows), dtype=np.int64)
-        for axis, size in zip(axes, table.shape, strict=True):
-            cells = cells * size + rows[:, axis]
+        cells = ravel_codes(rows[:, list(axes)], range(len(axes)), table.shape)
         counts = np.bincount(cells, minlength=table.size) / max(1, len(rows))
         off += float(np.abs(counts - table.reshape(-1) / max(1.0, float(table.sum()))).sum())
     return off
@@ -95,7 +93,7 @@ def _draw_rows(shape: Sequence[int], tables: Sequence[Table], count: int, rng: R
         new = [axis for axis in axes if axis not in known]
         turned = table.transpose([axes.index(axis) for axis in (*given, *new)])
         chosen = _choose(
-            turned.reshape(-1, math.prod(shape[axis] for axis in new)), _code(rows, given, shape), rng
+            turned.reshape(-1, math.prod(shape[axis] for axis in new)), ravel_codes(rows, given, shape), rng
         )
         for axis in reversed(new):
             chosen, rows[:, axis] = np.divmod(chosen, shape[axis])
@@ -135,10 +133,3 @@ def _fit(rows: Array, weights: Array, tables: Sequence[Table]) -> Array:
         if float(np.abs(weights - before).sum()) <= _CLOSE * mass:
             break
     return weights
-
-
-def _code(rows: Array, axes: Sequence[int], shape: Sequence[int]) -> Array:
-    code = np.zeros(len(rows), dtype=np.int64)
-    for axis in axes:
-        code = code * shape[axis] + rows[:, axis]
-    return code

@@ -12,7 +12,7 @@ from tests import hard_instances
 from discreet.core.bounds import known_error
 from discreet.core.errors import InvalidParameter, NoBound
 from discreet.optimisation import cover_elements
-from discreet.optimisation.common.sequential import sampled_rate, thesis_rate
+from discreet.optimisation.common.repeated_choices import sampled_rate, thesis_rate
 from discreet.optimisation.set_cover.greedy import GRID, Greedy, Halving, SampledRun, run_law
 from discreet.optimisation.set_cover.set_cover import SetCover
 from discreet.optimisation.set_cover.set_cover_exhaustive import SetCoverExhaustive, sets_used
