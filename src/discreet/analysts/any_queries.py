@@ -295,7 +295,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="any-queries",
-    family="analysts",
     title="Statistics of bounded sensitivity, linear or not, each answered to its owner alone",
     theorem="(epsilon, delta) for one row, and (0, 0) between analysts",
     reference="[HRU13] Section 5, end; [DR14] Theorems 3.6 and 3.22",

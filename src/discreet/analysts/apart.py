@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.analysts.promises import NOTHING, Leftover, ManyAnalysts, OneAnalystToMany
+from discreet.core.arrays import Array
 from discreet.core.errors import Refused
 from discreet.core.loss import Loss
 from discreet.core.neighbours import Neighbours
@@ -79,7 +79,7 @@ class Nothing(Synopsis):
         return "<nothing shared>"
 
 
-def leftovers(places: NDArray[Any], counts: NDArray[Any]) -> tuple[Leftover, ...]:
+def leftovers(places: Array, counts: Array) -> tuple[Leftover, ...]:
     """Return the private answers of one analyst."""
     return tuple(map(Leftover, places.tolist(), counts.astype(np.float64).tolist()))
 

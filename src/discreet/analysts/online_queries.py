@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.composition import Composed
 from discreet.analysts.online_queries_plan import (
@@ -29,6 +28,7 @@ from discreet.analysts.promises import (
 from discreet.analysts.query_book import Caps, book_of
 from discreet.analysts.tiny import BUDGET, COIN, HEADS, PEOPLE, TAILS, tiny_data
 from discreet.core import checks
+from discreet.core.arrays import Integers
 from discreet.core.bounds import useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, Refused
@@ -43,8 +43,6 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import LinearQuery
 from discreet.query_release.synopses.synopsis import Weights
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -250,7 +248,6 @@ def _example() -> tuple[OnlineQueries, QueriesAndData]:
 
 CARD = Card(
     name="online-queries",
-    family="analysts",
     title="Queries one after the other, answered from a hypothesis that learns and hides each of them",
     theorem="(epsilon, delta) for one row, and for one query towards all other analysts together",
     reference="[HRU13] Algorithm 5, corrected",

@@ -77,7 +77,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="private-answers",
-    family="analysts",
     title="Independent noise for as many queries as the caps allow, each sent to its owner alone",
     theorem="(epsilon, delta) for one row, and (0, 0) between analysts",
     reference="[HRU13] Section 1; [DR14] Theorems 3.6 and 3.22",

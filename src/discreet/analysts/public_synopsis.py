@@ -141,7 +141,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="public-synopsis",
-    family="analysts",
     title="One synopsis of a public workload for all analysts, who learn nothing of each other",
     theorem="(epsilon, delta) for one row, and (0, 0) between analysts",
     reference="[HRU13] Section 1; [XHZK23]",

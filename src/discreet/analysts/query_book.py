@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Integers
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.fixed import Fixed, fix_array, seal
 from discreet.queries.query import LinearQuery, read_name
@@ -49,7 +49,7 @@ class Caps:
 class Page:
     """What one analyst asks: queries that are answered together, and their places, ascending."""
 
-    places: NDArray[np.int64]
+    places: Integers
     queries: Workload
 
     def items(self) -> Iterator[tuple[int, LinearQuery]]:

@@ -129,7 +129,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="separate-budgets",
-    family="analysts",
     title="A hypothesis for each analyst, learnt on a share of the budget",
     theorem="(epsilon, delta) for one row, and (0, 0) between analysts",
     reference="[HRU13] Section 1; [DR14] Section 4.2",

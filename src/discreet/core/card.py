@@ -48,7 +48,7 @@ class Tiny:
         return self.script(self.mechanism.open(data, rng=rng))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
     """What the catalogue knows of one algorithm.
 
@@ -57,7 +57,7 @@ class Card:
     name
         Short name with hyphens; the page is docs/algorithms/<name>.md.
     family
-        The package it lives in: "mechanisms", "sparse", ...
+        The package it lives in: "mechanisms", "sparse", ...; that of `tiny` where left out.
     title, theorem, reference
         One line each; `reference` is a key of docs/references.bib with a place in it.
     example
@@ -67,12 +67,15 @@ class Card:
     """
 
     name: str
-    family: str
+    family: str = ""
     title: str
     theorem: str
     reference: str
     example: Callable[[], tuple[Any, Any]]
     tiny: Callable[[], Iterable[Tiny]]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "family", self.family or self.tiny.__module__.split(".")[1])
 
     def __str__(self) -> str:
         return self.name

@@ -19,14 +19,13 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.core.arrays import Array, Integers
 from discreet.core.fixed import Fixed, fix_array, keep
 from discreet.queries.universe import Codes
 
 Axes = tuple[int, ...]
-Array = NDArray[Any]
 
 _Source = tuple[Axes, tuple[int, ...]]  # a small table, and the wanted ones that are made of it
 
@@ -43,9 +42,9 @@ class SparseRows(Fixed):
     """
 
     __slots__ = ("data", "indices", "indptr", "shape")
-    data: NDArray[Any]
-    indices: NDArray[Any]
-    indptr: NDArray[Any]
+    data: Array
+    indices: Array
+    indptr: Array
     shape: tuple[int, int]
 
     def __init__(self, matrix: sparse.csr_array[Any]) -> None:
@@ -68,7 +67,7 @@ class _Step(NamedTuple):
     sets: tuple[int, ...] = ()  # wanted tables that the matrices make of it
 
 
-def ravel_codes(codes: Codes, axes: Iterable[int], shape: Sequence[int]) -> NDArray[np.int64]:
+def ravel_codes(codes: Codes, axes: Iterable[int], shape: Sequence[int]) -> Integers:
     """Return the place of every row of codes in the table over some axes."""
     cells = np.zeros(len(codes), dtype=np.int64)
     for axis in axes:

@@ -10,12 +10,13 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Fixed, fix_array, keep
 from discreet.core.neighbours import Neighbours
 from discreet.queries import sensitivity
 from discreet.queries.histogram import MOST, Histogram
-from discreet.queries.query import Array, LinearQuery, as_data, as_numbers, weigh
+from discreet.queries.query import LinearQuery, as_data, as_numbers, weigh
 from discreet.queries.tables import Axes, TableLayout
 from discreet.queries.universe import Codes, Universe
 

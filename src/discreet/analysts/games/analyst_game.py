@@ -63,7 +63,6 @@ class AnalystGame(SampledGame):
 
 CARD = Card(
     name="analyst-game",
-    family="analysts",
     title="One synopsis for many analysts that hides all that each of them asks",
     theorem="(epsilon, delta) for one row, and for one analyst towards all others together",
     reference="[HRU13] Algorithm 4, corrected",

@@ -17,14 +17,12 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from discreet.core import checks
+from discreet.core.arrays import Floats
 from discreet.core.loss import Loss
 from discreet.core.rounding import above, down, up
-
-Floats = NDArray[np.float64]
 
 _BINS, _COUNTS = 32, 96
 _SLACK = 1e-9  # relative: far above the rounding errors of the special functions it covers

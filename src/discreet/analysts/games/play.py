@@ -10,7 +10,6 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.calibrate import largest, zcdp_rho
 from discreet.accounting.composition import Composed
@@ -23,6 +22,7 @@ from discreet.analysts.games.scores import GameTable
 from discreet.analysts.promises import Delivery, LearnsTogether, Leftover, QueriesAndData
 from discreet.analysts.tiny import BUDGET, COIN, COINS, TWO, example_data, tiny_data
 from discreet.core import checks
+from discreet.core.arrays import Integers
 from discreet.core.bounds import useful
 from discreet.core.card import Tiny
 from discreet.core.errors import InvalidParameter
@@ -33,8 +33,6 @@ from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.query_release.synopses.synopsis import Weights
 from discreet.sparse.numeric_sparse import NumericSparse
-
-Integers = NDArray[np.int64]
 
 _LARGEST = 1 << 62  # scores are 64-bit integers, up to rounds * rows
 _MOST_ROWS = 1 << 53  # counts are added up in floats, exactly up to here

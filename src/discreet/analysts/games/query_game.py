@@ -70,7 +70,6 @@ class QueryGame(SampledGame):
 
 CARD = Card(
     name="query-game",
-    family="analysts",
     title="One synopsis for many analysts that hides each query from the others",
     theorem="(epsilon, delta) for one row, and for one query towards all other analysts together",
     reference="[HRU13] Algorithm 3, corrected",

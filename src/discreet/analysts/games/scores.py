@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.analysts.query_book import QueryBook
+from discreet.core.arrays import Integers
 from discreet.equilibrium.arrays import NUMPY, Array, Arrays, choose_arrays
 from discreet.queries.histogram import Histogram
 
-Integers = NDArray[np.int64]
 Bits = NDArray[np.uint8]
 
 Moves = tuple[tuple[int, int], ...]

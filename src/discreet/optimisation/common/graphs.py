@@ -13,10 +13,10 @@ from numbers import Number
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.core import checks
+from discreet.core.arrays import Array, Integers
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import Edge
@@ -25,7 +25,7 @@ from discreet.core.progress import LongRun
 from discreet.optimisation.common.labels import find_pair, read_labels
 
 Value = TypeVar("Value")
-Edges = NDArray[np.int64]
+Edges = Integers
 """An array of shape (edges, 2): different edges between different vertices, the smaller end first, sorted."""
 
 
@@ -157,7 +157,7 @@ def _read_ends(graph: Any, vertices: Vertices) -> Edges:
     return _read_pairs(graph, vertices.places())
 
 
-def _read_array(pairs: NDArray[Any], vertices: Vertices) -> Edges:
+def _read_array(pairs: Array, vertices: Vertices) -> Edges:
     """Read an array of whatever type: one odd end among numbers makes texts or objects of all of them."""
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise _no_graph()

@@ -18,10 +18,10 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.calibrate import largest
 from discreet.core import checks
+from discreet.core.arrays import Integers
 from discreet.core.loss import BoundedRangeLoss, Loss
 from discreet.core.losses.base import check_order, short
 from discreet.core.progress import track
@@ -145,7 +145,7 @@ class ChoiceRounds(ABC):
     """The state between two choices."""
 
     @abstractmethod
-    def gains(self) -> NDArray[np.int64]:
+    def gains(self) -> Integers:
         """Return what every item would add, over all records, in units."""
 
     @abstractmethod

@@ -11,6 +11,7 @@ from typing import Any, Self
 from discreet.accounting.calibrate import zcdp_rho
 from discreet.accounting.composition import Composed
 from discreet.core import checks
+from discreet.core.arrays import Floats
 from discreet.core.bounds import each_of
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import BoundedRangeLoss, Loss
@@ -22,7 +23,7 @@ from discreet.core.rounding import shorten_down, up
 from discreet.mechanisms.count import cells_moved
 from discreet.mechanisms.exponential import range_for_rho, units_behind
 from discreet.noise.selection import ExponentialChoice
-from discreet.optimisation.k_median.metric import Floats, Medians, Metric, OfPeople
+from discreet.optimisation.k_median.metric import Medians, Metric, OfPeople
 from discreet.optimisation.k_median.swaps import Swaps, spread_out
 from discreet.optimisation.k_median.tiny import line
 
@@ -172,7 +173,6 @@ def _example() -> tuple[KMedian, Any]:
 
 CARD = Card(
     name="k-median",
-    family="optimisation",
     title="k-median by private local search",
     theorem="(epsilon, delta)-differential privacy; cost <= 5 OPT + a part of the start + error(beta)",
     reference="[Roth10] Theorem 46, with [AGKMMP04] for the swaps",

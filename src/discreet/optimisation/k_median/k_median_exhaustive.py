@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.arrays import Integers
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss, Loss
@@ -20,7 +21,7 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.exponential import units_behind
 from discreet.noise.selection import ExponentialChoice
-from discreet.optimisation.k_median.metric import Integers, Medians, Metric, OfPeople
+from discreet.optimisation.k_median.metric import Medians, Metric, OfPeople
 from discreet.optimisation.k_median.tiny import line
 
 MOST = 2_000_000
@@ -115,7 +116,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="k-median-exhaustive",
-    family="optimisation",
     title="k-median over all sets of sites",
     theorem="(epsilon, 0)-differential privacy; cost at most OPT + O(k diameter ln(sites) / epsilon)",
     reference="[Roth10] Theorem 43",

@@ -97,7 +97,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="k-median-histogram",
-    family="optimisation",
     title="k-median from a noisy histogram",
     theorem="(epsilon, 0)-differential privacy; cost at most 5 OPT + error(beta)",
     reference="[DR14] Theorem 3.8 for the counts, [AGKMMP04] for the search",

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Integers
 from discreet.core.errors import InvalidParameter
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import below
@@ -78,7 +78,7 @@ class Planted:
         return Metric(1 - np.eye(self.size, dtype=np.int64), unit=1)
 
     @property
-    def people(self) -> NDArray[np.int64]:
+    def people(self) -> Integers:
         """The place of every person."""
         return np.repeat(np.array(self.planted, dtype=np.int64), self.copies)
 

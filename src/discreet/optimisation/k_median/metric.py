@@ -21,6 +21,7 @@ from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 
 from discreet.core import checks
+from discreet.core.arrays import Array, Floats, Integers
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import fix_array, is_fixed
 from discreet.core.neighbours import Neighbours
@@ -32,8 +33,6 @@ from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.common.graphs import Vertices, is_networkx
 from discreet.optimisation.common.labels import find_places, is_number_below, read_labels
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Names = Iterable[Hashable] | Vertices
 
 _EXACT = 1 << 53
@@ -79,7 +78,7 @@ class Metric:
             raise InvalidParameter(name="distances", rule="finite and >= 0", value="some that are not")
         self._set(np.ceil(given.astype(np.float64) / float(step) - 1e-9), step, place_names, site_names)
 
-    def _set(self, units: NDArray[Any], step: Fraction, places: Names | None, sites: Names | None) -> None:
+    def _set(self, units: Array, step: Fraction, places: Names | None, sites: Names | None) -> None:
         if units.max() * len(units) > _EXACT // _FEWEST:
             most = _EXACT // _FEWEST // len(units)
             raise InvalidParameter(name="unit", rule=f"so coarse that distances are <= {most}", value=step)
@@ -304,7 +303,7 @@ def _read_names(size: int, **given: Names | None) -> Vertices:
     return read
 
 
-def _numbers(given: ArrayLike, name: str, dtype: Any = None) -> NDArray[Any]:
+def _numbers(given: ArrayLike, name: str, dtype: Any = None) -> Array:
     """Return a plain array of one's own."""
     try:
         return np.array(given, dtype=dtype)
@@ -347,7 +346,7 @@ def _read_rows(rows: Iterable[Any], vertices: list[Hashable]) -> tuple[Vertices,
     return names, _table(numbers.reshape(-1, 3), names.size)
 
 
-def _table(rows: NDArray[Any], size: int) -> Any:
+def _table(rows: Array, size: int) -> Any:
     """Return the lengths by ends: of edges between the same two vertices that of the shortest."""
     if not (np.isfinite(rows[:, 2]).all() and (rows[:, 2] >= 0).all()):
         raise InvalidParameter(name="graph", rule="of finite lengths >= 0", got="others")

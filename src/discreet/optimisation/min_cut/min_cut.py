@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
+from discreet.core.arrays import Integers
 from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NoBound
@@ -26,7 +27,6 @@ from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.common.graphs import OfGraph, Vertices, read_edges
 from discreet.optimisation.min_cut.choice import SMALL, CutChoice, Side, outside_log_mass
 from discreet.optimisation.min_cut.curve import smallest_cuts
-from discreet.optimisation.min_cut.trees import Integers
 
 CALIBRATIONS = ("tight", "thesis")
 SLOW = 1e-5
@@ -253,7 +253,6 @@ def _example() -> tuple[MinCut, Any]:
 
 CARD = Card(
     name="min-cut",
-    family="optimisation",
     title="Minimum cut of a graph whose edges are private",
     theorem="(epsilon, 0)-differential privacy for one edge; O(log n / epsilon) edges above the smallest cut",
     reference="[Roth10] Algorithm 1 and Theorem 40, with the loss of Theorem 41 corrected",

@@ -76,7 +76,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="min-cut-exhaustive",
-    family="optimisation",
     title="Minimum cut of a small graph, over all cuts",
     theorem="(epsilon, 0)-differential privacy for one edge, with bounded range",
     reference="[Roth10] Algorithm 1 and [DR14] Theorem 3.10",

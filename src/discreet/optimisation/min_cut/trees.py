@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from discreet.core.arrays import Bools, Integers
 from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.progress import track
 
-Integers = NDArray[np.int64]
-Sides = NDArray[np.bool_]
+Sides = Bools
 
 NARROW = (1 << 31) - 1
 """Above all costs that fit in 32 bits: at least this is the cost of what is no cut."""

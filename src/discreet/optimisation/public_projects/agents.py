@@ -16,15 +16,14 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.core.arrays import Array, Bools, Integers
 from discreet.core.errors import InvalidParameter
 from discreet.mechanisms.grid import total
 from discreet.optimisation.common.labels import is_number_below, is_plain
 from discreet.optimisation.common.repeated_choices import ChoiceRounds
 
-Integers = NDArray[np.int64]
 Valuation = Callable[[frozenset[int]], Any]
 
 
@@ -38,7 +37,7 @@ class Agents(ABC):
         """Return the state in which nothing is chosen yet."""
 
     @abstractmethod
-    def keep(self, kept: NDArray[np.bool_]) -> Agents:
+    def keep(self, kept: Bools) -> Agents:
         """Return some of the agents."""
 
     @abstractmethod
@@ -59,7 +58,7 @@ class Agents(ABC):
 class Coverage(Agents):
     """Agents who want any one of a few items: one unit if one of theirs is chosen."""
 
-    def __init__(self, wanted: Any, by_item: Any = None, present: NDArray[np.bool_] | None = None) -> None:
+    def __init__(self, wanted: Any, by_item: Any = None, present: Bools | None = None) -> None:
         self._wanted = wanted
         self._by_item = wanted.tocsc() if by_item is None else by_item
         self._present = np.ones(wanted.shape[0], dtype=bool) if present is None else present
@@ -74,7 +73,7 @@ class Coverage(Agents):
         """Return the state in which nobody is covered."""
         return _CoverageRounds(self._wanted, self._by_item, self._present.copy())
 
-    def keep(self, kept: NDArray[np.bool_]) -> Coverage:
+    def keep(self, kept: Bools) -> Coverage:
         """Return some of the agents."""
         present = self._present.copy()
         present[present] = kept
@@ -88,7 +87,7 @@ class Coverage(Agents):
 
 
 class _CoverageRounds(ChoiceRounds):
-    def __init__(self, wanted: Any, by_item: Any, open_: NDArray[np.bool_]) -> None:
+    def __init__(self, wanted: Any, by_item: Any, open_: Bools) -> None:
         self._wanted, self._by_item, self._open = wanted, by_item, open_
         self._gains = self._wishes(np.flatnonzero(open_))
 
@@ -101,7 +100,7 @@ class _CoverageRounds(ChoiceRounds):
         self._open[covered] = False
         self._gains = self._gains - self._wishes(covered)
 
-    def _wishes(self, agents: NDArray[Any]) -> Integers:
+    def _wishes(self, agents: Array) -> Integers:
         """Count how many of the agents want every item."""
         starts, ends = self._wanted.indptr[agents], self._wanted.indptr[agents + 1]
         lengths = ends - starts
@@ -111,9 +110,9 @@ class _CoverageRounds(ChoiceRounds):
         return np.bincount(self._wanted.indices[places], minlength=self._wanted.shape[1]).astype(np.int64)
 
 
-def _row(table: Any, place: int) -> NDArray[Any]:
+def _row(table: Any, place: int) -> Array:
     """Return the entries of one row of a row-wise table, or of one column of a column-wise one."""
-    found: NDArray[Any] = table.indices[table.indptr[place] : table.indptr[place + 1]]
+    found: Array = table.indices[table.indptr[place] : table.indptr[place + 1]]
     return found
 
 
@@ -127,7 +126,7 @@ class Oracles(Agents):
         """Return the state in which nothing is chosen yet."""
         return _OracleRounds(self)
 
-    def keep(self, kept: NDArray[np.bool_]) -> Oracles:
+    def keep(self, kept: Bools) -> Oracles:
         """Return some of the agents."""
         chosen = [f for f, k in zip(self.valuations, kept.tolist(), strict=True) if k]
         return Oracles(chosen, self.resources, self.unit)

@@ -205,7 +205,6 @@ def _example() -> tuple[PublicProjects, Any]:
 
 CARD = Card(
     name="public-projects",
-    family="optimisation",
     title="Public projects: k items for many agents",
     theorem="(epsilon, delta)-differential privacy, exact; value at least (1 - 1/e) OPT - error(beta)",
     reference="[Roth10] Theorems 63 and 64, with our own loss",

@@ -171,7 +171,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="public-projects-sampled",
-    family="optimisation",
     title="Public projects on a secret sample",
     theorem="(epsilon, 0)-differential privacy; value at least 0.51 OPT - error(beta)",
     reference="[GKKMS24], with [Roth10] Algorithm 7",

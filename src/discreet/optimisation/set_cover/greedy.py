@@ -9,8 +9,8 @@ from fractions import Fraction
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.core.arrays import Integers
 from discreet.core.progress import track
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import exp_fraction
@@ -50,7 +50,7 @@ class _Residual(ChoiceRounds):
         self._system, self._open = system, present.copy()
         self._sizes = system.sizes(present)
 
-    def gains(self) -> NDArray[np.int64]:
+    def gains(self) -> Integers:
         return self._sizes
 
     def take(self, item: int) -> None:
@@ -105,7 +105,7 @@ class Halving(GreedyPlan):
         """Choose or halve until r is small; halving is the last candidate."""
         residual, step = _Residual(self.system, present), ExponentialChoice(self.rate, Fraction(GRID))
         offsets = np.array(self.offsets, dtype=np.int64)
-        left: NDArray[np.int64] = np.arange(offsets.size)
+        left: Integers = np.arange(offsets.size)
         halved, order = 0, []
         going = iter(lambda: halved < self.halvings and left.size > 0, False)
         for _ in track(going, total=offsets.size + self.halvings, label="weighted set cover"):

@@ -97,7 +97,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="set-cover",
-    family="optimisation",
     title="Set cover by greedy exponential choices",
     theorem="(epsilon, delta)-differential privacy for an element, exactly; a logarithm from the best",
     reference="[Roth10] Algorithm 5 and Theorems 54 and 55",

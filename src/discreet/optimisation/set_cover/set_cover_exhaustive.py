@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Integers
 from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import BoundedRangeLoss, Loss
@@ -76,12 +76,12 @@ class SetCoverExhaustive(OfElements):
 
 
 @lru_cache(maxsize=MOST)
-def orders(count: int) -> NDArray[np.int64]:
+def orders(count: int) -> Integers:
     """Return all orders of `count` things, one a row."""
     return np.array(list(itertools.permutations(range(count))), dtype=np.int64)
 
 
-def sets_used(system: SetSystem, present: Present) -> NDArray[np.int64]:
+def sets_used(system: SetSystem, present: Present) -> Integers:
     """Return for every order how many sets the present elements use."""
     ranks = np.argsort(orders(len(system.names)), axis=1)
     used = np.zeros(ranks.shape, dtype=bool)
@@ -101,7 +101,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="set-cover-exhaustive",
-    family="optimisation",
     title="Set cover by an exponential mechanism over all orders",
     theorem="(epsilon, 0)-differential privacy for an element; log binom(m, OPT) / epsilon sets too many",
     reference="[Roth10] Theorem 53",

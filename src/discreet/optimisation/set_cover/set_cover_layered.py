@@ -174,7 +174,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="set-cover-layered",
-    family="optimisation",
     title="Weighted set cover by one exponential choice a cost class",
     theorem="(epsilon, 0)-differential privacy for an element; cost within log m / epsilon of the best",
     reference="[Roth10] Section 7.7.5",

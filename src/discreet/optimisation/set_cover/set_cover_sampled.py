@@ -90,7 +90,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="set-cover-sampled",
-    family="optimisation",
     title="Set cover on a secret sample of the elements",
     theorem="(epsilon, 0)-differential privacy for an element, with any public costs",
     reference="[GKKMS24]; [Roth10] Algorithms 5 and 6",

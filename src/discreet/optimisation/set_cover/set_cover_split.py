@@ -112,7 +112,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="set-cover-split",
-    family="optimisation",
     title="Weighted set cover for costs far apart",
     theorem="(epsilon, delta)-differential privacy for an element; a bound free of the spread of costs",
     reference="[Roth10] Section 7.7.3 and Theorem 59",

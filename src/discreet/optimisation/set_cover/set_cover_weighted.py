@@ -161,7 +161,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="set-cover-weighted",
-    family="optimisation",
     title="Weighted set cover at a halving price",
     theorem="(epsilon, delta)-differential privacy for an element; cost within log n log m of the best",
     reference="[Roth10] Algorithm 6 and Theorems 57 and 58",

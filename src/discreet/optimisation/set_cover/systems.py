@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.core import checks
+from discreet.core.arrays import Bools, Integers
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Fixed, build, fix_array
 from discreet.core.loss import Loss, PureLoss
@@ -20,7 +20,7 @@ from discreet.core.progress import LongRun
 from discreet.optimisation.common.labels import find_places, read_labels
 
 ELEMENTS = AddRemove("element")
-Present = NDArray[np.bool_]
+Present = Bools
 """Which elements are to be covered."""
 
 
@@ -37,10 +37,10 @@ class SetSystem(Fixed):
     __slots__ = ("_holders", "_holders_start", "_members", "_members_start", "_places", "elements", "names")
     elements: tuple[Hashable, ...]
     names: tuple[Hashable, ...]
-    _members: NDArray[np.int64]
-    _members_start: NDArray[np.int64]
-    _holders: NDArray[np.int64]
-    _holders_start: NDArray[np.int64]
+    _members: Integers
+    _members_start: Integers
+    _holders: Integers
+    _holders_start: Integers
     _places: dict[Hashable, int]
 
     def __init__(self, family: Any) -> None:
@@ -68,11 +68,11 @@ class SetSystem(Fixed):
         table = sparse.csr_matrix((np.ones(len(sets), dtype=bool), (sets, self._members)), shape=shape)
         return build(SetSystem, SetSystem._set, self.names, self.elements, table)
 
-    def members(self, place: int) -> NDArray[np.int64]:
+    def members(self, place: int) -> Integers:
         """Return the elements of a set, by number."""
         return self._members[self._members_start[place] : self._members_start[place + 1]]
 
-    def holders(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+    def holders(self, elements: Integers) -> Integers:
         """Return the sets that hold the elements, once for each element they hold."""
         start = self._holders_start[elements]
         counts = self._holders_start[elements + 1] - start
@@ -86,12 +86,12 @@ class SetSystem(Fixed):
         except (KeyError, TypeError):
             raise InvalidParameter(name="element", rule="one of the public elements", value=element) from None
 
-    def sizes(self, present: Present) -> NDArray[np.int64]:
+    def sizes(self, present: Present) -> Integers:
         """Return how many present elements every set has."""
         owners = np.repeat(np.arange(len(self.names)), np.diff(self._members_start))
         return np.bincount(owners[present[self._members]], minlength=len(self.names)).astype(np.int64)
 
-    def part(self, sets: NDArray[np.int64], elements: NDArray[np.int64]) -> SetSystem:
+    def part(self, sets: Integers, elements: Integers) -> SetSystem:
         """Return the system of some sets, restricted to some elements, under their names."""
         inside = np.zeros(len(self.elements), dtype=bool)
         inside[elements] = True
@@ -228,7 +228,7 @@ def require_few(family: SetSystem, most: int) -> None:
         raise InvalidParameter(name="family", rule=f"at most {most} sets", value=len(family.names))
 
 
-def _fix(numbers: Any) -> NDArray[np.int64]:
+def _fix(numbers: Any) -> Integers:
     return fix_array(np.array(numbers, dtype=np.int64))
 
 

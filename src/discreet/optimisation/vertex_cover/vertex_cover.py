@@ -181,7 +181,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="vertex-cover",
-    family="optimisation",
     title="Vertex cover by hallucinated edges",
     theorem="(epsilon, 0)-differential privacy for an edge; expected cover (2 + h) n / R times the smallest",
     reference="[Roth10] Section 7.6 and Theorems 49 and 50",

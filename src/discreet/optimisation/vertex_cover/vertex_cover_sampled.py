@@ -101,7 +101,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="vertex-cover-sampled",
-    family="optimisation",
     title="Vertex cover on a secret sample of the edges",
     theorem="(epsilon, 0)-differential privacy for an edge, with any public vertex weights",
     reference="[GKKMS24]; [Roth10] Section 7.6",

@@ -66,7 +66,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="vertex-cover-size",
-    family="optimisation",
     title="Size of a smallest vertex cover",
     theorem="(epsilon, 0)-differential privacy for an edge; twice a maximum matching plus integer noise",
     reference="[Roth10] Section 7.5",

@@ -149,7 +149,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="vertex-cover-weighted",
-    family="optimisation",
     title="Weighted vertex cover by weight classes",
     theorem="(epsilon, 0)-differential privacy for an edge; cost 2 (2 + h)(1 + 6 / b) times the least",
     reference="[Roth10] Algorithm 4 and Theorem 52",

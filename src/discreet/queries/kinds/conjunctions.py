@@ -7,17 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Array, Bools, Integers
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import build, fix_array
-from discreet.queries.query import Array, ProductQuery, read_array, read_axes
+from discreet.queries.query import ProductQuery, read_array, read_axes
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Tabled, locate
 
-Masks = NDArray[np.bool_]
+Masks = Bools
 _EXACT = 1 << 53  # whole numbers up to here are floats, and floats multiply faster
 _CHUNK = 1 << 21
 
@@ -29,9 +29,9 @@ class _Group(NamedTuple):
     """
 
     axes: Axes
-    rows: NDArray[np.int64]
+    rows: Integers
     masks: tuple[Masks, ...]
-    points: tuple[NDArray[np.int64], ...] | None
+    points: tuple[Integers, ...] | None
 
 
 class Clauses(Tabled):

@@ -12,12 +12,12 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.core.arrays import Array, Bools
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import fix_array
 from discreet.queries.histogram import Histogram
-from discreet.queries.query import Array, TableQuery, read_array, read_axes
+from discreet.queries.query import TableQuery, read_array, read_axes
 from discreet.queries.tables import Axes, TableLayout
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
@@ -47,7 +47,7 @@ class Groups(Workload):
     __slots__ = ("_kept", "_keys", "_struck", "_table", "_tables", "axes", "groupings", "offsets", "where")
 
     def __init__(
-        self, universe: Universe, *, axes: Axes, where: NDArray[np.bool_], groupings: Sequence[Grouping]
+        self, universe: Universe, *, axes: Axes, where: Bools, groupings: Sequence[Grouping]
     ) -> None:
         super().__init__(universe)
         axes, held = read_axes(axes, universe, "where"), read_array(where, "where")

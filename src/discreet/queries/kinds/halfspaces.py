@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Array, Integers
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.fixed import build, fix_array
-from discreet.queries.query import Array, Axes, LinearQuery, read_array, read_name
+from discreet.queries.query import Axes, LinearQuery, read_array, read_name
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Queries
 
@@ -27,7 +27,7 @@ class HalfspaceQuery(LinearQuery):
     __slots__ = ("terms", "threshold")
 
     def __init__(
-        self, universe: Universe, axes: Axes, name: str, *, terms: Iterable[NDArray[np.int64]], threshold: int
+        self, universe: Universe, axes: Axes, name: str, *, terms: Iterable[Integers], threshold: int
     ) -> None:
         super().__init__(universe, axes, name)
         listed = tuple(read_array(term, name) for term in terms)

@@ -11,8 +11,9 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter
-from discreet.queries.query import Array, ProductQuery, read_axes
+from discreet.queries.query import ProductQuery, read_axes
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Tabled, require_sets

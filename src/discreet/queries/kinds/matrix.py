@@ -9,12 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from discreet.core import checks
+from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import fix_array, keep
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import (
     LARGEST,
-    Array,
     LinearQuery,
     multiply_weights,
     name_multiple,

@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Array, Integers
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import build, fix_array, keep
 from discreet.queries.histogram import Histogram
-from discreet.queries.query import Array, Axes, LinearQuery, read_axes, read_name
+from discreet.queries.query import Axes, LinearQuery, read_axes, read_name
 from discreet.queries.tables import TableLayout
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Workload, require_sets
@@ -74,7 +74,7 @@ class Parities(Workload):
     """
 
     __slots__ = ("_kept_signs", "_kept_tables", "_masks", "_order", "_sets", "_used")
-    _masks: NDArray[np.int64]
+    _masks: Integers
 
     def __init__(self, universe: Universe, sets: Iterable[Iterable[str]]) -> None:
         self._set_sets(universe, [universe.axes(names) for names in sets])
@@ -232,7 +232,7 @@ class Parities(Workload):
         return {(-1, 1) if axes else (1, 1) for axes in self._sets}
 
 
-def transform(table: NDArray[Any]) -> NDArray[Any]:
+def transform(table: Array) -> Array:
     """Return the Walsh-Hadamard transform, without scaling; the argument is used up."""
     bits = len(table).bit_length() - 1
     rows = 1 << bits // 2
@@ -241,7 +241,7 @@ def transform(table: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(_high_bits(turned).T).reshape(-1)
 
 
-def _high_bits(table: NDArray[Any]) -> NDArray[Any]:
+def _high_bits(table: Array) -> Array:
     """Transform each column in place."""
     half = 1
     spare = np.empty(table.size // 2, dtype=table.dtype)

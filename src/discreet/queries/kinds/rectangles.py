@@ -9,16 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.core.arrays import Array, Integers
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import build, fix_array
-from discreet.queries.query import Array, ProductQuery, read_array, read_axes
+from discreet.queries.query import ProductQuery, read_array, read_axes
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Tabled, locate
 
-Int64s = NDArray[np.int64]
 _CELLS = 16_384  # cells whose pairs are compared by formula
 
 
@@ -26,9 +25,9 @@ class _Boxes(NamedTuple):
     """The boxes over one set of axes: which queries they are, and their first and last codes."""
 
     axes: Axes
-    rows: Int64s
-    low: Int64s
-    high: Int64s
+    rows: Integers
+    low: Integers
+    high: Integers
 
 
 class Rectangles(Tabled):
@@ -225,7 +224,7 @@ def _ends(universe: Universe, axis: int, box: Mapping[str, tuple[Any, Any]]) -> 
     return low, high
 
 
-def _corners(group: _Boxes) -> Iterable[tuple[int, tuple[Int64s, ...]]]:
+def _corners(group: _Boxes) -> Iterable[tuple[int, tuple[Integers, ...]]]:
     """List the corners of the boxes in a table of prefix sums with a border of zeros."""
     for upper in itertools.product((True, False), repeat=len(group.axes)):
         ends = (group.high[:, k] + 1 if up else group.low[:, k] for k, up in enumerate(upper))

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter
 from discreet.queries.histogram import Histogram
-from discreet.queries.query import Array, LinearQuery, name_multiple, read_scale
+from discreet.queries.query import LinearQuery, name_multiple, read_scale
 from discreet.queries.universe import Codes
 from discreet.queries.workload import Workload
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Array
 from discreet.core.bounds import useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound
@@ -29,8 +29,6 @@ from discreet.query_release.explicit.mwem_plan import SURE, MWEMPlan, Questions,
 from discreet.query_release.fitting.weights import Hypothesis
 from discreet.query_release.synopses.synopsis import Weights, WeightsLater
 from discreet.query_release.tiny import list_pairs
-
-Array = NDArray[Any]
 
 _MOST_ROWS = 1 << 60  # of the hypothesis, so that its answers fit 64 bits
 _SWEEPS = 20  # over all measurements, after each round
@@ -239,7 +237,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="mwem",
-    family="query_release",
     title="Multiplicative weights with the exponential mechanism (MWEM)",
     theorem="(epsilon, delta)-differential privacy; error rows * sqrt(log |universe| / rounds) plus noise",
     reference="[DR14] Section 4.2",

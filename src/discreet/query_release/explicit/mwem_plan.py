@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.calibrate import zcdp_rho
 from discreet.accounting.composition import Composed
+from discreet.core.arrays import Array
 from discreet.core.errors import Refused
 from discreet.core.loss import Loss
 from discreet.core.neighbours import Neighbours, Replace
@@ -38,7 +38,6 @@ _FAR = float(1 << 60)  # what is said beyond is cut off: floats must not leave 6
 SURE = 1e-6
 """Probability that some noise is larger than what counts as clearly missed."""
 
-Array = NDArray[Any]
 Noise = Laplace | ConcentratedGaussian
 
 

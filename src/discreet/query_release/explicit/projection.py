@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.core.arrays import Integers
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Replace
@@ -104,7 +104,7 @@ class Projection(ProjectedRelease):
             return gaussian_length(noise.variance, len(self.workload), beta)
         return ProjectedRelease._length(self, beta)  # noqa: SLF001 - its own base
 
-    def _add_noise(self, numbers: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
+    def _add_noise(self, numbers: Integers, rng: Rng) -> Integers:
         return np.atleast_1d(
             self.noise.release(numbers if numbers.size > 1 else int(numbers[0]), rng=rng).value
         )
@@ -129,7 +129,6 @@ _TABLES = Marginals.of_order(_SURVEY, 2)
 
 CARD = Card(
     name="projection",
-    family="query_release",
     title="Projected Laplace and Gaussian mechanism",
     theorem="(epsilon, delta)-differential privacy; squared error 2 n sigma sqrt(2 ln(2 cells / beta) / k)",
     reference="[DR14] Algorithm 18, Theorems 12.7 and 12.8",

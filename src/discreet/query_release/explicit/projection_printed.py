@@ -6,10 +6,10 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
+from discreet.core.arrays import Integers
 from discreet.core.errors import InternalError, InvalidParameter, NeighboursMismatch
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.parameters import Exact, MaybeExact, derived, frozen, public
@@ -71,6 +71,6 @@ class PrintedProjection(ProjectedRelease):
     def _tail(self, square: float, largest: float, count: int, beta: Fraction) -> float:
         return laplace_tail(self.scale, square, largest, count, beta)
 
-    def _add_noise(self, numbers: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
+    def _add_noise(self, numbers: Integers, rng: Rng) -> Integers:
         moved = sensitivity_of(self.workload, self.neighbours, 1)
         return np.asarray(rng.perform(AddNoise(DiscreteLaplace(self.scale), moved), numbers))

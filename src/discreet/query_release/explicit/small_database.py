@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
+from discreet.core.arrays import Integers
 from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
@@ -187,7 +187,7 @@ class SmallDatabase(WorkloadRelease):
         noisy = self.counting.release(total, rng=rng).value if self.counting is not None else total
         return min(max(int(noisy), 0), self.rows)
 
-    def _scores(self, answers: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+    def _scores(self, answers: Integers, total: int) -> Integers:
         """Return, for every candidate, minus the largest |size * answer - total * its own answer|."""
         columns = _columns(self.whole)
         scaled = answers * self.candidates.size
@@ -202,7 +202,7 @@ class SmallDatabase(WorkloadRelease):
 
 
 @lru_cache(maxsize=8)
-def _columns(workload: Workload) -> NDArray[np.int64]:
+def _columns(workload: Workload) -> Integers:
     """Return the weights of all queries, one row a cell."""
     universe = workload.universe
     weights = workload.block(0, len(workload), universe.unravel(np.arange(universe.size)))
@@ -250,7 +250,6 @@ _PEOPLE = (120, 310, 400, 280, 210, 160, 90, 30)
 
 CARD = Card(
     name="small-database",
-    family="query_release",
     title="Small database mechanism (BLR), for predicates and real-valued linear queries",
     theorem="(epsilon, 0)-differential privacy; all answers within cover + 2 log(candidates) / epsilon",
     reference="[Roth10] Theorems 4 and 31; [BLR08]",

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Integers
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.fixed import fix_array
 from discreet.core.rng import SYSTEM, Rng
@@ -27,7 +27,6 @@ MOST = 10_000_000
 _WEIGHTS = 100_000_000  # the most weights of cells and queries in memory
 _BLOCK = 1 << 20  # numbers in one block of sums
 
-Integers = NDArray[np.int64]
 _Block = tuple[Integers, Integers]  # what goes on, and the sums so far
 
 

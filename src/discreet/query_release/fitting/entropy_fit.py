@@ -12,17 +12,15 @@ import hashlib
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from discreet.core.arrays import Array
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.tables import Axes, TableLayout
 from discreet.query_release.fitting.quasi_newton import minimise
-
-Array = NDArray[Any]
 
 _FREEDOM = 4.0  # degrees of freedom of the belief about one effect: a Student distribution
 _SINGLE = 0.1  # precision of the effects of single values

@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from discreet.core.arrays import Array
+
 Axes = tuple[int, ...]
 
 _DEEPEST = -600.0  # logarithms this far below the largest are lifted, so that no sum is zero

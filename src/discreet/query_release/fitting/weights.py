@@ -14,14 +14,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter
 from discreet.queries.query import Axes, LinearQuery, weigh
 from discreet.queries.universe import Universe
-
-Array = NDArray[Any]
 
 _RUN = 4096  # cells next to one another that are handled alike, so that inner loops are long
 _LOWEST = -300.0  # the least exponent of one update: a weight is not sent to zero at once

@@ -9,9 +9,9 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Array
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import AddRemove, Replace
@@ -24,8 +24,6 @@ from discreet.query_release.halfspaces.base import PointCounts, PointRelease
 from discreet.query_release.halfspaces.points import Between, points, rays, sector, whole_direction
 from discreet.query_release.linear.joint_noise import root_up
 from discreet.query_release.linear.tails import gaussian_tail, laplace_tail
-
-Array = NDArray[Any]
 
 MOST = 512
 """The most rays of half a turn: the error bound looks at all pairs of them."""
@@ -233,7 +231,6 @@ _CLOUD = np.fromfunction(lambda x, y: 3 * (x > y) + (3 * x + 5 * y) % 7, (41, 41
 
 CARD = Card(
     name="half-planes",
-    family="query_release",
     title="All half-planes through a point, by a circular tree",
     theorem="(epsilon, delta)-differential privacy; every half-plane of the grid within O(log^1.5 turn)",
     reference="[Roth10] Section 3.6",

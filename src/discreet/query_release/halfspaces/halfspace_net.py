@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Array
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.neighbours import AddRemove, Replace
@@ -41,12 +41,12 @@ class MarginQuery(LinearQuery):
         super().__init__(universe, tuple(range(len(universe.shape))), name)
         self._centre, self._direction, self._margin = centre, direction, margin
 
-    def table(self) -> NDArray[Any]:
+    def table(self) -> Array:
         """Return the weights as an array over the universe."""
         self.universe.require_dense()
         return self.at(self.universe.unravel(np.arange(self.universe.size))).reshape(self.universe.shape)
 
-    def at(self, codes: Codes) -> NDArray[Any]:
+    def at(self, codes: Codes) -> Array:
         """Return the weights of some cells, given as rows of codes."""
         rows = points(self.universe, self._centre, codes)
         along = rows @ np.array(self._direction, dtype=np.int64)
@@ -226,7 +226,6 @@ _PEOPLE = np.fromfunction(
 
 CARD = Card(
     name="halfspace-net",
-    family="query_release",
     title="Halfspaces by a net of public directions, with margins",
     theorem="(epsilon, delta)-differential privacy; counts beyond both margins of every direction of the net",
     reference="[Roth10] Section 3.6",

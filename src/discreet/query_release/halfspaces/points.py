@@ -11,15 +11,13 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Array, Integers
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.halfspaces import read_numeric
 from discreet.queries.universe import Codes, Universe
-
-Integers = NDArray[np.int64]
 
 FURTHEST = 1 << 24
 """The largest coordinate of a point, in units of the grid that all declared values are on."""
@@ -98,7 +96,7 @@ class Ball:
         return Histogram.from_records(self.universe, np.clip(steps, -self._far, self._far) + self._far)
 
 
-def _rows(vectors: Any, width: int) -> NDArray[Any]:
+def _rows(vectors: Any, width: int) -> Array:
     """Return vectors as an array whose type no single number decides."""
     if isinstance(vectors, np.ndarray) or not isinstance(vectors, list | tuple):
         return np.asarray(vectors)
@@ -173,7 +171,7 @@ def rays(turn: int) -> Integers:
     return found
 
 
-def sector(turn: int, at: NDArray[Any]) -> Integers:
+def sector(turn: int, at: Array) -> Integers:
     """Return the last ray at or before each of some points of the plane; 0 for the centre itself.
 
     The points are whole numbers up to `FURTHEST`, or Python integers of any size.
@@ -199,7 +197,7 @@ def directions(attributes: int, count: int, seed: int = 0) -> tuple[tuple[int, .
     """
     checks.integer(1, count=count)
     if attributes == 1:
-        found: NDArray[Any] = np.array([[1.0], [-1.0]])[:count]
+        found: Array = np.array([[1.0], [-1.0]])[:count]
     elif attributes == 2:
         angles = 2 * np.pi * np.arange(count) / count
         found = np.stack([np.cos(angles), np.sin(angles)], axis=1)

@@ -271,7 +271,6 @@ _ROWS = np.fromfunction(lambda a, b, c, d: 20 * (a + b > c) + 5 * d, (3, 3, 3, 3
 
 CARD = Card(
     name="projected-halfspaces",
-    family="query_release",
     title="Halfspaces by random projections, as in the source",
     theorem="(epsilon, 0)-differential privacy; useful only at sizes that are stated and refused",
     reference="[Roth10] Theorem 11",

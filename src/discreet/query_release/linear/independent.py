@@ -9,10 +9,10 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
+from discreet.core.arrays import Array, Floats
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound, Refused
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
@@ -35,8 +35,6 @@ from discreet.query_release.synopses.raking import synthetic_rows
 from discreet.query_release.synopses.synopsis import Synopsis
 from discreet.query_release.synopses.synthetic import SyntheticTable
 from discreet.query_release.tiny import list_pairs
-
-Array = NDArray[Any]
 
 _FLOAT = 1e-12  # what a weight that is meant to be on the grid may be off by, relatively
 
@@ -83,7 +81,7 @@ class NoisyAnswers(Synopsis):
             return self.workload.table(self.values, self.workload.sets.index(axes))
         return super().marginal(names)
 
-    def standard_errors(self) -> NDArray[np.float64]:
+    def standard_errors(self) -> Floats:
         """Return the standard deviation of every number, rounded up."""
         return np.full(len(self.workload), self._deviation)
 
@@ -257,7 +255,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="independent",
-    family="query_release",
     title="Independent noise for every query",
     theorem="(epsilon, delta)-differential privacy; error the exact quantile of the largest noise",
     reference="[DR14] Theorems 3.6, 3.8 and 3.22",

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Integers
 from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
@@ -136,7 +136,7 @@ class IntervalSearch(WorkloadRelease):
         transcript = (said, tuple(int(mass) for mass in masses))
         return Weights(self.workload.universe, flat, transcript=transcript)
 
-    def _search(self, before: NDArray[np.int64], rng: Rng) -> tuple[list[Interval], tuple[bool, ...]]:
+    def _search(self, before: Integers, rng: Rng) -> tuple[list[Interval], tuple[bool, ...]]:
         """Cut the line, asking at most `cap` times; every answer is part of the transcript."""
         step = NoisyComparison(DiscreteLaplace(self.scale), Fraction(1))
         size, start = len(before) - 1, 0
@@ -181,7 +181,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="interval-search",
-    family="query_release",
     title="Intervals by capped private binary search",
     theorem="(epsilon, 0)-differential privacy for every transcript, by a cap on the comparisons",
     reference="[Roth10] Theorem 6",

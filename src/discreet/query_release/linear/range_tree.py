@@ -101,7 +101,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="range-tree",
-    family="query_release",
     title="Ranges from a tree of counts",
     theorem="(epsilon, delta)-differential privacy; error of all ranges polylogarithmic in the values",
     reference="[HRMS10]; [Roth10] Theorem 6",

@@ -99,7 +99,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="rectangle-tree",
-    family="query_release",
     title="Boxes from a product of trees of counts",
     theorem="(epsilon, delta)-differential privacy; error of all boxes polylogarithmic in the values",
     reference="[HRMS10]; [Roth10] Theorem 6",

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.arrays import Array
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import AddRemove, Replace
@@ -26,7 +27,7 @@ from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Universe
 from discreet.query_release.base import write_as
-from discreet.query_release.fitting.residual import Array, Layout, contrasts, group_places, shares, subsets
+from discreet.query_release.fitting.residual import Layout, contrasts, group_places, shares, subsets
 from discreet.query_release.linear.joint_noise import JointRelease, gaussian_noise
 from discreet.query_release.synopses.marginal_tables import MarginalTables
 from discreet.query_release.tiny import list_pairs
@@ -257,7 +258,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="residual-marginals",
-    family="query_release",
     title="Marginal tables by measuring residuals",
     theorem="(epsilon, delta)-differential privacy with the least variance of all Gaussian measurements",
     reference="[XHZK23]; [CKS20]",

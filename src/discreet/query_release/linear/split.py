@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
+from discreet.core.arrays import Array
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
 from discreet.core.loss import Loss
@@ -57,7 +57,7 @@ class Parts(Synopsis):
         self.universe, self.workload, self.synopses = workload.universe, workload, tuple(synopses)
         self.transcript = tuple(each.transcript for each in self.synopses)
 
-    def answers(self, workload: Workload) -> NDArray[Any]:
+    def answers(self, workload: Workload) -> Array:
         """Return estimated counts, one a query."""
         if (fixed := write_workload(workload)) is self.workload:
             each = zip(self.workload.weights, self.synopses, self.workload.parts, strict=True)
@@ -256,7 +256,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="split",
-    family="query_release",
     title="One budget for several workloads",
     theorem="(epsilon, delta)-differential privacy by composition; every part by a mechanism of its own",
     reference="[DR14] Theorem 3.16",

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import Replace
 from discreet.core.parameters import frozen
@@ -111,7 +111,7 @@ class TreeRelease(JointRelease):
             numbers = tree.measure(numbers, place)
         noisy = self.noise.release(numbers.reshape(-1), rng=rng).value
 
-        def estimate() -> NDArray[Any]:
+        def estimate() -> Array:
             counts = noisy.reshape([tree.nodes for tree in trees])
             for place, tree in enumerate(trees):
                 counts = tree.estimate(counts, place, total=total)

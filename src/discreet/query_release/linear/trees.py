@@ -24,14 +24,12 @@ from operator import mul
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from discreet.core import checks
+from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter
 from discreet.mechanisms.grid import LIMIT
-
-Array = NDArray[Any]
 
 FINENESS = 64
 """How finely multipliers are rounded: the smallest is this large, before common factors are taken out."""

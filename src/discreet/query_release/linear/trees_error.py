@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.core.arrays import Array
 from discreet.core.rounding import up
 from discreet.queries.query import LinearQuery
 from discreet.queries.tables import Axes
@@ -17,8 +16,6 @@ from discreet.queries.workload import Workload
 from discreet.query_release.linear.boxes import box_weight
 from discreet.query_release.linear.joint_noise import Spread
 from discreet.query_release.linear.trees import Trees, box_square
-
-Array = NDArray[Any]
 
 _FOLLOWED = 1 << 26  # coefficients that are computed; beyond, the weights alone bound them
 _AT_ONCE = 1 << 21

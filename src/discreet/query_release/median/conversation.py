@@ -19,6 +19,7 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.arrays import Integers
 from discreet.core.bounds import MORE, known_error, useful
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
@@ -34,7 +35,7 @@ from discreet.queries.query import LinearQuery, weigh
 from discreet.queries.universe import Universe
 from discreet.queries.written import write_query
 from discreet.query_release.base import about_rows, read_histogram
-from discreet.query_release.median.candidates import Agreeing, Integers
+from discreet.query_release.median.candidates import Agreeing
 from discreet.query_release.synopses.online_answer import OnlineAnswer
 from discreet.sparse import accuracy
 from discreet.sparse.conversation import QUERIES

@@ -104,7 +104,6 @@ _EXAMPLE = Universe([("age", ("young", "middle", "old")), ("smoker", (False, Tru
 
 CARD = Card(
     name="median-mechanism",
-    family="query_release",
     title="The median mechanism over all small databases",
     theorem="(epsilon, delta)-differential privacy for any number of adaptive linear queries",
     reference="[Roth10] Theorems 18, 21 and 32, [DR14] Theorem 3.28",

@@ -94,7 +94,6 @@ _EXAMPLE = Universe([("age", range(16)), ("region", range(8)), ("smoker", (False
 
 CARD = Card(
     name="median-polytope",
-    family="query_release",
     title="The median mechanism over all consistent histograms",
     theorem="(epsilon, delta)-differential privacy for any number of adaptive linear queries",
     reference="[Roth10] Theorems 22 and 32, [DR14] Theorem 3.28",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.arrays import Integers
 from discreet.core.bounds import MORE, useful
 from discreet.core.errors import NoBound, Refused
 from discreet.core.loss import ApproxLoss, Loss, PureLoss
@@ -26,13 +27,7 @@ from discreet.core.sensitive import Sensitive
 from discreet.noise import DiscreteLaplace, Noise, NoisyComparison
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
-from discreet.query_release.median.candidates import (
-    Agreeing,
-    Family,
-    Integers,
-    all_histograms,
-    small_databases,
-)
+from discreet.query_release.median.candidates import Agreeing, Family, all_histograms, small_databases
 from discreet.query_release.median.conversation import MedianConversation
 from discreet.query_release.synopses.online_answer import OnlineAnswer
 from discreet.sparse import accuracy as tails

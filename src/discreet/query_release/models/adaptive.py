@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Array
 from discreet.core.bounds import each_of
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound
@@ -46,8 +46,6 @@ from discreet.query_release.models.adaptive_plan import (
 from discreet.query_release.models.factored import coarsen
 from discreet.query_release.models.factored_learner import Learner, MeasuredTable
 from discreet.query_release.models.factored_synopsis import Factored
-
-Array = NDArray[Any]
 
 _FARTHEST = 1 << 60  # rows: larger distances are cut off there
 _EVEN = 2 / 3
@@ -310,7 +308,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="adaptive",
-    family="query_release",
     title="Adaptive select, measure, generate over factored models",
     theorem="(epsilon, delta)-differential privacy; tables over universes of any size",
     reference="[MMSM22] Section 4; [CKS20]; [DDR20]",

@@ -10,13 +10,13 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.calibrate import zcdp_rho
 from discreet.accounting.composition import Composed
+from discreet.core.arrays import Array
 from discreet.core.loss import BoundedRangeLoss
 from discreet.core.rounding import shorten_down, shorten_up
 from discreet.mechanisms.exponential import range_for_rho
@@ -24,7 +24,6 @@ from discreet.mechanisms.gaussian import NARROWEST, discrete_loss
 from discreet.query_release.fitting.junction import Axes
 from discreet.query_release.models.factored import Grain, groups
 
-Array = NDArray[Any]
 Candidate = tuple[Axes, Grain]
 
 SINGLES = Fraction(1, 5)

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize
 
+from discreet.core.arrays import Array
 from discreet.core.errors import InternalError
 from discreet.query_release.fitting.junction import Axes, JunctionTree, onto, order_axes, wide
-
-Array = NDArray[Any]
 
 _PAIRS = 12  # curvature pairs that the quasi-Newton method keeps
 _LEVEL = 10.0  # counts below this are scaled alike

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.core.arrays import Array
 from discreet.query_release.fitting.junction import Axes, JunctionTree, wide
 from discreet.query_release.models.factored import FactoredModel, Grain, Target, coarsen, fit_model
 
-Array = NDArray[Any]
 Key = tuple[Axes, Grain]
 
 SHORTEST = 16

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Array, Integers
 from discreet.core.errors import Refused
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.kinds.union import Union
@@ -25,8 +24,6 @@ from discreet.query_release.models.factored import FactoredModel
 from discreet.query_release.models.factored_learner import Learner, MeasuredTable
 from discreet.query_release.synopses.synopsis import Synopsis
 from discreet.query_release.synopses.synthetic import SyntheticTable
-
-Array = NDArray[Any]
 
 LARGEST = 10_000_000
 """The most cells one answered table may have."""
@@ -123,7 +120,7 @@ def _in_public_order(table: Array, axes: Axes) -> Array:
     return np.ascontiguousarray(table.transpose(np.argsort(axes))) if axes else np.asarray(table)
 
 
-def rows_of(model: FactoredModel, count: int, rng: Rng) -> NDArray[np.int64]:
+def rows_of(model: FactoredModel, count: int, rng: Rng) -> Integers:
     """Return `count` rows of codes whose tables over the cliques stay close to the model's.
 
     Rows that agree on what a clique has in common with its parent are shared out among its other attributes:
@@ -142,7 +139,7 @@ def rows_of(model: FactoredModel, count: int, rng: Rng) -> NDArray[np.int64]:
     return codes
 
 
-def _shared_out(shares: Array, group: Array, rng: Rng) -> NDArray[np.int64]:
+def _shared_out(shares: Array, group: Array, rng: Rng) -> Integers:
     """Choose a column of `shares` for each row, given the row of `shares` that it belongs to."""
     count, columns = len(group), shares.shape[1]
     # A random order, sorted by group: within a group the rows' other attributes are then in random order.

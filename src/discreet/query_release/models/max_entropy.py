@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
+from discreet.core.arrays import Array
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound, Refused
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
@@ -29,8 +29,6 @@ from discreet.query_release.fitting.entropy_fit import LogLinear, NoisyTables, t
 from discreet.query_release.linear.joint_noise import Joint, smallest_noise, variance
 from discreet.query_release.synopses.synopsis import WeightsLater
 from discreet.query_release.tiny import list_pairs
-
-Array = NDArray[Any]
 
 
 class MaxEntropyWeights(WeightsLater):
@@ -176,7 +174,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="max-entropy",
-    family="query_release",
     title="Noisy marginals and the most plausible table that explains them",
     theorem="(epsilon, delta)-differential privacy; error the exact quantile of the largest measured noise",
     reference="[DR14] Theorems 3.6 and 3.22; [BW18] Theorem 8",

@@ -20,8 +20,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.core.arrays import Floats, Integers
 from discreet.core.errors import BudgetTooSmall, InvalidParameter, NeighboursMismatch
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import above, shorten_up
@@ -30,9 +30,6 @@ from discreet.sparse.accuracy import smallest, value_failure
 from discreet.sparse.calibration import PLANNED_BETA, largest, require
 from discreet.sparse.loss import SparseLoss
 from discreet.sparse.plan import Form
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 NONE = -1
 """What `FirstAbove` answers where no value reaches its bar."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.core.arrays import Array, Floats
 from discreet.core.search import narrow
-from discreet.queries.query import Array, Axes
+from discreet.queries.query import Axes
 from discreet.query_release.fitting.weights import Hypothesis
 from discreet.query_release.online.questions import Key
 from discreet.query_release.synopses.online_answer import MEASURED, OnlineAnswer
@@ -53,7 +53,7 @@ class MeasuredBand:
     """A measured answer: weights between 0 and 1 over some axes, and the band its count lies in."""
 
     axes: Axes
-    weights: NDArray[np.float64]
+    weights: Floats
     low: float
     high: float
 

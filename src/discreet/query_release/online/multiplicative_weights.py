@@ -273,7 +273,6 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     name="multiplicative-weights",
-    family="query_release",
     title="Private multiplicative weights: adaptive questions answered from one hypothesis",
     theorem="(epsilon, delta)-differential privacy for any number of questions with c measured answers",
     reference="[HR10]; [DR14] section 4.2",

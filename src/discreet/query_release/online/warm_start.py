@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.core.arrays import Bools, Floats
 from discreet.core.errors import Refused
 from discreet.core.neighbours import Replace
 from discreet.core.rounding import up
@@ -32,8 +32,6 @@ from discreet.query_release.online.boxes import Boxes
 from discreet.query_release.online.questions import Question
 from discreet.query_release.synopses.marginal_tables import MarginalTables
 from discreet.query_release.synopses.synopsis import Synopsis, Weights
-
-Floats = NDArray[np.float64]
 
 CLOSE, FLAT = 0.03, 0.1
 """How much the flattest weights are preferred to a closer fit.
@@ -134,7 +132,7 @@ class Known:
         # The last entry is that of predicates that are no boxes.
         return np.append(bound, np.inf)[boxes.kinds]
 
-    def _bound(self, sizes: Floats, runs: NDArray[np.bool_]) -> Floats:
+    def _bound(self, sizes: Floats, runs: Bools) -> Floats:
         shape = np.array(self.universe.shape, dtype=np.float64)
         inner, mean = sizes - sizes**2 / shape, (sizes / shape) ** 2
         used = sizes < shape

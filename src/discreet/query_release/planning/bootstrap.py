@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Array, Floats
 from discreet.core.rng import SYSTEM, Rng
 from discreet.noise import coins
 from discreet.queries.histogram import Histogram
@@ -20,8 +20,6 @@ from discreet.query_release.base import WorkloadRelease
 from discreet.query_release.planning.population import nobody
 from discreet.query_release.synopses.synopsis import Synopsis
 from discreet.query_release.synopses.synthetic import SyntheticTable
-
-Floats = NDArray[np.float64]
 
 NOISE_RUNS = 30
 """How often noise alone is drawn at least; a release on nobody takes no time."""
@@ -108,7 +106,7 @@ def _drawn(table: SyntheticTable, rng: Rng) -> Histogram:
     )
 
 
-def _groups(workload: Workload) -> list[NDArray[Any]]:
+def _groups(workload: Workload) -> list[Array]:
     """Return the places of queries over the same attributes; all of them where there are too many."""
     if not isinstance(workload, Tabled) or len(workload.sets) == 1 or len(workload) > _LISTED:
         return [np.arange(len(workload))]

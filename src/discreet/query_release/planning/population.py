@@ -10,12 +10,11 @@ The noise of trials looks random and is always the same too: a plan must not dep
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Array, Floats
 from discreet.core.errors import InvalidParameter
 from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
@@ -23,7 +22,6 @@ from discreet.queries.universe import Attribute, Universe
 from discreet.query_release.synopses.synopsis import Synopsis
 from discreet.query_release.synopses.synthetic import SyntheticTable
 
-Array = NDArray[Any]
 Public = Histogram | SyntheticTable | Synopsis
 """Data that may be looked at: public, or released already."""
 
@@ -52,7 +50,7 @@ class TrialNoise(Rng):
         self._calls += 1
         return hashlib.shake_256(f"{self._seed} {self._calls}".encode()).digest(count)
 
-    def uniform(self, count: int) -> NDArray[np.float64]:
+    def uniform(self, count: int) -> Floats:
         """Return the next numbers between 0 and 1."""
         return np.asarray(self.words(count, np.uint32) / 2.0**32)
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet import query_release
+from discreet.core.arrays import Floats
 from discreet.core.bounds import known_error
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
 from discreet.queries.histogram import Histogram
@@ -173,7 +173,7 @@ def try_mechanism(
     return average, largest
 
 
-def _is_certain(errors: NDArray[np.float64], sure: float) -> bool:
+def _is_certain(errors: Floats, sure: float) -> bool:
     """Tell whether one standard error of a mean is a small part of it."""
     return bool(errors.std(ddof=1) <= sure * errors.mean() * math.sqrt(len(errors)))
 

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.query import LinearQuery
@@ -21,8 +21,6 @@ from discreet.query_release.fitting.consistency import isotonic, onto_simplex
 from discreet.query_release.fitting.residual import sum_out
 from discreet.query_release.synopses.synopsis import Synopsis, Weights
 from discreet.query_release.synopses.synthetic import SyntheticTable
-
-Array = NDArray[Any]
 
 
 class Estimates(Synopsis):

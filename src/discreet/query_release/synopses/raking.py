@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Array, Integers
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.queries.tables import Axes, ravel_codes
@@ -20,7 +19,6 @@ from discreet.queries.universe import Universe
 from discreet.query_release.fitting.consistency import onto_simplex
 from discreet.query_release.synopses.synthetic import SyntheticTable, in_proportion
 
-Array = NDArray[Any]
 Table = tuple[Axes, Array]
 """Axes in ascending order, and numbers over them."""
 
@@ -46,7 +44,7 @@ def synthetic_rows(
     return SyntheticTable(universe, min((weighed, apart), key=lambda made: _distance(made, likely)))
 
 
-def _independent(shape: Sequence[int], tables: Sequence[Table], count: int, rng: Rng) -> NDArray[np.int64]:
+def _independent(shape: Sequence[int], tables: Sequence[Table], count: int, rng: Rng) -> Integers:
     """Return rows of independent attributes, each as the smallest table that it is in says."""
     rows = np.zeros((count, len(shape)), dtype=np.int64)
     for axis, size in enumerate(shape):
@@ -79,7 +77,7 @@ def weighed_rows(shape: Sequence[int], tables: Sequence[Table], count: int, rng:
     return rows, _fit(rows, times.astype(np.float64), tables)
 
 
-def _draw_rows(shape: Sequence[int], tables: Sequence[Table], count: int, rng: Rng) -> NDArray[np.int64]:
+def _draw_rows(shape: Sequence[int], tables: Sequence[Table], count: int, rng: Rng) -> Integers:
     rows = np.zeros((count, len(shape)), dtype=np.int64)
     known: set[int] = set()
     rest = [*tables, *(((axis,), np.ones(size)) for axis, size in enumerate(shape))]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.kinds.marginals import Marginals
@@ -18,8 +17,6 @@ from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
 from discreet.query_release.synopses.synthetic import SyntheticTable
-
-Array = NDArray[Any]
 
 
 class Synopsis(ABC):
