@@ -58,11 +58,6 @@ class OwnAnswers(Delivery):
         return {answer.place: answer.count for answer in self.leftovers(analyst)}
 
 
-def read_trusted(trusted: Iterable[Trusted]) -> tuple[Trusted, ...]:
-    """Return the functions whose writers are believed."""
-    return tuple(checks.instance(Trusted, trusted=one) for one in trusted)
-
-
 @frozen
 class AnyQueries(Apart):
     """Answer every statistic by itself, with noise for as many of them as the caps allow.
@@ -92,7 +87,9 @@ class AnyQueries(Apart):
 
     sensitivity: Exact = public(checks.positive)
     grid: MaybeExact = public(checks.positive, default=None)
-    trusted: Public[Iterable[Trusted], tuple[Trusted, ...]] = public(read_trusted, default=())
+    trusted: Public[Iterable[Trusted], tuple[Trusted, ...]] = public(
+        checks.each, checks.instance, Trusted, default=()
+    )
     noise: Joint = derived()
 
     def _complete(self) -> None:

@@ -76,12 +76,8 @@ class OnlineQueries(LearnsTogether):
         What all queries are over.
     caps
         The public limits of the query book; there are `caps.queries` ticks.
-    rows
-        The public number of rows.
-    epsilon, delta
-        The budget for the people in the data.
-    analyst_epsilon, analyst_delta
-        The budget for each query, towards all other analysts together.
+    rows, epsilon, delta, analyst_epsilon, analyst_delta
+        As in `QueryGame`.
     sizes
         How it runs; worked out from the public quantities above where left out. Given sizes come without a
         bound on the error, and are not refused for lack of one: for audits and experiments.

@@ -14,13 +14,14 @@ from discreet.core import checks
 from discreet.core.arrays import Integers
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.fixed import Fixed, fix_array, seal
+from discreet.core.parameters import checked, public
 from discreet.queries.query import LinearQuery, read_name
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
 from discreet.queries.written import write_query, write_workload
 
 
-@dataclass(frozen=True, slots=True)
+@checked
 class Caps:
     """How much may be asked at most. Public, and the only thing about the book that parameters may use.
 
@@ -32,12 +33,8 @@ class Caps:
         How many queries each of them may ask.
     """
 
-    analysts: int
-    queries: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "analysts", checks.integer(1, analysts=self.analysts))
-        object.__setattr__(self, "queries", checks.integer(1, queries=self.queries))
+    analysts: int = public(checks.integer, 1)
+    queries: int = public(checks.integer, 1)
 
     @property
     def places(self) -> int:

@@ -73,6 +73,13 @@ def frozen(kind: type[T]) -> type[T]:
     return dataclass(frozen=True, slots=True, kw_only=True, repr=False)(kind)
 
 
+@dataclass_transform(field_specifiers=(public, derived))
+def checked(kind: type[T]) -> type[T]:
+    """Do the same to a value that is no mechanism: it prints its fields, and takes them by place too."""
+    kind.__post_init__ = _check_fields  # type: ignore[attr-defined]
+    return dataclass(frozen=True, slots=True)(kind)
+
+
 def _check_fields(self: Any) -> None:
     for each in fields(self):
         if each.init and "check" in each.metadata:

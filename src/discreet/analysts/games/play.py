@@ -31,6 +31,7 @@ from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.progress import track
 from discreet.core.rng import Rng
+from discreet.core.rounding import up
 from discreet.query_release.synopses.synopsis import Weights
 from discreet.sparse.numeric_sparse import NumericSparse
 
@@ -145,7 +146,7 @@ class SampledGame(LearnsTogether):
             beta=checks.probability(beta=beta),
         )
         return useful(
-            game_calibration.rows_off(share, self.rows),
+            up(Fraction(share) * self.rows),
             trivial=float(self.rows),
             what="the answers of a game",
             way_out="It takes more rows or larger budgets; PrivateAnswers has an exact bound",

@@ -37,13 +37,13 @@ class Vertices:
     names: tuple[Hashable, ...] | None = None
 
     @classmethod
-    def of(cls, given: int | Iterable[Hashable] | Vertices, name: str = "vertices") -> Vertices:
+    def of(cls, vertices: int | Iterable[Hashable] | Vertices, name: str = "vertices") -> Vertices:
         """Read a parameter, which errors call by its name: how many vertices, or what they are called."""
-        if type(given) is Vertices:  # read again, as whoever made it may have filled it himself
-            return cls.of(given.size if given.names is None else given.names, name)
-        if isinstance(given, str | bytes | bytearray) or not isinstance(given, Iterable):
-            return cls(checks.integer(1, **{name: given}))
-        names = read_labels(given, name)
+        if type(vertices) is Vertices:  # read again, as whoever made it may have filled it himself
+            return cls.of(vertices.size if vertices.names is None else vertices.names, name)
+        if isinstance(vertices, str | bytes | bytearray) or not isinstance(vertices, Iterable):
+            return cls(checks.integer(1, **{name: vertices}))
+        names = read_labels(vertices, name)
         if not names or len(set(names)) != len(names):
             rule = "different names, at least one"
             raise InvalidParameter(name=name, rule=rule, value=f"{len(names)} names")
@@ -92,16 +92,11 @@ class EdgeSet:
         return "EdgeSet(...)"
 
 
-def read_vertices(vertices: int | Iterable[Hashable] | Vertices) -> Vertices:
-    """Read the parameter of that name."""
-    return Vertices.of(vertices)
-
-
 @frozen
 class OfGraph(LongRun[Any, Value]):
     """What all mechanisms about private edges share: public vertices, and a budget for one edge."""
 
-    vertices: Public[int | Iterable[Hashable] | Vertices, Vertices] = public(read_vertices)
+    vertices: Public[int | Iterable[Hashable] | Vertices, Vertices] = public(Vertices.of)
     epsilon: Exact = public(checks.positive)
 
     @property

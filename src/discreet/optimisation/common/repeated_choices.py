@@ -12,7 +12,6 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -24,6 +23,7 @@ from discreet.core import checks
 from discreet.core.arrays import Integers
 from discreet.core.loss import BoundedRangeLoss, Loss
 from discreet.core.losses.base import check_order, short
+from discreet.core.parameters import Exact, checked, public
 from discreet.core.progress import track
 from discreet.core.rng import Primitive
 from discreet.core.rounding import above, below, down, shorten_down, up
@@ -40,7 +40,7 @@ Perform = Callable[[Primitive[Any, Any], Any], Any]
 """How a random step is made: by the generator, or along a path of an enumeration."""
 
 
-@dataclass(frozen=True, slots=True)
+@checked
 class SequentialLoss(Loss):
     """The exact worst case of `rounds` such choices, for adding or removing a record.
 
@@ -67,12 +67,8 @@ class SequentialLoss(Loss):
         How many items are chosen.
     """
 
-    range_: Fraction
-    rounds: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "range_", checks.positive(range_=self.range_))
-        object.__setattr__(self, "rounds", checks.integer(1, rounds=self.rounds))
+    range_: Exact = public(checks.positive)
+    rounds: int = public(checks.integer, 1)
 
     @property
     def pure(self) -> Fraction:

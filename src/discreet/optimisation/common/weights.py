@@ -16,12 +16,6 @@ _DIGITS = 4
 """Binary digits of a score: inverses are right to one part in eight, and few differ."""
 
 
-def read_weights(**named: Iterable[checks.Number]) -> tuple[Fraction, ...]:
-    """Return positive weights; the keyword names them in errors."""
-    ((name, weights),) = named.items()
-    return tuple(checks.positive(**{name: weight}) for weight in checks.several(**{name: weights}))
-
-
 def require_count(size: int, **named: tuple[Fraction, ...]) -> None:
     """Refuse weights that are not one for each of `size` things."""
     ((name, weights),) = named.items()

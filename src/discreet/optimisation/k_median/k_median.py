@@ -25,7 +25,7 @@ from discreet.mechanisms.exponential import range_for_rho, units_behind
 from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.k_median.metric import Medians, Metric, OfPeople
 from discreet.optimisation.k_median.swaps import Swaps, spread_out
-from discreet.optimisation.k_median.tiny import line
+from discreet.optimisation.k_median.tiny import PEOPLE, line, town
 
 CALIBRATIONS = ("tight", "thesis")
 
@@ -165,17 +165,14 @@ def _tiny() -> Iterator[Tiny]:
     yield Tiny(printed, list(person.pairs(range(2), 2)), tight=False)
 
 
-def _example() -> tuple[KMedian, Any]:
-    metric = Metric.points([(x, y) for x in range(6) for y in range(6)], unit=0.01)
-    people = tuple(7 + 14 * (i % 2) + (i % 3) for i in range(400))
-    return KMedian(metric=metric, k=3, epsilon=1, delta=1e-6, neighbours=AddRemove("person")), people
-
-
 CARD = Card(
     name="k-median",
     title="k-median by private local search",
     theorem="(epsilon, delta)-differential privacy; cost <= 5 OPT + a part of the start + error(beta)",
     reference="[Roth10] Theorem 46, with [AGKMMP04] for the swaps",
-    example=_example,
+    example=lambda: (
+        KMedian(metric=town(6), k=3, epsilon=1, delta=1e-6, neighbours=AddRemove("person")),
+        PEOPLE,
+    ),
     tiny=_tiny,
 )

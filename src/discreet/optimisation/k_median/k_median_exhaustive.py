@@ -21,8 +21,8 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.exponential import units_behind
 from discreet.noise.selection import ExponentialChoice
-from discreet.optimisation.k_median.metric import Medians, Metric, OfPeople
-from discreet.optimisation.k_median.tiny import line
+from discreet.optimisation.k_median.metric import Medians, OfPeople
+from discreet.optimisation.k_median.tiny import line, town
 
 MOST = 2_000_000
 """The largest number of sets."""
@@ -38,14 +38,8 @@ class KMedianExhaustive(OfPeople):
 
     Parameters
     ----------
-    metric
-        The public distances.
-    k
-        How many sites to open.
-    epsilon
-        The budget of one release.
-    neighbours
-        `AddRemove` or `Replace` of a person.
+    metric, k, epsilon, neighbours
+        As in `KMedian`.
 
     Examples
     --------
@@ -120,12 +114,7 @@ CARD = Card(
     theorem="(epsilon, 0)-differential privacy; cost at most OPT + O(k diameter ln(sites) / epsilon)",
     reference="[Roth10] Theorem 43",
     example=lambda: (
-        KMedianExhaustive(
-            metric=Metric.points([(x, y) for x in range(4) for y in range(4)], unit=0.01),
-            k=2,
-            epsilon=1,
-            neighbours=AddRemove("person"),
-        ),
+        KMedianExhaustive(metric=town(4), k=2, epsilon=1, neighbours=AddRemove("person")),
         tuple(range(16)) * 5 + (3,) * 50,
     ),
     tiny=_tiny,

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -123,10 +122,3 @@ def facility_ratio(instance: Planted) -> float:
     n, k = instance.size, instance.k
     reached = (k + math.exp(-_CHANGES * instance.epsilon * instance.copies) * (n - k)) / math.sqrt(n)
     return below(min(float(k * instance.copies), reached), steps=8)
-
-
-def facility_cost(instance: Planted, opened: Any) -> float:
-    """Return what a set of open facilities costs: the true cost, for evaluations."""
-    there = {int(place) for place in opened}
-    missed = sum(place not in there for place in instance.people.tolist())
-    return len(there) / math.sqrt(instance.size) + missed

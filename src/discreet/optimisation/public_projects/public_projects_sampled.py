@@ -86,16 +86,10 @@ class PublicProjectsSampled(OfAgents):
 
     Parameters
     ----------
-    resources
-        How many items there are. They are public.
-    k
-        How many to choose. For one item `PublicProjects` with delta 0 is better.
-    epsilon
-        The budget of one release.
-    neighbours
-        `AddRemove` of an agent.
-    grid
-        The unit that values are rounded to; needed where agents are functions. One over a whole number.
+    resources, k
+        As in `PublicProjects`, which with delta 0 is better for one item.
+    epsilon, neighbours, grid
+        As in `PublicProjects`.
 
     Examples
     --------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,16 +30,6 @@ GRID = 1 << 10
 """A weighted score is kept in units of 1 / GRID."""
 
 
-class GreedyPlan(ABC):
-    """A greedy algorithm: public parameters, and a run on the elements that are present."""
-
-    system: SetSystem
-
-    @abstractmethod
-    def run(self, present: Present, perform: Perform) -> Order:
-        """Order the sets."""
-
-
 class _Residual(ChoiceRounds):
     """How many elements that are present and uncovered every set has."""
 
@@ -63,7 +52,7 @@ class _Residual(ChoiceRounds):
 
 
 @dataclass(frozen=True, slots=True)
-class Greedy(GreedyPlan):
+class Greedy:
     """Choose among the sets not yet put out, with probability ~ exp(rate * uncovered elements)."""
 
     system: SetSystem
@@ -77,7 +66,7 @@ class Greedy(GreedyPlan):
 
 
 @dataclass(frozen=True, slots=True)
-class Halving(GreedyPlan):
+class Halving:
     """Choose with probability ~ exp(rate * (uncovered elements - r cost)), or halve r.
 
     Halving has weight exp(-rate * patience). r falls from the number of elements to below 1 / (largest cost);
@@ -119,6 +108,10 @@ class Halving(GreedyPlan):
             residual.take(order[-1])
         tail = perform(UniformOrder(), left.size) if left.size > 1 else range(left.size)
         return (*order, *(int(left[place]) for place in tail))
+
+
+GreedyPlan = Greedy | Halving
+"""A greedy algorithm: public parameters, and a run on the elements that are present."""
 
 
 @dataclass(frozen=True, slots=True)

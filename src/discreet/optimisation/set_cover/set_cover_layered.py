@@ -19,7 +19,7 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
 from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.common.tiny import try_elements
-from discreet.optimisation.common.weights import Weights, classes_of, read_weights, require_count
+from discreet.optimisation.common.weights import Weights, classes_of, require_count
 from discreet.optimisation.set_cover.systems import Assignment, OfElements, require_few
 
 MOST = 6
@@ -42,17 +42,15 @@ class SetCoverLayered(OfElements):
 
     Parameters
     ----------
-    family
-        The public sets: a mapping, a sequence of collections, or a matrix of sets by elements.
     costs
         What each set costs: positive and public, in the order of the sets. Rounded up to powers of two times
         the smallest.
-    epsilon
-        The budget of one release.
+    family, epsilon
+        As in `SetCover`.
     """
 
     measures = False
-    costs: Weights = public(read_weights)
+    costs: Weights = public(checks.each, checks.positive)
 
     def _complete(self) -> None:
         require_few(self.family, MOST)

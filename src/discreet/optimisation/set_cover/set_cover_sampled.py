@@ -14,7 +14,7 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
 from discreet.optimisation.common.repeated_choices import sampled_rate
 from discreet.optimisation.common.tiny import try_elements
-from discreet.optimisation.common.weights import MaybeWeights, read_weights, require_count
+from discreet.optimisation.common.weights import MaybeWeights, require_count
 from discreet.optimisation.set_cover.greedy import GRID, Greedy, GreedyPlan, SampledRun
 from discreet.optimisation.set_cover.set_cover_weighted import halving_plan
 from discreet.optimisation.set_cover.systems import Assignment, OfElements
@@ -34,10 +34,8 @@ class SetCoverSampled(OfElements):
 
     Parameters
     ----------
-    family
-        The public sets: a mapping, a sequence of collections, or a matrix of sets by elements.
-    epsilon
-        The budget of one release.
+    family, epsilon
+        As in `SetCover`.
     costs
         What each set costs: positive and public, in the order of the sets. Equal where left out.
 
@@ -48,7 +46,7 @@ class SetCoverSampled(OfElements):
     1.3133
     """
 
-    costs: MaybeWeights = public(read_weights, default=None)
+    costs: MaybeWeights = public(checks.each, checks.positive, default=None)
 
     def _complete(self) -> None:
         if self.costs is not None:

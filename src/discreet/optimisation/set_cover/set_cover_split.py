@@ -40,14 +40,8 @@ class SetCoverSplit(PlannedCover):
 
     Parameters
     ----------
-    family
-        The public sets: a mapping, a sequence of collections, or a matrix of sets by elements.
-    costs
-        What each set costs: positive and public, in the order of the sets.
-    epsilon, delta
-        The budget of one release.
-    beta
-        The probability with which the bound on the costs may fail; privacy does not depend on it.
+    family, costs, epsilon, delta, beta
+        As in `SetCoverWeighted`.
     """
 
     @property

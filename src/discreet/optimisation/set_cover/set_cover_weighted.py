@@ -18,7 +18,7 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_down, up
 from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range, thesis_rate
 from discreet.optimisation.common.tiny import try_elements
-from discreet.optimisation.common.weights import Weights, read_weights, require_count
+from discreet.optimisation.common.weights import Weights, require_count
 from discreet.optimisation.set_cover.greedy import GRID, Halving
 from discreet.optimisation.set_cover.systems import Assignment, OfElements, SetSystem
 
@@ -29,7 +29,7 @@ _LARGEST = 1 << 60
 class PlannedCover(OfElements):
     """What covers planned for a probability of failure share."""
 
-    costs: Weights = public(read_weights)
+    costs: Weights = public(checks.each, checks.positive)
     delta: Exact = public(checks.probability)
     beta: Exact = public(checks.probability, default=Fraction(1, 20))
     rate: Fraction = derived()

@@ -115,7 +115,8 @@ class SetSystem(Fixed):
         if isinstance(data, np.ndarray) and data.dtype.kind == "b" and data.shape == (len(self.elements),):
             return data.copy()
         try:
-            if isinstance(data, str | bytes) or getattr(data, "ndim", 1) != 1 or _are_flags(data):
+            flags = isinstance(data, np.ndarray) and data.dtype.kind == "b"
+            if flags or isinstance(data, str | bytes) or getattr(data, "ndim", 1) != 1:
                 raise TypeError
             places = find_places(data, self._places)
         except Exception:  # whatever is wrong with the private elements must look the same
@@ -230,10 +231,6 @@ def require_few(family: SetSystem, most: int) -> None:
 
 def _fix(numbers: Any) -> Integers:
     return fix_array(np.array(numbers, dtype=np.int64))
-
-
-def _are_flags(data: Any) -> bool:
-    return isinstance(data, np.ndarray) and data.dtype.kind == "b"
 
 
 def _read(family: Any) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], Any]:

@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
+from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.parameters import frozen, public
 from discreet.core.rounding import above, exp_bounds, shorten_up, up
 from discreet.optimisation.common.orders import DegreeOrder, SampledOrder
 from discreet.optimisation.common.tiny import graph_pairs
-from discreet.optimisation.common.weights import MaybeWeights, read_weights, require_count, scores_of
+from discreet.optimisation.common.weights import MaybeWeights, require_count, scores_of
 from discreet.optimisation.vertex_cover.orientation import OfOrder
 from discreet.optimisation.vertex_cover.scored_orders import ScoredOrder
 
@@ -28,10 +29,8 @@ class VertexCoverSampled(OfOrder):
 
     Parameters
     ----------
-    vertices
-        How many vertices there are, or their names. Public.
-    epsilon
-        The budget of one release.
+    vertices, epsilon
+        As in `VertexCover`.
     weights
         What each vertex costs: positive and public, in the order of the vertices. Equal where left out.
 
@@ -41,7 +40,7 @@ class VertexCoverSampled(OfOrder):
     12.8
     """
 
-    weights: MaybeWeights = public(read_weights, default=None)
+    weights: MaybeWeights = public(checks.each, checks.positive, default=None)
 
     def _complete(self) -> None:
         if self.weights is not None:

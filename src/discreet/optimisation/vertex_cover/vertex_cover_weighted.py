@@ -18,7 +18,7 @@ from discreet.core.parameters import derived, frozen, public
 from discreet.core.rounding import shorten_up, up
 from discreet.optimisation.common.graphs import Vertices
 from discreet.optimisation.common.tiny import graph_pairs
-from discreet.optimisation.common.weights import Weights, classes_of, read_weights, require_count
+from discreet.optimisation.common.weights import Weights, classes_of, require_count
 from discreet.optimisation.vertex_cover.orientation import OfOrder
 from discreet.optimisation.vertex_cover.scored_orders import ScoredOrder
 
@@ -43,15 +43,13 @@ class VertexCoverWeighted(OfOrder):
 
     Parameters
     ----------
-    vertices
-        How many vertices there are, or their names. Public.
+    vertices, epsilon
+        As in `VertexCover`.
     weights
         What each vertex costs: positive and public, in the order of the vertices.
-    epsilon
-        The budget of one release.
     """
 
-    weights: Weights = public(read_weights)
+    weights: Weights = public(checks.each, checks.positive)
     share: Fraction = derived()
     ghosts: Fraction = derived()
 

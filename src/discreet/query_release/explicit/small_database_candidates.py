@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -15,6 +14,7 @@ from discreet.core import checks
 from discreet.core.arrays import Integers
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.core.fixed import fix_array
+from discreet.core.parameters import checked, public
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.search import first_integer
 from discreet.queries.universe import Universe
@@ -82,16 +82,12 @@ class SmallDatabases(ABC):
             )
 
 
-@dataclass(frozen=True, slots=True)
+@checked
 class AllMultisets(SmallDatabases):
     """Every multiset of `size` cells, in lexicographic order."""
 
-    universe: Universe
-    size: int
-
-    def __post_init__(self) -> None:
-        checks.instance(Universe, universe=self.universe)
-        checks.integer(1, size=self.size)
+    universe: Universe = public(checks.instance, Universe)
+    size: int = public(checks.integer, 1)
 
     @property
     def count(self) -> int:

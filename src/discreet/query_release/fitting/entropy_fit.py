@@ -9,9 +9,8 @@ tails. The fit is the most probable model given that belief and the noise, whose
 from __future__ import annotations
 
 import hashlib
-import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,8 @@ from scipy import special
 
 from discreet.core.arrays import Array
 from discreet.queries.kinds.marginals import Marginals
-from discreet.queries.tables import Axes, TableLayout
+from discreet.queries.tables import TableLayout
+from discreet.query_release.fitting.junction import closure
 from discreet.query_release.fitting.quasi_newton import minimise
 
 _FREEDOM = 4.0  # degrees of freedom of the belief about one effect: a Student distribution
@@ -53,7 +53,7 @@ class LogLinear:
 
     def __init__(self, measured: Marginals) -> None:
         self.measured = measured
-        listed = sorted({part for axes in measured.sets for part in _parts(axes)}, key=lambda a: (len(a), a))
+        listed = closure(measured.sets)
         self._effects = TableLayout(measured.universe.shape, listed)
         self._orders = np.repeat([len(axes) for axes in listed], np.diff(self._effects.offsets))
         sizes = np.diff(measured.tables.offsets)
@@ -182,8 +182,3 @@ def _like_noise(count: int) -> Array:
     """Return a fixed vector that looks like independent standard normal draws."""
     words = np.frombuffer(hashlib.shake_256(b"split").digest(8 * count), dtype=np.uint64)
     return np.asarray(special.ndtri((words / 2.0**64) * (1 - 2.0**-40) + 2.0**-41))
-
-
-def _parts(axes: Axes) -> Iterator[Axes]:
-    for size in range(1, len(axes) + 1):
-        yield from itertools.combinations(axes, size)

@@ -50,10 +50,6 @@ class PointCounts:
         return hash(self._identity)
 
 
-def _read_centre(centre: Sequence[checks.Number]) -> tuple[Fraction, ...]:
-    return tuple(checks.exact(centre=each) for each in checks.several(centre=centre))
-
-
 @frozen
 class PointRelease(Mechanism[Histogram, Counts], Generic[Counts]):
     """Noisy counts of points in a universe of numbers, all in one joint release."""
@@ -62,7 +58,9 @@ class PointRelease(Mechanism[Histogram, Counts], Generic[Counts]):
     epsilon: Exact = public(checks.positive)
     delta: Exact = public(checks.delta)
     rows: int | None = public(checks.integer, 1, default=None)
-    centre: Public[Sequence[checks.Number] | None, tuple[Fraction, ...]] = public(_read_centre, default=None)
+    centre: Public[Sequence[checks.Number] | None, tuple[Fraction, ...]] = public(
+        checks.each, checks.exact, default=None
+    )
     neighbours: Neighbours = public(about_rows)
     measures: ClassVar[bool] = False
 

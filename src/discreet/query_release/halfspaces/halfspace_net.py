@@ -130,14 +130,8 @@ class HalfspaceNet(PointRelease[MarginCounts]):
         Public directions in whole numbers, or how many to spread (`directions` makes them).
     margin
         The sine of an angle: halfspaces whose normal is that near to a direction can be asked.
-    epsilon, delta
-        The budget of one release. Where delta is 0 the noise is Laplace noise.
-    rows
-        With `Replace` the public number of rows; None with `AddRemove`.
-    centre
-        The point that all borders go through; the origin where left out.
-    neighbours
-        `Replace` or `AddRemove`.
+    epsilon, delta, rows, centre, neighbours
+        As in `HalfPlanes`.
     """
 
     net: Public[int | Sequence[Sequence[int]], tuple[Direction, ...]] = public(_list_net)

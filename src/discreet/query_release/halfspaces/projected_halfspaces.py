@@ -132,14 +132,8 @@ class ProjectedHalfspaces(PointRelease[ProjectedCounts]):
         How many projections, onto how many dimensions, and how many directions each net has.
     seed
         Public: the projections are made from it.
-    epsilon
-        The budget of one release.
-    rows
-        With `Replace` the public number of rows; None with `AddRemove`.
-    centre
-        The point that all borders go through; the origin where left out.
-    neighbours
-        `Replace` or `AddRemove`.
+    epsilon, rows, centre, neighbours
+        As in `HalfPlanes`.
     """
 
     delta: Exact = derived()

@@ -21,10 +21,6 @@ from discreet.query_release.linear.trees import CountTree, Trees
 from discreet.query_release.tiny import list_pairs
 
 
-def _read_trees(trees: Trees) -> Trees:
-    return tuple(checks.exactly(CountTree, trees=tree) for tree in checks.several(trees=trees))
-
-
 @frozen
 class RectangleTree(TreeRelease):
     """Count the rows of products of nested intervals with noise, and answer every box from all of them.
@@ -38,10 +34,8 @@ class RectangleTree(TreeRelease):
     ----------
     workload
         Boxes, or any queries about one to three ordered attributes; all their boxes are answered well.
-    epsilon, delta
-        The budget; with delta 0 the noise is Laplace's.
-    neighbours
-        The change that is hidden.
+    epsilon, delta, neighbours
+        As in `Independent`.
     trees
         One tree an attribute, in the order of the universe; chosen by predicted error where left out.
 
@@ -55,7 +49,7 @@ class RectangleTree(TreeRelease):
     """
 
     most = 3
-    trees: Public[Trees | None, Trees] = public(_read_trees, default=None)
+    trees: Public[Trees | None, Trees] = public(checks.each, checks.exactly, CountTree, default=None)
 
     def _complete(self) -> None:
         given: Any = self.trees

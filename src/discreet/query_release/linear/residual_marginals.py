@@ -46,10 +46,6 @@ class Goal(enum.Enum):
     """The largest weighted squared error of a cell."""
 
 
-def _read_weights(weights: Iterable[checks.Number]) -> tuple[Fraction, ...]:
-    return tuple(checks.positive(weights=weight) for weight in checks.several(weights=weights))
-
-
 @frozen
 class ResidualMarginals(JointRelease):
     """Release marginal tables by measuring what each set of attributes says that its subsets do not.
@@ -84,7 +80,7 @@ class ResidualMarginals(JointRelease):
     workload: Marginals = public(write_as, Marginals)
     goal: Goal = public(checks.instance, Goal, default=Goal.TOTAL)
     weights: Public[Iterable[checks.Number] | None, tuple[Fraction, ...]] = public(
-        _read_weights, default=None
+        checks.each, checks.positive, default=None
     )
     fineness: int = public(checks.integer, 1, default=FINENESS)
     layout: Layout = derived()
@@ -99,7 +95,9 @@ class ResidualMarginals(JointRelease):
                 hint="Independent(...) adds Laplace noise at delta 0",
             )
         count, replaced = len(self.workload.sets), isinstance(self.neighbours, Replace)
-        weights = _weigh_tables(self.weights, count)
+        weights: Any = self.weights or (Fraction(1),) * count
+        if len(weights) != count:
+            raise InvalidParameter(name="weights", rule=f"{count} numbers, one a table", value=len(weights))
         layout = plan(self.workload, weights, self.goal, fineness=self.fineness, counted=replaced)
         noise = gaussian_noise(
             square=max(1, layout.square(replaced=replaced)),
@@ -229,13 +227,6 @@ def _layout(shape: tuple[int, ...], sets: tuple[Axes, ...], precision: Array, fi
     largest = [math.prod(shape[axis] * (shape[axis] - 1) for axis in kept) for kept in sets]
     unit = max(norm * fineness**2 / float(p) for norm, p in zip(largest, precision, strict=True))
     return Layout(shape, sets, tuple(max(1, round(unit * float(p))) for p in precision))
-
-
-def _weigh_tables(weights: tuple[Fraction, ...] | None, count: int) -> tuple[Fraction, ...]:
-    """Return one weight a table: those that were given, or 1 for each."""
-    if weights is not None and len(weights) != count:
-        raise InvalidParameter(name="weights", rule=f"{count} numbers, one a table", value=len(weights))
-    return weights or (Fraction(1),) * count
 
 
 _PEOPLE = Universe([("sex", ("f", "m")), ("region", range(4)), ("age", range(10)), ("smoker", (0, 1))])

@@ -93,12 +93,6 @@ class Parts(Synopsis):
         return f"<Parts: {', '.join(map(repr, self.synopses))}>"
 
 
-def _read_mechanisms(mechanisms: Sequence[WorkloadRelease]) -> tuple[WorkloadRelease, ...]:
-    return tuple(
-        checks.instance(WorkloadRelease, mechanisms=each) for each in checks.several(mechanisms=mechanisms)
-    )
-
-
 @frozen
 class Split(WorkloadRelease):
     """Release the parts of a workload one after the other, each by a mechanism of its own.
@@ -120,7 +114,9 @@ class Split(WorkloadRelease):
     """
 
     workload: Union = public(write_as, Union)
-    mechanisms: Public[Sequence[WorkloadRelease], tuple[WorkloadRelease, ...]] = public(_read_mechanisms)
+    mechanisms: Public[Sequence[WorkloadRelease], tuple[WorkloadRelease, ...]] = public(
+        checks.each, checks.instance, WorkloadRelease
+    )
 
     def _complete(self) -> None:
         parts, listed = self.workload.parts, self.mechanisms

@@ -153,7 +153,11 @@ class MedianConversation(Conversation[OnlineAnswer]):
         super().__init__(mechanism, rng)
         self.measured = 0
         self._public = mechanism
-        self._counts = Sensitive(read_counts(data.reveal(), mechanism))
+        public = mechanism.rows if isinstance(mechanism.neighbours, Replace) else None
+        histogram = read_histogram(
+            data.reveal(), mechanism.universe, neighbours=mechanism.neighbours, rows=public
+        )
+        self._counts = Sensitive(histogram.counts().reshape(-1))
         self._units = units_of(mechanism.grid)
         self._candidates: Agreeing = mechanism.candidates()
         self._pending: tuple[Integers, int] | None = None
@@ -280,10 +284,3 @@ def read_weights(query: Any, universe: Universe, units: int) -> Integers:
         rule = "of weights 0 and 1 where no grid is declared"
         raise InvalidParameter(name="query", rule=rule, value=fixed.name, hint=hint)
     return np.asarray(np.rint(vector.astype(np.float64) * units), dtype=np.int64)
-
-
-def read_counts(data: Any, mechanism: Any) -> Integers:
-    """Return the counts of a histogram over the universe, which has the public size where size is public."""
-    public = mechanism.rows if isinstance(mechanism.neighbours, Replace) else None
-    histogram = read_histogram(data, mechanism.universe, neighbours=mechanism.neighbours, rows=public)
-    return histogram.counts().reshape(-1)

@@ -35,22 +35,8 @@ class MedianPolytope(MedianParameters):
     ----------
     universe
         What queries are about; up to 65,536 cells.
-    rows
-        The number of rows; under `AddRemove` a public guess, on which accuracy depends and privacy does not.
-    epsilon, delta
-        The budget of one conversation; delta may be 0.
-    updates
-        How many answers may be measured; then the conversation closes.
-    threshold
-        How far a guess may be off, in rows, before it counts as wrong.
-    width
-        How far from a measured answer a histogram may be and stay, in rows; half the threshold by default.
-    grid
-        The unit weights are rounded to, such as 0.001, for queries with weights between 0 and 1.
-    queries
-        How many questions `error` speaks about. More may be asked.
-    neighbours
-        `Replace`: the number of rows is public. `AddRemove`: it is private.
+    rows, epsilon, delta, updates, threshold, width, grid, queries, neighbours
+        As in `MedianMechanism`; `width` is about histograms.
     """
 
     def _check_room(self) -> None:

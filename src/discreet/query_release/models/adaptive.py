@@ -29,13 +29,12 @@ from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Tabled
 from discreet.query_release.base import WorkloadRelease, write_as
-from discreet.query_release.fitting.junction import Axes, order_axes
+from discreet.query_release.fitting.junction import Axes, closure, order_axes
 from discreet.query_release.linear.joint_noise import root_up
 from discreet.query_release.models.adaptive_plan import (
     AdaptivePlan,
     Candidate,
     candidates,
-    closure,
     penalty,
     plan,
     share_of,

@@ -5,7 +5,6 @@ Its budget is a fixed list of losses, whatever the data turn out to be.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -108,15 +107,6 @@ def share_of(variance: Fraction, share: Fraction) -> Fraction:
 
 def _variance(square: int, rho: Fraction) -> Fraction:
     return max(NARROWEST, shorten_up(Fraction(square) / (2 * rho), _DIGITS))
-
-
-@lru_cache(maxsize=64)
-def closure(sets: tuple[Axes, ...]) -> tuple[Axes, ...]:
-    """Return every non-empty part of every set, each once, the smallest first."""
-    parts = {
-        part for axes in sets for k in range(1, len(axes) + 1) for part in itertools.combinations(axes, k)
-    }
-    return tuple(sorted(parts, key=lambda part: (len(part), part)))
 
 
 def weights(parts: Sequence[Axes], sets: Sequence[Axes]) -> dict[Axes, int]:

@@ -76,10 +76,8 @@ class MaxEntropy(WorkloadRelease):
     ----------
     workload
         Queries over tables: marginals, conjunctions, ranges, or a list of queries over few attributes each.
-    epsilon, delta
-        The budget; with delta 0 the noise is Laplace's.
-    neighbours
-        The change that is hidden.
+    epsilon, delta, neighbours
+        As in `Independent`.
 
     Examples
     --------

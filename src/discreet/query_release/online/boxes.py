@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -239,7 +239,9 @@ class _Leftover:
                 np.array(keys[axes[place]]).reshape([-1 if p == at else 1 for p in range(len(order))])
             )
         self.of: Integers = np.broadcast_to(table[tuple(index)], lengths).ravel()
-        self._codes = list(self._codes_of_rest())
+        places = range(len(self._rest))
+        others = [tuple(1 + other for other in places if other != place) for place in places]
+        self._codes = [np.asarray(self._tables.any(axis=axes)) for axes in others]
         self.sizes = np.tile(np.array(self._shape, dtype=np.int64), (len(packed), 1))
         self.sizes[:, order] = 1
         self.runs = np.ones(len(packed), dtype=np.bool_)
@@ -249,11 +251,6 @@ class _Leftover:
         volume = self._tables.reshape(len(packed), -1).sum(axis=1)
         self.empty = volume == 0
         self.whole = ~self.empty & (volume == self.sizes[:, list(self._rest)].prod(axis=1))
-
-    def _codes_of_rest(self) -> Iterator[Bools]:
-        for place in range(len(self._rest)):
-            others = tuple(1 + other for other in range(len(self._rest)) if other != place)
-            yield np.asarray(self._tables.any(axis=others))
 
     def keys(self, places: Integers) -> list[Key]:
         """Return the identities of some groups."""

@@ -254,8 +254,7 @@ class ReleasePlan:
         lines = [f"{name:18} {a:>10} {b:>10} {c:>11}  {mark}".rstrip() for name, a, b, c, mark in self._cells]
         return "\n".join([self._heading, *lines, *self._notes])
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return html_table(self._cells, [self._heading, *self._notes])
