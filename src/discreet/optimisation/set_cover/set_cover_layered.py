@@ -18,8 +18,8 @@ from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
 from discreet.noise.selection import ExponentialChoice
+from discreet.optimisation.common.labels import Weights, classes_of, require_count
 from discreet.optimisation.common.tiny import try_elements
-from discreet.optimisation.common.weights import Weights, classes_of, require_count
 from discreet.optimisation.set_cover.systems import Assignment, OfElements, require_few
 
 MOST = 6

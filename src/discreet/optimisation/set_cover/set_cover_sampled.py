@@ -12,9 +12,9 @@ from discreet.core.errors import NoBound
 from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
+from discreet.optimisation.common.labels import MaybeWeights, require_count
 from discreet.optimisation.common.repeated_choices import sampled_rate
 from discreet.optimisation.common.tiny import try_elements
-from discreet.optimisation.common.weights import MaybeWeights, require_count
 from discreet.optimisation.set_cover.greedy import GRID, Greedy, GreedyPlan, SampledRun
 from discreet.optimisation.set_cover.set_cover_weighted import halving_plan
 from discreet.optimisation.set_cover.systems import Assignment, OfElements

@@ -16,9 +16,9 @@ from discreet.core.loss import Loss
 from discreet.core.parameters import Exact, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_down, up
+from discreet.optimisation.common.labels import Weights, require_count
 from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range, thesis_rate
 from discreet.optimisation.common.tiny import try_elements
-from discreet.optimisation.common.weights import Weights, require_count
 from discreet.optimisation.set_cover.greedy import GRID, Halving
 from discreet.optimisation.set_cover.systems import Assignment, OfElements, SetSystem
 

@@ -10,9 +10,9 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.parameters import frozen, public
 from discreet.core.rounding import above, exp_bounds, shorten_up, up
+from discreet.optimisation.common.labels import MaybeWeights, require_count, scores_of
 from discreet.optimisation.common.orders import DegreeOrder, SampledOrder
 from discreet.optimisation.common.tiny import graph_pairs
-from discreet.optimisation.common.weights import MaybeWeights, require_count, scores_of
 from discreet.optimisation.vertex_cover.orientation import OfOrder
 from discreet.optimisation.vertex_cover.scored_orders import ScoredOrder
 

@@ -17,8 +17,8 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.parameters import derived, frozen, public
 from discreet.core.rounding import shorten_up, up
 from discreet.optimisation.common.graphs import Vertices
+from discreet.optimisation.common.labels import Weights, classes_of, require_count
 from discreet.optimisation.common.tiny import graph_pairs
-from discreet.optimisation.common.weights import Weights, classes_of, require_count
 from discreet.optimisation.vertex_cover.orientation import OfOrder
 from discreet.optimisation.vertex_cover.scored_orders import ScoredOrder
 

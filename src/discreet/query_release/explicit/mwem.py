@@ -183,8 +183,8 @@ class MWEM(WorkloadRelease):
             if made.choosing is not None:
                 scores = asked.scores(truth, asked.predict(hypothesis), made.mean_noise())
                 choice = made.choosing.release(scores, rng=rng).value
-            noise = resize(made.measuring, asked.size(choice))
-            values = np.atleast_1d(noise.release(asked.numbers(truth, choice), rng=rng).value)
+            true = asked.numbers(truth, choice)
+            values = np.atleast_1d(resize(made.measuring, len(true)).release(true, rng=rng).value)
             rounds.append(Round(choice, tuple(values.tolist())))
         return LearnedHypothesis(self, hypothesis, tuple(rounds))
 

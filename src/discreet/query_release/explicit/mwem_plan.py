@@ -92,10 +92,6 @@ class Questions(ABC):
         """Return the true answers of one candidate."""
 
     @abstractmethod
-    def size(self, choice: int) -> int:
-        """Return how many numbers a candidate has."""
-
-    @abstractmethod
     def residual(self, hypothesis: Hypothesis, choice: int, noisy: Array, slack: float) -> Residual:
         """Compare a measurement with the hypothesis; differences count from `slack` on."""
 
@@ -122,10 +118,6 @@ class WholeTables(Questions):
     def numbers(self, truth: Array, choice: int) -> Array:
         """Return one true table, laid flat."""
         return truth[self._tables.offsets[choice] : self._tables.offsets[choice + 1]]
-
-    def size(self, choice: int) -> int:
-        """Return the cells of a table."""
-        return int(self._cells[choice])
 
     def residual(self, hypothesis: Hypothesis, choice: int, noisy: Array, slack: float) -> Residual:
         """Return the table of differences."""
@@ -162,11 +154,6 @@ class SingleQueries(Questions):
     def numbers(self, truth: Array, choice: int) -> Array:
         """Return one true answer."""
         return truth[choice : choice + 1]
-
-    def size(self, choice: int) -> int:
-        """Return 1."""
-        del choice
-        return 1
 
     def residual(self, hypothesis: Hypothesis, choice: int, noisy: Array, slack: float) -> Residual:
         """Return the query's weights times its difference."""

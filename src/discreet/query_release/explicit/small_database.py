@@ -172,9 +172,10 @@ class SmallDatabase(WorkloadRelease):
         return useful(bound, trivial=trivial, what="the answers", way_out=MORE)
 
     def _draw(self, data: Histogram, rng: Rng) -> Weights:
-        public = self.counting is None
-        histogram = self._histogram(data, rows=self.rows if public else None)
-        total = self.rows if self.counting is None else self._count(histogram.total, rng)
+        counting = self.counting
+        histogram = self._histogram(data, rows=self.rows if counting is None else None)
+        noisy = self.rows if counting is None else counting.release(histogram.total, rng=rng).value
+        total = min(max(int(noisy), 0), self.rows)
         # No answer on at most `rows` rows is larger; cutting off larger ones moves no two further apart.
         largest = self.rows * int(self.whole.largest_weight)
         answers = np.clip(self.whole.answers(histogram), -largest, largest)
@@ -182,10 +183,6 @@ class SmallDatabase(WorkloadRelease):
         cells = self.candidates.cells(place)
         weights = np.bincount(cells, minlength=self.workload.universe.size) * (total / len(cells))
         return Weights(self.workload.universe, weights, transcript=(total, tuple(cells)))
-
-    def _count(self, total: int, rng: Rng) -> int:
-        noisy = self.counting.release(total, rng=rng).value if self.counting is not None else total
-        return min(max(int(noisy), 0), self.rows)
 
     def _scores(self, answers: Integers, total: int) -> Integers:
         """Return, for every candidate, minus the largest |size * answer - total * its own answer|."""

@@ -149,6 +149,9 @@ class MedianConversation(Conversation[OnlineAnswer]):
     the candidates that are left; those answers are not checked against the data.
     """
 
+    _value_noise: Noise
+    """The fresh noise of measured answers."""
+
     def __init__(self, mechanism: Any, data: Sensitive[Histogram], rng: Rng) -> None:
         super().__init__(mechanism, rng)
         self.measured = 0
@@ -167,11 +170,6 @@ class MedianConversation(Conversation[OnlineAnswer]):
     @abstractmethod
     def _is_hard(self, truth: int, guess: int, weights: Integers) -> bool:
         """Tell, with noise, whether the guess is too far from the truth."""
-
-    @property
-    @abstractmethod
-    def _value_noise(self) -> Noise:
-        """The fresh noise of measured answers."""
 
     def _answer(self, query: Any, **public: Any) -> OnlineAnswer:
         if public:
@@ -237,13 +235,9 @@ class GatedConversation(MedianConversation):
     def __init__(self, mechanism: MedianParameters, data: Sensitive[Histogram], rng: Rng) -> None:
         super().__init__(mechanism, data, rng)
         gate = mechanism.gate
-        self._plan, self._noise = gate.plan, gate.value_noise
+        self._plan, self._value_noise = gate.plan, gate.value_noise
         self._bar = -(-mechanism.threshold * self._units // 1) + self._plan.offset
         self._hidden: int | None = None  # the threshold's noise; never published
-
-    @property
-    def _value_noise(self) -> Noise:
-        return self._noise
 
     def _is_hard(self, truth: int, guess: int, weights: Integers) -> bool:
         del weights

@@ -24,7 +24,7 @@ from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import above, below, shorten_down, shorten_up, up
 from discreet.core.sensitive import Sensitive
-from discreet.noise import DiscreteLaplace, Noise, NoisyComparison
+from discreet.noise import DiscreteLaplace, NoisyComparison
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
 from discreet.query_release.median.candidates import Agreeing, Family, all_histograms, small_databases
@@ -262,11 +262,7 @@ class ThesisConversation(MedianConversation):
         self._near = float(mechanism.accuracy) * mechanism.rows
         self._gap, self._steps = constants.gap(mechanism.rows), Steps(constants.steps(mechanism.rows))
         self._closeness = NoisyComparison(mechanism.closeness_noise, sensitivity=Fraction(2 * FINE))
-        self._values = mechanism.value_noise
-
-    @property
-    def _value_noise(self) -> Noise:
-        return self._values
+        self._value_noise = mechanism.value_noise
 
     def _is_hard(self, truth: int, guess: int, weights: Integers) -> bool:
         del guess

@@ -6,7 +6,7 @@ Rows are made clique by clique along the tree, every share rounded with care.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -64,12 +64,14 @@ class Factored(Synopsis):
     def deviations(self, workload: Workload) -> Array:
         """Estimate the standard deviation of every answer, as if the errors of cells were independent."""
         checks.instance(Workload, workload=workload)
-        return np.asarray(np.sqrt(self._spread(workload, lambda axes: self._deviations(axes) ** 2)))
+        return np.asarray(
+            np.sqrt(self._spread(workload, lambda axes: np.square(self._ask(self._learner.deviations, axes))))
+        )
 
     def model_gaps(self, workload: Workload) -> Array:
         """Estimate the variance of every answer that releasing this synopsis' own rows again cannot show."""
         checks.instance(Workload, workload=workload)
-        return self._spread(workload, self._gaps)
+        return self._spread(workload, partial(self._ask, self._learner.gaps))
 
     def _spread(self, workload: Workload, table: Callable[[Axes], Array]) -> Array:
         """Return the variance of every answer from that of cells, as if their errors were independent."""
@@ -88,15 +90,14 @@ class Factored(Synopsis):
         return self._learner.total
 
     def _make_table(self, axes: Axes) -> Array:
-        table = _in_public_order(self._learner.best_table(self._check_axes(axes)), self._check_axes(axes))
+        table = self._ask(self._learner.best_table, axes)
         table.flags.writeable = False
         return table
 
-    def _deviations(self, axes: Axes) -> Array:
-        return _in_public_order(self._learner.deviations(self._check_axes(axes)), self._check_axes(axes))
-
-    def _gaps(self, axes: Axes) -> Array:
-        return _in_public_order(self._learner.gaps(self._check_axes(axes)), self._check_axes(axes))
+    def _ask(self, find: Callable[[Axes], Array], axes: Axes) -> Array:
+        """Return a table that the learner finds, with its axes in the order of the universe."""
+        own = self._check_axes(axes)
+        return np.ascontiguousarray(find(own).transpose(np.argsort(own))) if own else np.asarray(find(own))
 
     def _check_axes(self, axes: Axes) -> Axes:
         unknown = [self.universe.names[axis] for axis in axes if axis not in self._measured]
@@ -113,11 +114,6 @@ class Factored(Synopsis):
                 way_out="Ask about fewer attributes, or count synthetic rows",
             )
         return order_axes(self.universe.shape, axes)
-
-
-def _in_public_order(table: Array, axes: Axes) -> Array:
-    """Return a table with its axes in the order of the universe."""
-    return np.ascontiguousarray(table.transpose(np.argsort(axes))) if axes else np.asarray(table)
 
 
 def rows_of(model: FactoredModel, count: int, rng: Rng) -> Integers:

@@ -92,10 +92,6 @@ class Estimates(Synopsis):
 class Curve(Estimates):
     """Estimated counts along one ordered attribute: ranges, the distribution function, quantiles."""
 
-    @property
-    def _values(self) -> tuple[Any, ...]:
-        return self.universe.attributes[self.axes[0]].values
-
     @cached_property
     def prefixes(self) -> Array:
         """The estimated number of rows at or before each value, unbiased."""
@@ -120,4 +116,5 @@ class Curve(Estimates):
     def quantile(self, share: checks.Number) -> Any:
         """Return the first value at or before which lies at least this share of the rows."""
         wanted = float(checks.probability(share=share))
-        return self._values[int(np.searchsorted(self.distribution(), wanted))]
+        values = self.universe.attributes[self.axes[0]].values
+        return values[int(np.searchsorted(self.distribution(), wanted))]

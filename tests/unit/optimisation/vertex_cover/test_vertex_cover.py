@@ -15,8 +15,8 @@ from discreet.core.errors import InvalidParameter, NoBound
 from discreet.core.rng import Rng
 from discreet.optimisation import cover_edges
 from discreet.optimisation.common.graphs import EdgeSet, Vertices, read_edges
+from discreet.optimisation.common.labels import classes_of, scores_of
 from discreet.optimisation.common.orders import DegreeOrder, Integers, SampledOrder, UniformOrder, shuffle
-from discreet.optimisation.common.weights import classes_of, scores_of
 from discreet.optimisation.vertex_cover.matching import matching_size
 from discreet.optimisation.vertex_cover.orientation import Orientation
 from discreet.optimisation.vertex_cover.scored_orders import ScoredOrder
