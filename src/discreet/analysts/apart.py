@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from discreet.analysts.promises import NOTHING, Leftover, ManyAnalysts, OneAnalystToMany
-from discreet.core.arrays import Array
 from discreet.core.errors import Refused
+from discreet.core.fixed import Array
 from discreet.core.loss import Loss
 from discreet.core.neighbours import Neighbours
 from discreet.core.parameters import frozen, public

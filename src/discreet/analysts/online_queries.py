@@ -28,10 +28,10 @@ from discreet.analysts.promises import (
 from discreet.analysts.query_book import Caps, book_of
 from discreet.analysts.tiny import BUDGET, COIN, HEADS, PEOPLE, TAILS, tiny_data
 from discreet.core import checks
-from discreet.core.arrays import Integers
 from discreet.core.bounds import useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.fixed import Integers
 from discreet.core.loss import Loss, PureLoss, ZCDPLoss
 from discreet.core.mechanism import Conversation
 from discreet.core.neighbours import Replace

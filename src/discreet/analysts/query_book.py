@@ -11,9 +11,8 @@ from typing import Self, cast
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Integers
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.fixed import Fixed, fix_array, seal
+from discreet.core.fixed import Fixed, Integers, fix_array, seal
 from discreet.core.parameters import checked, public
 from discreet.queries.query import LinearQuery, read_name
 from discreet.queries.universe import Universe

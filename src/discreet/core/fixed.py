@@ -16,6 +16,12 @@ from numpy.typing import NDArray
 
 T = TypeVar("T")
 
+# What arrays hold, for signatures.
+Array = NDArray[Any]
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
 _EMPTY: Any = object()
 
 

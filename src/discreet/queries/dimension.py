@@ -21,8 +21,8 @@ from functools import singledispatch
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array, Bools
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.fixed import Array, Bools
 from discreet.queries.kinds.conjunctions import Clauses
 from discreet.queries.kinds.halfspaces import Halfspaces
 from discreet.queries.kinds.marginals import Marginals

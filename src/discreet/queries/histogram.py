@@ -8,9 +8,8 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Integers
 from discreet.core.errors import DiscreetError, InvalidParameter
-from discreet.core.fixed import Fixed, fix_array
+from discreet.core.fixed import Fixed, Integers, fix_array
 from discreet.core.sensitive import Sensitive
 from discreet.queries.universe import Codes, Universe
 

@@ -18,9 +18,8 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array, Bools
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.fixed import Fixed, fix_array, is_fixed, keep
+from discreet.core.fixed import Array, Bools, Fixed, fix_array, is_fixed, keep
 from discreet.queries.histogram import MOST, Histogram
 from discreet.queries.universe import DENSE, MOST_AXES, Codes, Universe
 

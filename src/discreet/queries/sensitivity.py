@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array, Integers
 from discreet.core.errors import InternalError, NeighboursMismatch, Refused
+from discreet.core.fixed import Array, Integers
 from discreet.core.neighbours import AddRemove, Bidder, Event, LocalReport, Neighbours, Replace
 from discreet.queries.universe import Codes
 

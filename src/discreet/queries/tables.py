@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from discreet.core.arrays import Array, Integers
-from discreet.core.fixed import Fixed, fix_array, keep
+from discreet.core.fixed import Array, Fixed, Integers, fix_array, keep
 from discreet.queries.universe import Codes
 
 Axes = tuple[int, ...]

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
-from discreet.core.arrays import Integers
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.fixed import Integers
 
 DENSE = 100_000_000
 """The most cells an array over a universe may have."""

@@ -10,9 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import Fixed, fix_array, keep
+from discreet.core.fixed import Array, Fixed, fix_array, keep
 from discreet.core.neighbours import Neighbours
 from discreet.queries import sensitivity
 from discreet.queries.histogram import MOST, Histogram

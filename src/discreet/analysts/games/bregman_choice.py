@@ -19,7 +19,7 @@ from typing import Self
 import numpy as np
 
 from discreet.analysts.games.scores import BitRows, LateScores
-from discreet.core.arrays import Bools, Integers
+from discreet.core.fixed import Bools, Integers
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import exp_bounds
 from discreet.equilibrium.arrays import NUMPY, Array, Arrays

@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 
 from discreet.analysts.games.scores import BitRows, LateScores
-from discreet.core.arrays import Integers
+from discreet.core.fixed import Integers
 from discreet.core.rng import Primitive, Rng
 from discreet.equilibrium.bregman import DOUBT
 from discreet.noise.oracle import uniform_below

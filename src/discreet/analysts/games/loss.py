@@ -19,7 +19,7 @@ import numpy as np
 from scipy import special
 
 from discreet.core import checks
-from discreet.core.arrays import Floats
+from discreet.core.fixed import Floats
 from discreet.core.loss import Loss
 from discreet.core.parameters import Exact, checked, public
 from discreet.core.rounding import above, down, up

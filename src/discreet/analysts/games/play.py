@@ -22,10 +22,10 @@ from discreet.analysts.games.scores import GameTable
 from discreet.analysts.promises import Delivery, LearnsTogether, Leftover, QueriesAndData
 from discreet.analysts.tiny import BUDGET, COIN, COINS, TWO, example_data, tiny_data
 from discreet.core import checks
-from discreet.core.arrays import Integers
 from discreet.core.bounds import useful
 from discreet.core.card import Tiny
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Integers
 from discreet.core.loss import Loss, PureLoss, ZCDPLoss
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.parameters import Exact, Public, frozen, public

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.analysts.query_book import QueryBook
-from discreet.core.arrays import Integers
+from discreet.core.fixed import Integers
 from discreet.equilibrium.arrays import NUMPY, Array, Arrays, choose_arrays
 from discreet.queries.histogram import Histogram
 

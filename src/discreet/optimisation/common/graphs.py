@@ -16,8 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from discreet.core import checks
-from discreet.core.arrays import Array, Integers
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array, Integers
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import Edge
 from discreet.core.parameters import Exact, Public, frozen, public

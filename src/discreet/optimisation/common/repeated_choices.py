@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.accounting.calibrate import largest
 from discreet.core import checks
-from discreet.core.arrays import Integers
+from discreet.core.fixed import Integers
 from discreet.core.loss import BoundedRangeLoss, Loss
 from discreet.core.losses.base import check_order, short
 from discreet.core.parameters import Exact, checked, public

@@ -11,9 +11,9 @@ from typing import Any, Self
 from discreet.accounting.calibrate import zcdp_rho
 from discreet.accounting.composition import Composed
 from discreet.core import checks
-from discreet.core.arrays import Floats
 from discreet.core.bounds import each_of
 from discreet.core.card import Card, Tiny
+from discreet.core.fixed import Floats
 from discreet.core.loss import BoundedRangeLoss, Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.parameters import Exact, Public, frozen, public

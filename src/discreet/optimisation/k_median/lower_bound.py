@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Integers
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Integers
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import below
 from discreet.optimisation.common.orders import shuffle

@@ -21,9 +21,8 @@ from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 
 from discreet.core import checks
-from discreet.core.arrays import Array, Floats, Integers
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array, is_fixed
+from discreet.core.fixed import Array, Floats, Integers, fix_array, is_fixed
 from discreet.core.neighbours import Neighbours
 from discreet.core.parameters import Exact, frozen, public
 from discreet.core.progress import LongRun

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.arrays import Floats, Integers
+from discreet.core.fixed import Floats, Integers
 from discreet.optimisation.k_median.metric import Metric
 
 Chosen = tuple[int, ...]

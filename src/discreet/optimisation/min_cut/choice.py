@@ -24,7 +24,7 @@ from itertools import accumulate
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from discreet.core.arrays import Integers
+from discreet.core.fixed import Integers
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import exp_bounds
 from discreet.core.search import first_integer

@@ -16,8 +16,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from discreet.core.arrays import Bools, Integers
 from discreet.core.errors import InternalError
+from discreet.core.fixed import Bools, Integers
 from discreet.core.progress import track
 from discreet.optimisation.min_cut.trees import NARROW, SpanningTree, packings
 

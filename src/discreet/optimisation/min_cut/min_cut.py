@@ -14,10 +14,10 @@ import numpy as np
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
-from discreet.core.arrays import Integers
 from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NoBound
+from discreet.core.fixed import Integers
 from discreet.core.loss import ApproxLoss, BoundedRangeLoss, Loss
 from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Rng

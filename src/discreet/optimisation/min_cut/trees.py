@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from discreet.core.arrays import Bools, Integers
 from discreet.core.errors import InternalError, InvalidParameter
+from discreet.core.fixed import Bools, Integers
 from discreet.core.progress import track
 
 Sides = Bools

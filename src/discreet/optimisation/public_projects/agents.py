@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from discreet.core.arrays import Array, Bools, Integers
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array, Bools, Integers
 from discreet.mechanisms.grid import total
 from discreet.optimisation.common.labels import is_number_below, is_plain
 from discreet.optimisation.common.repeated_choices import ChoiceRounds

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from discreet.core.arrays import Integers
+from discreet.core.fixed import Integers
 from discreet.core.progress import track
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import exp_fraction

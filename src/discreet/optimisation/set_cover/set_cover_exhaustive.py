@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Integers
 from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
+from discreet.core.fixed import Integers
 from discreet.core.loss import BoundedRangeLoss, Loss
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng

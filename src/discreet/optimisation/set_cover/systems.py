@@ -10,9 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from discreet.core import checks
-from discreet.core.arrays import Bools, Integers
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import Fixed, build, fix_array
+from discreet.core.fixed import Bools, Fixed, Integers, build, fix_array
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import AddRemove
 from discreet.core.parameters import Exact, Public, frozen, public

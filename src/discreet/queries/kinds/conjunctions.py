@@ -9,9 +9,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array, Bools, Integers
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import build, fix_array
+from discreet.core.fixed import Array, Bools, Integers, build, fix_array
 from discreet.queries.query import ProductQuery, read_array, read_axes
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Codes, Universe

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.core.arrays import Array, Bools
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array
+from discreet.core.fixed import Array, Bools, fix_array
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import TableQuery, read_array, read_axes
 from discreet.queries.tables import Axes, TableLayout

@@ -10,9 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array, Integers
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.fixed import build, fix_array
+from discreet.core.fixed import Array, Integers, build, fix_array
 from discreet.queries.query import Axes, LinearQuery, read_array, read_name
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Queries

@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array
 from discreet.queries.query import ProductQuery, read_axes
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Universe

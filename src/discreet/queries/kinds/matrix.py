@@ -9,9 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from discreet.core import checks
-from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array, keep
+from discreet.core.fixed import Array, fix_array, keep
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import (
     LARGEST,

@@ -11,9 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array, Integers
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import build, fix_array, keep
+from discreet.core.fixed import Array, Integers, build, fix_array, keep
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import Axes, LinearQuery, read_axes, read_name
 from discreet.queries.tables import TableLayout

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from discreet.core.arrays import Array, Integers
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import build, fix_array
+from discreet.core.fixed import Array, Integers, build, fix_array
 from discreet.queries.query import ProductQuery, read_array, read_axes
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Codes, Universe

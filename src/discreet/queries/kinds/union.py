@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import LinearQuery, name_multiple, read_scale
 from discreet.queries.universe import Codes

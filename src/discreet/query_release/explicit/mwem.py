@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array
 from discreet.core.bounds import useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound
+from discreet.core.fixed import Array
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import frozen, public

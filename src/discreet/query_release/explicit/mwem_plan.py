@@ -16,8 +16,8 @@ import numpy as np
 
 from discreet.accounting.calibrate import zcdp_rho
 from discreet.accounting.composition import Composed
-from discreet.core.arrays import Array
 from discreet.core.errors import Refused
+from discreet.core.fixed import Array
 from discreet.core.loss import Loss
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import up

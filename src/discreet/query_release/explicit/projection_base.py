@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array, Integers
 from discreet.core.bounds import MORE, useful
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array, Integers
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import MaybeExact, frozen, public
 from discreet.core.rng import SYSTEM, Rng

@@ -12,10 +12,10 @@ import numpy as np
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
-from discreet.core.arrays import Integers
 from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Integers
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import Exact, MaybeExact, Public, derived, frozen, public

@@ -11,9 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Integers
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.fixed import fix_array
+from discreet.core.fixed import Integers, fix_array
 from discreet.core.parameters import checked, public
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.search import first_integer

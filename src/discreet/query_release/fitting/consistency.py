@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from discreet.core import checks
-from discreet.core.arrays import Floats
+from discreet.core.fixed import Floats
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Universe
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from discreet.core.arrays import Array
+from discreet.core.fixed import Array
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.tables import TableLayout
 from discreet.query_release.fitting.junction import closure

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from discreet.core.arrays import Floats
+from discreet.core.fixed import Floats
 from discreet.core.rng import Rng
 
 CHAINS = 64

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.core.arrays import Array
+from discreet.core.fixed import Array
 
 Axes = tuple[int, ...]
 

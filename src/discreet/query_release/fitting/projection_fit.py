@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core.arrays import Array
+from discreet.core.fixed import Array
 from discreet.queries.workload import Workload
 from discreet.query_release.fitting.consistency import onto_simplex
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import Floats
+from discreet.core.fixed import Floats
 from discreet.core.progress import track
 
 Objective = Callable[[Floats], tuple[float, Floats]]

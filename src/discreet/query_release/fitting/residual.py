@@ -23,7 +23,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from discreet.core.arrays import Array, Floats, Integers
+from discreet.core.fixed import Array, Floats, Integers
 from discreet.queries.tables import Axes
 
 _Key = TypeVar("_Key", bound=Hashable)

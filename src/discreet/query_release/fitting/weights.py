@@ -16,8 +16,8 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array
 from discreet.queries.query import Axes, LinearQuery, weigh
 from discreet.queries.universe import Universe
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng

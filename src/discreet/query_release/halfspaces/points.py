@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array, Integers
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.fixed import Array, Integers
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.halfspaces import read_numeric
 from discreet.queries.universe import Codes, Universe

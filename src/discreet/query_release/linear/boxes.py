@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.core.arrays import Array
+from discreet.core.fixed import Array
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.kinds.prefixes import Prefixes
 from discreet.queries.kinds.rectangles import Rectangles

@@ -12,9 +12,9 @@ import numpy as np
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
-from discreet.core.arrays import Array, Floats
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound, Refused
+from discreet.core.fixed import Array, Floats
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import MaybeExact, derived, frozen, public

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Integers
 from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
+from discreet.core.fixed import Integers
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import Replace
 from discreet.core.parameters import Exact, Public, derived, frozen, public

@@ -10,9 +10,9 @@ import numpy as np
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
-from discreet.core.arrays import Array
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
+from discreet.core.fixed import Array
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Neighbours
 from discreet.core.parameters import Public, frozen, public

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array
 from discreet.core.neighbours import Replace
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng

@@ -27,8 +27,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from discreet.core import checks
-from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array
 from discreet.mechanisms.grid import LIMIT
 
 FINENESS = 64

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.core.arrays import Array
+from discreet.core.fixed import Array
 from discreet.core.rounding import up
 from discreet.queries.query import LinearQuery
 from discreet.queries.tables import Axes

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.core.arrays import Array, Floats, Integers
 from discreet.core.errors import Refused
+from discreet.core.fixed import Array, Floats, Integers
 from discreet.query_release.fitting.hit_and_run import Slabs, sample
 
 MOST = 5_000_000

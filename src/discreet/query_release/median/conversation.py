@@ -19,9 +19,9 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Integers
 from discreet.core.bounds import MORE, known_error, useful
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Integers
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import Neighbours, Replace

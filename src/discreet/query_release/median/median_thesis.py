@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Integers
 from discreet.core.bounds import MORE, useful
 from discreet.core.errors import NoBound, Refused
+from discreet.core.fixed import Integers
 from discreet.core.loss import ApproxLoss, Loss, PureLoss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import Neighbours, Replace

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.accounting.calibrate import zcdp_rho
 from discreet.accounting.composition import Composed
-from discreet.core.arrays import Array
+from discreet.core.fixed import Array
 from discreet.core.loss import BoundedRangeLoss
 from discreet.core.rounding import shorten_down, shorten_up
 from discreet.mechanisms.exponential import range_for_rho

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from discreet.core.arrays import Array
 from discreet.core.errors import InternalError
+from discreet.core.fixed import Array
 from discreet.query_release.fitting.junction import Axes, JunctionTree, onto, order_axes, wide
 
 _PAIRS = 12  # curvature pairs that the quasi-Newton method keeps

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.core.arrays import Array
+from discreet.core.fixed import Array
 from discreet.query_release.fitting.junction import Axes, JunctionTree, wide
 from discreet.query_release.models.factored import FactoredModel, Grain, Target, coarsen, fit_model
 

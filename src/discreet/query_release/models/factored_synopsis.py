@@ -11,8 +11,8 @@ from functools import lru_cache, partial
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array, Integers
 from discreet.core.errors import Refused
+from discreet.core.fixed import Array, Integers
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.kinds.union import Union
 from discreet.queries.query import weigh

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.core.arrays import Array, Integers
+from discreet.core.fixed import Array, Integers
 from discreet.query_release.fitting.weights import Hypothesis
 from discreet.query_release.online.boxes import WorkloadReading
 from discreet.query_release.online.history import Record

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core.arrays import Bools, Integers
+from discreet.core.fixed import Bools, Integers
 from discreet.queries.kinds.groups import Grouping, Groups
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.kinds.matrix import Matrix

@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from discreet.core.arrays import Floats, Integers
 from discreet.core.errors import ConversationClosed, InvalidParameter
+from discreet.core.fixed import Floats, Integers
 from discreet.core.mechanism import Conversation
 from discreet.core.rng import Rng
 from discreet.noise import AddNoise

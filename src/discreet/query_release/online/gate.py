@@ -21,8 +21,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.core.arrays import Floats, Integers
 from discreet.core.errors import BudgetTooSmall, InvalidParameter, NeighboursMismatch
+from discreet.core.fixed import Floats, Integers
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import above, shorten_up
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, Noise, OneSidedGeometric

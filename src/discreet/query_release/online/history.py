@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import Array, Floats
+from discreet.core.fixed import Array, Floats
 from discreet.core.search import narrow
 from discreet.queries.query import Axes
 from discreet.query_release.fitting.weights import Hypothesis

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import Array, Bools
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array
+from discreet.core.fixed import Array, Bools, fix_array
 from discreet.queries.query import Axes, LinearQuery, ProductQuery
 from discreet.queries.universe import Universe
 from discreet.queries.written import write_query

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import Bools, Floats
 from discreet.core.errors import Refused
+from discreet.core.fixed import Bools, Floats
 from discreet.core.neighbours import Replace
 from discreet.core.rounding import up
 from discreet.queries.kinds.marginals import Marginals

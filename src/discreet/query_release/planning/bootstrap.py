@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array, Floats
+from discreet.core.fixed import Array, Floats
 from discreet.core.rng import SYSTEM, Rng
 from discreet.noise import coins
 from discreet.queries.histogram import Histogram

@@ -14,8 +14,8 @@ import hashlib
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array, Floats
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array, Floats
 from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Attribute, Universe

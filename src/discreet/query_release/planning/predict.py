@@ -14,9 +14,9 @@ from fractions import Fraction
 import numpy as np
 
 from discreet import query_release
-from discreet.core.arrays import Floats
 from discreet.core.bounds import known_error
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
+from discreet.core.fixed import Floats
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.union import Union
 from discreet.query_release.base import WorkloadRelease

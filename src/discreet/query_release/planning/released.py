@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.core.arrays import Array, Floats
+from discreet.core.fixed import Array, Floats
 from discreet.core.guarantee import Guarantee
 from discreet.core.mechanism import Release
 from discreet.core.progress import bars

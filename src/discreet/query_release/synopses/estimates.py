@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.fixed import Array
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.query import LinearQuery
 from discreet.queries.tables import Axes

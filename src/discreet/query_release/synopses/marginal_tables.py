@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array, Integers
 from discreet.core.errors import Refused
+from discreet.core.fixed import Array, Integers
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import LinearQuery

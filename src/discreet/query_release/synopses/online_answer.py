@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from discreet.core.arrays import Array, Floats
+from discreet.core.fixed import Array, Floats
 
 FREE, MEASURED, STALE = "free", "measured", "stale"
 

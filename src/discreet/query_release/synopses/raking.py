@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array, Integers
+from discreet.core.fixed import Array, Integers
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.queries.tables import Axes, ravel_codes

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import LinearQuery
@@ -83,7 +83,7 @@ class Synopsis(ABC):
         return f"<{type(self).__name__}: about {self.total:.0f} rows over {', '.join(self.universe.names)}>"
 
 
-class Weighing(Synopsis):
+class OfWeights(Synopsis):
     """A synopsis with a weight for every cell of a universe that fits in memory.
 
     Attributes
@@ -121,7 +121,7 @@ class Weighing(Synopsis):
         return array
 
 
-class Weights(Weighing):
+class Weights(OfWeights):
     """A histogram that may be published.
 
     Parameters
@@ -137,7 +137,7 @@ class Weights(Weighing):
         self.weights = self._read_weights(weights)
 
 
-class WeightsLater(Weighing):
+class WeightsLater(OfWeights):
     """Weights that are a function of the transcript, and take a while to compute: when first asked for."""
 
     @abstractmethod

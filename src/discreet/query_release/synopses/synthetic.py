@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import Array, Integers
 from discreet.core.errors import Refused
+from discreet.core.fixed import Array, Integers
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
 from discreet.queries.histogram import Histogram
