@@ -139,7 +139,7 @@ class AnyQueries(Apart):
         # Empty places get noise too, and are sent to nobody.
         noisy = Grid(self.grid).from_units(np.ravel(self.noise.release(units, rng=rng).value))
         private = tuple(
-            (name, tuple(Leftover(place, float(noisy[place])) for place in asked.book.asked_by(name)))
+            (name, tuple(Leftover(place, float(noisy[place])) for place in asked.book.list_asked(name)))
             for name in asked.book.names
         )
         return OwnAnswers(Nothing(self.universe), private)
@@ -201,7 +201,7 @@ class StatisticBook(Fixed):
             )
         return build(StatisticBook, StatisticBook._set, self.mode, {**self._asked, analyst: own})
 
-    def asked_by(self, analyst: str) -> dict[int, Statistic]:
+    def list_asked(self, analyst: str) -> dict[int, Statistic]:
         """Return one analyst's statistics by place."""
         number = self.names.index(checks.one_of(self.names, analyst=analyst))
         return dict(enumerate(self._asked[analyst], start=number * self.mode.caps.queries))
@@ -209,7 +209,7 @@ class StatisticBook(Fixed):
     def items(self) -> Iterator[tuple[int, Statistic]]:
         """List all places that are taken. Only mechanisms should call this."""
         for name in self.names:
-            yield from self.asked_by(name).items()
+            yield from self.list_asked(name).items()
 
     def _read_statistic(self, given: Statistic) -> Statistic:
         mode, statistic = self.mode, write_statistic(checks.instance(Statistic, statistic=given))

@@ -15,7 +15,7 @@ from discreet.core.parameters import frozen, public
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
-from discreet.query_release.base import about_rows
+from discreet.query_release.base import require_rows
 from discreet.query_release.fitting.consistency import onto_simplex
 from discreet.query_release.linear.independent import NoisyAnswers
 from discreet.query_release.linear.joint_noise import Joint, smallest_noise
@@ -29,7 +29,7 @@ class Apart(ManyAnalysts):
     """Public parameters of a mechanism that keeps analysts apart, and what follows from them."""
 
     promise = OneAnalystToMany()
-    neighbours: Neighbours = public(about_rows)
+    neighbours: Neighbours = public(require_rows)
 
     @property
     def analyst_loss(self) -> Loss:

@@ -172,7 +172,7 @@ class OnlineQueries(LearnsTogether):
         gate = self._budgets.gate(self.sizes.positives)
         gates = {name: gate.open(histogram, rng=rng) for name in book.names}
         answers: dict[str, list[Leftover]] = {name: [] for name in book.names}
-        asked = {name: book.asked_by(name) for name in book.names}
+        asked = {name: book.list_asked(name) for name in book.names}
         scores, history = np.zeros(self.universe.size, dtype=np.int64), []
         flat = np.full(self.universe.size, self.rows / self.universe.size)
         epoch = self._begin(flat, [], rng)

@@ -138,7 +138,7 @@ class QueriesAndData:
         return f"<QueriesAndData: {self.histogram!r}, {self.book!r}>"
 
 
-def about_swaps(neighbours: Neighbours) -> Neighbours:
+def require_swaps(neighbours: Neighbours) -> Neighbours:
     """Return neighbours that must leave the number of rows alone, since that is public."""
     if not isinstance(checks.instance(Neighbours, neighbours=neighbours), Replace):
         raise NeighboursMismatch("games and thresholds need a public number of rows. Pass Replace('row')")
@@ -250,7 +250,7 @@ class LearnsTogether(ManyAnalysts):
     rows: int = public(checks.integer, 1)
     analyst_epsilon: Exact = public(checks.positive)
     analyst_delta: Exact = public(checks.probability)
-    neighbours: Neighbours = public(about_swaps)
+    neighbours: Neighbours = public(require_swaps)
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ class QueryBook(Fixed):
         """Return one analyst's queries as they are kept, to be answered together; None where he has none."""
         return self._pages.get(self._owner(analyst))
 
-    def asked_by(self, analyst: str) -> dict[int, LinearQuery]:
+    def list_asked(self, analyst: str) -> dict[int, LinearQuery]:
         """Return one analyst's queries by place."""
         return self._own(self._owner(analyst))
 

@@ -185,7 +185,7 @@ class SampledGame(LearnsTogether):
         if sparse is None:
             return ()
         found: list[Leftover] = []
-        asked = data.book.asked_by(name)
+        asked = data.book.list_asked(name)
         guesses = {place: round(shared.answer(query)) for place, query in asked.items()}
         gaps = {place: int(query.evaluate(data.histogram)) - guesses[place] for place, query in asked.items()}
         talk = sparse.open(gaps | {~place: -gap for place, gap in gaps.items()}, rng=rng)

@@ -243,7 +243,7 @@ class Medians:
         return f"Medians(sites={self.sites})"
 
 
-def about_people(neighbours: Neighbours) -> Neighbours:
+def require_people(neighbours: Neighbours) -> Neighbours:
     """Return neighbours that must add, remove or replace a person."""
     cells_moved(neighbours)
     return neighbours
@@ -256,7 +256,7 @@ class OfPeople(LongRun[Any, Medians]):
     metric: Metric = public(Metric.of)
     k: int = public(checks.integer, 1)
     epsilon: Exact = public(checks.positive)
-    neighbours: Neighbours = public(about_people)
+    neighbours: Neighbours = public(require_people)
 
     def _complete(self) -> None:
         if self.k > self.metric.sites:

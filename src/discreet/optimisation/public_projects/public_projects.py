@@ -34,7 +34,7 @@ from discreet.optimisation.public_projects.agents import Agents, read_agents
 CALIBRATIONS = ("tight", "thesis")
 
 
-def about_agents(neighbours: Neighbours) -> Neighbours:
+def require_agents(neighbours: Neighbours) -> Neighbours:
     """Return neighbours that must add or remove an agent: for others the loss is not proved."""
     checks.instance(Neighbours, neighbours=neighbours)
     if not isinstance(neighbours, AddRemove):
@@ -57,7 +57,7 @@ class OfAgents(LongRun[Any, Order]):
     resources: int = public(checks.integer, 1)
     k: int = public(checks.integer, 1)
     epsilon: Exact = public(checks.positive)
-    neighbours: Neighbours = public(about_agents)
+    neighbours: Neighbours = public(require_agents)
     grid: Exact = public(read_unit, default=Fraction(1))
 
     def _complete(self) -> None:

@@ -19,7 +19,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
-from discreet.query_release.base import about_rows, check_unit
+from discreet.query_release.base import check_unit, require_rows
 from discreet.query_release.halfspaces.points import find_centre, points
 
 Counts = TypeVar("Counts")
@@ -61,7 +61,7 @@ class PointRelease(Mechanism[Histogram, Counts], Generic[Counts]):
     centre: Public[Sequence[checks.Number] | None, tuple[Fraction, ...]] = public(
         checks.each, checks.exact, default=None
     )
-    neighbours: Neighbours = public(about_rows)
+    neighbours: Neighbours = public(require_rows)
     measures: ClassVar[bool] = False
 
     def _complete(self) -> None:

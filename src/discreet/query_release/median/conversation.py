@@ -34,7 +34,7 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.query import LinearQuery, weigh
 from discreet.queries.universe import Universe
 from discreet.queries.written import write_query
-from discreet.query_release.base import about_rows, read_histogram
+from discreet.query_release.base import read_histogram, require_rows
 from discreet.query_release.median.candidates import Agreeing
 from discreet.query_release.synopses.online_answer import OnlineAnswer
 from discreet.sparse import accuracy
@@ -71,7 +71,7 @@ class MedianParameters(Interactive[Histogram, OnlineAnswer]):
     width: Public[checks.Number | None, Fraction] = public(checks.positive, default=None)
     grid: MaybeExact = public(read_grid, default=None)
     queries: int = public(checks.integer, 1, default=QUERIES)
-    neighbours: Neighbours = public(about_rows)
+    neighbours: Neighbours = public(require_rows)
 
     def _complete(self) -> None:
         given: Any = self.width
