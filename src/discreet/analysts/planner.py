@@ -27,6 +27,7 @@ from discreet.core import checks
 from discreet.core.bounds import read_error
 from discreet.core.errors import InvalidParameter, NoBound, Refused
 from discreet.core.neighbours import Replace
+from discreet.core.parameters import Exact, checked, public
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
 from discreet.query_release.base import WorkloadRelease
@@ -43,7 +44,7 @@ _LENGTHS = (10, 40, 160, 640)
 _LATER = 10  # measured answers after a warm start, which leaves little to learn
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@checked
 class ServiceSetting:
     """Everything public that a plan depends on.
 
@@ -61,25 +62,17 @@ class ServiceSetting:
         Questions are cells of tables over at most so many attributes. None: any counting query.
     """
 
-    universe: Universe
-    rows: int
-    caps: Caps
-    epsilon: Fraction
-    delta: Fraction
-    analyst_epsilon: Fraction
-    analyst_delta: Fraction
-    order: int | None = None
+    universe: Universe = public(checks.instance, Universe)
+    rows: int = public(checks.integer, 1)
+    caps: Caps = public(checks.instance, Caps)
+    epsilon: Exact = public(checks.positive)
+    delta: Exact = public(checks.probability)
+    analyst_epsilon: Exact = public(checks.positive)
+    analyst_delta: Exact = public(checks.probability)
+    order: int | None = public(checks.integer, 1, default=None)
 
-    def __post_init__(self) -> None:
-        checks.instance(Universe, universe=self.universe).require_dense()
-        checks.integer(1, rows=self.rows)
-        checks.instance(Caps, caps=self.caps)
-        for name in ("epsilon", "analyst_epsilon"):
-            object.__setattr__(self, name, checks.positive(**{name: getattr(self, name)}))
-        for name in ("delta", "analyst_delta"):
-            object.__setattr__(self, name, checks.probability(**{name: getattr(self, name)}))
-        if self.order is not None:
-            checks.integer(1, order=self.order)
+    def _complete(self) -> None:
+        self.universe.require_dense()
 
     @property
     def tables(self) -> Marginals:

@@ -9,18 +9,18 @@ from types import MappingProxyType
 from typing import Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.fixed import Fixed, fix_array, seal
+from discreet.core.fixed import Fixed, Integers, fix_array, seal
+from discreet.core.parameters import checked, public
 from discreet.queries.query import LinearQuery, read_name
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
 from discreet.queries.written import write_query, write_workload
 
 
-@dataclass(frozen=True, slots=True)
+@checked
 class Caps:
     """How much may be asked at most. Public, and the only thing about the book that parameters may use.
 
@@ -32,12 +32,8 @@ class Caps:
         How many queries each of them may ask.
     """
 
-    analysts: int
-    queries: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "analysts", checks.integer(1, analysts=self.analysts))
-        object.__setattr__(self, "queries", checks.integer(1, queries=self.queries))
+    analysts: int = public(checks.integer, 1)
+    queries: int = public(checks.integer, 1)
 
     @property
     def places(self) -> int:
@@ -49,7 +45,7 @@ class Caps:
 class Page:
     """What one analyst asks: queries that are answered together, and their places, ascending."""
 
-    places: NDArray[np.int64]
+    places: Integers
     queries: Workload
 
     def items(self) -> Iterator[tuple[int, LinearQuery]]:
@@ -177,7 +173,7 @@ class QueryBook(Fixed):
         """Return one analyst's queries as they are kept, to be answered together; None where he has none."""
         return self._pages.get(self._owner(analyst))
 
-    def asked_by(self, analyst: str) -> dict[int, LinearQuery]:
+    def list_asked(self, analyst: str) -> dict[int, LinearQuery]:
         """Return one analyst's queries by place."""
         return self._own(self._owner(analyst))
 

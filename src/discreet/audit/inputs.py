@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from discreet.analysts.games.bits import BitRows
 from discreet.analysts.games.bregman_choice import CappedChoice, Sides, Teams
 from discreet.analysts.games.cells import CellChoice, Hits
+from discreet.analysts.games.scores import BitRows
 from discreet.audit.museum.protocol import Coin
 from discreet.audit.museum.sparse_vector import NoisyAboveOnly
 from discreet.core.rng import Primitive

@@ -48,7 +48,7 @@ class Tiny:
         return self.script(self.mechanism.open(data, rng=rng))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
     """What the catalogue knows of one algorithm.
 

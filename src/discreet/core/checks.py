@@ -126,6 +126,12 @@ def several(**named: object) -> tuple[Any, ...]:
     return tuple(value)
 
 
+def each(check: Callable[..., T], *arguments: Any, **named: object) -> tuple[T, ...]:
+    """Return the members of a list, each of which must pass a check: `check(*arguments, name=member)`."""
+    ((name, _),) = named.items()
+    return tuple(check(*arguments, **{name: member}) for member in several(**named))
+
+
 def index(length: int, **named: object) -> int:
     """Return a position that must lie in range(length)."""
     return _check_integer(named, f"an integer in 0..{length - 1}", 0, length - 1)

@@ -11,11 +11,11 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import Fixed, fix_array, keep
+from discreet.core.fixed import Array, Fixed, fix_array, keep
 from discreet.core.neighbours import Neighbours
 from discreet.queries import sensitivity
 from discreet.queries.histogram import MOST, Histogram
-from discreet.queries.query import Array, LinearQuery, as_data, as_numbers, weigh
+from discreet.queries.query import LinearQuery, as_data, as_numbers, weigh
 from discreet.queries.tables import Axes, TableLayout
 from discreet.queries.universe import Codes, Universe
 
@@ -214,12 +214,18 @@ class Tabled(Workload):
         """Return the transpose of `_from_tables`."""
 
     def _answers(self, data: Histogram | Array) -> Array:
-        if isinstance(data, Histogram):
-            return self._from_tables(self.tables.of_entries(*data.entries()))
-        return self._from_tables(self.tables.of_array(data))
+        return self._from_tables(self.tables.of_data(data))
 
     def _adjoint(self, vector: Array) -> Array:
         return self.tables.adjoint(self._to_tables(vector))
+
+
+def require_sets(sets: Sequence[Axes]) -> tuple[Axes, ...]:
+    """Return sets of attributes, of which there must be one, and none twice."""
+    if not sets or len(set(sets)) < len(sets):
+        rule = "a list of at least one set of attributes, each once"
+        raise InvalidParameter(name="sets", rule=rule, value=sets)
+    return tuple(sets)
 
 
 def locate(groups: Sequence[Array]) -> Array:

@@ -74,7 +74,7 @@ def test_one_face(mode):
     delivery = mode.release(data, rng=unsafe_seeded(1)).value
     for name in data.book.names:
         answers = delivery.answers(name, data.book)
-        own = data.book.asked_by(name)
+        own = data.book.list_asked(name)
         assert list(answers) == list(own)
         for place, query in own.items():
             assert abs(answers[place] - query.evaluate(TABLE)) <= min(ROWS, read_error(mode, 1e-6))

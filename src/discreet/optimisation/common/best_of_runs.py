@@ -64,13 +64,6 @@ class Run(Generic[Value]):
     score: float
 
 
-def read_score(score: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return what must be a function."""
-    if not callable(score):
-        raise InvalidParameter(name="score", rule="a function of data and a release", got="something else")
-    return score
-
-
 @frozen
 class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
     """Run a mechanism a random number of times, score every run privately, publish the best one.
@@ -101,7 +94,7 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
     """
 
     base: Mechanism[Data, Value] = public(checks.instance, Mechanism)
-    score: Callable[[Data, Value], Any] = public(read_score)
+    score: Callable[[Data, Value], Any] = public(checks.function, "data and a release")
     sensitivity: Exact = public(checks.positive)
     epsilon: Exact = public(checks.positive)
     stop: Exact = public(checks.probability)
@@ -123,12 +116,8 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
     @property
     def meter(self) -> Laplace:
         """What makes one score private."""
-        return Laplace(
-            sensitivity=self.sensitivity,
-            epsilon=self.epsilon,
-            grid=self.grid,
-            neighbours=self.base.neighbours,
-        )
+        given: dict[str, Any] = {"sensitivity": self.sensitivity, "epsilon": self.epsilon}
+        return Laplace(**given, grid=self.grid, neighbours=self.neighbours)
 
     @property
     def loss(self) -> Loss:

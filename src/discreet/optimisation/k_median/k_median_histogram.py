@@ -16,9 +16,9 @@ from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, down, up
 from discreet.mechanisms.noisy_histogram import NoisyHistogram
-from discreet.optimisation.k_median.metric import Medians, Metric, OfPeople
+from discreet.optimisation.k_median.metric import Medians, OfPeople
 from discreet.optimisation.k_median.swaps import local_optimum, spread_out
-from discreet.optimisation.k_median.tiny import line
+from discreet.optimisation.k_median.tiny import PEOPLE, line, town
 
 
 @frozen
@@ -32,14 +32,8 @@ class KMedianHistogram(OfPeople):
 
     Parameters
     ----------
-    metric
-        The public distances.
-    k
-        How many sites to open.
-    epsilon
-        The budget of one release.
-    neighbours
-        `AddRemove` or `Replace` of a person.
+    metric, k, epsilon, neighbours
+        As in `KMedian`.
 
     Examples
     --------
@@ -49,7 +43,7 @@ class KMedianHistogram(OfPeople):
     """
 
     def _complete(self) -> None:
-        self._require_sites()
+        OfPeople._complete(self)  # noqa: SLF001 - its own base
         self.histogram  # noqa: B018 - refuses neighbours that a histogram does not know
 
     @property
@@ -100,13 +94,8 @@ CARD = Card(
     theorem="(epsilon, 0)-differential privacy; cost at most 5 OPT + error(beta)",
     reference="[DR14] Theorem 3.8 for the counts, [AGKMMP04] for the search",
     example=lambda: (
-        KMedianHistogram(
-            metric=Metric.points([(x, y) for x in range(6) for y in range(6)], unit=0.01),
-            k=3,
-            epsilon=1,
-            neighbours=AddRemove("person"),
-        ),
-        tuple(7 + 14 * (i % 2) + (i % 3) for i in range(400)),
+        KMedianHistogram(metric=town(6), k=3, epsilon=1, neighbours=AddRemove("person")),
+        PEOPLE,
     ),
     tiny=_tiny,
 )

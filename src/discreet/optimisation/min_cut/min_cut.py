@@ -17,6 +17,7 @@ from discreet.core import checks
 from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NoBound
+from discreet.core.fixed import Integers
 from discreet.core.loss import ApproxLoss, BoundedRangeLoss, Loss
 from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Rng
@@ -26,7 +27,6 @@ from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.common.graphs import OfGraph, Vertices, read_edges
 from discreet.optimisation.min_cut.choice import SMALL, CutChoice, Side, outside_log_mass
 from discreet.optimisation.min_cut.curve import smallest_cuts
-from discreet.optimisation.min_cut.trees import Integers
 
 CALIBRATIONS = ("tight", "thesis")
 SLOW = 1e-5

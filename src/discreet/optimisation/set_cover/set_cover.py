@@ -14,11 +14,10 @@ from discreet.core.loss import Loss
 from discreet.core.parameters import Exact, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above
-from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range
-from discreet.optimisation.common.sequential import thesis_rate
-from discreet.optimisation.common.tiny import element_pairs
+from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range, thesis_rate
+from discreet.optimisation.common.tiny import try_elements
 from discreet.optimisation.set_cover.greedy import Greedy
-from discreet.optimisation.set_cover.systems import Assignment, OfElements, Part, SetSystem
+from discreet.optimisation.set_cover.systems import Assignment, OfElements, SetSystem
 
 
 @frozen
@@ -67,8 +66,7 @@ class SetCover(OfElements):
         return greedy_ratio(self.family, self.rate, checks.probability(beta=beta))
 
     def _draw(self, data: Any, rng: Rng) -> Assignment:
-        order = Greedy(self.family, self.rate).run(self.family.read(data), rng.perform)
-        return Assignment((Part(tuple(self.family.names[place] for place in order), self.family),))
+        return self._assign(Greedy(self.family, self.rate).run(self.family.read(data), rng.perform))
 
 
 def choices(system: SetSystem) -> int:
@@ -96,8 +94,7 @@ def _tiny() -> Iterator[Tiny]:
     yield Tiny(heavy, [(tuple(range(count)), tuple(range(1, count))) for count in range(1, 6)])
     families: list[list[list[int]]] = [[[0, 1], [1, 2], [2]], [[0], [1], [0, 1], []]]
     for family in families:
-        cover = SetCover(family=family, epsilon=1, delta=0.01)
-        yield Tiny(cover, element_pairs(cover.family.elements, 2), tight=False)
+        yield try_elements(SetCover(family=family, epsilon=1, delta=0.01), 2, tight=False)
 
 
 CARD = Card(

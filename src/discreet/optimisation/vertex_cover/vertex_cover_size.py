@@ -29,10 +29,8 @@ class VertexCoverSize(OfGraph[int]):
 
     Parameters
     ----------
-    vertices
-        How many vertices there are, or their names. Public.
-    epsilon
-        The budget of one release.
+    vertices, epsilon
+        As in `VertexCover`.
 
     Examples
     --------

@@ -59,28 +59,13 @@ class MedianMechanism(MedianParameters):
     def _check_room(self) -> None:
         small_databases(self.universe.size, self.size)  # refuses what cannot be listed
 
-    @classmethod
-    def as_printed(
-        cls,
-        *,
-        universe: Universe,
-        rows: int,
-        epsilon: checks.Number,
-        accuracy: checks.Number,
-        queries: int,
-    ) -> MedianThesis:
+    @staticmethod
+    def as_printed(**public: Any) -> MedianThesis:
         """Return [Roth10] Figure 4.1 with its own constants, repaired; it needs billions of rows.
 
-        Parameters
-        ----------
-        accuracy
-            The wanted error as a part of all rows.
-        queries
-            How many questions may be asked.
+        It takes universe, rows, epsilon, the wanted `accuracy` as a part of all rows, and how many `queries`.
         """
-        return MedianThesis(
-            universe=universe, rows=rows, epsilon=epsilon, accuracy=accuracy, queries=queries, efficient=False
-        )
+        return MedianThesis(efficient=False, **public)
 
     @property
     def halvings(self) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.bounds import MORE, require_useful
 from discreet.core.errors import NoBound, Refused
+from discreet.core.fixed import Integers
 from discreet.core.loss import ApproxLoss, Loss, PureLoss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import Neighbours, Replace
@@ -23,16 +24,10 @@ from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import above, below, shorten_down, shorten_up, up
 from discreet.core.sensitive import Sensitive
-from discreet.noise import DiscreteLaplace, Noise, NoisyComparison
+from discreet.noise import DiscreteLaplace, NoisyComparison
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
-from discreet.query_release.median.candidates import (
-    Agreeing,
-    Family,
-    Integers,
-    all_histograms,
-    small_databases,
-)
+from discreet.query_release.median.candidates import Agreeing, Family, all_histograms, small_databases
 from discreet.query_release.median.conversation import MedianConversation
 from discreet.query_release.synopses.online_answer import OnlineAnswer
 from discreet.sparse import accuracy as tails
@@ -267,11 +262,7 @@ class ThesisConversation(MedianConversation):
         self._near = float(mechanism.accuracy) * mechanism.rows
         self._gap, self._steps = constants.gap(mechanism.rows), Steps(constants.steps(mechanism.rows))
         self._closeness = NoisyComparison(mechanism.closeness_noise, sensitivity=Fraction(2 * FINE))
-        self._values = mechanism.value_noise
-
-    @property
-    def _value_noise(self) -> Noise:
-        return self._values
+        self._value_noise = mechanism.value_noise
 
     def _is_hard(self, truth: int, guess: int, weights: Integers) -> bool:
         del guess

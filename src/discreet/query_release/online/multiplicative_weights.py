@@ -24,10 +24,10 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import ProductQuery
 from discreet.queries.universe import Universe
-from discreet.query_release.base import WorkloadRelease, about_rows, read_histogram
+from discreet.query_release.base import WorkloadRelease, read_histogram, require_rows
 from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.online.conversation import BETA, WeightsConversation
-from discreet.query_release.online.gate_plan import GatePlan, GateSetting, plan_gate
+from discreet.query_release.online.gate import GatePlan, GateSetting, plan_gate
 from discreet.query_release.online.warm_start import all_marginals
 
 QUERIES = 1000
@@ -84,7 +84,7 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
     epsilon: Exact = public(checks.positive)
     delta: Exact = public(checks.delta)
     updates: int = public(checks.integer, 1)
-    neighbours: Neighbours = public(about_rows)
+    neighbours: Neighbours = public(require_rows)
     rows: int | None = public(checks.integer, 1, default=None)
     threshold: MaybeExact = public(checks.positive, default=None)
     queries: int = public(checks.integer, 1, default=QUERIES)

@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core.errors import Refused
+from discreet.core.fixed import Bools, Floats
 from discreet.core.neighbours import Replace
 from discreet.core.rounding import up
 from discreet.queries.kinds.marginals import Marginals
@@ -23,16 +23,24 @@ from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.query_release.base import WorkloadRelease
 from discreet.query_release.fitting.consistency import onto_simplex
+from discreet.query_release.fitting.entropy_fit import normalise
+from discreet.query_release.fitting.quasi_newton import minimise
 from discreet.query_release.fitting.weights import Hypothesis, KeptTables, marginal_table
 from discreet.query_release.linear.independent import NoisyAnswers
 from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.online.boxes import Boxes
 from discreet.query_release.online.questions import Question
-from discreet.query_release.online.warm_start_fit import CLOSE, FLAT, UNIFORM, fit_weights
 from discreet.query_release.synopses.marginal_tables import MarginalTables
 from discreet.query_release.synopses.synopsis import Synopsis, Weights
 
-Floats = NDArray[np.float64]
+CLOSE, FLAT = 0.03, 0.1
+"""How much the flattest weights are preferred to a closer fit.
+
+Close weights answer what was measured; flat ones say less that is wrong about everything else.
+"""
+STEPS = 300
+UNIFORM = 1e-4
+"""The part of the total that is spread over all cells, so that no weight is zero."""
 
 _BLOCK = 1024  # boxes looked at together
 
@@ -124,7 +132,7 @@ class Known:
         # The last entry is that of predicates that are no boxes.
         return np.append(bound, np.inf)[boxes.kinds]
 
-    def _bound(self, sizes: Floats, runs: NDArray[np.bool_]) -> Floats:
+    def _bound(self, sizes: Floats, runs: Bools) -> Floats:
         shape = np.array(self.universe.shape, dtype=np.float64)
         inner, mean = sizes - sizes**2 / shape, (sizes / shape) ** 2
         used = sizes < shape
@@ -167,3 +175,29 @@ def all_marginals(universe: Universe, order: int) -> tuple[list[tuple[str, ...]]
             sets.append(chosen)
             weights.append(Fraction(1, cells * math.comb(most, size)))
     return sets, weights
+
+
+def fit_weights(tables: MarginalTables, *, flatness: float) -> Floats:
+    """Return positive weights with the estimated total that fit every estimated table and its subsets.
+
+    The weights maximise entropy minus squared misfits over their variances: exponentials of sums of one table
+    a set of attributes. Those are found by quasi-Newton steps on the dual, which is smooth and convex.
+    """
+    universe, total = tables.universe, max(tables.total, 1.0)
+    names = universe.names
+    workload = Marginals(universe, [[names[axis] for axis in axes] for axes in tables.layout.sets])
+    wanted = tables.answers(workload)
+    deviations = [tables.standard_errors([names[axis] for axis in axes]) for axes in tables.layout.sets]
+    spread = np.maximum(np.concatenate([np.ravel(each) for each in deviations]), 0.5)
+
+    def weights(dual: Floats) -> tuple[Floats, float]:
+        return normalise(workload.adjoint(dual / spread), total)
+
+    def objective(dual: Floats) -> tuple[float, Floats]:
+        found, log_mass = weights(dual)
+        misfit = (workload.answers(found) - wanted) / spread
+        value = total * log_mass - float(dual @ (wanted / spread)) + flatness / 2 * float(dual @ dual)
+        return value, misfit + flatness * dual
+
+    best = minimise(objective, np.zeros(len(workload)), iterations=STEPS, still=1e-9)
+    return (1 - UNIFORM) * weights(best)[0] + UNIFORM * total / universe.size

@@ -25,12 +25,11 @@ from discreet.queries.kinds.union import Union
 from discreet.queries.workload import Workload
 from discreet.queries.written import write_workload
 from discreet.query_release.asked import Countable, TableWorkload, read_asked, read_countable
-from discreet.query_release.base import WorkloadRelease, about_rows
+from discreet.query_release.base import WorkloadRelease, require_rows
 from discreet.query_release.planning.candidates import CANDIDATES, PlanCandidate, ReleaseFacts
 from discreet.query_release.planning.population import Public, alike, population
-from discreet.query_release.planning.predict import Prediction, choose, predict, say_why
+from discreet.query_release.planning.predict import Prediction, choose, make_splitting, predict, say_why
 from discreet.query_release.planning.released import Released
-from discreet.query_release.planning.split_budget import make_splitting
 
 GUESSED_ROWS = 10_000
 """How many rows are assumed where nobody says."""
@@ -255,8 +254,7 @@ class ReleasePlan:
         lines = [f"{name:18} {a:>10} {b:>10} {c:>11}  {mark}".rstrip() for name, a, b, c, mark in self._cells]
         return "\n".join([self._heading, *lines, *self._notes])
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return html_table(self._cells, [self._heading, *self._notes])
@@ -346,7 +344,7 @@ def _read_unit(
 ) -> tuple[PrivacyUnit | None, Neighbours]:
     """Return whom the table protects, if there is one, and the change of rows that is hidden."""
     if request is None or isinstance(request.data, Histogram):
-        return None, about_rows(ROWS if neighbours is None else neighbours)
+        return None, require_rows(ROWS if neighbours is None else neighbours)
     if neighbours is not None:
         raise InvalidParameter(
             name="neighbours", rule="left to the table, which declares them", value=neighbours

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from discreet.core.fixed import Array, Floats
 
 FREE, MEASURED, STALE = "free", "measured", "stale"
 
@@ -43,9 +41,9 @@ class OnlineAnswers:
         What `OnlineAnswer` has, as arrays.
     """
 
-    values: NDArray[np.float64]
-    errors: NDArray[np.float64]
-    kinds: NDArray[Any]
+    values: Floats
+    errors: Floats
+    kinds: Array
 
     def __len__(self) -> int:
         return len(self.values)

@@ -7,12 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import sparse, stats
+from tests import hard_instances
 
 from discreet.core.bounds import read_error
 from discreet.core.errors import InvalidParameter, NoBound
 from discreet.optimisation import cover_elements
-from discreet.optimisation.common import lower_bounds
-from discreet.optimisation.common.sequential import sampled_rate, thesis_rate
+from discreet.optimisation.common.repeated_choices import sampled_rate, thesis_rate
 from discreet.optimisation.set_cover.greedy import GRID, Greedy, Halving, SampledRun, run_law
 from discreet.optimisation.set_cover.set_cover import SetCover
 from discreet.optimisation.set_cover.set_cover_exhaustive import SetCoverExhaustive, sets_used
@@ -254,7 +254,7 @@ def test_the_layered_cover_finds_the_cheap_way():
 
 def test_random_subsets_are_hard():
     """One set would do; at epsilon 0.2 both algorithms use several times as many, as any private one must."""
-    hard = lower_bounds.random_subsets(sets=64, universe=4000, epsilon=0.2, rng=unsafe_seeded(1))
+    hard = hard_instances.random_subsets(sets=64, universe=4000, epsilon=0.2, rng=unsafe_seeded(1))
     assert hard.optimum == 1 and len(hard.elements) == 15 and hard.elements in hard.family
     for made in (
         SetCover(family=hard.family, epsilon=0.2, delta=1e-6),
@@ -264,9 +264,9 @@ def test_random_subsets_are_hard():
             used(made.release(hard.elements, rng=unsafe_seeded(s)).value, hard.elements) for s in range(10)
         ]
         assert np.mean(sizes) > 1.2
-    assert lower_bounds.random_subsets(sets=2, universe=1024, epsilon=0.25).bound == 1.0
+    assert hard_instances.random_subsets(sets=2, universe=1024, epsilon=0.25).bound == 1.0
     with pytest.raises(InvalidParameter):
-        lower_bounds.random_subsets(sets=64, universe=5, epsilon=0.1)
+        hard_instances.random_subsets(sets=64, universe=5, epsilon=0.1)
 
 
 def test_costs_are_refused_under_their_own_name():

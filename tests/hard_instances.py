@@ -1,4 +1,4 @@
-"""Instances on which every private algorithm does badly, for demonstrations and tests.
+"""Instances on which every private algorithm does badly.
 
 Each is drawn at random, with the cost of the best solution and what any (epsilon, 0)-private algorithm must
 pay on average over the draw. None of them holds data. Those of k-median and of minimum cut are with them.
@@ -7,6 +7,7 @@ pay on average over the draw. None of them holds data. Those of k-median and of 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import below
 from discreet.optimisation.common.graphs import Edges
 from discreet.optimisation.common.orders import shuffle
+from discreet.optimisation.k_median.lower_bound import Planted
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +86,10 @@ def random_subsets(*, sets: int, universe: int, epsilon: checks.Number, rng: Rng
     family = tuple(tuple(sorted(shuffle(n, rng)[:size].tolist())) for _ in range(m))
     hidden = family[int(shuffle(m, rng)[0])]
     return HardSystem(1.0, max(1.0, size / 4) if n >= size**10 else 1.0, family, hidden)
+
+
+def facility_cost(instance: Planted, opened: Iterable[int]) -> float:
+    """Return what a set of open facilities costs in an instance of Corollary 48: the true cost."""
+    there = set(opened)
+    missed = sum(place not in there for place in instance.people.tolist())
+    return len(there) / math.sqrt(instance.size) + missed
