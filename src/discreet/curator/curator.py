@@ -81,7 +81,7 @@ class Curator:
         large_delta: bool = False,
     ) -> None:
         self._table: Table = checks.instance(Table, table=table)
-        e, d = checks.positive(epsilon=epsilon), _read_delta(delta, large=large_delta)
+        e, d = checks.positive(epsilon=epsilon), read_delta(delta, large=large_delta)
         part = checks.non_negative(shared=shared)
         if part >= 1:
             raise InvalidParameter(name="shared", rule="below 1", value=shared)
@@ -198,7 +198,8 @@ class Curator:
         return f"<Curator of {self._table.schema.name}: {self.guarantee}; {state}; {self.ledger!r}>"
 
 
-def _read_delta(delta: checks.Number, *, large: bool) -> Fraction:
+def read_delta(delta: checks.Number, *, large: bool) -> Fraction:
+    """Return the delta of a budget; one that nobody can mean must be said to be meant."""
     value = checks.delta(delta=delta)
     if value > MOST_DELTA and not large:
         raise InvalidParameter(
