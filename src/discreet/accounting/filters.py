@@ -25,6 +25,9 @@ from discreet.core.losses.base import check_order
 from discreet.core.neighbours import Neighbours
 from discreet.core.rounding import up
 
+HELD_BACK = Fraction(1, 10)
+"""The part of a budget's delta that the deltas of single charges may add up to, whichever way it goes on."""
+
 
 class Filter(Single, ABC):
     """A budget that stops in time. Sums are exact, one for each coordinate.
@@ -340,3 +343,16 @@ def _convert(
     if not f < target.mass:
         raise InvalidParameter(name="failure", rule=f"below delta, {float(target.mass)}", value=failure)
     return target, zcdp_rho(epsilon=target.value, delta=target.mass - f), f
+
+
+def make_filter(*, epsilon: checks.Number, delta: checks.Number, neighbours: Neighbours | None) -> Filter:
+    """Return the filter of a budget that anything may be charged to: what ledgers and sessions spend from.
+
+    Without delta epsilons add up. With one it goes on in either of two ways: while epsilons and deltas add up
+    to at most (epsilon, a tenth of delta), or while rhos add up to at most what the rest of delta allows.
+    """
+    whole, missed = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
+    if not missed:
+        return PureFilter(epsilon=whole, neighbours=neighbours)
+    held = missed * HELD_BACK
+    return EitherFilter(epsilon=whole, delta=missed - held, failure=held, neighbours=neighbours)

@@ -17,13 +17,14 @@ from types import TracebackType
 from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
+from discreet.accounting.filters import HELD_BACK
 from discreet.analysts.promises import AnalystPromise, perfect
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.doors import Analyst, Desk, make_door
-from discreet.curator.ledger import HELD_BACK, Ledger
+from discreet.curator.ledger import Ledger
 from discreet.curator.published import Published
 from discreet.curator.service import Service
 from discreet.curator.shared import Shared, SharedHypothesis

@@ -23,6 +23,13 @@ from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.answer import Answer
 from discreet.data.pricing.question_plan import QuestionPlan, require_priced
+from discreet.data.pricing.wanted_errors import (
+    BETA,
+    OneOrMore,
+    QuestionsPlan,
+    make_fits,
+    plan_questions,
+)
 from discreet.data.schema.columns import Column
 from discreet.data.schema.schema import Dimension, Schema
 from discreet.data.schema.toml_file import read_schema
@@ -109,6 +116,37 @@ class Table:
             The most it may cost. The query's own OPTIONS clause may ask for less.
         """
         return plan_question(query, schemas=self.schemas, policy=_policy(epsilon, delta))
+
+    def plan_within(
+        self,
+        questions: Iterable[str],
+        *,
+        within: OneOrMore,
+        of: OneOrMore | None = None,
+        beta: checks.Number = BETA,
+        epsilon: checks.Number,
+        delta: checks.Number,
+    ) -> QuestionsPlan:
+        """Split a budget over several questions so that all meet their wanted errors. No row is read.
+
+        Parameters
+        ----------
+        questions
+            SELECTs; see `sql`.
+        within, of
+            The wanted errors, one for all or one for each; in parts of a public size where `of` says one:
+            within=0.02, of=60_000 is 1,200 rows.
+        beta
+            With what probability any number of any answer may be further off.
+        epsilon, delta
+            The budget. Where that is too small, the plan says which would do.
+        """
+        tables = PlanTables.of(self.schemas)
+        fits = make_fits(epsilon=epsilon, delta=delta, neighbours=self.neighbours)
+        missed = checks.delta(delta=delta)
+        return plan_questions(
+            questions, tables=tables, within=within, of=of, beta=beta, delta=missed, fits=fits
+        )
 
     def sql(self, query: str, *, epsilon: checks.Number, delta: checks.Number, rng: Rng = SYSTEM) -> Answer:
         """Answer a question with noise. It costs `Answer.guarantee`, whatever comes out.

@@ -2,17 +2,109 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, overload
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.workload import Workload
-from discreet.query_release.asked import TableWorkload, read_asked
-from discreet.query_release.planning.planner import ReleasePlan, plan
+from discreet.query_release.asked import PlansQuestions, TableWorkload, read_asked
+from discreet.query_release.planning.planner import ReleasePlan
+from discreet.query_release.planning.planner import plan as plan_release
 from discreet.query_release.planning.population import Public
 from discreet.query_release.planning.released import Released
+
+T = TypeVar("T")
+
+
+@overload
+def plan(
+    wanted: Workload | TableWorkload | tuple[Any, Workload],
+    *,
+    epsilon: checks.Number,
+    delta: checks.Number,
+    rows: int | None = None,
+    neighbours: Neighbours | None = None,
+    public: Public | None = None,
+    by: str = "average",
+    score: str = "answers",
+) -> ReleasePlan: ...
+@overload
+def plan(
+    wanted: Sequence[str],
+    data: PlansQuestions[T],
+    *,
+    within: Any,
+    of: Any = None,
+    beta: checks.Number | None = None,
+    epsilon: checks.Number | None = None,
+    delta: checks.Number | None = None,
+) -> T: ...
+def plan(
+    wanted: Any,
+    data: Any = None,
+    *,
+    epsilon: checks.Number | None = None,
+    delta: checks.Number | None = None,
+    rows: int | None = None,
+    neighbours: Neighbours | None = None,
+    public: Public | None = None,
+    by: str | None = None,
+    score: str | None = None,
+    within: Any = None,
+    of: Any = None,
+    beta: checks.Number | None = None,
+) -> Any:
+    """Say what a release, or several questions, would cost and how well they would be answered.
+
+    No private data are looked at and nothing is spent.
+
+    Parameters
+    ----------
+    wanted
+        What `discreet.marginals` returns, a workload, or a pair of data and workload. Or a list of SELECTs.
+    data
+        The table or session that the questions are asked of.
+    epsilon, delta
+        The budget. Of a session left out: it has one.
+    rows
+        About how many rows there are, from public knowledge; 10,000 where nobody says.
+    neighbours
+        The change that is hidden; where left out, what the table declares, or one row of a histogram.
+    public
+        A public table, histogram or synopsis of similar data to try mechanisms on; a made-up population
+        where left out.
+    by, score
+        Whether to make the "average" or the "largest" error small, of the "answers" or of synthetic "rows".
+    within, of, beta
+        Of questions, the wanted errors, one for all or one for each; in parts of a public size where `of`
+        says one; and the probability that any of them may be missed. See `Table.plan_within`.
+
+    Examples
+    --------
+    >>> from discreet.queries import Prefixes, Universe
+    >>> ages = Prefixes(Universe([("age", range(1000))]), ["age"])
+    >>> plan(ages, epsilon=1, delta=0, by="largest").best.name
+    'range-tree'
+    """
+    for_all = _keep_given(epsilon=epsilon, delta=delta)
+    for_release = _keep_given(rows=rows, neighbours=neighbours, public=public, by=by, score=score)
+    for_questions = _keep_given(within=within, of=of, beta=beta)
+    if isinstance(wanted, list | tuple) and wanted and all(isinstance(one, str) for one in wanted):
+        _refuse_given(for_release, "questions by SQL")
+        _require_given(for_questions, "within")
+        if not isinstance(data, PlansQuestions):
+            got = "nothing" if data is None else f"a {type(data).__name__}"
+            raise InvalidParameter(name="data", rule="the table or session that is asked", got=got)
+        return data.plan_within(wanted, **for_all, **for_questions)
+    _refuse_given(for_questions, "a workload")
+    _require_given(for_all, "epsilon", "delta")
+    if data is not None:
+        rule = "left out, or given with the workload as (data, workload)"
+        raise InvalidParameter(name="data", rule=rule, got=f"a {type(data).__name__}")
+    return plan_release(wanted, **for_all, **for_release)
 
 
 @overload
@@ -83,16 +175,27 @@ def release(
     >>> len(release(planned).synthetic(100))
     100
     """
-    given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, "rows": rows}
-    given |= {"public": public, "by": by, "score": score}
-    facts = {name: value for name, value in given.items() if value is not None}
+    facts = _keep_given(
+        epsilon=epsilon, delta=delta, neighbours=neighbours, rows=rows, public=public, by=by, score=score
+    )
     if isinstance(wanted, ReleasePlan):
-        if facts:
-            rule = "left out: the plan was made for it"
-            raise InvalidParameter(name=min(facts), rule=rule, value=facts[min(facts)])
+        _refuse_given(facts, "a plan, which was made for it")
         return wanted.release(data, rng=rng, progress=progress)
-    for name in ("epsilon", "delta"):
-        if name not in facts:
-            raise InvalidParameter(name=name, rule="given, or a plan in place of the workload", got="nothing")
+    _require_given(facts, "epsilon", "delta")
     request = read_asked(wanted, data)
-    return plan(request, **facts).release(request.data, rng=rng, progress=progress)
+    return plan_release(request, **facts).release(request.data, rng=rng, progress=progress)
+
+
+def _keep_given(**named: Any) -> dict[str, Any]:
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _refuse_given(named: Mapping[str, Any], of: str) -> None:
+    for name, value in named.items():
+        raise InvalidParameter(name=name, rule=f"left out of {of}", value=value)
+
+
+def _require_given(named: Mapping[str, Any], *names: str) -> None:
+    for name in names:
+        if name not in named:
+            raise InvalidParameter(name=name, rule="given", got="nothing")

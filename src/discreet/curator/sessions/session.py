@@ -26,17 +26,14 @@ from discreet.core.neighbours import Neighbours
 from discreet.core.progress import LongRun
 from discreet.core.rng import SYSTEM, Rng
 from discreet.curator.entries import SpendingLedger
-from discreet.curator.ledger import HELD_BACK, Ledger
-from discreet.curator.offers import choose_offer, read_bought
+from discreet.curator.ledger import Ledger
 from discreet.curator.sessions.holding import Holding, Reader, hold
-from discreet.curator.sessions.purchases import KeptAnswers, Purchase, SessionHistory
+from discreet.curator.sessions.purchases import SessionHistory
+from discreet.curator.sessions.questions import Questions
 from discreet.curator.sessions.spending import Purse, given, read_budget, require_left_out
-from discreet.data.plan.nodes import Policy
-from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.answer import Answer
-from discreet.data.pricing.question_plan import QuestionPlan, require_priced
-from discreet.data.sql.parse import parse
-from discreet.data.sql.printing import to_sql
+from discreet.data.pricing.question_plan import QuestionPlan
+from discreet.data.pricing.wanted_errors import BETA, OneOrMore, QuestionsPlan
 from discreet.data.table import Declared
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
@@ -49,8 +46,6 @@ from discreet.query_release.planning.released import Released
 
 Data = TypeVar("Data")
 Value = TypeVar("Value")
-
-_ONE_OF = 50  # a question that names no delta may use one part in so many of what the ledger keeps for deltas
 
 
 class Session:
@@ -104,7 +99,7 @@ class Session:
         if budget is not None:
             ledger = Ledger(epsilon=budget[0], delta=budget[1], neighbours=self._held.neighbours)
         self._purse = Purse(checks.instance(SpendingLedger, ledger=ledger), self._held.neighbours, name)
-        self._answers = KeptAnswers()
+        self._questions = Questions(self._held, self._purse)
         self._open: WeakSet[Conversation[Any]] = WeakSet()
         self._held.take()  # last: a table is not lost to a session that could not be made
 
@@ -168,9 +163,26 @@ class Session:
             return plan_release(request, **public)
         if public:
             raise InvalidParameter(name=min(public), rule="left out of a question by SQL", got="given")
-        tables, policy = self._tables(), self._read_policy(epsilon, delta)
-        question = parse(wanted, schemas=tables, policy=policy)
-        return choose_offer(self._purse.ledger, self._purse.name, question, tables, policy)
+        return self._questions.plan(wanted, epsilon, delta)
+
+    def plan_within(
+        self,
+        questions: Iterable[str],
+        *,
+        within: OneOrMore,
+        of: OneOrMore | None = None,
+        beta: checks.Number = BETA,
+    ) -> QuestionsPlan:
+        """Split what is left over several questions so that all meet their wanted errors.
+
+        Parameters
+        ----------
+        questions, within, of, beta
+            As in `Table.plan_within`. The plan says whether they fit in what is left, and is a sequence of
+            plans for `sql`.
+        """
+        self._purse.require_open()
+        return self._questions.plan_within(questions, within, of, beta)
 
     def sql(
         self,
@@ -208,20 +220,10 @@ class Session:
         self._require(rng, fresh=fresh)
         if isinstance(query, QuestionPlan):
             require_left_out(epsilon=epsilon, delta=delta)
-            require_priced(query, self._tables())
-            planned = query
+            planned = self._questions.require_priced(query)
         else:
             planned = self.plan(query, epsilon=given(epsilon=epsilon), delta=delta)
-        table, question = self._held.need_table(), planned.question
-        key = question, planned.epsilon, planned.delta
-        known = None if fresh else self._answers.get(key)
-        if known is not None:
-            return known
-        text, bought = to_sql(question, planned.tables), read_bought(planned)
-        purchase = Purchase("sql", text, planned.guarantee, bought)
-        answer = self._purse.buy(purchase, lambda: table.answer(planned, rng=rng), _pass_on)
-        self._answers.keep(key, answer)
-        return answer
+        return self._questions.answer(planned, fresh=fresh, rng=rng)
 
     def release(
         self,
@@ -359,15 +361,6 @@ class Session:
         for name, choice in choices.items():
             checks.instance(bool, **{name: choice})
 
-    def _tables(self) -> PlanTables:
-        return PlanTables.of(self._held.need_table().schemas)
-
-    def _read_policy(self, epsilon: checks.Number, delta: checks.Number | None) -> Policy:
-        part = self.guarantee.loss.exact_failure() * HELD_BACK / _ONE_OF
-        return Policy(
-            epsilon=checks.exact(epsilon=epsilon), delta=part if delta is None else checks.exact(delta=delta)
-        )
-
     def close(self) -> None:
         """Answer nothing more, end all conversations, and give the engine back once it is through."""
         with self._purse.close():
@@ -389,7 +382,3 @@ class Session:
     def __repr__(self) -> str:
         state = "closed" if self._purse.closed else f"epsilon {self.left:g} left"
         return f"<Session of {self._held.name}: {self.guarantee}; {len(self.history)} asked, {state}>"
-
-
-def _pass_on(answer: Answer) -> Answer:
-    return answer

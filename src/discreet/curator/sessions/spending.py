@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter, ReadFailed, Refused
 from discreet.core.guarantee import Guarantee
-from discreet.core.loss import PureLoss
+from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.core.neighbours import Neighbours
 from discreet.core.search import first_integer
 from discreet.curator.curator import read_delta
@@ -59,6 +59,10 @@ class Purse:
             return not self.ledger.fit(self.name, Guarantee(loss, self.guarantee.neighbours))
 
         return float((first_integer(is_too_much, low=0) - 1) * unit)
+
+    def fits(self, guarantee: Guarantee, pair: ApproxLoss) -> bool:
+        """Tell whether something that was bought for a pair could be paid now."""
+        return bool(self.ledger.fit(self.name, guarantee, bought=pair))
 
     @property
     def history(self) -> SessionHistory:
