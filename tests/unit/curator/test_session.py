@@ -408,6 +408,20 @@ def test_a_closed_session_answers_nothing_and_reads_nothing():
     assert "closed" in repr(one)
 
 
+def test_a_conversation_that_is_opened_while_the_session_closes_is_closed_too():
+    one = opened()
+
+    class Closing(dp.AboveThreshold):
+        def open(self, data, *, rng):
+            threading.Thread(target=one.close).start()
+            while not one._purse.closed:
+                pass
+            return dp.AboveThreshold.open(self, data, rng=rng)
+
+    mechanism = Closing(threshold=10, sensitivity=1, epsilon=Fraction(1, 4), delta=0, neighbours=ROWS)
+    assert one.open(mechanism, lambda table: table.histogram(["region"])).closed
+
+
 def test_a_second_session_on_the_same_table_is_refused():
     table = Table(people(50), schema=BY_ROW)
     with pytest.raises(InvalidParameter):

@@ -48,6 +48,9 @@ Data = TypeVar("Data")
 Value = TypeVar("Value")
 
 
+_ENDED = "its session was closed"
+
+
 class Session:
     """One private data set and one budget: whatever is asked of it spends from there.
 
@@ -145,7 +148,7 @@ class Session:
         delta: checks.Number | None = None,
         **public: Any,
     ) -> QuestionPlan | ReleasePlan:
-        """Say what a question would cost and how well it would be answered. No row is read, nothing spent.
+        """Say what a question would cost and how well it would be answered. Nothing private is read or spent.
 
         Parameters
         ----------
@@ -348,6 +351,8 @@ class Session:
         def begin(data: Data) -> Conversation[Value]:
             conversation = mechanism.open(data, rng=rng)
             self._open.add(conversation)
+            if self._purse.closed:  # while it was opened
+                conversation.close(_ENDED)
             return conversation
 
         return self._purse.buy(self._held.price("open", mechanism), get, begin)
@@ -365,7 +370,7 @@ class Session:
         """Answer nothing more, end all conversations, and give the engine back once it is through."""
         with self._purse.close():
             for conversation in list(self._open):
-                conversation.close("its session was closed")
+                conversation.close(_ENDED)
             self._held.close()
 
     def __enter__(self) -> Session:

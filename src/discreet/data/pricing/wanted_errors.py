@@ -249,15 +249,18 @@ def _largest_error(made: Budget, beta: Fraction) -> float:
     columns = column_errors(made, beta)
     if not columns:
         raise Refused(what="question", why="it has no number", way_out="Ask for COUNT(*), for instance")
-    largest = 0.0
-    for column in column_errors(made, beta / len(columns)):
-        if column.error is None:
-            raise Refused(
-                what=f"the error of {column.name}",
-                why="it depends on the noisy count, which is part of the answer",
-                way_out="Ask for the SUM and the COUNT, whose errors are known beforehand",
-            )
-        largest = max(largest, column.error)
+    known = {column.name: column.error for column in column_errors(made, beta / len(columns))}
+    question, largest = made.facts.plan, 0.0
+    for output in question.outputs:
+        if output.what not in question.keys:
+            error = known.get(output.name)
+            if error is None:
+                raise Refused(
+                    what=f"the error of {output.name}",
+                    why="it depends on noisy numbers that are part of the answer",
+                    way_out="Ask for the SUM and the COUNT, whose errors are known beforehand",
+                )
+            largest = max(largest, error)
     return largest
 
 
