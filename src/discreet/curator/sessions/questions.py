@@ -22,7 +22,7 @@ from discreet.data.sql.printing import to_sql
 _ONE_OF = 50  # a question that names no delta may use one part in so many of what is kept for deltas
 
 
-class Questions:
+class SessionQuestions:
     """What a session does with SQL."""
 
     def __init__(self, held: Holding, purse: Purse) -> None:

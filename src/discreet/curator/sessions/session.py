@@ -29,7 +29,7 @@ from discreet.curator.entries import SpendingLedger
 from discreet.curator.ledger import Ledger
 from discreet.curator.sessions.holding import Holding, Reader, hold
 from discreet.curator.sessions.purchases import SessionHistory
-from discreet.curator.sessions.questions import Questions
+from discreet.curator.sessions.questions import SessionQuestions
 from discreet.curator.sessions.spending import Purse, given, read_budget, require_left_out
 from discreet.data.pricing.answer import Answer
 from discreet.data.pricing.question_plan import QuestionPlan
@@ -102,7 +102,7 @@ class Session:
         if budget is not None:
             ledger = Ledger(epsilon=budget[0], delta=budget[1], neighbours=self._held.neighbours)
         self._purse = Purse(checks.instance(SpendingLedger, ledger=ledger), self._held.neighbours, name)
-        self._questions = Questions(self._held, self._purse)
+        self._questions = SessionQuestions(self._held, self._purse)
         self._open: WeakSet[Conversation[Any]] = WeakSet()
         self._held.take()  # last: a table is not lost to a session that could not be made
 
