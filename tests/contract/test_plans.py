@@ -43,6 +43,8 @@ def plans():
         wanted = table, Prefixes(table.universe(["age"]), ["age"])
         of_table = table.plan(COUNT, epsilon=1, delta=0)
         of_release = dp.plan(wanted, epsilon=1, delta=0, rows=6000)
+    with dp.Session(people(), schema=BY_ROW, epsilon=1, delta=0) as session:
+        of_session, of_several = session.plan(COUNT, epsilon=1), dp.plan([COUNT, COUNT], session, within=50)
     with curator() as one:
         acme = one.analyst("acme")
         shared, priced = acme.plan(COUNT), acme.plan(MEAN)
@@ -50,13 +52,15 @@ def plans():
         return {
             "release": (of_release, 0.05),
             "table": (of_table, "x"),
+            "session": (of_session, "x"),
+            "several": (of_several, 1),
             "shared": (shared, "x"),
             "priced": (priced, "x"),
             "repeated": (acme.plan(COUNT), "x"),
         }
 
 
-@pytest.mark.parametrize("kind", ["release", "table", "shared", "priced", "repeated"])
+@pytest.mark.parametrize("kind", ["release", "table", "session", "several", "shared", "priced", "repeated"])
 def test_plans_are_one_family(plans, kind):
     plan, of = plans[kind]
     assert isinstance(plan, Planned)

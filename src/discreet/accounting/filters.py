@@ -32,6 +32,9 @@ _VIEWS: dict[str, Callable[[Loss], Fraction | None]] = {
 }
 """What a loss costs in a coordinate."""
 
+HELD_BACK = Fraction(1, 10)
+"""The part of a budget's delta that the deltas of single charges may add up to, whichever way it goes on."""
+
 
 class Filter(Single):
     """A budget that stops in time. Sums are exact, one for each coordinate.
@@ -305,3 +308,16 @@ class RenyiFilter(Filter):
 
 def _add_failure(loss: Loss, mass: Fraction) -> Loss:
     return FailingLoss(loss, mass) if mass else loss
+
+
+def make_filter(*, epsilon: checks.Number, delta: checks.Number, neighbours: Neighbours | None) -> Filter:
+    """Return the filter of a budget that anything may be charged to: what ledgers and sessions spend from.
+
+    Without delta epsilons add up. With one it goes on in either of two ways: while epsilons and deltas add up
+    to at most (epsilon, a tenth of delta), or while rhos add up to at most what the rest of delta allows.
+    """
+    whole, missed = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
+    if not missed:
+        return PureFilter(epsilon=whole, neighbours=neighbours)
+    held = missed * HELD_BACK
+    return EitherFilter(epsilon=whole, delta=missed - held, failure=held, neighbours=neighbours)

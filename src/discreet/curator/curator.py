@@ -17,13 +17,14 @@ from types import TracebackType
 from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
+from discreet.accounting.filters import HELD_BACK
 from discreet.analysts.promises import AnalystPromise, perfect
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.doors import Analyst, Desk, make_door
-from discreet.curator.ledger import HELD_BACK, Ledger
+from discreet.curator.ledger import Ledger
 from discreet.curator.published import Published
 from discreet.curator.service import Service
 from discreet.curator.shared import Shared, SharedHypothesis
@@ -81,7 +82,7 @@ class Curator:
         large_delta: bool = False,
     ) -> None:
         self._table: Table = checks.instance(Table, table=table)
-        e, d = checks.positive(epsilon=epsilon), _read_delta(delta, large=large_delta)
+        e, d = checks.positive(epsilon=epsilon), read_delta(delta, large=large_delta)
         part = checks.non_negative(shared=shared)
         if part >= 1:
             raise InvalidParameter(name="shared", rule="below 1", value=shared)
@@ -198,7 +199,8 @@ class Curator:
         return f"<Curator of {self._table.schema.name}: {self.guarantee}; {state}; {self.ledger!r}>"
 
 
-def _read_delta(delta: checks.Number, *, large: bool) -> Fraction:
+def read_delta(delta: checks.Number, *, large: bool) -> Fraction:
+    """Return the delta of a budget; one that nobody can mean must be said to be meant."""
     value = checks.delta(delta=delta)
     if value > MOST_DELTA and not large:
         raise InvalidParameter(

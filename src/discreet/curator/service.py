@@ -10,22 +10,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, EngineFailed, Refused
-from discreet.core.loss import ApproxLoss
 from discreet.curator.amounts import Amounts
 from discreet.curator.doors import Desk
 from discreet.curator.entries import Ticket
 from discreet.curator.history import Quote
 from discreet.curator.ledger import Ledger
+from discreet.curator.offers import choose_offer, read_bought
 from discreet.curator.records import Records
 from discreet.curator.reply import Reply
 from discreet.curator.shared import SharedHypothesis, find_least_sure
 from discreet.curator.ticks import FairLock, Ticks
-from discreet.data.ask import price_plan
 from discreet.data.linear import Counts
 from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.nodes import Plan, Policy
@@ -119,7 +117,7 @@ class Service:
             if counts is not None:
                 return self._open_hypothesis().quote(question.plan, counts)
             plan = self._price(desk, question)
-            cost = self._ledger.quote(desk.name, plan.guarantee, bought=_read_bought(plan))
+            cost = self._ledger.quote(desk.name, plan.guarantee, bought=read_bought(plan))
             return Quote("priced", plan.columns, cost, plan.guarantee, str(plan))
 
     def sql(self, desk: Desk, text: str, *, fresh: bool) -> Reply:
@@ -171,20 +169,7 @@ class Service:
         return _Question(plan, self._tables, key)
 
     def _price(self, desk: Desk, question: _Question) -> QuestionPlan:
-        """Price a question with the noise that is best for it, or where that does not fit with pure noise.
-
-        Nor does it fit where it would be the end of adding up pairs, and pure noise would not: the next
-        question may need them.
-        """
-        best = price_plan(question.plan, question.tables, self._policy)
-        if not best.delta or any(vector.threshold is not None for vector in best.budget.vectors):
-            return best
-        pure = price_plan(question.plan, question.tables, replace(self._policy, delta=Fraction(0)))
-        offers = [self._fit(desk, one) for one in (best, pure)]
-        return best if offers[0] >= offers[1] else pure
-
-    def _fit(self, desk: Desk, plan: QuestionPlan) -> int:
-        return self._ledger.fit(desk.name, plan.guarantee, bought=_read_bought(plan))
+        return choose_offer(self._ledger, desk.name, question.plan, question.tables, self._policy)
 
     def _counts(self, question: _Question, fresh: bool) -> Counts | None:
         """Return the question as counts that the hypothesis answers; None where it must be bought."""
@@ -202,7 +187,7 @@ class Service:
             ticket, charge = Ticket(), Amounts()
             try:
                 number = self._ledger.reserve(
-                    desk.name, question.text, plan.guarantee, bought=_read_bought(plan), ticket=ticket
+                    desk.name, question.text, plan.guarantee, bought=read_bought(plan), ticket=ticket
                 )
                 charge |= self._ledger.entry(number).charge
                 with self.engine.turn():
@@ -241,8 +226,3 @@ class Service:
                 way_out="Ask by SQL, or open it with shared above 0",
             )
         return self.hypothesis
-
-
-def _read_bought(plan: QuestionPlan) -> ApproxLoss:
-    """Return the pair that a question was bought for, which its noise was planned to keep."""
-    return ApproxLoss(plan.epsilon, plan.delta)

@@ -20,7 +20,7 @@ from discreet.core.errors import (
     NoBound,
     Refused,
 )
-from discreet.curator import service
+from discreet.curator import offers
 from discreet.curator.amounts import Amounts
 from discreet.curator.reply import Reply
 from discreet.data import Integer, Row, Table
@@ -339,7 +339,7 @@ def test_free_answers_are_not_priced(shared, monkeypatch):
     def fail(*given, **named):
         raise AssertionError("a question at no cost was priced")
 
-    monkeypatch.setattr(service, "price_plan", fail)
+    monkeypatch.setattr(offers, "price_plan", fail)
     acme = shared.analyst("unpriced")
     assert acme.plan("SELECT COUNT(*) AS n FROM people WHERE age = 23").kind == "shared"
     assert acme.sql("SELECT COUNT(*) AS n FROM people WHERE age = 23").kind == "free"

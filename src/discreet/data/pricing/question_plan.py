@@ -131,6 +131,13 @@ class QuestionPlan:
 
 def price_question(made: Budget) -> QuestionPlan:
     """Say what noise of some size means for the answer."""
+    priced = QuestionPlan(made, column_errors(made, _BETA), _bounds(made))
+    _priced.add(priced)
+    return priced
+
+
+def column_errors(made: Budget, beta: Fraction) -> tuple[ColumnError, ...]:
+    """Return the error of each column, but for probability beta; words are those of 95 %."""
     listed: tuple[Vector | QuantileChoice, ...] = (*made.vectors, *made.choices)
     parts: dict[Measure, list[Any]] = {}
     for part in listed:
@@ -139,10 +146,8 @@ def price_question(made: Budget) -> QuestionPlan:
     for output in made.facts.plan.outputs:
         if isinstance(output.what, Aggregate):
             used = [parts[measure] for measure in made.facts.measured[output.what]]
-            columns.append(_column(output.name, output.what, used, made))
-    priced = QuestionPlan(made, tuple(columns), _bounds(made))
-    _priced.add(priced)
-    return priced
+            columns.append(_column(output.name, output.what, used, made, beta))
+    return tuple(columns)
 
 
 def require_priced(plan: QuestionPlan, tables: PlanTables) -> None:
@@ -160,10 +165,10 @@ def require_priced(plan: QuestionPlan, tables: PlanTables) -> None:
         raise InvalidParameter(name="plan", rule=rule, got="one for other schemas", hint=hint)
 
 
-def _column(name: str, what: Aggregate, used: list[list[Any]], made: Budget) -> ColumnError:
+def _column(name: str, what: Aggregate, used: list[list[Any]], made: Budget, beta: Fraction) -> ColumnError:
     if what.kind == "quantile":
-        return _quantile(name, what, used[0], made)
-    errors = [_vector_error(vectors, draws=len(used)) for vectors in used]
+        return _quantile(name, what, used[0], made, beta)
+    errors = [_vector_error(vectors, draws=len(used), beta=beta) for vectors in used]
     groups = ", in every group at once" if _are_declared(made) else ", in each group that is shown"
     if not any(one.keys for one in made.facts.sets):
         groups = ""
@@ -177,26 +182,28 @@ def _are_declared(made: Budget) -> bool:
     return all(one.cells is not None for one in made.facts.sets)
 
 
-def _vector_error(found: list[Vector], *, draws: int) -> float:
+def _vector_error(found: list[Vector], *, draws: int, beta: Fraction) -> float:
     """Return the largest error of one measure over all groups of all grouping sets."""
     measure = found[0].measure
     groups = sum(vector.cells or 1 for vector in found)
-    beta = each_of(groups * draws, _BETA)
+    each = each_of(groups * draws, beta)
     unit = measure.unit**2 if measure.kind == "squares" else measure.unit
     return max(
-        up((vector.noise.reach(beta) + (vector.dropped > 0)) * (1 << vector.dropped) * unit)
+        up((vector.noise.reach(each) + (vector.dropped > 0)) * (1 << vector.dropped) * unit)
         for vector in found
     )
 
 
-def _quantile(name: str, what: Aggregate, choices: list[QuantileChoice], made: Budget) -> ColumnError:
+def _quantile(
+    name: str, what: Aggregate, choices: list[QuantileChoice], made: Budget, beta: Fraction
+) -> ColumnError:
     asked = set(what.points)
     found = [choice for choice in choices if choice.step.point in asked]
     values = [choice for choice in found if choice.side == 0]
     total = sum(choice.cells or 1 for choice in values)
     error = max(
         rank_error(
-            point=choice.step.point, span=choice.step.span, rate=choice.step.rate, choices=total, beta=_BETA
+            point=choice.step.point, span=choice.step.span, rate=choice.step.rate, choices=total, beta=beta
         )
         for choice in values
     )
