@@ -29,7 +29,7 @@ from discreet.query_release.online.warm_start import all_marginals
 
 @frozen
 class PublicSynopsis(Apart):
-    """Publish a synopsis of a public workload once; everybody answers whatever he likes from it.
+    """Publish a synopsis of a public workload once; everybody answers whatever they like from it.
 
     The table over all attributes is measured cell by cell; other tables by `ResidualMarginals`.
 

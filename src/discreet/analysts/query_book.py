@@ -1,4 +1,4 @@
-"""Who asks what: the query book that many analysts fill, each on pages of his own."""
+"""Who asks what: the query book that many analysts fill, each on pages of their own."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Page:
 
 
 class QueryBook(Fixed):
-    """Queries at fixed places. Who takes part is public; what he asks, and how much, is not.
+    """Queries at fixed places. Who takes part is public; what they ask, and how much, is not.
 
     Queries are written down as they come in: nothing that analysts hand in is kept, and nothing is believed.
 
@@ -121,7 +121,7 @@ class QueryBook(Fixed):
         return Page(fix_array(np.array(places, dtype=np.int64)), queries)
 
     def with_queries(self, analyst: str, queries: Iterable[LinearQuery] | Workload) -> QueryBook:
-        """Return the book with more queries of one analyst, each at his first free place."""
+        """Return the book with more queries of one analyst, each at their first free place."""
         owner = self._owner(analyst)
         return self._with({owner: self._fill(owner, queries)})
 
@@ -170,7 +170,7 @@ class QueryBook(Fixed):
         return self
 
     def page(self, analyst: str) -> Page | None:
-        """Return one analyst's queries as they are kept, to be answered together; None where he has none."""
+        """Return one analyst's queries as they are kept, to be answered together, or None."""
         return self._pages.get(self._owner(analyst))
 
     def list_asked(self, analyst: str) -> dict[int, LinearQuery]:

@@ -19,7 +19,7 @@ def narrow(
 ) -> tuple[N, N]:
     """Return the gap where a rule begins to hold, halved `steps` times: it fails at low and holds at high.
 
-    Neither end is tried: a caller who does not know them says so by what he takes from the result.
+    Neither end is tried: a caller who does not know them says so by what is taken from the result.
 
     Parameters
     ----------

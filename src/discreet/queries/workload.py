@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -29,6 +29,10 @@ class Workload(Fixed, ABC):
 
     __slots__ = ("_largest_weight", "universe")
     universe: Universe
+    way_out: ClassVar[str] = (
+        "Make one of discreet.queries, such as Marginals.of_order(universe, 2); `release` and `plan` "
+        "also take marginals(table, order=2)"
+    )
 
     def __init__(self, universe: Universe) -> None:
         self.universe = checks.instance(Universe, universe=universe)

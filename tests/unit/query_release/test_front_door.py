@@ -160,6 +160,12 @@ def test_a_workload_needs_data_and_marginals_need_something_with_values():
         dp.marginals([1, 2], order=1)
 
 
+def test_a_table_without_a_workload_is_told_how_to_make_one():
+    for ask in (dp.release, dp.plan):
+        with pytest.raises(InvalidParameter, match=r"also take marginals\(table, order=2\)"):
+            ask(DATA, epsilon=1, delta=0)
+
+
 def test_marginals_of_some_columns():
     assert len(dp.marginals(UNIVERSE, order=1, columns=["b"])) == 3
     assert dp.marginals(DATA, order=1, columns=["a"]).workload.universe.names == ("a",)

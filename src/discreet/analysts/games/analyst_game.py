@@ -53,7 +53,7 @@ class AnalystGame(SampledGame):
         return Teams(np.zeros((self.caps.analysts, self.caps.queries), dtype=np.int64))
 
     def _pick(self, standing: Standing, rate: Fraction, before: int, rng: Rng) -> int:
-        """Draw an analyst from the capped weights of all, then one of his queries or complements."""
+        """Draw an analyst from the capped weights of all, then one of their queries or complements."""
         moved = Fraction(2 * before)
         analyst = rng.perform(CappedChoice(rate, self.density, sensitivity=moved), standing)
         side = rng.perform(ExponentialChoice(rate, sensitivity=moved), np.array(standing.members(analyst)))

@@ -113,7 +113,7 @@ class SampledGame(LearnsTogether):
 
     @property
     def sparse(self) -> NumericSparse | None:
-        """What tells one analyst which of his queries the synopsis answers badly, and their counts."""
+        """What tells one analyst which of their queries the synopsis answers badly, and their counts."""
         if not self.leftovers:
             return None
         share = LEFTOVER_SHARE * _whole_rho(self.epsilon, self.delta) / self.caps.analysts

@@ -47,7 +47,7 @@ class Polynomial:
     """A sum of coefficients times products of columns, in the columns' own values.
 
     Terms are sorted by their columns. A coefficient is 0 only for a column that cancels: its value does not
-    matter, but that it is there does. Made by the functions of `plan_numbers`.
+    matter, but that it is there does. Made by the functions of `numbers.py`.
     """
 
     terms: tuple[tuple[Monomial, Fraction], ...]

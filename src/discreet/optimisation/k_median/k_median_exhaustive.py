@@ -43,6 +43,7 @@ class KMedianExhaustive(OfPeople):
 
     Examples
     --------
+    >>> from discreet.optimisation import Metric
     >>> town = Metric.points([[0, 0], [0, 3], [4, 0]], unit=1)
     >>> KMedianExhaustive(metric=town, k=2, epsilon=1, neighbours=AddRemove("person")).error(0.05)
     14.0

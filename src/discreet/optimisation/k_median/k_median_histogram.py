@@ -37,6 +37,7 @@ class KMedianHistogram(OfPeople):
 
     Examples
     --------
+    >>> from discreet.optimisation import Metric
     >>> town = Metric.points([[0, 0], [0, 3], [4, 0]], unit=1)
     >>> KMedianHistogram(metric=town, k=1, epsilon=1, neighbours=AddRemove("person")).error(0.05) < 200
     True

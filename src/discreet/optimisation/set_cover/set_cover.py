@@ -47,7 +47,7 @@ class SetCover(OfElements):
     rate: Fraction = derived()
 
     def _complete(self) -> None:
-        self._set(rate=sequential_range(self.epsilon, self.delta, choices(self.family)))
+        self._set(rate=sequential_range(self.epsilon, self.delta, count_choices(self.family)))
 
     @classmethod
     def as_printed(cls, *, family: Any, epsilon: checks.Number, delta: checks.Number) -> Self:
@@ -59,7 +59,7 @@ class SetCover(OfElements):
     @property
     def loss(self) -> Loss:
         """The exact curve of so many choices."""
-        return SequentialLoss(self.rate, choices(self.family))
+        return SequentialLoss(self.rate, count_choices(self.family))
 
     def error(self, beta: checks.Number) -> float:
         """Return alpha: more than alpha times the fewest sets are used with probability <= beta."""
@@ -69,8 +69,8 @@ class SetCover(OfElements):
         return self._assign(Greedy(self.family, self.rate).run(self.family.read(data), rng.perform))
 
 
-def choices(system: SetSystem) -> int:
-    """Return how many choices are made: the last set is no choice."""
+def count_choices(system: SetSystem) -> int:
+    """Count the choices that are made: the last set is none."""
     return max(1, len(system.names) - 1)
 
 

@@ -76,8 +76,8 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
     --------
     >>> universe = Universe([("age", range(10)), ("smoker", (False, True))])
     >>> public = {"delta": 1e-9, "updates": 10, "neighbours": AddRemove("person")}
-    >>> MultiplicativeWeights(universe=universe, epsilon=1, **public).error(0.05) < 260
-    True
+    >>> MultiplicativeWeights(universe=universe, epsilon=1, **public).error(0.05)
+    301.0
     """
 
     universe: Universe = public(checks.instance, Universe)
