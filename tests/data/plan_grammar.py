@@ -10,10 +10,9 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import itertools
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from discreet import AddRemove, Replace
 from discreet.core.errors import Refused
@@ -31,15 +30,20 @@ from discreet.data import (
     User,
 )
 from discreet.data.ask import plan_question
+from discreet.data.plan.atoms import choose, floor_quotient
+from discreet.data.plan.keys import cells_of
 from discreet.data.plan.nodes import (
     FALSE,
     TRUE,
     Aggregate,
     And,
+    Choice,
     Compare,
+    ComputedKey,
     Condition,
     Field,
     Join,
+    Key,
     Kind,
     Options,
     Or,
@@ -47,8 +51,12 @@ from discreet.data.plan.nodes import (
     Plan,
     Policy,
     Polynomial,
+    Quotient,
     Sign,
+    Steps,
     Within,
+    sort_keys,
+    sort_sets,
 )
 from discreet.data.plan.numbers import add, constant, multiply, scale, variable
 from discreet.data.plan.tables import PlanTables, is_declared
@@ -140,6 +148,10 @@ CLAUSES = (
     "delta",
     "max_rows",
     "max_groups",
+    "steps",
+    "choice",
+    "quotient",
+    "computed key",
 )
 """What a plan may have beside its aggregates: each is forced in its turn, and drawn now and then."""
 
@@ -149,6 +161,8 @@ def possible(unit: Row | User, kind: Kind, clause: str) -> bool:
     if isinstance(unit, Row) and (
         kind == "count_units" or clause in ("private join", "max_rows", "max_groups")
     ):
+        return False
+    if clause in ("steps", "choice", "quotient") and kind == "count_units":
         return False
     if clause == "row bounds":
         return kind not in ("count", "count_units")
@@ -169,14 +183,14 @@ class Maker:
 
     def plan(self, kind: Kind, *, text: bool) -> Plan:
         joins = tuple(self.joins())
-        sets = tuple(sorted(set(self.sets(text))))
-        keys = sorted({field for one in sets for field in one})
+        sets = tuple(sort_sets(self.sets(text, joins)))
+        keys = sort_keys(key for one in sets for key in one)
         aggregates = [self.aggregate(kind, joins)]
         if self.draw.once_in(3):
             user = isinstance(self.tables.schemas[0].unit, User)
             others = [other for other in get_args(Kind) if user or other != "count_units"]
             aggregates.append(self.aggregate(self.draw.pick(others), joins))
-        listed: list[Field | Aggregate] = [*self.draw.some(keys, 2), *aggregates] if keys else [*aggregates]
+        listed: list[Key | Aggregate] = [*self.draw.some(keys, 2), *aggregates] if keys else [*aggregates]
         return _filled(
             Plan,
             table=self.tables.schemas[0].name,
@@ -193,8 +207,10 @@ class Maker:
         if len(self.tables.schemas) > 1 and self.wants("private join"):
             yield _filled(Join, table="orders", left=Field("events", "who"), right=Field("orders", "who"))
 
-    def sets(self, text: bool) -> Iterator[tuple[Field, ...]]:
+    def sets(self, text: bool, joins: tuple[Join, ...]) -> Iterator[tuple[Key, ...]]:
         grouped = [_field("events", name) for name in GROUPED]
+        if self.wants("computed key"):
+            yield sort_keys([self.key(joins), *self.draw.some(grouped[:2], 1)])
         if self.wants("sets"):
             yield ()
             yield (self.draw.pick(grouped),)
@@ -225,7 +241,8 @@ class Maker:
     def aggregate(self, kind: Kind, joins: tuple[Join, ...]) -> Aggregate:
         counts = kind in ("count", "count_units")
         number = None
-        if kind != "count_units" and (not counts or self.draw.once_in(2)):
+        computed = self.forced in ("steps", "choice", "quotient")
+        if kind != "count_units" and (not counts or computed or self.draw.once_in(2)):
             number = self.polynomial(joins, 2)
         bounds = {"row": None, "group": None}
         if not counts and self.wants("row bounds") and self.forced != "group bounds":
@@ -272,17 +289,64 @@ class Maker:
             number = multiply(number, other) if small and self.draw.once_in(2) else add(number, other)
         if self.draw.once_in(4):
             number = add(number, constant(self.draw.pick([Fraction(-1), Fraction(3, 2)])))
+        for name in ("steps", "choice", "quotient"):
+            if degree and (self.forced == name or self.draw.once_in(12)):
+                found = getattr(self, name)(joins)
+                number = found if self.draw.once_in(2) else add(number, found)
         return _filled(Polynomial, terms=number.terms)
 
-    def condition(self, joins: tuple[Join, ...], depth: int) -> Condition:
+    def steps(self, joins: tuple[Join, ...], names: Sequence[str] = GROUPED, codes: int = 0) -> Polynomial:
+        """A function of one column, with missing values at either end of it."""
+        del joins
+        field = _field("events", self.draw.pick(names))
+        low, high = self.tables.span(field)
+        lasts = sorted({self.draw.below(high - low + 1) + low for _ in range(4)} | {high})
+        values = [None, *range(codes)] if codes else [None, -2, 0, 1, 3, 7]
+        pieces = tuple((last, self.draw.pick(values)) for last in lasts[:-1])
+        pieces = (*pieces, (high, self.draw.pick(values[1:])))
+        missing = self.draw.pick(values) if self.tables.nullable(field) else None
+        return variable(_filled(Steps, field=field, pieces=pieces, missing=missing))
+
+    def choice(self, joins: tuple[Join, ...]) -> Polynomial:
+        cases = [
+            (self.condition(joins, 1, 0), self.polynomial(joins, 0)) for _ in range(1 + self.draw.below(2))
+        ]
+        otherwise = self.draw.pick([None, constant(0), self.polynomial(joins, 0)])
+        found = choose(cases, otherwise, self.tables) or constant(1)
+        for atom in found.atoms:
+            if isinstance(atom, Choice):
+                _filled(Choice, cases=atom.cases, otherwise=atom.otherwise, span=atom.span)
+        return found
+
+    def quotient(self, joins: tuple[Join, ...]) -> Polynomial:
+        below = self.draw.pick([constant(3), constant(Fraction(7, 2)), self.polynomial(joins, 0)])
+        found = floor_quotient(self.polynomial(joins, 0), below, self.tables) or constant(1)
+        for atom in found.atoms:
+            if isinstance(atom, Quotient):
+                _filled(Quotient, numerator=atom.numerator, denominator=atom.denominator, span=atom.span)
+        return found
+
+    def key(self, joins: tuple[Join, ...]) -> ComputedKey:
+        kind = self.draw.pick(get_args(get_type_hints(ComputedKey)["kind"]))
+        labels: tuple[str | int, ...] = ()
+        if kind == "number":
+            number = getattr(self, self.draw.pick(["steps", "choice", "quotient"]))(joins)
+        elif kind == "label":
+            labels, number = ("low", "it's", "high"), self.steps(joins, codes=3)
+        else:
+            number = self.steps(joins, codes=2)
+        return _filled(ComputedKey, number=number, kind=kind, codes=(0, 1), labels=labels)
+
+    def condition(self, joins: tuple[Join, ...], depth: int, degree: int = 2) -> Condition:
         kind = self.draw.pick(get_args(Condition) if depth else (Within, Compare))
         if kind is Within:
             return self.within()
         if kind is Compare:
-            return _filled(Compare, number=self.polynomial(joins, 2), sign=self.draw.pick(get_args(Sign)))
+            number = self.polynomial(joins, degree)
+            return _filled(Compare, number=number, sign=self.draw.pick(get_args(Sign)))
         if kind is And or kind is Or:
             count = self.draw.pick([0, 2, 2, 2, 3]) if depth == 2 else 2
-            return _filled(kind, parts=tuple(self.condition(joins, depth - 1) for _ in range(count)))
+            return _filled(kind, parts=tuple(self.condition(joins, depth - 1, degree) for _ in range(count)))
         raise AssertionError(f"no maker of {kind}")
 
     def within(self) -> Within:
@@ -306,7 +370,7 @@ def _field(table: str, name: str) -> Field:
 
 def _filled(kind: type[T], /, **values: Any) -> T:
     """Build a node, and see that no field of it is left to its default."""
-    fields = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    fields = {field.name for field in dataclasses.fields(kind) if field.init}  # type: ignore[arg-type]
     assert fields == values.keys(), (
         f"{kind.__name__} has fields that no plan exercises: {fields ^ values.keys()}"
     )
@@ -339,7 +403,7 @@ def _prepared(seed: int, unit: Row | User, change: Any, kind: Kind, clause: str)
             found = plan_question(to_sql(plan, tables), schemas=tables, policy=policy)
         except Refused:
             continue
-        if _has(found.question, clause) and _cells(plan, tables) <= MOST:
+        if _has(found.question, clause) and _cells(found.question, tables) <= MOST:
             return found
     raise AssertionError(f"no plan is accepted for {unit}, {change}, {kind}, {clause}")
 
@@ -361,9 +425,19 @@ def _has(plan: Plan, clause: str) -> bool:
         "delta": plan.options.delta is not None,
         "max_rows": plan.options.max_rows is not None,
         "max_groups": plan.options.max_groups is not None,
+        "steps": Steps in _atoms(plan),
+        "choice": Choice in _atoms(plan),
+        "quotient": Quotient in _atoms(plan),
+        "computed key": any(isinstance(key, ComputedKey) for key in plan.keys),
     }[clause]
+
+
+def _atoms(plan: Plan) -> set[type]:
+    """What the numbers of a plan's aggregates are computed from."""
+    numbers = (one.number for one in plan.aggregates if one.number is not None)
+    return {type(atom) for number in numbers for atom in number.atoms}
 
 
 def _cells(plan: Plan, tables: PlanTables) -> int:
     """How many declared groups a plan has, all sets together."""
-    return sum(math.prod(tables.column(field).size or 1 for field in keys) for keys in plan.sets)
+    return sum(cells_of(keys, tables, plan.where) or 1 for keys in plan.sets)

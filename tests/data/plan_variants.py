@@ -32,6 +32,7 @@ def variants(kinds: set[type]) -> set[Variant]:
         (kind.__name__, field.name, what)
         for kind in kinds
         for field in dataclasses.fields(kind)
+        if field.compare  # what is remembered of a node is no part of it
         for what in _allowed(hints[kind][field.name])
     }
 
@@ -63,7 +64,7 @@ def exercised(node: Any) -> Iterator[Variant]:
     if not dataclasses.is_dataclass(node):
         return
     hints = get_type_hints(type(node), vars(nodes))
-    for field in dataclasses.fields(node):
+    for field in (one for one in dataclasses.fields(node) if one.compare):
         value = getattr(node, field.name)
         yield type(node).__name__, field.name, _word(value, hints[field.name])
         yield from exercised(value)

@@ -52,7 +52,9 @@ def test_no_input_of_many_plans_moves_by_more_than_its_sensitivity(name: str, se
 NEVER = {
     ("Plan", "outputs", "nothing"): "a query asks for something",
     ("Plan", "sets", "nothing"): "a query without GROUP BY has the empty grouping set",
-    ("Polynomial", "terms", "nothing"): "a number is a constant at least",
+    ("Choice", "cases", "nothing"): "without conditions it is the number itself",
+    ("ComputedKey", "codes", "nothing"): "a key has a group at least",
+    ("Steps", "pieces", "nothing"): "a column has a value at least",
 }
 
 

@@ -124,10 +124,10 @@ def answered(table: Table, plan: Plan) -> dict[tuple[Any, ...], list[Any]]:
     for query in render(facts(plan, TABLES), key=table._key):
         found = table._source.execute(query.tree)
         if query.measures[0].kind == "histogram":
-            for group, counts in histograms(query, found, TABLES):
+            for group, counts in histograms(query, found, TABLES, plan.where):
                 totals.setdefault(group, {})[query.measures[0]] = counts
         else:
-            for group, values in fill(query, found, TABLES):
+            for group, values in fill(query, found, TABLES, plan.where):
                 totals.setdefault(group, {}).update(zip(query.measures, values, strict=True))
     return {group: [_value(one, values) for one in plan.aggregates] for group, values in totals.items()}
 
@@ -207,7 +207,8 @@ def test_compiled_counts_on_a_histogram_are_those_of_the_engine(
     _, table = engines
     text = f"SELECT COUNT(*) FROM sales WHERE {condition}" + (f" GROUP BY {group}" if group else "")
     plan = understood(text)
-    expected = [count for one in render(facts(plan, TABLES), key="") for _, (count,) in counted(table, one)]
+    rendered = render(facts(plan, TABLES), key="")
+    expected = [count for one in rendered for _, (count,) in counted(table, one, plan)]
     universe = table.universe()
     queries = compile_counts(plan, SALES, universe)
     parts = plan.where.parts if isinstance(plan.where, And) else (plan.where,)
@@ -219,8 +220,8 @@ def test_compiled_counts_on_a_histogram_are_those_of_the_engine(
     assert Queries(universe, queries).answers(histogram).tolist() == expected
 
 
-def counted(table: Table, query: EngineQuery) -> list[tuple[tuple[Any, ...], tuple[int, ...]]]:
-    return fill(query, table._source.execute(query.tree), TABLES)
+def counted(table: Table, query: EngineQuery, plan: Plan) -> list[tuple[tuple[Any, ...], tuple[int, ...]]]:
+    return fill(query, table._source.execute(query.tree), TABLES, plan.where)
 
 
 @pytest.mark.parametrize("group", ["", "kind", "shop, paid", "n", "day", "city"])

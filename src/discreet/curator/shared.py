@@ -24,7 +24,7 @@ from discreet.curator.limits import require_small
 from discreet.curator.reply import Interval, Kind, Reply
 from discreet.curator.ticks import FairLock
 from discreet.data.linear import Counts
-from discreet.data.plan.nodes import Field, Plan
+from discreet.data.plan.nodes import Aggregate, Key, Plan
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.question_plan import ColumnError
 from discreet.data.table import Table
@@ -76,7 +76,7 @@ class SharedHypothesis(ABC):
 
     def answer(self, plan: Plan, counts: Counts) -> Reply:
         """Answer a question that counts rows, all groups at once."""
-        return make_reply(plan, self.universe, self.ask_many(counts.workload()))
+        return make_reply(plan, counts, self.ask_many(counts.workload()))
 
     @abstractmethod
     def ask(self, query: LinearQuery) -> OnlineAnswer:
@@ -103,7 +103,7 @@ class SharedHypothesis(ABC):
         words = f"at most {most:.6g} at 95 %{several}"
         if math.isinf(most):
             error, words = None, f"no bound: {self.unsure}; fresh=True buys an answer"
-        numbers = [output.name for output in plan.outputs if not isinstance(output.what, Field)]
+        numbers = [output.name for output in plan.outputs if isinstance(output.what, Aggregate)]
         return Quote("shared", tuple(ColumnError(name, error, words) for name in numbers))
 
     @abstractmethod
@@ -216,28 +216,25 @@ def measure_small_tables(
     )
 
 
-def make_reply(plan: Plan, universe: Universe, answers: OnlineAnswers) -> Reply:
+def make_reply(plan: Plan, counted: Counts, answers: OnlineAnswers) -> Reply:
     """Return counts as the table a question asked for: one row a declared group."""
-    columns: dict[Field, list[Any]] = {field: [] for field in plan.keys}
-    for keys in plan.shown_sets:
-        values = [
-            [value for value in universe.attribute(field.name).values if value is not None] for field in keys
-        ]
+    columns: dict[Key, list[Any]] = {key: [] for key in plan.keys}
+    for keys, values in zip(plan.shown_sets, counted.group_names(), strict=True):
         groups = list(itertools.product(*values))
-        for field, column in columns.items():
-            place = keys.index(field) if field in keys else None
+        for key, column in columns.items():
+            place = keys.index(key) if key in keys else None
             column.extend(None if place is None else group[place] for group in groups)
     counts = np.maximum(0, np.rint(answers.values)).astype(np.int64).tolist()
     ends = _ends(answers)
     rows = tuple(
         zip(
-            *(columns[out.what] if isinstance(out.what, Field) else counts for out in plan.outputs),
+            *(counts if isinstance(out.what, Aggregate) else columns[out.what] for out in plan.outputs),
             strict=True,
         )
     )
     names = tuple(output.name for output in plan.outputs)
-    counted = {output.name: ends for output in plan.outputs if not isinstance(output.what, Field)}
-    return Reply(columns=names, rows=rows, intervals=counted, kind=find_least_sure(answers), cost=Amounts())
+    intervals = {output.name: ends for output in plan.outputs if isinstance(output.what, Aggregate)}
+    return Reply(columns=names, rows=rows, intervals=intervals, kind=find_least_sure(answers), cost=Amounts())
 
 
 def find_least_sure(answers: OnlineAnswers) -> Kind:

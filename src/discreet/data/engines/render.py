@@ -35,7 +35,8 @@ from discreet.data.engines.render_expressions import (
     whole,
 )
 from discreet.data.plan.facts import Facts, Measure, SetFacts
-from discreet.data.plan.nodes import TRUE, Field
+from discreet.data.plan.nodes import TRUE, ComputedKey, Field, Key, Polynomial
+from discreet.data.plan.numbers import variable
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.schema import Schema, User
 
@@ -49,7 +50,7 @@ class EngineQuery:
     Its rows hold the codes of `keys`, then (for a histogram) the value in steps, then the `measures`.
     """
 
-    keys: tuple[Field, ...]
+    keys: tuple[Key, ...]
     measures: tuple[Measure, ...]
     tree: exp.Query
 
@@ -116,7 +117,7 @@ class _Renderer:
 
     def query(self, one: SetFacts, measures: tuple[Measure, ...]) -> exp.Select:
         """Return the query for some measures of one grouping set."""
-        groups = list(map(column, one.keys))
+        groups = [_group(key, self.known.tables) for key in one.keys]
         if measures[0].kind == "histogram":
             groups.append(_steps(measures[0], self.known.tables))
         totals = [alias(self._total(measure), f"m{i}") for i, measure in enumerate(measures)]
@@ -132,7 +133,7 @@ class _Renderer:
         self,
         groups: list[exp.Expr],
         listed: list[exp.Expr],
-        keys: tuple[Field, ...],
+        keys: tuple[Key, ...],
         measures: tuple[Measure, ...],
         before: Mapping[str, exp.Query],
     ) -> exp.Select:
@@ -147,10 +148,10 @@ class _Renderer:
             for join in plan.joins
         ]
         tests = [] if plan.where == TRUE else [where(plan.where, tables)]
-        needed = [*keys]
+        needed = [key if isinstance(key, Field) else key.number for key in keys]
         if measures[0].kind == "histogram" and measures[0].number is not None:
-            needed += measures[0].number.fields
-        tests += [present(field) for field in dict.fromkeys(needed) if tables.column(field).nullable]
+            needed.append(measures[0].number)
+        tests += [test for one in dict.fromkeys(needed) for test in _are_there(one, tables)]
         source = self._relation(plan.table)
         copied = [group.copy() for group in groups]
         return select(listed, source, joins=joins, tests=tests, groups=copied, before=before)
@@ -178,10 +179,10 @@ class _Renderer:
             before=before,
         )
 
-    def _rank_groups(self, keys: tuple[Field, ...]) -> exp.Query:
+    def _rank_groups(self, keys: tuple[Key, ...]) -> exp.Query:
         """Put each user's groups in the order of a keyed hash; the keys themselves break ties."""
         names = [own_column(f"k{i}") for i in range(len(keys))]
-        kinds = [self.known.tables.column(field) for field in keys]
+        kinds = [self.known.tables.column(key) if isinstance(key, Field) else None for key in keys]
         order = keyed_hash(self.key, own_column(UNIT), zip(names, kinds, strict=True))
         place = exp.Window(
             this=exp.DenseRank(),
@@ -231,6 +232,22 @@ class _Renderer:
         # 38 digits hold any sum of 64-bit integers over more rows than there will ever be.
         wide = value if self.sums_widen else cast(value, "wide")
         return exp.Coalesce(this=exp.Sum(this=wide), expressions=[whole(0)])
+
+
+def _group(key: Key, tables: PlanTables) -> exp.Expr:
+    """Return what rows are grouped by: a code that is the same on every engine."""
+    return cast(number(key.number, tables), "bigint") if isinstance(key, ComputedKey) else column(key)
+
+
+def _are_there(value: Field | Polynomial, tables: PlanTables) -> list[exp.Expr]:
+    """Return the tests that a column, or all that a number is made from, is not missing."""
+    atoms = (value,) if isinstance(value, Field) else value.atoms
+    fields = [present(atom) for atom in atoms if isinstance(atom, Field) and tables.nullable(atom)]
+    computed = [variable(atom) for atom in atoms if not isinstance(atom, Field) and tables.nullable(atom)]
+    return fields + [
+        exp.Not(this=exp.Is(this=exp.Paren(this=number(one, tables)), expression=exp.null()))
+        for one in computed
+    ]
 
 
 def _keys(groups: list[exp.Expr]) -> list[exp.Expr]:

@@ -20,9 +20,10 @@ from typing import Literal
 from discreet.core.errors import Refused
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import up
-from discreet.data.plan.nodes import Aggregate, Field, Plan, Polynomial, Span
+from discreet.data.plan.keys import cells_of
+from discreet.data.plan.nodes import Aggregate, Key, Plan, Polynomial, Span
 from discreet.data.plan.numbers import MAX_UNITS, scale
-from discreet.data.plan.tables import PlanTables, is_declared
+from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.schema import Schema, User
 
 MeasureKind = Literal["rows", "units", "sum", "squares", "histogram"]
@@ -100,7 +101,7 @@ class VectorSensitivity:
 class SetFacts:
     """One grouping set: its keys, how many groups are declared (None: found by threshold), its measures."""
 
-    keys: tuple[Field, ...]
+    keys: tuple[Key, ...]
     cells: int | None
     measures: tuple[tuple[Measure, VectorSensitivity], ...]
 
@@ -176,7 +177,7 @@ def _check_work(known: Facts, listed: list[Measure]) -> None:
     quantiles = sum(map(len, known.points.values()))
     scored = sum(len(points) * (one.row[1] - one.row[0] + 1) for one, points in known.points.items())
     numbers = len(listed) - len(known.points)
-    groups = sum(cells_of(keys, known.tables) or 1 for keys in known.plan.sets)
+    groups = sum(cells_of(keys, known.tables, known.plan.where) or 1 for keys in known.plan.sets)
     for found, most, what in (
         (
             (numbers + quantiles) * len(known.plan.sets),
@@ -202,9 +203,9 @@ def _points(measured: Mapping[Aggregate, tuple[Measure, ...]]) -> dict[Measure, 
     return {measure: tuple(sorted(points)) for measure, points in found.items()}
 
 
-def _set_facts(known: Facts, keys: tuple[Field, ...], listed: list[Measure]) -> SetFacts:
+def _set_facts(known: Facts, keys: tuple[Key, ...], listed: list[Measure]) -> SetFacts:
     """State one grouping set: each measure once; units where a threshold needs them."""
-    cells = cells_of(keys, known.tables)
+    cells = cells_of(keys, known.tables, known.plan.where)
     needed = dict.fromkeys([*listed, finder(known)] if cells is None else listed)
     return SetFacts(keys, cells, tuple((one, _sensitivity(one, known, cells)) for one in needed))
 
@@ -273,21 +274,13 @@ def measures(aggregate: Aggregate, tables: PlanTables) -> tuple[Measure, ...]:
 
 def _absent(number: Polynomial | None, tables: PlanTables) -> Polynomial | None:
     """Return a number that may be missing; None where it never is, so that all rows are counted once."""
-    if number is None or not any(tables.column(field).nullable for field in number.fields):
+    if number is None or not tables.nullable(number):
         return None
     return number
 
 
 def _steps(bounds: tuple[Fraction, Fraction] | None, unit: Fraction) -> Span | None:
     return None if bounds is None else (int(bounds[0] / unit), int(bounds[1] / unit))
-
-
-def cells_of(keys: tuple[Field, ...], tables: PlanTables) -> int | None:
-    """Return how many groups are declared; None where some key's values are not."""
-    columns = [tables.column(field) for field in keys]
-    if not all(is_declared(column) for column in columns):
-        return None
-    return math.prod(column.size or 1 for column in columns)
 
 
 def _sensitivity(measure: Measure, known: Facts, cells: int | None) -> VectorSensitivity:

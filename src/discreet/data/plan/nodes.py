@@ -1,14 +1,19 @@
 """What a question means: a small frozen tree that holds no text of the analyst and no data.
 
-A `Plan` is in normal form from the start. Numbers are polynomials with exact coefficients. Conditions hold
-no NOT: it has been pushed down to sets of codes and to signs. A comparison with a missing value is not true
-(SQL's three-valued logic says the same of a WHERE clause), so two truth values are enough.
+A `Plan` is in normal form from the start. Numbers are polynomials with exact coefficients over *atoms*:
+columns, and whole numbers that are computed from columns in each row (`Steps`, `Choice`, `Quotient`), or
+missing there. Conditions hold no NOT: it has been pushed down to sets of codes and to signs. A comparison
+with a missing value is not true (SQL's three-valued logic says the same of a WHERE clause), so two truth
+values are enough.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import field as dataclass_field
 from fractions import Fraction
+from hashlib import blake2b
 from typing import Literal
 
 from discreet.core import checks
@@ -39,23 +44,120 @@ class Field:
     name: str
 
 
-Monomial = tuple[Field, ...]
+class _Computed:
+    """A node that is looked up and ordered many times: by a digest of all that it holds, made once.
+
+    It is the same in every process, so that a plan is always written the same way.
+    """
+
+    __slots__ = ()
+
+    @property
+    def digest(self) -> str:
+        """What tells this node from every other of its kind."""
+        known: str | None = getattr(self, "_digest")  # noqa: B009  # every subclass has it
+        if known is None:
+            known = blake2b(_spell(self).encode(), digest_size=16).hexdigest()
+            object.__setattr__(self, "_digest", known)
+        return known
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Polynomial:
-    """A sum of coefficients times products of columns, in the columns' own values.
+def _spell(node: object) -> str:
+    """Return all that a node holds as text, nodes within it by their digests."""
+    if isinstance(node, tuple):
+        return f"({','.join(map(_spell_part, node))})"
+    named = [getattr(node, one.name) for one in fields(node) if one.compare]  # type: ignore[arg-type]
+    return f"{type(node).__name__}({','.join(map(_spell_part, named))})"
 
-    Terms are sorted by their columns. A coefficient is 0 only for a column that cancels: its value does not
-    matter, but that it is there does. Made by the functions of `numbers.py`.
+
+def _spell_part(part: object) -> str:
+    if isinstance(part, _Computed):
+        return part.digest
+    if isinstance(part, Fraction):
+        return str(part)
+    return _spell(part) if isinstance(part, tuple) or is_dataclass(part) else repr(part)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps(_Computed):
+    """A function of one declared column, computed on its declared values when the question was read.
+
+    Parameters
+    ----------
+    field
+        The column.
+    pieces
+        Ascending: the last code of each piece, and the whole number there; None where it is missing. The
+        pieces cover all codes of the column (for a category: positions of its values).
+    missing
+        The number where the column is missing.
+    """
+
+    field: Field
+    pieces: tuple[tuple[int, int | None], ...]
+    missing: int | None
+    _digest: str | None = dataclass_field(default=None, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(_Computed):
+    """The first number whose condition holds: a whole number in `span`, or missing. See `atoms.choose`."""
+
+    cases: tuple[tuple[Condition, Polynomial | None], ...]
+    otherwise: Polynomial | None
+    span: Span
+    _digest: str | None = dataclass_field(default=None, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient(_Computed):
+    """The whole part of a quotient, rounded down, where the denominator is positive; missing elsewhere.
+
+    It lies in `span`. Made by `atoms.floor_quotient`.
+    """
+
+    numerator: Polynomial
+    denominator: Polynomial
+    span: Span
+    _digest: str | None = dataclass_field(default=None, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+Atom = Field | Steps | Choice | Quotient
+Monomial = tuple[Atom, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Polynomial(_Computed):
+    """A sum of coefficients times products of atoms, in the columns' own values.
+
+    Terms are sorted by their atoms. A coefficient is 0 only for an atom that cancels: its value does not
+    matter, but that it is there does. Made by the functions of `plan.numbers`.
     """
 
     terms: tuple[tuple[Monomial, Fraction], ...]
+    _digest: str | None = dataclass_field(default=None, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    @property
+    def atoms(self) -> tuple[Atom, ...]:
+        """The atoms that occur, each once, in the order of the terms."""
+        return tuple(dict.fromkeys(atom for monomial, _ in self.terms for atom in monomial))
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The columns that occur, sorted."""
-        return tuple(sorted({field for monomial, _ in self.terms for field in monomial}))
+        """The columns that it is computed from, sorted."""
+        return tuple(sorted({one for atom in self.atoms for one in fields_of(atom)}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +174,7 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """A polynomial of more than one column (or of higher degree) compared with 0."""
+    """A polynomial compared with 0: of several columns, or of one with too many values to be listed."""
 
     number: Polynomial
     sign: Sign
@@ -96,6 +198,76 @@ Condition = Within | Compare | And | Or
 
 TRUE = And(())
 FALSE = Or(())
+
+
+def fields_of(node: Atom | Polynomial | Condition | None) -> frozenset[Field]:
+    """Return the columns that a number or a condition looks at."""
+    if isinstance(node, Field):
+        return frozenset({node})
+    if isinstance(node, Steps | Within):
+        return frozenset({node.field})
+    if isinstance(node, Polynomial):
+        return frozenset(node.fields)
+    if isinstance(node, Compare):
+        return frozenset(node.number.fields)
+    parts: tuple[Polynomial | Condition | None, ...] = ()
+    if isinstance(node, Quotient):
+        parts = node.numerator, node.denominator
+    elif isinstance(node, Choice):
+        parts = (*(part for case in node.cases for part in case), node.otherwise)
+    elif node is not None:
+        parts = node.parts
+    return frozenset().union(*map(fields_of, parts))
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedKey:
+    """What groups rows beside a column: a whole number a row with a finite public image.
+
+    Parameters
+    ----------
+    number
+        What is computed; rows where it is missing are in no group.
+    kind
+        What a group is called by: the number, the date of so many days since 1970-01-01, false or true (0 and
+        1), or a label.
+    codes
+        The groups, in the order answers list them, in steps of the number's unit.
+    labels
+        What the numbers 0, 1, 2, ... are called, where they stand for values of a category.
+    """
+
+    number: Polynomial
+    kind: Literal["number", "date", "truth", "label"]
+    codes: tuple[int, ...]
+    labels: tuple[str | int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What to call it where the request gives no name."""
+        used = self.number.fields
+        return used[0].name if len(used) == 1 else "key"
+
+
+Key = Field | ComputedKey
+
+
+def sort_keys(keys: Iterable[Key]) -> tuple[Key, ...]:
+    """Return keys in the order of a plan, each once: columns first."""
+    return tuple(sorted(dict.fromkeys(keys), key=_key_order))
+
+
+def sort_sets(sets: Iterable[tuple[Key, ...]]) -> list[tuple[Key, ...]]:
+    """Return grouping sets in the order of a plan, each once."""
+    return sorted(dict.fromkeys(sets), key=lambda keys: [_key_order(key) for key in keys])
+
+
+def _key_order(key: Key) -> tuple[int, str, str]:
+    return (
+        (0, key.table, key.name)
+        if isinstance(key, Field)
+        else (1, key.number.digest, repr((key.kind, key.codes, key.labels)))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +309,7 @@ class Output:
     """A column of the answer: a group key or an aggregate, under a name."""
 
     name: str
-    what: Field | Aggregate
+    what: Key | Aggregate
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,22 +357,22 @@ class Plan:
     table: str
     joins: tuple[Join, ...]
     where: Condition
-    sets: tuple[tuple[Field, ...], ...]
+    sets: tuple[tuple[Key, ...], ...]
     outputs: tuple[Output, ...]
     options: Options
 
     @property
-    def keys(self) -> tuple[Field, ...]:
-        """Every column that some grouping set groups by, sorted."""
-        return tuple(sorted({field for keys in self.sets for field in keys}))
+    def keys(self) -> tuple[Key, ...]:
+        """Everything that some grouping set groups by, sorted."""
+        return sort_keys(key for keys in self.sets for key in keys)
 
     @property
-    def shown_sets(self) -> tuple[tuple[Field, ...], ...]:
+    def shown_sets(self) -> tuple[tuple[Key, ...], ...]:
         """The grouping sets in the order of the answer's rows: keys as they were selected, then others."""
-        selected = [output.what for output in self.outputs if isinstance(output.what, Field)]
-        order = {field: place for place, field in enumerate(dict.fromkeys([*selected, *self.keys]))}
+        selected = [output.what for output in self.outputs if isinstance(output.what, Field | ComputedKey)]
+        order = {key: place for place, key in enumerate(dict.fromkeys([*selected, *self.keys]))}
         turned = [tuple(sorted(keys, key=order.__getitem__)) for keys in self.sets]
-        return tuple(sorted(turned, key=lambda keys: [order[field] for field in keys]))
+        return tuple(sorted(turned, key=lambda keys: [order[key] for key in keys]))
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:

@@ -36,7 +36,7 @@ from discreet.core.loss import (
 from discreet.core.neighbours import Neighbours
 from discreet.core.rounding import shorten_up
 from discreet.data.plan.facts import Facts, Measure, SetFacts, VectorSensitivity, facts, finder
-from discreet.data.plan.nodes import Field, Plan, Policy
+from discreet.data.plan.nodes import Key, Plan, Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.quantiles import QuantileChoices, spread_per_row, units_off
 from discreet.data.pricing.thresholds import KeysAbove, threshold
@@ -80,7 +80,7 @@ class Vector:
         Where groups are found: the noisy number of units they need, and what that costs in delta.
     """
 
-    keys: tuple[Field, ...]
+    keys: tuple[Key, ...]
     measure: Measure
     cells: int | None
     dropped: int
@@ -122,7 +122,7 @@ class QuantileChoice:
     `side` is -1 for the lower end, 0 for the value and 1 for the upper end.
     """
 
-    keys: tuple[Field, ...]
+    keys: tuple[Key, ...]
     measure: Measure
     cells: int | None
     step: QuantileChoices

@@ -241,7 +241,7 @@ def _bounds(made: Budget) -> tuple[str, ...]:
 
 
 def _describe(part: Vector | QuantileChoice) -> dict[str, Any]:
-    by = f" by {', '.join(field.name for field in part.keys)}" if part.keys else ""
+    by = f" by {', '.join(key.name for key in part.keys)}" if part.keys else ""
     if isinstance(part, QuantileChoice):
         side = {-1: "lower end of ", 0: "", 1: "upper end of "}[part.side]
         what = f"{side}quantile {float(part.step.point):g} of {_numbers(part.measure)}{by}"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
 
+from discreet.data.plan.canonical import conjunction
 from discreet.data.plan.facts import measures
-from discreet.data.plan.nodes import Aggregate, Field, Kind
+from discreet.data.plan.narrowing import narrow
+from discreet.data.plan.nodes import TRUE, Aggregate, Condition, Field, Kind
 from discreet.data.plan.numbers import Scaled, scale
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Boolean, Category, Date, Text
 from discreet.data.schema.schema import Schema, User
-from discreet.data.sql.conditions import numeric
+from discreet.data.sql.counted import count_ones, count_present, count_where, is_zero_or_one, keep
+from discreet.data.sql.language import condition, numeric, summand
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
 from discreet.data.sql.text import refuse
 
@@ -29,7 +33,8 @@ _KINDS: dict[str, Kind] = {
     "STDDEV_POP": "deviation_pop",
 }
 _POINT = ("PERCENTILE_CONT", "QUANTILE", "QUANTILE_CONT", "APPROX_QUANTILE")
-KNOWN = ("COUNT", *_KINDS, "MEDIAN", "APPROX_QUANTILES", *_POINT)
+_COUNT_IF = ("COUNTIF", "COUNT_IF")
+KNOWN = ("COUNT", *_COUNT_IF, *_KINDS, "MEDIAN", "APPROX_QUANTILES", *_POINT)
 _EXTREME = "one row decides it"
 _USE = (
     "Use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE or APPROX_QUANTILES; if it is a "
@@ -52,6 +57,11 @@ _ONE = Fraction(1)
 
 def aggregate(node: exp.Expression, scope: Scope) -> tuple[Aggregate, str]:
     """Translate an aggregate; return it with the name it has where the request gives none."""
+    kept: Condition = TRUE
+    if isinstance(node, exp.Filter):
+        node, filtered = take(node, "this", "expression")
+        kept = condition(take(filtered, "this")[0], scope)
+        scope = replace(scope, known=narrow(scope.known, kept, scope.tables))
     ordered: exp.Expression | None = None
     if isinstance(node, exp.WithinGroup):
         node, order = take(node, "this", "expression")
@@ -67,9 +77,11 @@ def aggregate(node: exp.Expression, scope: Scope) -> tuple[Aggregate, str]:
         if name != "PERCENTILE_CONT" or len(places) != 1:
             raise refuse(f"{name} WITHIN GROUP", "only PERCENTILE_CONT takes it", "Leave it out")
         places = [ordered, *places]
+    if name in _COUNT_IF:
+        return _count_if(name, places, bounds, kept, scope)
     if name == "COUNT":
-        return _count(places, bounds, scope)
-    return _of_numbers(name, places, bounds, scope)
+        return _count(places, bounds, kept, scope)
+    return _of_numbers(name, places, bounds, kept, scope)
 
 
 def _arguments(name: str, arguments: list[exp.Expression]) -> tuple[list[exp.Expression], dict[str, Bounds]]:
@@ -103,7 +115,24 @@ def _plain_number(node: exp.Expression) -> Fraction:
     return sum((coefficient for _, coefficient in value.terms), Fraction(0))
 
 
-def _count(places: list[exp.Expression], bounds: dict[str, Bounds], scope: Scope) -> tuple[Aggregate, str]:
+def _count_if(
+    name: str, places: list[exp.Expression], bounds: dict[str, Bounds], kept: Condition, scope: Scope
+) -> tuple[Aggregate, str]:
+    if len(places) != 1 or ROW in bounds:
+        raise refuse(name, "it takes one condition", f"Write {name}(x > 0)")
+    kept = conjunction([kept, condition(places[0], scope)], scope.tables)
+    return _count_rows(kept, bounds.get(GROUP), scope)
+
+
+def _count_rows(kept: Condition, group: Bounds | None, scope: Scope) -> tuple[Aggregate, str]:
+    """Count the rows that meet a condition: a row that fails it adds nothing."""
+    found = count_where(kept, scope)
+    return Aggregate("count", found, group_bounds=_bound_count(group, scope)), "count"
+
+
+def _count(
+    places: list[exp.Expression], bounds: dict[str, Bounds], kept: Condition, scope: Scope
+) -> tuple[Aggregate, str]:
     if len(places) != 1 or ROW in bounds:
         raise refuse("COUNT", "it takes * or one column", "Write COUNT(*)")
     group = bounds.get(GROUP)
@@ -111,26 +140,42 @@ def _count(places: list[exp.Expression], bounds: dict[str, Bounds], scope: Scope
     if isinstance(what, exp.Star) or _is_literal(what):
         if isinstance(what, exp.Star):
             take(what)
-        return Aggregate("count", group_bounds=_bound_count(group, scope)), "count"
+        return _count_rows(kept, group, scope)
     column = scope.column(scope.field(what)) if isinstance(what, exp.Column) else None
     if isinstance(column, Boolean | Category | Date | Text):
         present = "" if isinstance(column, Text) else f" with WHERE {what.name} IS NOT NULL"
         way_out = f"Use COUNT(*){present}"
         raise refuse(f"COUNT({what.name})", "only numbers are counted so", way_out)
     if not isinstance(what, exp.Distinct):
-        return _name_aggregate(
-            Aggregate("count", numeric(what, scope), group_bounds=_bound_count(group, scope)), "count"
-        )
+        number = count_present(keep(summand(what, scope), kept, scope), scope)
+        found = Aggregate("count", number, group_bounds=_bound_count(group, scope))
+        return _name_aggregate(found, "count")
     (columns,) = take(what, "expressions")
     unit = scope.main.unit
+    if len(columns) == 1 and isinstance(columns[0], exp.Case):
+        test, columns = _read_choice(columns[0], scope)
+        kept = conjunction([kept, test], scope.tables)
     field = scope.field(columns[0]) if len(columns) == 1 else None
     if not isinstance(unit, User) or field != Field(scope.main.name, unit.column) or group is not None:
         raise refuse("COUNT(DISTINCT ...)", "only the privacy unit can be counted so", "GROUP BY it instead")
-    return Aggregate("count_units"), "units"
+    if kept == TRUE:
+        return Aggregate("count_units"), "units"
+    # A unit counts once where some row of it meets the condition: its rows that do, at most 1.
+    return _count_rows(kept, (Fraction(0), Fraction(1)), scope)[0], "units"
+
+
+def _read_choice(node: exp.Expression, scope: Scope) -> tuple[Condition, list[exp.Expression]]:
+    """Read CASE WHEN condition THEN unit END."""
+    this, ifs, default = take(node, "this", "ifs", "default")
+    if this is not None or len(ifs) != 1 or not (default is None or isinstance(default, exp.Null)):
+        way_out = "Write COUNT(DISTINCT CASE WHEN x > 0 THEN unit END)"
+        raise refuse("COUNT(DISTINCT CASE ...)", "it has one condition", way_out)
+    when, then = take(ifs[0], "this", "true")
+    return condition(when, scope), [then]
 
 
 def _of_numbers(
-    name: str, places: list[exp.Expression], bounds: dict[str, Bounds], scope: Scope
+    name: str, places: list[exp.Expression], bounds: dict[str, Bounds], kept: Condition, scope: Scope
 ) -> tuple[Aggregate, str]:
     points: tuple[Fraction, ...] = ()
     if name == "MEDIAN":
@@ -141,8 +186,12 @@ def _of_numbers(
         points = _points(name, _plain_number(places.pop()))
     if len(places) != 1:
         raise refuse(name, "it takes one number", f"Write {name}(x)")
-    number = numeric(places[0], scope)
     kind = _KINDS.get(name, "quantile")
+    read = summand if kind in ("sum", "average") else numeric
+    number = keep(read(places[0], scope), kept, scope)
+    if kind == "sum" and not bounds:
+        if is_zero_or_one(number, scope):
+            return _name_aggregate(Aggregate("count", count_ones(number, scope)), "sum")
     row, group = bounds.get(ROW), bounds.get(GROUP)
     if group is not None and kind not in ("sum", "average"):
         raise refuse(f"{name}(... {GROUP} ...)", "it is for SUM, COUNT and AVG", f"Use {ROW}")
@@ -151,7 +200,7 @@ def _of_numbers(
         # a unit, what it adds is all that the unit adds.
         row, group = row or group, None
     exact = scale(number, scope.tables)
-    row = _row_bounds(row, exact)
+    row = _row_bounds(row, exact, kind)
     group = _group_bounds(group, _natural(row, exact, _rows(scope)), exact.unit)
     found = Aggregate(kind, number, row, group, points)
     measures(found, scope.tables)  # refuses what an engine could not add up exactly
@@ -168,10 +217,10 @@ def _points(name: str, value: Fraction) -> tuple[Fraction, ...]:
     return tuple(Fraction(k, int(value)) for k in range(int(value) + 1))
 
 
-def _row_bounds(asked: Bounds | None, exact: Scaled) -> Bounds | None:
+def _row_bounds(asked: Bounds | None, exact: Scaled, kind: Kind) -> Bounds | None:
     """Cut the asked bounds to what the columns allow; None where that leaves nothing to clamp."""
     low, high = (end * exact.unit for end in exact.span)
-    if low == high:
+    if low == high and (kind != "sum" or low == 0):
         raise refuse("aggregate", "it is computed of a constant", "Use a column")
     if asked is None or (asked[0] <= low and asked[1] >= high):
         return None
@@ -217,7 +266,9 @@ def _rows(scope: Scope) -> int:
 
 
 def _name_aggregate(found: Aggregate, name: str) -> tuple[Aggregate, str]:
-    if found.number is None or not found.number.fields:
+    if found.number is None:
+        return found, name
+    if not found.number.fields:
         raise refuse(name, "it is computed of a constant", "Use a column")
     fields = found.number.fields
     return found, f"{name}_{fields[0].name}" if len(fields) == 1 else name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.core.errors import Refused
+from discreet.data.plan.narrowing import Narrowed
 from discreet.data.plan.nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Column
@@ -92,11 +94,12 @@ class Work:
     """What reading a question took so far.
 
     `places` holds where the declared values of a column stand, once they were asked for; `matching` counts
-    comparisons of characters.
+    comparisons of characters, `truths` conditions that stand for values.
     """
 
     places: dict[Field, dict[object, int]] = dataclass_field(default_factory=dict)
     matching: int = 0
+    truths: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +107,16 @@ class Scope:
     """The tables of one FROM clause under the names the request gave them.
 
     `same` maps the key of a joined table to the column it equals, so that one column has one name. `work` is
-    shared by all parts of one question.
+    shared by all parts of one question. `today` is the day that the question is read on, and `known` what its
+    conditions say of the rows that an expression is computed for.
     """
 
     tables: PlanTables
     names: dict[str, Schema | Dimension]
     same: dict[Field, Field]
     work: Work = dataclass_field(default_factory=Work)
+    today: datetime.date | None = None
+    known: Narrowed = dataclass_field(default_factory=lambda: Narrowed({}))
 
     @property
     def main(self) -> Schema:

@@ -6,33 +6,50 @@ name. The analyst's text ends here; engines are sent what `render` writes from t
 
 from __future__ import annotations
 
+import datetime
 import itertools
-import math
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.data.plan.canonical import conjunction
-from discreet.data.plan.nodes import MIN_EPSILON, TRUE, Condition, Field, Join, Options, Output, Plan, Policy
-from discreet.data.plan.tables import PlanTables, is_declared
-from discreet.data.schema.columns import Category, Identifier, Integer
+from discreet.data.plan.narrowing import narrow
+from discreet.data.plan.nodes import (
+    MIN_EPSILON,
+    TRUE,
+    Aggregate,
+    Condition,
+    Field,
+    Join,
+    Options,
+    Output,
+    Plan,
+    Policy,
+)
+from discreet.data.plan.tables import PlanTables
+from discreet.data.schema.columns import Category, Integer
 from discreet.data.schema.schema import Dimension, Schema, User
 from discreet.data.sql.aggregates import aggregate
-from discreet.data.sql.conditions import condition
+from discreet.data.sql.group import Grouping, check_sets
+from discreet.data.sql.language import condition
 from discreet.data.sql.nodes import Scope, refuse_unknown, take, word
 from discreet.data.sql.text import number, parse_text, refuse, shorten
 
-MAX_CELLS = 1_000_000
-MAX_SETS = 64
 MAX_OUTPUTS = 100
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-Sets = list[tuple[Field, ...]]
 
 
-def parse(text: str, *, schemas: Schema | Iterable[Schema] | PlanTables, policy: Policy) -> Plan:
+def parse(
+    text: str,
+    *,
+    schemas: Schema | Iterable[Schema] | PlanTables,
+    policy: Policy,
+    today: datetime.date | None = None,
+) -> Plan:
     """Translate one SELECT into a plan.
 
     Parameters
@@ -43,6 +60,8 @@ def parse(text: str, *, schemas: Schema | Iterable[Schema] | PlanTables, policy:
         The private tables (with their public dimensions) the query may name.
     policy
         What the owner allows one query to cost. The clause can only ask for less.
+    today
+        What CURRENT_DATE means, in UTC unless it is given. The plan holds the date itself.
 
     Raises
     ------
@@ -52,41 +71,50 @@ def parse(text: str, *, schemas: Schema | Iterable[Schema] | PlanTables, policy:
     """
     tree, clause = parse_text(text)
     try:
-        return _select(tree, clause, PlanTables.of(schemas), policy)
+        return _select(tree, clause, PlanTables.of(schemas), policy, today)
     except RecursionError:
         raise refuse("SQL", "it is nested too deep", "Ask a simpler question") from None
 
 
 def _select(
-    tree: exp.Select, clause: Sequence[tuple[str, Token]], tables: PlanTables, policy: Policy
+    tree: exp.Select,
+    clause: Sequence[tuple[str, Token]],
+    tables: PlanTables,
+    policy: Policy,
+    today: datetime.date | None,
 ) -> Plan:
     listed, source, joined, filtered, grouped = take(tree, "expressions", "from_", "joins", "where", "group")
-    scope, joins = _from(source, joined or [], tables)
+    scope, joins = _from(source, joined or [], tables, today)
     options = _options(clause, scope.main, policy)
     where: Condition = TRUE
     if filtered is not None:
         where = conjunction([condition(take(filtered, "this")[0], scope)], tables)
-    sets: Sets = [()] if grouped is None else _group(grouped, scope)
+    # An expression is computed for the rows that count, and for no others.
+    scope = replace(scope, known=narrow(scope.known, where, tables))
+    grouping = Grouping(listed, where, scope)
+    sets = grouping.sets(grouped)
     strategy = dict(clause).get("group_selection_strategy")
-    _check_sets(
-        sets, scope, _allowed_delta(options, policy), None if strategy is None else strategy.text.upper()
-    )
+    named = None if strategy is None else strategy.text.upper()
+    check_sets(sets, where, scope, _allowed_delta(options, policy), named)
     return Plan(
         table=scope.main.name,
         joins=joins,
         where=where,
-        sets=tuple(sorted(set(sets))),
-        outputs=_outputs(listed, {field for keys in sets for field in keys}, scope),
+        sets=tuple(sets),
+        outputs=_outputs(listed, grouping, scope),
         options=options,
     )
 
 
 def _from(
-    source: exp.Expression | None, joined: list[exp.Expression], tables: PlanTables
+    source: exp.Expression | None,
+    joined: list[exp.Expression],
+    tables: PlanTables,
+    today: datetime.date | None,
 ) -> tuple[Scope, tuple[Join, ...]]:
     if source is None:
         raise refuse("SELECT", "it names no table", f"Write FROM {tables.schemas[0].name}")
-    scope = Scope(tables, {}, {})
+    scope = Scope(tables, {}, {}, today=today)
     _add_table(take(source, "this")[0], scope)
     main, joins = scope.main, []
     for node in joined:
@@ -185,72 +213,7 @@ def _code_type(field: Field, scope: Scope) -> type | None:
     return int if isinstance(column, Integer) and column.grid == 1 else None
 
 
-def _group(node: exp.Expression, scope: Scope) -> Sets:
-    if node.args.get("all") is not None:
-        raise refuse("GROUP BY ALL or DISTINCT", "it is not part of the language", "Name the keys")
-    (items,) = take(node, "expressions")
-    sets: Sets = [()]
-    for item in items or []:
-        sets = _cross(sets, _grouping(item, scope))
-    return sets
-
-
-def _grouping(node: exp.Expression, scope: Scope) -> Sets:
-    """Return the grouping sets that one item of GROUP BY stands for."""
-    if isinstance(node, exp.Cube):
-        parts = [_grouping(part, scope) for part in take(node, "expressions")[0]]
-        sets: Sets = [()]
-        for part in parts:
-            sets = _cross(sets, [(), *part])
-        return sets
-    if isinstance(node, exp.Rollup):
-        prefix: Sets = [()]
-        sets = [()]
-        for part in take(node, "expressions")[0]:
-            prefix = _cross(prefix, _grouping(part, scope))
-            sets = _limit(sets + prefix)
-        return sets
-    if isinstance(node, exp.GroupingSets):
-        return _limit([keys for part in take(node, "expressions")[0] for keys in _grouping(part, scope)])
-    if isinstance(node, exp.Paren):
-        return _grouping(take(node, "this")[0], scope)
-    if isinstance(node, exp.Tuple):
-        return [tuple(sorted({scope.field(part) for part in take(node, "expressions")[0] or []}))]
-    if isinstance(node, exp.Literal):
-        raise refuse("GROUP BY 1", "keys are named, not numbered", "Write the column's name")
-    return [(scope.field(node),)]
-
-
-def _cross(left: Sets, right: Sets) -> Sets:
-    _limit([()] * (len(left) * len(right)))
-    return [tuple(sorted({*a, *b})) for a, b in itertools.product(left, right)]
-
-
-def _limit(sets: Sets) -> Sets:
-    if len(sets) > MAX_SETS:
-        raise refuse("GROUP BY", f"it has more than {MAX_SETS} grouping sets", "Use fewer keys")
-    return sets
-
-
-def _check_sets(sets: Sets, scope: Scope, delta: Fraction, strategy: str | None) -> None:
-    fields = sorted({field for keys in sets for field in keys})
-    columns = {field: scope.column(field) for field in fields}
-    for field, column in columns.items():
-        if isinstance(column, Identifier):
-            raise refuse(f"GROUP BY {field.name}", "it would show single units", "Group by something coarser")
-    open_keys = [field.name for field, column in columns.items() if not is_declared(column)]
-    if strategy not in (None, "LAPLACE_THRESHOLD" if open_keys else "PUBLIC_GROUPS"):
-        way_out = "Use PUBLIC_GROUPS for declared keys, LAPLACE_THRESHOLD for others, or leave it out"
-        raise refuse(f"group_selection_strategy = {strategy}", "it does not fit the keys", way_out)
-    if open_keys and not delta > 0:
-        why = "its values are not declared, so groups appear by a threshold, which needs delta > 0"
-        raise refuse(f"GROUP BY {open_keys[0]}", why, "Set delta, or ask the owner to declare the values")
-    cells = sum(math.prod(columns[field].size or 1 for field in keys) for keys in sets)
-    if cells > MAX_CELLS:
-        raise refuse("GROUP BY", f"it has more than {MAX_CELLS} declared groups", "Use fewer or coarser keys")
-
-
-def _outputs(listed: list[exp.Expression], keys: set[Field], scope: Scope) -> tuple[Output, ...]:
+def _outputs(listed: list[exp.Expression], grouping: Grouping, scope: Scope) -> tuple[Output, ...]:
     if len(listed) > MAX_OUTPUTS:
         raise refuse("SELECT", f"it has more than {MAX_OUTPUTS} columns", "Ask less at once")
     outputs: list[Output] = []
@@ -262,21 +225,18 @@ def _outputs(listed: list[exp.Expression], keys: set[Field], scope: Scope) -> tu
             raise refuse(
                 f"AS {shorten(name)}", "names are letters, digits and _, each used once", "Choose another"
             )
-        if isinstance(node, exp.Column) and not isinstance(node.args.get("this"), exp.Star):
-            what = scope.field(node)
-            if what not in keys:
-                raise refuse(
-                    what.name,
-                    "it is neither a key nor an aggregate",
-                    f"GROUP BY {what.name}, or aggregate it",
-                )
-            output = Output(name or _fresh(what.name, names), what)
+        key = grouping.find(node)
+        if key is not None:
+            output = Output(name or _fresh(key.name, names), key)
+        elif isinstance(node, exp.Column) and not isinstance(node.args.get("this"), exp.Star):
+            what = scope.field(node).name
+            raise refuse(what, "it is neither a key nor an aggregate", f"GROUP BY {what}, or aggregate it")
         else:
             found, default = aggregate(node, scope)
             output = Output(name or _fresh(default, names), found)
         outputs.append(output)
         names.add(output.name.lower())
-    if all(isinstance(output.what, Field) for output in outputs):
+    if not any(isinstance(output.what, Aggregate) for output in outputs):
         raise refuse("SELECT", "it asks for no aggregate", "Add COUNT(*), SUM(x) or AVG(x)")
     return tuple(outputs)
 

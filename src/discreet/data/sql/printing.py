@@ -4,12 +4,30 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from discreet.data.plan.canonical import gaps
-from discreet.data.plan.nodes import Aggregate, And, Compare, Condition, Field, Plan, Polynomial, Span, Within
+from discreet.data.plan.nodes import (
+    Aggregate,
+    And,
+    Atom,
+    Choice,
+    Compare,
+    ComputedKey,
+    Condition,
+    Field,
+    Key,
+    Plan,
+    Polynomial,
+    Quotient,
+    Span,
+    Steps,
+    Within,
+)
+from discreet.data.plan.numbers import add, constant, multiply, value_of
 from discreet.data.plan.tables import PlanTables
-from discreet.data.schema.columns import Boolean, Category, Column
+from discreet.data.schema.columns import Boolean, Category, Column, Date
 
 _DIGITS = 18
 _CALLS = {
@@ -28,13 +46,13 @@ def to_sql(plan: Plan, tables: PlanTables) -> str:
     parts = ["SELECT"]
     if options := _options(plan):
         parts.append(f"WITH DIFFERENTIAL_PRIVACY OPTIONS ({options})")
-    shown = (f"{_output(output.what, unit)} AS {_quote(output.name)}" for output in plan.outputs)
+    shown = (f"{_output(output.what, unit, tables)} AS {_quote(output.name)}" for output in plan.outputs)
     parts.append(", ".join(shown))
     parts.append(f"FROM {_quote(plan.table)}")
     parts += [f"JOIN {_quote(j.table)} ON {_name(j.left)} = {_name(j.right)}" for j in plan.joins]
     if plan.where != And(()):
         parts.append(f"WHERE {condition_sql(plan.where, tables)}")
-    sets = [", ".join(_name(field) for field in keys) for keys in plan.sets]
+    sets = [", ".join(_key(key, tables) for key in keys) for keys in plan.sets]
     if len(sets) > 1:
         parts.append(f"GROUP BY GROUPING SETS ({', '.join(f'({keys})' for keys in sets)})")
     elif sets[0]:
@@ -47,7 +65,7 @@ def condition_sql(condition: Condition, tables: PlanTables) -> str:
     if isinstance(condition, Within):
         return _within(condition, tables)
     if isinstance(condition, Compare):
-        return f"{_number(condition.number)} {condition.sign} 0"
+        return f"{_number(condition.number, tables)} {condition.sign} 0"
     if not condition.parts:
         return "TRUE" if isinstance(condition, And) else "FALSE"
     word = " AND " if isinstance(condition, And) else " OR "
@@ -85,12 +103,12 @@ def _range(name: str, span: Span, column: Column) -> str:
     return f"({name} >= {_decimal(lowest)} AND {name} <= {_decimal(highest)})"
 
 
-def _output(what: Field | Aggregate, unit: Field) -> str:
-    if isinstance(what, Field):
-        return _name(what)
+def _output(what: Key | Aggregate, unit: Field, tables: PlanTables) -> str:
+    if not isinstance(what, Aggregate):
+        return _key(what, tables)
     if what.kind == "count_units":
         return f"COUNT(DISTINCT {_name(unit)})"
-    arguments = [_number(what.number) if what.number is not None else "*"]
+    arguments = [_number(what.number, tables) if what.number is not None else "*"]
     call = _CALLS.get(what.kind, "COUNT")
     if what.kind == "quantile" and len(what.points) == 1:
         call = "PERCENTILE_CONT"
@@ -118,14 +136,97 @@ def _options(plan: Plan) -> str:
     )
 
 
-def _number(number: Polynomial) -> str:
+def _number(number: Polynomial, tables: PlanTables) -> str:
     terms = []
     for names, coefficient in number.terms:
-        factors = [_name(field) for field in names]
+        factors = [_atom(atom, tables) for atom in names]
         if coefficient != 1 or not factors:
-            factors.insert(0, _decimal(coefficient))
+            factors.insert(0, _coefficient(coefficient))
         terms.append(" * ".join(factors))
-    return " + ".join(terms)
+    return " + ".join(terms) or "0"
+
+
+def _coefficient(value: Fraction) -> str:
+    """Print a decimal, or a quotient where there is none."""
+    if (value * 10**_DIGITS).denominator == 1:
+        return _decimal(value)
+    return f"{value.numerator} / {value.denominator}"
+
+
+def _atom(atom: Atom, tables: PlanTables) -> str:
+    if isinstance(atom, Field):
+        column = tables.column(atom)
+        if isinstance(column, Boolean):
+            return f"CAST({_name(atom)} AS INT)"
+        return f"UNIX_DATE({_name(atom)})" if isinstance(column, Date) else _name(atom)
+    if isinstance(atom, Quotient):
+        return f"FLOOR_DIV({_number(atom.numerator, tables)}, {_number(atom.denominator, tables)})"
+    return _cases(atom, tables, lambda number: _number(number, tables))
+
+
+def _cases(atom: Steps | Choice, tables: PlanTables, leaf: Callable[[Polynomial], str]) -> str:
+    """Print a choice; a leaf is a number, or what stands for it."""
+    if isinstance(atom, Choice):
+        cases = [(condition_sql(test, tables), value) for test, value in atom.cases]
+        otherwise = atom.otherwise
+    else:
+        cases, otherwise = list(_pieces(atom, tables)), None
+    shown = [f"WHEN {test} THEN {'NULL' if value is None else leaf(value)}" for test, value in cases]
+    last = "" if otherwise is None else f" ELSE {leaf(otherwise)}"
+    return f"CASE {' '.join(shown)}{last} END"
+
+
+def _pieces(atom: Steps, tables: PlanTables) -> Iterator[tuple[str, Polynomial | None]]:
+    field = atom.field
+    low, _ = tables.span(field)
+    if tables.nullable(field) and atom.missing is not None:
+        yield f"{_name(field)} IS NULL", constant(atom.missing)
+    if isinstance(tables.column(field), Category):
+        spans: dict[int, list[Span]] = {}
+        for last, code in atom.pieces:
+            if code is not None:
+                spans.setdefault(code, []).append((low, last))
+            low = last + 1
+        for code, listed in spans.items():
+            yield _within(Within(field, tuple(listed), missing=False), tables), constant(code)
+        return
+    for last, code in atom.pieces:
+        # Each test is of all codes so far: the pieces before it are taken already.
+        test = _within(Within(field, ((low, last),), missing=False), tables)
+        yield test, None if code is None else constant(code)
+
+
+def _key(key: Key, tables: PlanTables) -> str:
+    """Print a key so that it is read as one of the same kind."""
+    if isinstance(key, Field):
+        return _name(key)
+    if key.kind == "number":
+        return _number(key.number, tables)
+    if key.kind == "date":
+        return f"DATE_FROM_UNIX_DATE({_number(key.number, tables)})"
+    return _named(key.number, key, tables)
+
+
+def _named(number: Polynomial, key: ComputedKey, tables: PlanTables) -> str:
+    """Print the labels of a number in place of its values."""
+    value = value_of(number)
+    if value is not None:
+        return _literal(bool(value) if key.kind == "truth" else key.labels[int(value)])
+    terms = [(names, coefficient) for names, coefficient in number.terms if names]
+    ((atom,), factor), *more = terms
+    if more or isinstance(atom, Field | Quotient):
+        cases = [
+            f"WHEN {_number(number, tables)} = {code} THEN {_literal(label)}" for code, label in _labels(key)
+        ]
+        return f"CASE {' '.join(cases)} END"
+    offset = constant(dict(number.terms).get((), Fraction(0)))
+    return _cases(
+        atom, tables, lambda leaf: _named(add(multiply(constant(factor), leaf), offset), key, tables)
+    )
+
+
+def _labels(key: ComputedKey) -> list[tuple[int, object]]:
+    return list(enumerate((False, True) if key.kind == "truth" else key.labels))
 
 
 def _literal(value: object) -> str:

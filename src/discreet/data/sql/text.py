@@ -1,7 +1,8 @@
 """From text to a parse tree, within stated limits, and the DIFFERENTIAL_PRIVACY clause cut out of the tokens.
 
-The dialect knows no function at all: every call arrives as a name with arguments, so nothing that the parser
-library takes for known can slip past the translation.
+The dialect knows no function: every call arrives as a name with arguments, so nothing that the parser library
+takes for known can slip past the translation. What has words of its own within its brackets (CASE, CAST,
+EXTRACT, SUBSTRING, TRIM, POSITION) is read by the library into nodes that are translated like all others.
 """
 
 from __future__ import annotations
@@ -26,29 +27,31 @@ MAX_DEPTH = 32
 _SHOWN = 40
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
-_LACKING = {
-    "CASE": "Ask once for each case, with its condition in WHERE",
-    "EXTRACT": "Compare the date, for instance BETWEEN '2024-01-01' AND '2024-01-31'",
-}
 _NUMBER = re.compile(r"(\d{1,18})(?:\.(\d{0,18}))?(?:[eE]([+-]?\d{1,2}))?")
 
 
 class DiscreetSql(Dialect):
-    """Standard SQL with names in backticks or double quotes, and without any function."""
+    """Standard SQL with names in backticks or double quotes, and without functions of its own."""
 
     class Tokenizer(tokens.Tokenizer):
         """Strings stand in single quotes only."""
 
         QUOTES = ["'"]  # noqa: RUF012  # the library's way to declare a dialect
         IDENTIFIERS = ['"', "`"]  # noqa: RUF012
+        KEYWORDS = {**tokens.Tokenizer.KEYWORDS, "//": TokenType.DIV}  # noqa: RUF012
 
     class Parser(parser.Parser):
-        """Functions are names, whatever they are called."""
+        """Functions are names, whatever they are called, but for those that have words between brackets."""
 
         FUNCTIONS = {}  # noqa: RUF012
-        FUNCTION_PARSERS = {}  # noqa: RUF012
+        FUNCTION_PARSERS = {  # noqa: RUF012
+            name: parser.Parser.FUNCTION_PARSERS[name]
+            for name in ("CAST", "EXTRACT", "POSITION", "SAFE_CAST", "SUBSTRING", "TRIM", "TRY_CAST")
+        }
         NO_PAREN_FUNCTIONS = {}  # noqa: RUF012
-        NO_PAREN_FUNCTION_PARSERS = {}  # noqa: RUF012
+        NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
+            "CASE": parser.Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]
+        }
 
 
 _said: ContextVar[list[str] | None] = ContextVar("said", default=None)
@@ -95,24 +98,18 @@ def parse_text(text: str) -> tuple[exp.Select, tuple[tuple[str, Token], ...]]:
         with _listen() as said:
             trees = DiscreetSql().parser().parse(rest, text)
     except (SqlglotError, RecursionError) as error:
-        raise _refuse_unread(rest, error) from None
+        raise _refuse_unread(error) from None
     if said:
         # What the parser library only warns of, it has not understood either.
-        raise _refuse_unread(rest, SqlglotError())
+        raise _refuse_unread(SqlglotError())
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, exp.Select):
         raise refuse("SQL", "it must be exactly one SELECT", "Send one query at a time")
     return tree, options
 
 
-def _refuse_unread(found: Sequence[Token], error: Exception) -> Refused:
-    """Say where, or name the part that the language lacks."""
-    for token in found:
-        if token.text.upper() in _LACKING and token.token_type not in (
-            TokenType.STRING,
-            TokenType.IDENTIFIER,
-        ):
-            return refuse(token.text.upper(), "it is not part of the language", _LACKING[token.text.upper()])
+def _refuse_unread(error: Exception) -> Refused:
+    """Say where."""
     known = error.errors if isinstance(error, ParseError) else []
     near = f" near {known[0].get('highlight')}" if known and known[0].get("highlight") else ""
     return refuse(

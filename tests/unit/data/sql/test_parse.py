@@ -14,7 +14,7 @@ from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.nodes import FALSE, TRUE, Aggregate, Compare, Field, Options, Or, Policy, Within
 from discreet.data.plan.numbers import add, constant, multiply, scale, variable
 from discreet.data.plan.tables import PlanTables
-from discreet.data.sql.conditions import like
+from discreet.data.sql.patterns import like
 from discreet.data.sql.printing import to_sql
 
 AGE = Field("visits", "age")
