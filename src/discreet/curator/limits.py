@@ -17,6 +17,9 @@ from discreet.query_release.online.boxes import reading_work
 GROUPS = 1 << 17
 """The most numbers one question may ask for."""
 
+COMPUTED = 1 << 18
+"""The most parts of expressions that are computed for one question, all groups together."""
+
 WORK = 1 << 28
 """The most numbers that are looked at for one question, or sixteen times the cells of the hypothesis."""
 
@@ -46,6 +49,12 @@ def require_small(asked: Counts | Workload, *, cells: int) -> None:
             what=f"a question for {groups} numbers",
             why=f"at most {GROUPS} are answered at once from the hypothesis",
             way_out="Ask for fewer groups, or in several questions",
+        )
+    if isinstance(asked, Counts) and groups * asked.computed > COMPUTED:
+        raise Refused(
+            what="a question that takes too much work",
+            why=f"its arithmetic has {groups * asked.computed} parts in all groups; {COMPUTED} is the most",
+            way_out="Ask for the counts, and compute the rest from the answer",
         )
     most = max(WORK, 16 * cells)
     if work > most:

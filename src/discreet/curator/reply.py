@@ -8,12 +8,13 @@ from fractions import Fraction
 from typing import Any, Literal, Self
 
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter, NoBound
+from discreet.core.errors import InternalError, InvalidParameter, NoBound
 from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
 from discreet.curator.amounts import Amounts
 from discreet.curator.history import Quote
-from discreet.data.plan.nodes import Aggregate
+from discreet.data.plan.nodes import Plan
 from discreet.data.pricing.answer import Answer
+from discreet.data.pricing.presented import PresentedTable
 from discreet.data.pricing.question_plan import ColumnError
 
 Kind = Literal["free", "measured", "stale", "priced"]
@@ -50,6 +51,8 @@ class Reply:
         Whether it was given before: then these are the same numbers, at no further cost.
     answer
         What the numbers of a priced question came from.
+    shown
+        The released numbers behind the table: the same ones can be shown in another form.
     """
 
     columns: tuple[str, ...]
@@ -59,19 +62,35 @@ class Reply:
     cost: Amounts
     repeated: bool = False
     answer: Answer | None = None
+    shown: PresentedTable | None = None
 
     @classmethod
     def of(cls, answer: Answer, cost: Mapping[str, Fraction]) -> Self:
         """Make the reply of a question that was answered by itself."""
-        numbers = [output.name for output in answer.outputs if isinstance(output.what, Aggregate)]
-        intervals = {name: answer.interval(name, CONFIDENCE) for name in numbers}
-        return cls(answer.columns, answer.rows, intervals, "priced", Amounts(cost), answer=answer)
+        return replace(cls.of_table(answer.shown, "priced"), cost=Amounts(cost), answer=answer)
 
-    def repeat(self, columns: tuple[str, ...]) -> Self:
-        """Return a copy with the same numbers under other names, marked as repeated."""
-        names = dict(zip(self.columns, columns, strict=True))
-        intervals = {names[name]: ends for name, ends in self.intervals.items()}
-        return replace(self, columns=columns, intervals=intervals, repeated=True, cost=Amounts())
+    @classmethod
+    def of_table(cls, shown: PresentedTable, kind: Kind) -> Self:
+        """Make the reply that shows released numbers."""
+        intervals = {name: tuple(shown.intervals(name, CONFIDENCE)) for name in shown.numbers}
+        return cls(shown.columns, tuple(shown.rows()), intervals, kind, Amounts(), shown=shown)
+
+    def repeat(self, question: Plan) -> Self:
+        """Return the same numbers as a question asks for them, marked as repeated."""
+        if self.shown is None:
+            raise InternalError("a reply that was put together is not repeated")
+        answer = None if self.answer is None else self.answer.present(question)
+        made = self.of_table(self.shown.present(question) if answer is None else answer.shown, self.kind)
+        return replace(made, repeated=True, answer=answer)
+
+    def copy(self) -> Self:
+        """Return a copy of its own, marked as repeated: who has this one may write in it."""
+        return replace(self, intervals=dict(self.intervals), repeated=True, cost=Amounts())
+
+    @property
+    def groups(self) -> int:
+        """How many groups were released, shown or not."""
+        return len(self) if self.shown is None else len(self.shown.released)
 
     def column(self, name: str) -> tuple[Any, ...]:
         """Return one column of values."""
@@ -105,7 +124,7 @@ class Reply:
         """Return what asking the same again would cost, and its errors: those that it has."""
         columns = []
         for name, ends in self.intervals.items():
-            wide = [high - low for low, high in ends if not isinstance(low, tuple)]
+            wide = [high - low for low, high in ends if isinstance(low, int | float)]
             half = float(max(wide)) / 2 if wide else None
             words = "the same numbers as before" + ("" if half is None else f", within {half:.6g} at 95 %")
             columns.append(ColumnError(name, half, words))
@@ -130,6 +149,10 @@ class Reply:
         return len(self.rows)
 
     @property
+    def _keys(self) -> tuple[str, ...]:
+        return () if self.shown is None else self.shown.keys
+
+    @property
     def _cells(self) -> list[list[str]]:
         cells = [list(self.columns)]
         for place, row in enumerate(self.rows[:ROWS]):
@@ -137,7 +160,7 @@ class Reply:
             for name, value in zip(self.columns, row, strict=True):
                 ends = self.intervals.get(name)
                 bar = "" if ends is None else f" [{_print(ends[place][0])}, {_print(ends[place][1])}]"
-                shown.append(_print(value) + bar)
+                shown.append(_print(value, "(all)" if name in self._keys else "NULL") + bar)
             cells.append(shown)
         return cells
 
@@ -154,5 +177,5 @@ class Reply:
         return html_table(self._cells, self._notes)
 
 
-def _print(value: Any) -> str:
-    return "(all)" if value is None else value_text(value)
+def _print(value: Any, empty: str = "NULL") -> str:
+    return empty if value is None else value_text(value)

@@ -22,10 +22,11 @@ from discreet.data.engines.base import Source
 from discreet.data.engines.histogram import keep_rows
 from discreet.data.engines.render import render
 from discreet.data.plan.facts import Facts, Measure, SetFacts
-from discreet.data.plan.nodes import Aggregate, Field, Plan, Policy
+from discreet.data.plan.nodes import Field, Plan, Policy
 from discreet.data.plan.tables import PlanTables
-from discreet.data.pricing.answer import Answer, AnswerColumn, Block, Chosen, NoisyVector, Value
+from discreet.data.pricing.answer import Answer, Block, Chosen, NoisyVector
 from discreet.data.pricing.budget import Vector, budget
+from discreet.data.pricing.presented import Value
 from discreet.data.pricing.quantiles import KeptRows
 from discreet.data.pricing.question_plan import QuestionPlan, price_question
 from discreet.data.pricing.thresholds import Key
@@ -90,13 +91,7 @@ def ask(plan: QuestionPlan, *, source: Source, key: str, rng: Rng, alone: bool =
     releaser = _Releaser(plan, _read(known, source, key, alone), rng)
     facts = {one.keys: one for one in known.sets}
     blocks = tuple(releaser.block(facts[tuple(sorted(shown))], shown) for shown in question.shown_sets)
-    outputs = []
-    for output in question.outputs:
-        if isinstance(output.what, Aggregate):
-            outputs.append(AnswerColumn(output.name, output.what, known.measured[output.what]))
-        else:
-            outputs.append(AnswerColumn(output.name, question.keys.index(output.what)))
-    return Answer(plan, tuple(outputs), blocks, rng.unsafe)
+    return Answer.of(plan, blocks, unsafe_seeded=rng.unsafe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,16 +198,16 @@ def _add_noise(vector: Vector, groups: list[Key], totals: Totals, rng: Rng) -> N
     return NoisyVector(vector, tuple(np.ravel(rng.perform(vector.step, exact)).tolist()))
 
 
-def _show(plan: Plan, tables: PlanTables, keys: tuple[Field, ...], group: Key) -> tuple[Value, ...]:
-    """Return the values of all keys of the plan; None for those the grouping set leaves out."""
+def _show(
+    plan: Plan, tables: PlanTables, keys: tuple[Field, ...], group: Key
+) -> tuple[Value | Fraction, ...]:
+    """Return the exact values of all keys of the plan; None for those the grouping set leaves out."""
     codes = dict(zip(keys, group, strict=True))
     return tuple(_value(tables, field, codes[field]) if field in codes else None for field in plan.keys)
 
 
-def _value(tables: PlanTables, field: Field, code: Code) -> Value:
+def _value(tables: PlanTables, field: Field, code: Code) -> Value | Fraction:
     value: Any = tables.column(field).decode(code)
-    if isinstance(value, Fraction):
-        return float(value)
     if value is None:
         raise InternalError(f"{field.name} has a key without a value")
     return value  # type: ignore[no-any-return]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.data.plan.after import count_computed
 from discreet.data.plan.facts import cells_of
 from discreet.data.plan.nodes import FALSE, And, Compare, Condition, Field, Plan, Within
 from discreet.data.plan.numbers import scale
@@ -67,11 +68,14 @@ class Counts:
     ----------
     groupings
         The attributes of every grouping set in the order of the answer's rows, and the codes of their groups.
+    computed
+        How many parts of expressions are computed from the count of a group.
     """
 
     condition: Condition
     cells: _Cells
     groupings: tuple[Grouping, ...]
+    computed: int = 0
 
     @classmethod
     def of(cls, plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables, universe: Universe) -> Counts:
@@ -80,7 +84,8 @@ class Counts:
         _check(plan, tables)
         fields = {*plan.keys, *_fields(plan.where)}
         cells = _Cells.of(fields, tables, checks.instance(Universe, universe=universe))
-        return cls(plan.where, cells, tuple(tuple(map(cells.grouping, keys)) for keys in plan.shown_sets))
+        groupings = tuple(tuple(map(cells.grouping, keys)) for keys in plan.shown_sets)
+        return cls(plan.where, cells, groupings, count_computed(plan))
 
     @property
     def groups(self) -> int:

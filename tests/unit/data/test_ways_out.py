@@ -21,12 +21,16 @@ SELECTS = [
     ("MIN(age)", "MIN: one row decides it. Use QUANTILE(x, 0.01)."),
     ("MODE(region)", "GROUP BY it, ask for COUNT(*) and take the largest"),
     ("CORR(age, income)", "Compute it from AVG(x * y)"),
-    ("ROUND(AVG(age), 1)", "compute it from the answer, which costs nothing"),
-    ("SUM(age) / COUNT(*)", "Ask for the aggregates and compute it from the answer, which costs nothing"),
-    ("100 * COUNT(*)", "Ask for the aggregates and compute it from the answer, which costs nothing"),
+    ("LOG(AVG(age))", "compute it from the answer, which costs nothing"),
+    ("ROUND(AVG(age), age)", "age: it is neither a key nor an aggregate"),
+    ("ROUND(AVG(age), 0.5)", "ROUND: its second part is a whole number from -18 to 18"),
+    ("SUM(age) / 'x'", "/: it is computed of a number, not of a number and text"),
+    ("SUM(age) / age", "age: it is neither a key nor an aggregate. GROUP BY age, or aggregate it."),
+    ("APPROX_QUANTILES(age, 4) + 1", "Use APPROX_QUANTILES(x, 100)[OFFSET(50)] or QUANTILE(x, 0.5)"),
+    ("CAST(COUNT(*) AS TEXT)", "CAST(... AS TEXT): answers are numbers as they are. Leave it out."),
     ("COUNT(*) FILTER (WHERE active)", "Put the condition in WHERE"),
     ("COUNT(*) OVER ()", "GROUP BY the keys instead"),
-    ("1, COUNT(*)", "Leave it out"),
+    ("1, 'x'", "SELECT: it asks for no aggregate"),
     (
         "COUNT(region)",
         "COUNT(region): only numbers are counted so. Use COUNT(*) with WHERE region IS NOT NULL.",
@@ -37,10 +41,6 @@ SELECTS = [
     ("AVG(note)", "note: it is free text, not a number. Use integer or decimal columns and numbers."),
     ("SUM(2 * day)", "day: it is a date, not a number."),
     ("AVG(user_id)", "user_id: it is an identifier, not a number."),
-    (
-        "SUM(CASE WHEN age > 1 THEN 1 ELSE 0 END)",
-        "CASE: it is not part of the language. Ask once for each case",
-    ),
     ("EXTRACT(month FROM day), COUNT(*)", "EXTRACT: it is not part of the language. Compare the date"),
 ]
 
@@ -55,12 +55,30 @@ def test_what_is_selected(listed: str, words: str) -> None:
 QUERIES = [
     ("SELECT COUNT(*) FROM visit", "table visit: it is not declared. Tables: visits"),
     ("SELECT COUNT(*) FROM (SELECT * FROM visits)", "Name the table, with its conditions in WHERE"),
-    ("SELECT DISTINCT region FROM visits", "GROUP BY the keys instead"),
+    ("SELECT DISTINCT region FROM visits", "what region may be is public: 'e', 'n', 's', 'w'"),
+    (
+        "SELECT DISTINCT COUNT(*) FROM visits GROUP BY region",
+        "DISTINCT: rows of different groups could look alike",
+    ),
+    ("SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM people", "ask each SELECT on its own"),
+    ("SELECT COUNT(*) FROM visits QUALIFY COUNT(*) > 1", "QUALIFY: it is not part of the language"),
+    (
+        "SELECT region, COUNT(*) FROM visits GROUP BY region HAVING region = 'x'",
+        "Declared: 'e', 'n', 's', 'w'",
+    ),
+    ("SELECT COUNT(*) FROM visits HAVING COUNT(*)", "HAVING: it is not a condition"),
+    ("SELECT COUNT(*) FROM visits ORDER BY 2", "it is not the place of a column, 1 to 1"),
+    ("SELECT COUNT(*) FROM visits LIMIT -1", "LIMIT: it is a whole number"),
+    ("SELECT COUNT(*) FROM visits LIMIT 5 PERCENT", "PERCENT: it is not part of the language"),
+    ("SELECT COUNT(*) FROM visits ORDER BY APPROX_QUANTILES(age, 4)", "several quantiles have no order"),
     ("SELECT COUNT(*) FROM visits GROUP BY age / 10", "GROUP BY the column itself and add up the answer"),
     ("WITH a AS (SELECT 1) SELECT COUNT(*) FROM a", "Write SELECT ... FROM a declared table"),
     ("SELECT COUNT(* FROM visits", "near"),
     ("SELECT COUNT(*) FROM visits WHERE age > 3 AND", "near"),
-    ("SELECT region FROM visits GROUP BY region", "Add COUNT(*), SUM(x) or AVG(x)."),
+    (
+        "SELECT region FROM visits GROUP BY region",
+        "Add COUNT(*), SUM(x) or AVG(x); what region may be is public",
+    ),
 ]
 
 

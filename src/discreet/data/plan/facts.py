@@ -20,6 +20,7 @@ from typing import Literal
 from discreet.core.errors import Refused
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import up
+from discreet.data.plan.after import check_computed
 from discreet.data.plan.nodes import Aggregate, Field, Plan, Polynomial, Span
 from discreet.data.plan.numbers import MAX_UNITS, scale
 from discreet.data.plan.tables import PlanTables, is_declared
@@ -192,6 +193,7 @@ def _check_work(known: Facts, listed: list[Measure]) -> None:
             if most == MAX_SCORED:
                 way_out += ", or give contribution_bounds_per_row"
             raise Refused(what="SELECT", why=f"it needs {found} {what}; {most} is the most", way_out=way_out)
+    check_computed(known.plan, groups)
 
 
 def _points(measured: Mapping[Aggregate, tuple[Measure, ...]]) -> dict[Measure, tuple[Fraction, ...]]:

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from discreet.core.errors import InternalError
 from discreet.core.rounding import down, up
+from discreet.data.plan.after import root
 from discreet.data.plan.facts import Measure
 from discreet.data.plan.nodes import Kind, Span
 
@@ -103,14 +104,5 @@ def _scale(kind: Kind, steps: Fraction, unit: Fraction, rounded: Callable[[Fract
         value = steps * unit
     else:
         value = steps * unit * unit
-        value = value if kind.startswith("variance") else _root(value, rounded is up)
+        value = value if kind.startswith("variance") else root(value, upwards=rounded is up)
     return rounded(value) + 0.0  # no negative zero
-
-
-def _root(value: Fraction, upwards: bool) -> Fraction:
-    """Return the square root, cut off 2^-64 of itself below or above."""
-    if value == 0:
-        return value
-    digits = 160 + value.denominator.bit_length()
-    root = math.isqrt((value.numerator << 2 * digits) // value.denominator)
-    return Fraction(root + upwards, 1 << digits)

@@ -12,8 +12,9 @@ from discreet.core.bounds import each_of
 from discreet.core.errors import InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.rounding import up
+from discreet.data.plan.after import has_interval, linear_parts
 from discreet.data.plan.facts import Measure
-from discreet.data.plan.nodes import Aggregate, Plan
+from discreet.data.plan.nodes import After, Aggregate, Plan, Shown, leaves
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.budget import Budget, QuantileChoice, Vector
 from discreet.data.pricing.quantiles import rank_error
@@ -126,6 +127,8 @@ class QuestionPlan:
             lines.append(f"           {described['what']}: {described['noise']}")
         lines += [f"bounds   {line}" for line in self.bounds]
         lines += [f"error    {one.name}: {one.words}" for one in self.columns]
+        if self.question.after != After():
+            lines.append("after    HAVING, ORDER BY and LIMIT look at the noisy values and cost nothing")
         return "\n".join(lines)
 
 
@@ -140,6 +143,8 @@ def price_question(made: Budget) -> QuestionPlan:
         if isinstance(output.what, Aggregate):
             used = [parts[measure] for measure in made.facts.measured[output.what]]
             columns.append(_column(output.name, output.what, used, made))
+        elif has_interval(output.what, made.facts.tables):
+            columns.append(_computed(output.name, output.what, parts, made))
     priced = QuestionPlan(made, tuple(columns), _bounds(made))
     _priced.add(priced)
     return priced
@@ -171,6 +176,25 @@ def _column(name: str, what: Aggregate, used: list[list[Any]], made: Budget) -> 
         return ColumnError(name, errors[0], f"at most {errors[0]:.6g} at 95 %{groups}")
     words = f"from sums within {errors[0]:.6g} and a count within {errors[-1]:.6g} at 95 %{groups}"
     return ColumnError(name, None, words)
+
+
+def _computed(name: str, what: Shown, parts: dict[Measure, list[Any]], made: Budget) -> ColumnError:
+    """Say how far off a sum of aggregates may be; anything else depends on the answer."""
+    aggregates = dict.fromkeys(leaf for leaf in leaves(what) if isinstance(leaf, Aggregate))
+    measured = {one: made.facts.measured[one] for one in aggregates}
+    draws = len(dict.fromkeys(measure for listed in measured.values() for measure in listed))
+    coefficients = linear_parts(what)
+    if coefficients is None or any(one.kind not in ("count", "count_units", "sum") for one in aggregates):
+        each = [_column(_name(one), one, [parts[m] for m in measured[one]], made) for one in aggregates]
+        known = "; ".join(f"{one.name} {one.words}" for one in each)
+        return ColumnError(name, None, f"computed from the noisy values, with an interval: {known}")
+    errors = [
+        abs(c) * Fraction(_vector_error(parts[measured[one][0]], draws=draws))
+        for one, c in coefficients.items()
+    ]
+    total = up(sum(errors, Fraction(0)))
+    groups = ", in every group at once" if _are_declared(made) else ", in each group that is shown"
+    return ColumnError(name, total, f"at most {total:.6g} at 95 %{groups if made.facts.plan.keys else ''}")
 
 
 def _are_declared(made: Budget) -> bool:
@@ -231,6 +255,11 @@ def _bounds(made: Budget) -> tuple[str, ...]:
             low, high = (float(end * measure.unit) for end in measure.group)
             lines.append(f"one unit's {_what(measure)} is clamped to [{low:g}, {high:g}] in each group")
     return tuple(dict.fromkeys(lines))
+
+
+def _name(aggregate: Aggregate) -> str:
+    fields = () if aggregate.number is None else aggregate.number.fields
+    return f"{aggregate.kind}({', '.join(field.name for field in fields)})".replace("()", "")
 
 
 def _describe(part: Vector | QuantileChoice) -> dict[str, Any]:

@@ -216,11 +216,17 @@ def _rows(scope: Scope) -> int:
     return rows
 
 
+def default_name(found: Aggregate) -> str:
+    """Return what an aggregate is called where the request gives no name."""
+    name = "units" if found.kind == "count_units" else found.kind
+    fields = () if found.number is None else found.number.fields
+    return f"{name}_{fields[0].name}" if len(fields) == 1 else name
+
+
 def _name_aggregate(found: Aggregate, name: str) -> tuple[Aggregate, str]:
     if found.number is None or not found.number.fields:
         raise refuse(name, "it is computed of a constant", "Use a column")
-    fields = found.number.fields
-    return found, f"{name}_{fields[0].name}" if len(fields) == 1 else name
+    return found, default_name(found)
 
 
 def _read_order(order: exp.Expression) -> exp.Expression:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -16,19 +15,18 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.data.plan.canonical import conjunction
-from discreet.data.plan.nodes import MIN_EPSILON, TRUE, Condition, Field, Join, Options, Output, Plan, Policy
+from discreet.data.plan.nodes import MIN_EPSILON, TRUE, Condition, Field, Join, Options, Plan, Policy
 from discreet.data.plan.tables import PlanTables, is_declared
 from discreet.data.schema.columns import Category, Identifier, Integer
 from discreet.data.schema.schema import Dimension, Schema, User
-from discreet.data.sql.aggregates import aggregate
 from discreet.data.sql.conditions import condition
 from discreet.data.sql.nodes import Scope, refuse_unknown, take, word
+from discreet.data.sql.outputs import Clauses, key_finder, read_after, read_outputs, require_aggregate
 from discreet.data.sql.text import number, parse_text, refuse, shorten
 
 MAX_CELLS = 1_000_000
 MAX_SETS = 64
-MAX_OUTPUTS = 100
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_SHOWN = ("distinct", "having", "order", "limit", "offset")
 Sets = list[tuple[Field, ...]]
 
 
@@ -60,25 +58,50 @@ def parse(text: str, *, schemas: Schema | Iterable[Schema] | PlanTables, policy:
 def _select(
     tree: exp.Select, clause: Sequence[tuple[str, Token]], tables: PlanTables, policy: Policy
 ) -> Plan:
-    listed, source, joined, filtered, grouped = take(tree, "expressions", "from_", "joins", "where", "group")
+    listed, source, joined, filtered, grouped = take(
+        tree, "expressions", "from_", "joins", "where", "group", *_SHOWN
+    )[:5]
     scope, joins = _from(source, joined or [], tables)
     options = _options(clause, scope.main, policy)
     where: Condition = TRUE
     if filtered is not None:
         where = conjunction([condition(take(filtered, "this")[0], scope)], tables)
     sets: Sets = [()] if grouped is None else _group(grouped, scope)
+    if tree.args.get("distinct") is not None:
+        sets = _distinct(tree.args["distinct"], listed, sets, grouped is not None, scope)
     strategy = dict(clause).get("group_selection_strategy")
     _check_sets(
         sets, scope, _allowed_delta(options, policy), None if strategy is None else strategy.text.upper()
     )
+    find_key = key_finder({field for keys in sets for field in keys}, scope)
+    outputs = read_outputs(listed, find_key, scope)
+    after = read_after(Clauses(*(tree.args.get(name) for name in _SHOWN[1:])), outputs, find_key, scope)
+    require_aggregate(outputs, after, sets, tables)
     return Plan(
         table=scope.main.name,
         joins=joins,
         where=where,
         sets=tuple(sorted(set(sets))),
-        outputs=_outputs(listed, {field for keys in sets for field in keys}, scope),
+        outputs=outputs,
         options=options,
+        after=after,
     )
+
+
+def _distinct(
+    node: exp.Expression, listed: list[exp.Expression], sets: Sets, grouped: bool, scope: Scope
+) -> Sets:
+    """Return the grouping sets of SELECT DISTINCT: without GROUP BY, what is selected are the keys."""
+    take(node)
+    selected = [item.this if isinstance(item, exp.Alias) else item for item in listed]
+    named = [item for item in selected if isinstance(item, exp.Column) and not item.is_star]
+    columns = {scope.field(item) for item in named}
+    if not grouped:
+        return [tuple(sorted(columns))] if len(named) == len(selected) else sets
+    if not {field for keys in sets for field in keys} <= columns:
+        way_out = "Select every key, or leave DISTINCT out"
+        raise refuse("DISTINCT", "rows of different groups could look alike", way_out)
+    return sets
 
 
 def _from(
@@ -248,42 +271,6 @@ def _check_sets(sets: Sets, scope: Scope, delta: Fraction, strategy: str | None)
     cells = sum(math.prod(columns[field].size or 1 for field in keys) for keys in sets)
     if cells > MAX_CELLS:
         raise refuse("GROUP BY", f"it has more than {MAX_CELLS} declared groups", "Use fewer or coarser keys")
-
-
-def _outputs(listed: list[exp.Expression], keys: set[Field], scope: Scope) -> tuple[Output, ...]:
-    if len(listed) > MAX_OUTPUTS:
-        raise refuse("SELECT", f"it has more than {MAX_OUTPUTS} columns", "Ask less at once")
-    outputs: list[Output] = []
-    names: set[str] = set()
-    for item in listed:
-        node, alias = take(item, "this", "alias") if isinstance(item, exp.Alias) else (item, None)
-        name = None if alias is None else word(alias)
-        if name is not None and (not _NAME.fullmatch(name) or name.lower() in names):
-            raise refuse(
-                f"AS {shorten(name)}", "names are letters, digits and _, each used once", "Choose another"
-            )
-        if isinstance(node, exp.Column) and not isinstance(node.args.get("this"), exp.Star):
-            what = scope.field(node)
-            if what not in keys:
-                raise refuse(
-                    what.name,
-                    "it is neither a key nor an aggregate",
-                    f"GROUP BY {what.name}, or aggregate it",
-                )
-            output = Output(name or _fresh(what.name, names), what)
-        else:
-            found, default = aggregate(node, scope)
-            output = Output(name or _fresh(default, names), found)
-        outputs.append(output)
-        names.add(output.name.lower())
-    if all(isinstance(output.what, Field) for output in outputs):
-        raise refuse("SELECT", "it asks for no aggregate", "Add COUNT(*), SUM(x) or AVG(x)")
-    return tuple(outputs)
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    tries = itertools.chain([name], (f"{name}_{k}" for k in itertools.count(2)))
-    return next(found for found in tries if found.lower() not in taken)
 
 
 def _options(clause: Sequence[tuple[str, Token]], main: Schema, policy: Policy) -> Options:

@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
+from discreet.data.plan.after import Exact
 from discreet.data.plan.canonical import gaps
-from discreet.data.plan.nodes import Aggregate, And, Compare, Condition, Field, Plan, Polynomial, Span, Within
+from discreet.data.plan.nodes import (
+    After,
+    And,
+    Compare,
+    Computed,
+    Condition,
+    Constant,
+    Field,
+    Function,
+    Ordering,
+    Plan,
+    Polynomial,
+    Shown,
+    Span,
+    Within,
+)
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Boolean, Category, Column
 
 _DIGITS = 18
+_SIGNS_BETWEEN: tuple[Function, ...] = ("+", "-", "*", "/", "%", "=", "<>", "<", "<=", "and", "or")
 _CALLS = {
     "sum": "SUM",
     "average": "AVG",
@@ -39,7 +57,24 @@ def to_sql(plan: Plan, tables: PlanTables) -> str:
         parts.append(f"GROUP BY GROUPING SETS ({', '.join(f'({keys})' for keys in sets)})")
     elif sets[0]:
         parts.append(f"GROUP BY {sets[0]}")
-    return " ".join(parts)
+    return " ".join([*parts, *_after(plan.after, unit)])
+
+
+def _after(after: After, unit: Field) -> Iterator[str]:
+    if after.having is not None:
+        yield f"HAVING {_output(after.having, unit)}"
+    if after.order:
+        yield f"ORDER BY {', '.join(_ordering(one, unit) for one in after.order)}"
+    if after.limit is not None:
+        yield f"LIMIT {after.limit}"
+    if after.offset:
+        yield f"OFFSET {after.offset}"
+
+
+def _ordering(one: Ordering, unit: Field) -> str:
+    way = "DESC" if one.descending else "ASC"
+    # In brackets, nothing is taken for a column of the answer by its name.
+    return f"({_output(one.what, unit)}) {way} NULLS {'FIRST' if one.missing_first else 'LAST'}"
 
 
 def condition_sql(condition: Condition, tables: PlanTables) -> str:
@@ -85,9 +120,13 @@ def _range(name: str, span: Span, column: Column) -> str:
     return f"({name} >= {_decimal(lowest)} AND {name} <= {_decimal(highest)})"
 
 
-def _output(what: Field | Aggregate, unit: Field) -> str:
+def _output(what: Shown, unit: Field) -> str:
     if isinstance(what, Field):
         return _name(what)
+    if isinstance(what, Constant):
+        return _constant(what.value)
+    if isinstance(what, Computed):
+        return _computed(what, unit)
     if what.kind == "count_units":
         return f"COUNT(DISTINCT {_name(unit)})"
     arguments = [_number(what.number) if what.number is not None else "*"]
@@ -103,6 +142,30 @@ def _output(what: Field | Aggregate, unit: Field) -> str:
         if pair is not None:
             arguments.append(f"contribution_bounds_per_{word} => ({_decimal(pair[0])}, {_decimal(pair[1])})")
     return f"{call}({', '.join(arguments)})"
+
+
+def _computed(what: Computed, unit: Field) -> str:
+    """Print what is computed, every part in brackets of its own."""
+    parts = [_output(part, unit) for part in what.parts]
+    function = what.function
+    if function == "case":
+        *cases, otherwise = parts
+        pairs = zip(cases[::2], cases[1::2], strict=True)
+        shown = " ".join(f"WHEN {condition} THEN {value}" for condition, value in pairs)
+        return f"CASE {shown} ELSE {otherwise} END"
+    if function in _SIGNS_BETWEEN:
+        return "(" + f" {function.upper()} ".join(parts) + ")"
+    if function == "is null":
+        return f"({parts[0]} IS NULL)"
+    if function == "not":
+        return f"(NOT {parts[0]})"
+    return f"{function.upper()}({', '.join(parts)})"
+
+
+def _constant(value: Exact) -> str:
+    if value is None:
+        return "NULL"
+    return _scientific(value) if isinstance(value, Fraction) else _literal(value)
 
 
 def _options(plan: Plan) -> str:
@@ -161,7 +224,9 @@ def _scientific(value: Fraction) -> str:
     shift = 0
     while (value * 10 ** (_DIGITS + shift)).denominator != 1:
         shift += 1
-    return _decimal(value * 10**shift) + (f"e-{shift}" if shift else "")
+    while abs(value) * Fraction(10) ** shift >= 10**_DIGITS:
+        shift -= 1
+    return _decimal(value * Fraction(10) ** shift) + (f"e{-shift}" if shift else "")
 
 
 def _name(field: Field) -> str:

@@ -27,7 +27,6 @@ _SHOWN = 40
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 _LACKING = {
-    "CASE": "Ask once for each case, with its condition in WHERE",
     "EXTRACT": "Compare the date, for instance BETWEEN '2024-01-01' AND '2024-01-31'",
 }
 _NUMBER = re.compile(r"(\d{1,18})(?:\.(\d{0,18}))?(?:[eE]([+-]?\d{1,2}))?")
@@ -43,12 +42,16 @@ class DiscreetSql(Dialect):
         IDENTIFIERS = ['"', "`"]  # noqa: RUF012
 
     class Parser(parser.Parser):
-        """Functions are names, whatever they are called."""
+        """Functions are names, whatever they are called; CASE and CAST have a syntax of their own."""
 
         FUNCTIONS = {}  # noqa: RUF012
-        FUNCTION_PARSERS = {}  # noqa: RUF012
+        FUNCTION_PARSERS = {  # noqa: RUF012
+            "CAST": lambda self: self._parse_cast(strict=False),
+            "SAFE_CAST": lambda self: self._parse_cast(strict=False),
+            "TRY_CAST": lambda self: self._parse_cast(strict=False),
+        }
         NO_PAREN_FUNCTIONS = {}  # noqa: RUF012
-        NO_PAREN_FUNCTION_PARSERS = {}  # noqa: RUF012
+        NO_PAREN_FUNCTION_PARSERS = {"CASE": lambda self: self._parse_case()}  # noqa: RUF012
 
 
 _said: ContextVar[list[str] | None] = ContextVar("said", default=None)
@@ -100,6 +103,9 @@ def parse_text(text: str) -> tuple[exp.Select, tuple[tuple[str, Token], ...]]:
         # What the parser library only warns of, it has not understood either.
         raise _refuse_unread(rest, SqlglotError())
     tree = trees[0] if len(trees) == 1 else None
+    if isinstance(tree, exp.SetOperation):
+        way_out = "GROUP BY what parts the rows, or ask each SELECT on its own with its share of epsilon"
+        raise refuse(type(tree).__name__.upper(), "a question is one SELECT", way_out)
     if not isinstance(tree, exp.Select):
         raise refuse("SQL", "it must be exactly one SELECT", "Send one query at a time")
     return tree, options
