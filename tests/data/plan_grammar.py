@@ -31,22 +31,29 @@ from discreet.data import (
     User,
 )
 from discreet.data.ask import plan_question
+from discreet.data.plan.after import find_sort
 from discreet.data.plan.nodes import (
     FALSE,
     TRUE,
+    After,
     Aggregate,
     And,
     Compare,
+    Computed,
     Condition,
+    Constant,
     Field,
+    Function,
     Join,
     Kind,
     Options,
     Or,
+    Ordering,
     Output,
     Plan,
     Policy,
     Polynomial,
+    Shown,
     Sign,
     Within,
 )
@@ -140,6 +147,8 @@ CLAUSES = (
     "delta",
     "max_rows",
     "max_groups",
+    "computed",
+    "after",
 )
 """What a plan may have beside its aggregates: each is forced in its turn, and drawn now and then."""
 
@@ -176,7 +185,11 @@ class Maker:
             user = isinstance(self.tables.schemas[0].unit, User)
             others = [other for other in get_args(Kind) if user or other != "count_units"]
             aggregates.append(self.aggregate(self.draw.pick(others), joins))
-        listed: list[Field | Aggregate] = [*self.draw.some(keys, 2), *aggregates] if keys else [*aggregates]
+        listed: list[Shown] = [*self.draw.some(keys, 2), *aggregates] if keys else [*aggregates]
+        parts = [one for one in (*keys, *aggregates) if find_sort(one, self.tables) == "number"]
+        if self.wants("computed"):
+            listed += [self.computed(self.draw.pick(get_args(Function)), parts, 2) for _ in range(6)]
+            listed.append(self.constant())
         return _filled(
             Plan,
             table=self.tables.schemas[0].name,
@@ -185,7 +198,57 @@ class Maker:
             sets=sets,
             outputs=tuple(_filled(Output, name=f"o{i}", what=what) for i, what in enumerate(listed)),
             options=self.options(),
+            after=self.after([*keys, *aggregates], parts) if self.wants("after") else After(),
         )
+
+    def after(self, listed: list[Shown], parts: list[Shown]) -> After:
+        single = [one for one in listed if find_sort(one, self.tables) != "list"]
+        having = self.computed(self.draw.pick(["<", "<=", "or", "not"]), parts, 1)
+        return _filled(
+            After,
+            having=having if self.draw.once_in(2) else None,
+            order=tuple(
+                _filled(
+                    Ordering,
+                    what=what,
+                    descending=self.draw.once_in(2),
+                    missing_first=self.draw.once_in(2),
+                )
+                for what in [*(self.draw.some(single, 2) if single else []), self.computed("-", parts, 1)]
+            ),
+            offset=self.draw.pick([0, 1]),
+            limit=self.draw.pick([None, 2]),
+        )
+
+    def computed(self, function: Function, parts: list[Shown], depth: int) -> Shown:
+        """A function of numbers that are released, or of truths about them."""
+
+        def number() -> Shown:
+            if depth and self.draw.once_in(2):
+                return self.computed(
+                    self.draw.pick(["+", "-", "*", "/", "abs", "coalesce"]), parts, depth - 1
+                )
+            whole = _filled(Constant, value=Fraction(self.draw.below(5) - 2))
+            return self.draw.pick(parts) if parts and not self.draw.once_in(4) else whole
+
+        def truth() -> Shown:
+            return self.computed(self.draw.pick(["<", "=", "is null"]), parts, 0)
+
+        makers: dict[str, Callable[[], tuple[Shown, ...]]] = {
+            "case": lambda: (truth(), number(), number()),
+            "and": lambda: (truth(), truth()),
+            "or": lambda: (truth(), truth()),
+            "not": lambda: (truth(),),
+            "power": lambda: (number(), _filled(Constant, value=Fraction(2))),
+            "round": lambda: (number(), _filled(Constant, value=Fraction(self.draw.pick([-1, 1])))),
+        }
+        one = ("abs", "sign", "sqrt", "floor", "ceil", "trunc", "is null")
+        default = (lambda: (number(),)) if function in one else (lambda: (number(), number()))
+        return _filled(Computed, function=function, parts=makers.get(function, default)())
+
+    def constant(self) -> Shown:
+        values = (Fraction("-1.5"), "it's", True, False, datetime.date(2020, 1, 2), None)
+        return _filled(Constant, value=self.draw.pick(values))
 
     def joins(self) -> Iterator[Join]:
         if self.wants("public join"):
@@ -361,6 +424,8 @@ def _has(plan: Plan, clause: str) -> bool:
         "delta": plan.options.delta is not None,
         "max_rows": plan.options.max_rows is not None,
         "max_groups": plan.options.max_groups is not None,
+        "computed": any(isinstance(output.what, Computed) for output in plan.outputs),
+        "after": plan.after != After(),
     }[clause]
 
 

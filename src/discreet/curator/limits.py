@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from discreet.core.errors import Refused
 from discreet.data.linear import Counts
+from discreet.data.plan.after import count_computed
+from discreet.data.plan.nodes import Plan
 from discreet.queries.kinds.groups import Groups
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.workload import Workload
@@ -36,6 +38,26 @@ ENTRIES = 100_000
 """The most questions that one analyst may buy."""
 
 
+def require_shown(plan: Plan, *, groups: int) -> None:
+    """Raise unless numbers that were released are shown in another form by a bounded amount of work."""
+    _require_little(groups * count_computed(plan))
+    if groups * len(plan.outputs) > ROWS:
+        raise Refused(
+            what="numbers that were given before in another form",
+            why=f"{groups} groups of {len(plan.outputs)} columns are more than {ROWS} numbers",
+            way_out="Ask for them in the same form, or for fewer columns",
+        )
+
+
+def _require_little(parts: int) -> None:
+    if parts > COMPUTED:
+        raise Refused(
+            what="a question that takes too much work",
+            why=f"its arithmetic has {parts} parts in all groups; {COMPUTED} is the most",
+            way_out="Ask for the numbers, and compute the rest from the answer",
+        )
+
+
 def require_small(asked: Counts | Workload, *, cells: int) -> None:
     """Raise unless a question at no cost asks for a bounded amount of work."""
     if isinstance(asked, Counts):
@@ -50,12 +72,8 @@ def require_small(asked: Counts | Workload, *, cells: int) -> None:
             why=f"at most {GROUPS} are answered at once from the hypothesis",
             way_out="Ask for fewer groups, or in several questions",
         )
-    if isinstance(asked, Counts) and groups * asked.computed > COMPUTED:
-        raise Refused(
-            what="a question that takes too much work",
-            why=f"its arithmetic has {groups * asked.computed} parts in all groups; {COMPUTED} is the most",
-            way_out="Ask for the counts, and compute the rest from the answer",
-        )
+    if isinstance(asked, Counts):
+        _require_little(groups * asked.computed)
     most = max(WORK, 16 * cells)
     if work > most:
         raise Refused(

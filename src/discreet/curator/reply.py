@@ -12,6 +12,7 @@ from discreet.core.errors import InternalError, InvalidParameter, NoBound
 from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
 from discreet.curator.amounts import Amounts
 from discreet.curator.history import Quote
+from discreet.curator.limits import require_shown
 from discreet.data.plan.nodes import Plan
 from discreet.data.pricing.answer import Answer
 from discreet.data.pricing.presented import PresentedTable
@@ -76,16 +77,33 @@ class Reply:
         return cls(shown.columns, tuple(shown.rows()), intervals, kind, Amounts(), shown=shown)
 
     def repeat(self, question: Plan) -> Self:
-        """Return the same numbers as a question asks for them, marked as repeated."""
+        """Return the same numbers as a question asks for them, marked as repeated.
+
+        Raises
+        ------
+        Refused
+            Where they are to be shown in a form that takes too much work.
+        """
         if self.shown is None:
             raise InternalError("a reply that was put together is not repeated")
+        before = self.shown.question
+        if [one.what for one in question.outputs] == [one.what for one in before.outputs] and (
+            question.after == before.after
+        ):
+            return self._rename(tuple(output.name for output in question.outputs))
+        require_shown(question, groups=self.groups)
         answer = None if self.answer is None else self.answer.present(question)
         made = self.of_table(self.shown.present(question) if answer is None else answer.shown, self.kind)
         return replace(made, repeated=True, answer=answer)
 
     def copy(self) -> Self:
         """Return a copy of its own, marked as repeated: who has this one may write in it."""
-        return replace(self, intervals=dict(self.intervals), repeated=True, cost=Amounts())
+        return self._rename(self.columns)
+
+    def _rename(self, columns: tuple[str, ...]) -> Self:
+        names = dict(zip(self.columns, columns, strict=True))
+        intervals = {names[name]: ends for name, ends in self.intervals.items()}
+        return replace(self, columns=columns, intervals=intervals, repeated=True, cost=Amounts())
 
     @property
     def groups(self) -> int:
@@ -149,8 +167,14 @@ class Reply:
         return len(self.rows)
 
     @property
+    def _names(self) -> tuple[str, ...]:
+        """What the columns were called where their numbers were released."""
+        return self.columns if self.shown is None else self.shown.columns
+
+    @property
     def _keys(self) -> tuple[str, ...]:
-        return () if self.shown is None else self.shown.keys
+        shown = () if self.shown is None else self.shown.keys
+        return tuple(name for name, old in zip(self.columns, self._names, strict=True) if old in shown)
 
     @property
     def _cells(self) -> list[list[str]]:

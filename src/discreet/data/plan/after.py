@@ -206,7 +206,7 @@ def check_computed(plan: Plan, groups: int) -> None:
 
 def count_computed(plan: Plan) -> int:
     """Return how many parts are computed in each group."""
-    looked_at = [one.what for one in plan.outputs] + [one.what for one in plan.after.order]
+    looked_at: list[Shown] = [*(one.what for one in plan.outputs), *(one.what for one in plan.after.order)]
     looked_at += [] if plan.after.having is None else [plan.after.having]
     return sum(_count_parts(what) for what in looked_at if isinstance(what, Computed))
 

@@ -202,7 +202,7 @@ class Output:
 class Ordering:
     """One thing that rows are sorted by."""
 
-    what: Field | Aggregate | Constant | Computed
+    what: Field | Aggregate | Computed
     descending: bool
     missing_first: bool
 
@@ -221,7 +221,7 @@ class After:
         How many rows are left out first, and how many are shown at most.
     """
 
-    having: Field | Aggregate | Constant | Computed | None = None
+    having: Computed | None = None
     order: tuple[Ordering, ...] = ()
     offset: int = 0
     limit: int | None = None
@@ -295,7 +295,10 @@ class Plan:
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
         """Everything that is asked of the data, each once: what is shown, computed with or looked at."""
-        looked_at = [one.what for one in self.outputs] + [one.what for one in self.after.order]
+        looked_at: list[Shown] = [
+            *(one.what for one in self.outputs),
+            *(one.what for one in self.after.order),
+        ]
         if self.after.having is not None:
             looked_at.append(self.after.having)
         return tuple(

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.data.plan.after import find_sort, is_noisy
+from discreet.data.plan.after import compute, find_sort, is_noisy
 from discreet.data.plan.nodes import After, Aggregate, Computed, Constant, Field, Ordering, Output, Shown
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.aggregates import default_name
@@ -82,7 +82,9 @@ def read_after(clauses: Clauses, outputs: tuple[Output, ...], find_key: KeyFinde
         # A column of the table comes before one of the answer here, as engines have it.
         tables = scope.names.values()
         free = {name: what for name, what in columns.items() if not _is_column(name, tables, scope.tables)}
-        having = condition(take(clauses.having, "this")[0], Names(scope, find_key, free), "HAVING")
+        found = condition(take(clauses.having, "this")[0], Names(scope, find_key, free), "HAVING")
+        is_true = (found, Constant(True))  # a key that is true or false, or a constant
+        having = found if isinstance(found, Computed) else compute("=", is_true, scope.tables)
     names = Names(scope, find_key, columns)
     order = () if clauses.order is None else _read_order(clauses.order, outputs, names)
     return After(having, order, _read_rows(clauses.offset, "OFFSET") or 0, _read_rows(clauses.limit, "LIMIT"))
@@ -92,7 +94,7 @@ def require_aggregate(
     outputs: tuple[Output, ...], after: After, sets: Sequence[tuple[Field, ...]], tables: PlanTables
 ) -> None:
     """Refuse a question that asks nothing of the data; which values of free text there are is something."""
-    looked_at = [one.what for one in outputs] + [one.what for one in after.order]
+    looked_at: list[Shown] = [*(one.what for one in outputs), *(one.what for one in after.order)]
     looked_at += [] if after.having is None else [after.having]
     keys = [output.what for output in outputs if isinstance(output.what, Field)]
     public = [field for field in keys if tables.column(field).size]
@@ -113,7 +115,7 @@ def _read_order(node: exp.Expression, outputs: tuple[Output, ...], names: Names)
     (listed,) = take(node, "expressions")
     if len(listed) > MAX_ORDER:
         raise refuse("ORDER BY", f"it has more than {MAX_ORDER} parts", "Sort by fewer")
-    found: dict[Shown, Ordering] = {}
+    found: dict[Field | Aggregate | Computed, Ordering] = {}
     for item in listed:
         this, descending, missing_first = take(item, "this", "desc", "nulls_first")
         what = _ordinal(this, outputs) if isinstance(this, exp.Literal) else translate(this, names)
