@@ -59,6 +59,7 @@ from discreet.data.plan.nodes import (
 )
 from discreet.data.plan.numbers import add, constant, multiply, scale, variable
 from discreet.data.plan.tables import PlanTables, is_declared
+from discreet.data.pricing.pairs import PAIRS
 from discreet.data.pricing.question_plan import QuestionPlan
 from discreet.data.sql.printing import to_sql
 from discreet.testing import unsafe_seeded
@@ -73,6 +74,7 @@ CHANGES = (AddRemove, Replace)
 NUMBERS = ("x", "y", "z")
 MOST = 60
 """Declared groups of one plan: enough to be many, few enough to be quick."""
+OF_COLUMNS: tuple[Kind, ...] = ("count_distinct", "mode")
 GROUPED = ("g", "s", "x", "flag", "day", "c")
 ZONES = Dimension(
     "zones",
@@ -160,7 +162,7 @@ def possible(unit: Row | User, kind: Kind, clause: str) -> bool:
     ):
         return False
     if clause == "row bounds":
-        return kind not in ("count", "count_units")
+        return kind not in ("count", "count_units", *OF_COLUMNS, *PAIRS)
     # A count of one row is 0 or 1: a bound would say nothing.
     return clause != "group bounds" or kind in ("sum", "average") or (kind == "count" and unit != Row())
 
@@ -286,10 +288,18 @@ class Maker:
         )
 
     def aggregate(self, kind: Kind, joins: tuple[Join, ...]) -> Aggregate:
-        counts = kind in ("count", "count_units")
-        number = None
-        if kind != "count_units" and (not counts or self.draw.once_in(2)):
+        counts = kind in ("count", "count_units", *OF_COLUMNS, *PAIRS)
+        number = other = column = None
+        if kind in OF_COLUMNS:
+            names = [one.name for one in self.tables.schemas[0].columns if is_declared(one)]
+            names += ["note"] if kind == "count_distinct" else []
+            column = _field("events", self.draw.pick(names))
+        elif kind == "count" and self.draw.once_in(4):
+            column = _field("events", self.draw.pick(["g", "s", "flag", "day", "note"]))
+        elif kind != "count_units" and (kind != "count" or self.draw.once_in(2)):
             number = self.polynomial(joins, 2)
+        if kind in PAIRS:
+            other = self.polynomial(joins, 1)
         bounds = {"row": None, "group": None}
         if not counts and self.wants("row bounds") and self.forced != "group bounds":
             bounds["row"] = self.bounds(number, 1)
@@ -307,6 +317,8 @@ class Maker:
             row_bounds=bounds["row"],
             group_bounds=bounds["group"],
             points=points,
+            column=column,
+            other=other,
         )
 
     def bounds(self, number: Polynomial | None, times: int) -> tuple[Fraction, Fraction]:

@@ -19,7 +19,8 @@ from discreet.core.errors import Refused
 from discreet.data import Boolean, Category, Date, Decimal, Dimension, Integer, Row, Schema, Table
 from discreet.data.engines.render import EngineQuery, render
 from discreet.data.linear import compile_counts
-from discreet.data.plan.facts import facts, measures
+from discreet.data.plan.facts import facts
+from discreet.data.plan.measures import measures
 from discreet.data.plan.nodes import FALSE, And, Plan, Policy, Within
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse

@@ -62,10 +62,23 @@ def find_sort(what: Shown, tables: PlanTables) -> Sort:
     if isinstance(what, Field):
         return _sort_of_column(what, tables)
     if isinstance(what, Aggregate):
-        return "list" if len(what.points) > 1 else "number"
+        if what.kind == "mode" and what.column is not None:
+            return _sort_of_column(what.column, tables)
+        if len(what.points) > 1:
+            return "list"
+        return "number" if find_day(what, tables) is None else "date"
     if isinstance(what, Constant):
         return _sort_of_constant(what.value)
     return _sort_of_computed(what.function, [find_sort(part, tables) for part in what.parts])
+
+
+def find_day(aggregate: Aggregate, tables: PlanTables) -> Field | None:
+    """Return the column of dates that a date is chosen from; None where something else is."""
+    if aggregate.kind not in ("quantile", "minimum", "maximum") or aggregate.number is None:
+        return None
+    fields = aggregate.number.fields
+    dates = len(fields) == 1 and isinstance(tables.column(fields[0]), Date)
+    return fields[0] if dates else None
 
 
 def _sort_of_column(field: Field, tables: PlanTables) -> Sort:
@@ -136,6 +149,8 @@ def is_noisy(what: Shown) -> bool:
 
 def has_interval(what: Shown, tables: PlanTables) -> bool:
     """Say whether a column has intervals: numbers and dates do that depend on the data."""
+    if isinstance(what, Aggregate) and what.kind == "mode":
+        return False
     return is_noisy(what) and find_sort(what, tables) in ("number", "date", "list")
 
 

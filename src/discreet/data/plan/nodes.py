@@ -25,6 +25,16 @@ Kind = Literal[
     "deviation_pop",
     "deviation_samp",
     "quantile",
+    "count_distinct",
+    "minimum",
+    "maximum",
+    "mode",
+    "covariance_pop",
+    "covariance_samp",
+    "correlation",
+    "slope",
+    "intercept",
+    "determination",
 ]
 Sign = Literal["<", "<=", "=", "<>"]
 Function = Literal[
@@ -154,6 +164,10 @@ class Aggregate:
         Each unit's total in a group is clamped to these (sums and counts).
     points
         For quantiles: which ones, between 0 and 1.
+    column
+        For counts of present or different values and for the most frequent one: of which column.
+    other
+        For what is said of pairs of numbers: the second one (of a regression: what explains the first).
     """
 
     kind: Kind
@@ -161,6 +175,8 @@ class Aggregate:
     row_bounds: tuple[Fraction, Fraction] | None = None
     group_bounds: tuple[Fraction, Fraction] | None = None
     points: tuple[Fraction, ...] = ()
+    column: Field | None = None
+    other: Polynomial | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,19 +10,34 @@ from typing import Any, NamedTuple
 
 from discreet.core import checks
 from discreet.core.bounds import each_of
+from discreet.core.errors import InternalError
 from discreet.core.guarantee import Guarantee
 from discreet.core.rounding import down, up
 from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
-from discreet.data.plan.facts import Facts, Measure
-from discreet.data.plan.nodes import Aggregate, Field, Plan, Span
+from discreet.data.plan.after import find_day
+from discreet.data.plan.facts import Facts
+from discreet.data.plan.measures import CHOSEN, Measure
+from discreet.data.plan.nodes import Aggregate, Field, Kind, Plan, Span
 from discreet.data.pricing.budget import CONFIDENCE, Side, Vector
 from discreet.data.pricing.estimates import Number, enclosure, estimate, plain
+from discreet.data.pricing.pairs import enclose_pair, estimate_pair
 from discreet.data.pricing.presented import Interval, Place, PresentedTable, Reader, ReleasedNumbers, Value
 from discreet.data.pricing.question_plan import QuestionPlan, price_question
+from discreet.data.schema.columns import Category
 
 Triple = tuple[int, int, int]
 
 _USUAL = Fraction(95, 100)
+_ON_A_GRID: tuple[Kind, ...] = (
+    "count",
+    "count_units",
+    "count_distinct",
+    "sum",
+    "quantile",
+    "minimum",
+    "maximum",
+)
+_EXTREMES: dict[Kind, Fraction] = {"minimum": Fraction(0), "maximum": Fraction(1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +70,7 @@ class Chosen(NamedTuple):
     point: Fraction
     side: Side
     values: tuple[int, ...]
+    extreme: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +88,10 @@ class Block:
         """Return the vectors of some measures."""
         return [self.measured[measure] for measure in measures]
 
+    def extreme(self, measure: Measure, point: Fraction, place: int) -> int:
+        """Return the smallest (0) or largest (1) value of a group, in steps."""
+        return next(one.values[place] for one in self.chosen[measure] if one.extreme and one.point == point)
+
     def quantiles(self, measure: Measure, points: Sequence[Fraction], place: int) -> list[Triple]:
         """Return lower end, value and upper end of the quantiles of a group, in steps.
 
@@ -80,7 +100,8 @@ class Block:
         """
         sides: dict[int, dict[Fraction, int]] = {-1: {}, 0: {}, 1: {}}
         for one in self.chosen[measure]:
-            sides[one.side][one.point] = one.values[place]
+            if not one.extreme:
+                sides[one.side][one.point] = one.values[place]
         known = sorted(sides[0])
         lows, values, highs = ([found[point] for point in known] for found in sides.values())
         lows = list(itertools.accumulate(lows, max))
@@ -112,16 +133,46 @@ class ReleasedBlocks(ReleasedNumbers):
     def value(self, aggregate: Aggregate) -> Reader[Value]:
         """Return what reads the released value of an aggregate."""
         measures = self.facts.measured[aggregate]
+        show: Callable[[Sequence[int]], Value] = self._shower(aggregate, float)
 
         def read(place: Place) -> Value:
             block = self.blocks[place[0]]
             if aggregate.kind == "quantile":
                 found = block.quantiles(measures[0], aggregate.points, place[1])
-                return _plain([step for _, step, _ in found], measures[0].unit, float)
+                return show([step for _, step, _ in found])
+            if aggregate.kind in ("minimum", "maximum"):
+                return show([block.extreme(measures[0], _EXTREMES[aggregate.kind], place[1])])
+            if aggregate.kind == "mode":
+                return self._decode(aggregate, block.chosen[measures[0]][0].values[place[1]])
             measured = [noisy.point(place[1]) for noisy in block.noisy(measures)]
+            if aggregate.other is not None:
+                return estimate_pair(aggregate.kind, measures, measured)
             return estimate(aggregate.kind, measures, measured)
 
         return read
+
+    def _shower(
+        self, aggregate: Aggregate, rounded: Callable[[Fraction], float]
+    ) -> Callable[[Sequence[int]], Any]:
+        """Return what shows steps of a number that is chosen: as numbers of its unit, or as days."""
+        unit = self.facts.measured[aggregate][0].unit
+        field = find_day(aggregate, self.facts.tables)
+        if field is None:
+            return lambda steps: _plain(steps, unit, rounded)
+        decode = self.facts.tables.column(field).decode
+        return lambda steps: decode(steps[0]) if len(steps) == 1 else tuple(map(decode, steps))
+
+    def _decode(self, aggregate: Aggregate, place: int) -> Value:
+        if aggregate.column is None:
+            raise InternalError("a most frequent value is one of a column")
+        column = self.facts.tables.column(aggregate.column)
+        code = (
+            column.values[place]
+            if isinstance(column, Category)
+            else place + self.facts.measured[aggregate][0].row[0]
+        )
+        value: Any = column.decode(code)
+        return float(value) if isinstance(value, Fraction) else value
 
     def intervals(self, aggregates: Sequence[Aggregate], confidence: Fraction) -> list[Reader[Interval]]:
         """Return what reads intervals that hold at once: each measure of each group is counted once.
@@ -130,7 +181,7 @@ class ReleasedBlocks(ReleasedNumbers):
         leave nothing for it, so they are then what is declared.
         """
         known = dict.fromkeys(measure for one in aggregates for measure in self.facts.measured[one])
-        vectors = [measure for measure in known if measure.kind != "histogram"]
+        vectors = [measure for measure in known if measure.kind not in CHOSEN]
         chosen = len(known) == 1 and confidence <= CONFIDENCE
         beta = each_of(max(1, len(self) * len(vectors)), 1 - confidence)
         return [self._interval(one, beta, chosen) for one in aggregates]
@@ -138,29 +189,43 @@ class ReleasedBlocks(ReleasedNumbers):
     def _interval(self, aggregate: Aggregate, beta: float, chosen: bool) -> Reader[Interval]:
         measures = self.facts.measured[aggregate]
 
+        lower, upper = self._shower(aggregate, down), self._shower(aggregate, up)
+        everything = measures[0].row
+
         def read(place: Place) -> Interval:
             block = self.blocks[place[0]]
             if aggregate.kind == "quantile":
-                return _between(block, measures[0], place[1], aggregate.points, chosen=chosen)
+                ends = [everything] * len(aggregate.points)
+                if chosen:
+                    found = block.quantiles(measures[0], aggregate.points, place[1])
+                    ends = [(low, high) for low, _, high in found]
+                return lower([low for low, _ in ends]), upper([high for _, high in ends])
+            if aggregate.kind in ("minimum", "maximum"):
+                low, high = everything
+                if chosen:
+                    inside = block.extreme(measures[0], _EXTREMES[aggregate.kind], place[1])
+                    low, high = (low, inside) if aggregate.kind == "minimum" else (inside, high)
+                return lower([low]), upper([high])
+            if aggregate.kind == "mode":
+                return self._declared(aggregate)
             box = [noisy.box(place[1], beta) for noisy in block.noisy(measures)]
+            if aggregate.other is not None:
+                return enclose_pair(aggregate.kind, measures, box)
             return enclosure(aggregate.kind, measures, box)
 
         return read
 
+    def _declared(self, aggregate: Aggregate) -> Interval:
+        """Return between what a most frequent value is declared to lie; None where values have no order."""
+        low, high = (self._decode(aggregate, end) for end in (0, self.facts.measured[aggregate][0].width - 1))
+        if isinstance(low, str | bool | tuple) or isinstance(high, str | bool | tuple):
+            return None, None
+        return low, high
+
     def step(self, aggregate: Aggregate) -> Fraction | None:
         """Return the grid of counts, sums and quantiles."""
-        exact = aggregate.kind in ("count", "count_units", "sum", "quantile")
+        exact = aggregate.kind in _ON_A_GRID
         return self.facts.measured[aggregate][0].unit if exact else None
-
-
-def _between(
-    block: Block, measure: Measure, place: int, points: tuple[Fraction, ...], *, chosen: bool
-) -> Interval:
-    """Return the chosen ends of a group's quantiles, or the declared range where those promise less."""
-    low, high = measure.row
-    found = block.quantiles(measure, points, place) if chosen else [(low, low, high)] * len(points)
-    lows, highs = [low for low, _, _ in found], [high for *_, high in found]
-    return _plain(lows, measure.unit, down), _plain(highs, measure.unit, up)
 
 
 def _plain(

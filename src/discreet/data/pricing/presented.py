@@ -20,7 +20,7 @@ from discreet.data.plan.after import Exact, evaluate, find_sort, has_interval, i
 from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.nodes import Aggregate, Field, Output, Plan, Shown, leaves
 from discreet.data.plan.tables import PlanTables
-from discreet.data.pricing.computed import Enclosed, End, Possible, enclose, exactly
+from discreet.data.pricing.computed import Enclosed, End, OneOf, Possible, enclose, exactly
 from discreet.data.pricing.estimates import Number
 
 Value = bool | int | float | str | datetime.date | tuple[Number, ...] | None
@@ -235,7 +235,7 @@ def _possible(read: Reader[Interval], step: Fraction | None) -> Reader[Possible]
         if isinstance(low, datetime.date) and isinstance(high, datetime.date):
             return Enclosed(Fraction(low.toordinal()), Fraction(high.toordinal()), step=Fraction(1))
         if not isinstance(low, int | float) or not isinstance(high, int | float):
-            raise InternalError("an aggregate has an interval of numbers or days")
+            return OneOf(None)  # a most frequent text
         first, last = (end if end in (math.inf, -math.inf) else Fraction(end) for end in (low, high))
         return Enclosed(first, last, step=step)
 

@@ -13,11 +13,11 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.rounding import up
 from discreet.data.plan.after import has_interval, linear_parts
-from discreet.data.plan.facts import Measure
+from discreet.data.plan.measures import Measure
 from discreet.data.plan.nodes import After, Aggregate, Plan, Shown, leaves
 from discreet.data.plan.tables import PlanTables
-from discreet.data.pricing.budget import Budget, QuantileChoice, Vector
-from discreet.data.pricing.quantiles import rank_error
+from discreet.data.pricing.budget import Budget, ModeChoice, QuantileChoice, Vector
+from discreet.data.pricing.quantiles import rank_error, units_off
 from discreet.noise import DiscreteLaplace
 
 _BETA = Fraction(1, 20)
@@ -97,7 +97,7 @@ class QuestionPlan:
         )
 
     @property
-    def parts(self) -> tuple[Vector | QuantileChoice, ...]:
+    def parts(self) -> tuple[Vector | QuantileChoice | ModeChoice, ...]:
         """Everything that is measured or chosen."""
         return (*self.budget.vectors, *self.budget.choices)
 
@@ -134,7 +134,7 @@ class QuestionPlan:
 
 def price_question(made: Budget) -> QuestionPlan:
     """Say what noise of some size means for the answer."""
-    listed: tuple[Vector | QuantileChoice, ...] = (*made.vectors, *made.choices)
+    listed: tuple[Vector | QuantileChoice | ModeChoice, ...] = (*made.vectors, *made.choices)
     parts: dict[Measure, list[Any]] = {}
     for part in listed:
         parts.setdefault(part.measure, []).append(part)
@@ -168,13 +168,18 @@ def require_priced(plan: QuestionPlan, tables: PlanTables) -> None:
 def _column(name: str, what: Aggregate, used: list[list[Any]], made: Budget) -> ColumnError:
     if what.kind == "quantile":
         return _quantile(name, what, used[0], made)
+    if what.kind in ("minimum", "maximum"):
+        return _extreme(name, what, used[0], made)
+    if what.kind == "mode":
+        return _mode(name, used[0])
     errors = [_vector_error(vectors, draws=len(used)) for vectors in used]
     groups = ", in every group at once" if _are_declared(made) else ", in each group that is shown"
     if not any(one.keys for one in made.facts.sets):
         groups = ""
     if len(used) == 1:
         return ColumnError(name, errors[0], f"at most {errors[0]:.6g} at 95 %{groups}")
-    words = f"from sums within {errors[0]:.6g} and a count within {errors[-1]:.6g} at 95 %{groups}"
+    sums = " and ".join(f"{error:.6g}" for error in dict.fromkeys(errors[:-1]))
+    words = f"from sums within {sums} and a count within {errors[-1]:.6g} at 95 %{groups}"
     return ColumnError(name, None, words)
 
 
@@ -234,6 +239,23 @@ def _quantile(name: str, what: Aggregate, choices: list[QuantileChoice], made: B
     return ColumnError(name, error, words)
 
 
+def _extreme(name: str, what: Aggregate, choices: list[QuantileChoice], made: Budget) -> ColumnError:
+    """Say how many rows lie beyond the smallest or largest value that is shown."""
+    found = [one for one in choices if one.extreme and one.step.point == (what.kind == "maximum")]
+    rows = float(max(2 * abs(made.aim(one, one.cells or 1).shift) - 1 for one in found))
+    beyond = "above" if what.kind == "maximum" else "below"
+    words = f"not the very end: at most {rows:.6g} rows lie {beyond} it at 95 %"
+    return ColumnError(name, rows, words)
+
+
+def _mode(name: str, choices: list[ModeChoice]) -> ColumnError:
+    """Say how many more rows the most frequent value may have than the one that is shown."""
+    total = sum(one.cells or 1 for one in choices)
+    beta = each_of(total, _BETA)
+    rows = float(max(units_off((0, one.measure.width - 1), one.step.rate, beta) for one in choices))
+    return ColumnError(name, rows, f"at most {rows:.6g} rows fewer have it than the most frequent at 95 %")
+
+
 def _bounds(made: Budget) -> tuple[str, ...]:
     known = made.facts
     lines = [
@@ -258,15 +280,16 @@ def _bounds(made: Budget) -> tuple[str, ...]:
 
 
 def _name(aggregate: Aggregate) -> str:
-    fields = () if aggregate.number is None else aggregate.number.fields
+    numbers = [one for one in (aggregate.number, aggregate.other) if one is not None]
+    fields = [field for one in numbers for field in one.fields]
+    fields += [] if aggregate.column is None else [aggregate.column]
     return f"{aggregate.kind}({', '.join(field.name for field in fields)})".replace("()", "")
 
 
-def _describe(part: Vector | QuantileChoice) -> dict[str, Any]:
+def _describe(part: Vector | QuantileChoice | ModeChoice) -> dict[str, Any]:
     by = f" by {', '.join(field.name for field in part.keys)}" if part.keys else ""
-    if isinstance(part, QuantileChoice):
-        side = {-1: "lower end of ", 0: "", 1: "upper end of "}[part.side]
-        what = f"{side}quantile {float(part.step.point):g} of {_numbers(part.measure)}{by}"
+    if isinstance(part, QuantileChoice | ModeChoice):
+        what = f"{_chosen(part)} of {_numbers(part.measure)}{by}"
         noise = f"exact choice, epsilon {float(part.loss.range_):.6g}"
         return {"what": what, "noise": noise, "rate": float(part.step.rate)}
     law = part.noise
@@ -285,14 +308,28 @@ def _describe(part: Vector | QuantileChoice) -> dict[str, Any]:
     return described
 
 
+def _chosen(part: QuantileChoice | ModeChoice) -> str:
+    if isinstance(part, ModeChoice):
+        return "most frequent value"
+    if part.extreme:
+        return "largest value" if part.step.point else "smallest value"
+    side = {-1: "lower end of ", 0: "", 1: "upper end of "}[part.side]
+    return f"{side}quantile {float(part.step.point):g}"
+
+
 def _what(measure: Measure) -> str:
     if measure.kind == "units":
         return "number of units"
     if measure.kind == "rows":
-        return "number of rows" if measure.number is None else f"number of rows with {_numbers(measure)}"
+        all_rows = measure.number is None and measure.column is None
+        return "number of rows" if all_rows else f"number of rows with {_numbers(measure)}"
+    if measure.kind == "distinct":
+        return f"number of different values of {_numbers(measure)}"
     return {"sum": "sum of ", "squares": "sum of squares of "}.get(measure.kind, "") + _numbers(measure)
 
 
 def _numbers(measure: Measure) -> str:
     """Name the columns a measure is computed from."""
+    if measure.column is not None:
+        return measure.column.name
     return ", ".join(field.name for field in measure.number.fields) if measure.number else "rows"

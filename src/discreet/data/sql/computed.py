@@ -15,7 +15,7 @@ from sqlglot import exp
 from discreet.data.plan.after import MAX_DIGITS, MAX_POWER, compute, find_sort
 from discreet.data.plan.nodes import Computed, Constant, Field, Function, Shown
 from discreet.data.schema.columns import Category
-from discreet.data.sql.aggregates import aggregate
+from discreet.data.sql.calls import read_aggregate
 from discreet.data.sql.nodes import Scope, refuse_unknown, take, word
 from discreet.data.sql.text import number, refuse, shorten
 from discreet.data.sql.values import refuse_undeclared
@@ -96,7 +96,7 @@ def translate(node: exp.Expression, names: Names) -> Shown:
             return _call(name, node, names)
         if name in ("IF", "IIF"):
             return _if(node, names)
-    return aggregate(node, names.scope)[0]
+    return read_aggregate(node, names.scope)
 
 
 def take_operands(node: exp.Expression) -> tuple[exp.Expression, ...]:

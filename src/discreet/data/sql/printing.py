@@ -31,6 +31,15 @@ from discreet.data.schema.columns import Boolean, Category, Column
 _DIGITS = 18
 _SIGNS_BETWEEN: tuple[Function, ...] = ("+", "-", "*", "/", "%", "=", "<>", "<", "<=", "and", "or")
 _CALLS = {
+    "minimum": "MIN",
+    "maximum": "MAX",
+    "mode": "MODE",
+    "covariance_pop": "COVAR_POP",
+    "covariance_samp": "COVAR_SAMP",
+    "correlation": "CORR",
+    "slope": "REGR_SLOPE",
+    "intercept": "REGR_INTERCEPT",
+    "determination": "REGR_R2",
     "sum": "SUM",
     "average": "AVG",
     "variance_samp": "VAR_SAMP",
@@ -129,19 +138,29 @@ def _output(what: Shown, unit: Field) -> str:
         return _computed(what, unit)
     if what.kind == "count_units":
         return f"COUNT(DISTINCT {_name(unit)})"
-    arguments = [_number(what.number) if what.number is not None else "*"]
-    call = _CALLS.get(what.kind, "COUNT")
-    if what.kind == "quantile" and len(what.points) == 1:
-        call = "PERCENTILE_CONT"
-        arguments.append(_decimal(what.points[0]))
-    elif what.kind == "quantile":
-        call = "APPROX_QUANTILES"
-        arguments.append(str(len(what.points) - 1))
+    arguments = [_number(one) for one in (what.number, what.other) if one is not None] or ["*"]
+    if what.column is not None:
+        arguments = [("DISTINCT " if what.kind == "count_distinct" else "") + _name(what.column)]
+    call, tail = _CALLS.get(what.kind, "COUNT"), ""
+    if what.kind == "quantile":
+        call, last, tail = _quantile(what.points)
+        arguments.append(last)
     bounds = (("row", what.row_bounds), ("group", what.group_bounds))
     for word, pair in bounds:
         if pair is not None:
             arguments.append(f"contribution_bounds_per_{word} => ({_decimal(pair[0])}, {_decimal(pair[1])})")
-    return f"{call}({', '.join(arguments)})"
+    return f"{call}({', '.join(arguments)}){tail}"
+
+
+def _quantile(points: tuple[Fraction, ...]) -> tuple[str, str, str]:
+    """Return the call for some quantiles, its last argument, and what stands behind it."""
+    parts = len(points) - 1
+    if len(points) > 1 and points == tuple(Fraction(k, parts) for k in range(parts + 1)):
+        return "APPROX_QUANTILES", str(parts), ""
+    if all((point * 10**_DIGITS).denominator == 1 for point in points):
+        shown = ", ".join(map(_decimal, points))
+        return "PERCENTILE_CONT", shown if len(points) == 1 else f"ARRAY[{shown}]", ""
+    return "APPROX_QUANTILES", str(points[0].denominator), f"[OFFSET({points[0].numerator})]"
 
 
 def _computed(what: Computed, unit: Field) -> str:

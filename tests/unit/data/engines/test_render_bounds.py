@@ -18,7 +18,8 @@ from discreet.data import Category, Dimension, Identifier, Integer, Row, Schema,
 from discreet.data.engines import render as rendering
 from discreet.data.engines.render import Kept, render
 from discreet.data.engines.render_expressions import table as relation
-from discreet.data.plan.facts import Measure, facts
+from discreet.data.plan.facts import facts
+from discreet.data.plan.measures import Measure
 from discreet.data.plan.nodes import Aggregate, Policy
 from discreet.data.plan.numbers import variable
 from discreet.data.sql.aggregates import GROUP
