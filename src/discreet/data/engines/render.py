@@ -183,7 +183,9 @@ class _Renderer:
             before[RANKED], source = self._rank_groups(one.keys), RANKED
             tests = [exp.LTE(this=own_column(PLACE), expression=whole(self.known.groups_per_unit))]
         names = [f"k{i}" for i in range(groups)]
-        sums = [alias(self._clamped_total(one, measure, i), f"m{i}") for i, measure in enumerate(measures)]
+        sums = [alias(self._clamped_total(measure, i), f"m{i}") for i, measure in enumerate(measures)]
+        if measures[0].kind == "distinct":
+            sums = [alias(_count_different(own_column(f"k{groups}")), "m0")]
         return select(
             [*map(own_column, names), *sums],
             table(source),
@@ -238,12 +240,10 @@ class _Renderer:
         # A user without a value has no total either: there is nothing to clamp, and nothing is added.
         return total if measure.group is None else total.this
 
-    def _clamped_total(self, one: SetFacts, measure: Measure, place: int) -> exp.Expr:
+    def _clamped_total(self, measure: Measure, place: int) -> exp.Expr:
         """Return a measure of the users of a group, from each user's own total."""
         if measure.kind == "units":
             return exp.Count(this=exp.Star())
-        if measure.kind == "distinct":
-            return _count_different(own_column(f"k{len(one.keys)}"))
         total = own_column(f"m{place}")
         return self._sum(total if measure.group is None else clamp(total, measure.group))
 
