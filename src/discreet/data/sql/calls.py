@@ -14,7 +14,7 @@ from sqlglot import exp
 from discreet.data.plan.facts import MAX_PARTS
 from discreet.data.plan.measures import measures
 from discreet.data.plan.nodes import Aggregate, Field, Kind, Polynomial
-from discreet.data.plan.numbers import add, constant, multiply, scale, variable
+from discreet.data.plan.numbers import add, constant, multiply, variable
 from discreet.data.schema.columns import Date, Decimal, Identifier, Integer, Text
 from discreet.data.schema.schema import User
 from discreet.data.sql.aggregates import aggregate, bound_rows, read_arguments, read_number
@@ -184,7 +184,7 @@ def _pair(name: str, places: Arguments, scope: Scope) -> Aggregate:
         raise refuse(name, "it takes two numbers", f"Write {name}(y, x)")
     first, second = (numeric(place, scope) for place in places)
     for number in (first, second):
-        if scale(number, scope.tables).span[0] == scale(number, scope.tables).span[1]:
+        if all(coefficient == 0 or not atoms for atoms, coefficient in number.terms):
             raise refuse(name, "it is computed of a constant", "Use a column")
     if name == "REGR_COUNT":
         return Aggregate("count", _beside(multiply(constant(0), first), second))

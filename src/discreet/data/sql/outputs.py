@@ -29,7 +29,7 @@ KeyFinder = Callable[[exp.Expression], Field | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Clauses:
+class AnswerClauses:
     """The parts of a query that decide what is shown; None where there is none."""
 
     having: exp.Expression | None
@@ -74,7 +74,9 @@ def read_outputs(listed: list[exp.Expression], find_key: KeyFinder, scope: Scope
     return tuple(outputs)
 
 
-def read_after(clauses: Clauses, outputs: tuple[Output, ...], find_key: KeyFinder, scope: Scope) -> After:
+def read_after(
+    clauses: AnswerClauses, outputs: tuple[Output, ...], find_key: KeyFinder, scope: Scope
+) -> After:
     """Translate HAVING, ORDER BY, LIMIT and OFFSET."""
     columns: dict[str, Shown] = {output.name.lower(): output.what for output in outputs}
     having = None

@@ -21,7 +21,7 @@ from discreet.data.schema.columns import Category, Identifier, Integer
 from discreet.data.schema.schema import Dimension, Schema, User
 from discreet.data.sql.conditions import condition
 from discreet.data.sql.nodes import Scope, refuse_unknown, take, word
-from discreet.data.sql.outputs import Clauses, key_finder, read_after, read_outputs, require_aggregate
+from discreet.data.sql.outputs import AnswerClauses, key_finder, read_after, read_outputs, require_aggregate
 from discreet.data.sql.text import number, parse_text, refuse, shorten
 
 MAX_CELLS = 1_000_000
@@ -75,7 +75,7 @@ def _select(
     )
     find_key = key_finder({field for keys in sets for field in keys}, scope)
     outputs = read_outputs(listed, find_key, scope)
-    after = read_after(Clauses(*(tree.args.get(name) for name in _SHOWN[1:])), outputs, find_key, scope)
+    after = read_after(AnswerClauses(*(tree.args.get(name) for name in _SHOWN[1:])), outputs, find_key, scope)
     require_aggregate(outputs, after, sets, tables)
     return Plan(
         table=scope.main.name,
