@@ -30,28 +30,35 @@ from discreet.data import (
     User,
 )
 from discreet.data.ask import plan_question
+from discreet.data.plan.after import find_sort
 from discreet.data.plan.atoms import choose, floor_quotient
 from discreet.data.plan.keys import cells_of
 from discreet.data.plan.nodes import (
     FALSE,
     TRUE,
+    After,
     Aggregate,
     And,
     Choice,
     Compare,
+    Computed,
     ComputedKey,
     Condition,
+    Constant,
     Field,
+    Function,
     Join,
     Key,
     Kind,
     Options,
     Or,
+    Ordering,
     Output,
     Plan,
     Policy,
     Polynomial,
     Quotient,
+    Shown,
     Sign,
     Steps,
     Within,
@@ -60,6 +67,7 @@ from discreet.data.plan.nodes import (
 )
 from discreet.data.plan.numbers import add, constant, multiply, scale, variable
 from discreet.data.plan.tables import PlanTables, is_declared
+from discreet.data.pricing.pairs import PAIRS
 from discreet.data.pricing.question_plan import QuestionPlan
 from discreet.data.sql.printing import to_sql
 from discreet.testing import unsafe_seeded
@@ -74,6 +82,7 @@ CHANGES = (AddRemove, Replace)
 NUMBERS = ("x", "y", "z")
 MOST = 60
 """Declared groups of one plan: enough to be many, few enough to be quick."""
+OF_COLUMNS: tuple[Kind, ...] = ("count_distinct", "mode")
 GROUPED = ("g", "s", "x", "flag", "day", "c")
 ZONES = Dimension(
     "zones",
@@ -152,6 +161,8 @@ CLAUSES = (
     "choice",
     "quotient",
     "computed key",
+    "computed",
+    "after",
 )
 """What a plan may have beside its aggregates: each is forced in its turn, and drawn now and then."""
 
@@ -162,10 +173,10 @@ def possible(unit: Row | User, kind: Kind, clause: str) -> bool:
         kind == "count_units" or clause in ("private join", "max_rows", "max_groups")
     ):
         return False
-    if clause in ("steps", "choice", "quotient") and kind == "count_units":
+    if clause in ("steps", "choice", "quotient") and kind in ("count_units", *OF_COLUMNS):
         return False
     if clause == "row bounds":
-        return kind not in ("count", "count_units")
+        return kind not in ("count", "count_units", *OF_COLUMNS, *PAIRS)
     # A count of one row is 0 or 1: a bound would say nothing.
     return clause != "group bounds" or kind in ("sum", "average") or (kind == "count" and unit != Row())
 
@@ -190,7 +201,11 @@ class Maker:
             user = isinstance(self.tables.schemas[0].unit, User)
             others = [other for other in get_args(Kind) if user or other != "count_units"]
             aggregates.append(self.aggregate(self.draw.pick(others), joins))
-        listed: list[Key | Aggregate] = [*self.draw.some(keys, 2), *aggregates] if keys else [*aggregates]
+        listed: list[Shown] = [*self.draw.some(keys, 2), *aggregates] if keys else [*aggregates]
+        parts = [one for one in (*keys, *aggregates) if find_sort(one, self.tables) == "number"]
+        if self.wants("computed"):
+            listed += [self.computed(self.draw.pick(get_args(Function)), parts, 2) for _ in range(6)]
+            listed.append(self.constant())
         return _filled(
             Plan,
             table=self.tables.schemas[0].name,
@@ -199,7 +214,57 @@ class Maker:
             sets=sets,
             outputs=tuple(_filled(Output, name=f"o{i}", what=what) for i, what in enumerate(listed)),
             options=self.options(),
+            after=self.after([*keys, *aggregates], parts) if self.wants("after") else After(),
         )
+
+    def after(self, listed: list[Shown], parts: list[Shown]) -> After:
+        single = [one for one in listed if find_sort(one, self.tables) != "list"]
+        having = self.computed(self.draw.pick(["<", "<=", "or", "not"]), parts, 1)
+        return _filled(
+            After,
+            having=having if self.draw.once_in(2) else None,
+            order=tuple(
+                _filled(
+                    Ordering,
+                    what=what,
+                    descending=self.draw.once_in(2),
+                    missing_first=self.draw.once_in(2),
+                )
+                for what in [*(self.draw.some(single, 2) if single else []), self.computed("-", parts, 1)]
+            ),
+            offset=self.draw.pick([0, 1]),
+            limit=self.draw.pick([None, 2]),
+        )
+
+    def computed(self, function: Function, parts: list[Shown], depth: int) -> Shown:
+        """A function of numbers that are released, or of truths about them."""
+
+        def number() -> Shown:
+            if depth and self.draw.once_in(2):
+                return self.computed(
+                    self.draw.pick(["+", "-", "*", "/", "abs", "coalesce"]), parts, depth - 1
+                )
+            whole = _filled(Constant, value=Fraction(self.draw.below(5) - 2))
+            return self.draw.pick(parts) if parts and not self.draw.once_in(4) else whole
+
+        def truth() -> Shown:
+            return self.computed(self.draw.pick(["<", "=", "is null"]), parts, 0)
+
+        makers: dict[str, Callable[[], tuple[Shown, ...]]] = {
+            "case": lambda: (truth(), number(), number()),
+            "and": lambda: (truth(), truth()),
+            "or": lambda: (truth(), truth()),
+            "not": lambda: (truth(),),
+            "power": lambda: (number(), _filled(Constant, value=Fraction(2))),
+            "round": lambda: (number(), _filled(Constant, value=Fraction(self.draw.pick([-1, 1])))),
+        }
+        one = ("abs", "sign", "sqrt", "floor", "ceil", "trunc", "is null")
+        default = (lambda: (number(),)) if function in one else (lambda: (number(), number()))
+        return _filled(Computed, function=function, parts=makers.get(function, default)())
+
+    def constant(self) -> Shown:
+        values = (Fraction("-1.5"), "it's", True, False, datetime.date(2020, 1, 2), None)
+        return _filled(Constant, value=self.draw.pick(values))
 
     def joins(self) -> Iterator[Join]:
         if self.wants("public join"):
@@ -239,11 +304,19 @@ class Maker:
         )
 
     def aggregate(self, kind: Kind, joins: tuple[Join, ...]) -> Aggregate:
-        counts = kind in ("count", "count_units")
-        number = None
+        counts = kind in ("count", "count_units", *OF_COLUMNS, *PAIRS)
+        number = other = column = None
         computed = self.forced in ("steps", "choice", "quotient")
-        if kind != "count_units" and (not counts or computed or self.draw.once_in(2)):
+        if kind in OF_COLUMNS:
+            names = [one.name for one in self.tables.schemas[0].columns if is_declared(one)]
+            names += ["note"] if kind == "count_distinct" else []
+            column = _field("events", self.draw.pick(names))
+        elif kind == "count" and not computed and self.draw.once_in(4):
+            column = _field("events", self.draw.pick(["g", "s", "flag", "day", "note"]))
+        elif kind != "count_units" and (kind != "count" or computed or self.draw.once_in(2)):
             number = self.polynomial(joins, 2)
+        if kind in PAIRS:
+            other = self.polynomial(joins, 1)
         bounds = {"row": None, "group": None}
         if not counts and self.wants("row bounds") and self.forced != "group bounds":
             bounds["row"] = self.bounds(number, 1)
@@ -261,6 +334,8 @@ class Maker:
             row_bounds=bounds["row"],
             group_bounds=bounds["group"],
             points=points,
+            column=column,
+            other=other,
         )
 
     def bounds(self, number: Polynomial | None, times: int) -> tuple[Fraction, Fraction]:
@@ -429,6 +504,8 @@ def _has(plan: Plan, clause: str) -> bool:
         "choice": Choice in _atoms(plan),
         "quotient": Quotient in _atoms(plan),
         "computed key": any(isinstance(key, ComputedKey) for key in plan.keys),
+        "computed": any(isinstance(output.what, Computed) for output in plan.outputs),
+        "after": plan.after != After(),
     }[clause]
 
 

@@ -50,6 +50,7 @@ def test_no_input_of_many_plans_moves_by_more_than_its_sensitivity(name: str, se
 
 
 NEVER = {
+    ("Computed", "parts", "nothing"): "a function has parts",
     ("Plan", "outputs", "nothing"): "a query asks for something",
     ("Plan", "sets", "nothing"): "a query without GROUP BY has the empty grouping set",
     ("Choice", "cases", "nothing"): "without conditions it is the number itself",

@@ -60,8 +60,7 @@ def ask(
     if not as_json:
         click.echo(repr(answer))
         return
-    measures = [output.name for output in answer.outputs if not isinstance(output.what, int)]  # no keys
-    intervals = {name: answer.interval(name, 0.95) for name in measures}
+    intervals = {name: answer.interval(name, 0.95) for name in answer.numbers}
     reply = {"columns": answer.columns, "rows": answer.rows, "intervals_95": intervals}
     click.echo(json.dumps(reply | {"guarantee": str(answer.guarantee)}, indent=2, default=str))
 

@@ -48,11 +48,6 @@ class _Question:
     key: Hashable
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """What the asker calls the columns of the answer."""
-        return tuple(output.name for output in self.plan.outputs)
-
-    @property
     def text(self) -> str:
         """The question in its canonical form."""
         return to_sql(self.plan, self.tables)
@@ -112,7 +107,7 @@ class Service:
             question = self._read(desk, text, fresh)
             known = self._records.get(question.key)
             if known is not None:
-                return known.repeat(question.names).quote()
+                return known.repeat(question.plan).quote()
             counts = self._counts(question, fresh)
             if counts is not None:
                 return self._open_hypothesis().quote(question.plan, counts)
@@ -129,12 +124,11 @@ class Service:
                 self._require_open()
                 known = self._records.get(question.key)
                 if known is not None:
-                    reply = known.repeat(question.names)
+                    reply = known.repeat(question.plan)
                 else:
                     counts = self._counts(question, fresh)
                     reply = self._buy(desk, question) if counts is None else self._look(question, counts)
-                    # A copy: the reply is hers, she may write in it.
-                    self._records.keep(desk.name, question.key, reply.repeat(question.names))
+                    self._records.keep(desk.name, question.key, reply.copy())
             desk.history.note(question.text, reply.kind, reply.cost, repeated=reply.repeated)
             return reply
 
@@ -165,7 +159,8 @@ class Service:
         checks.instance(bool, fresh=fresh)
         plan = parse(text, schemas=self._tables, policy=self._policy)
         owner = desk.name if self._apart else None
-        key = owner, canonicalise(plan), tuple(one.what for one in plan.outputs), fresh
+        # What is computed from the numbers, and which rows are shown, makes no other question of it.
+        key = owner, canonicalise(plan), plan.shown_sets, fresh
         return _Question(plan, self._tables, key)
 
     def _price(self, desk: Desk, question: _Question) -> QuestionPlan:

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -14,18 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.units import PrivacyUnit
-from discreet.core.errors import ConversationClosed, InvalidParameter, Refused
+from discreet.core.errors import ConversationClosed, InternalError, InvalidParameter, Refused
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours, Replace
-from discreet.core.rounding import shorten_down
-from discreet.curator.amounts import Amounts
+from discreet.core.rounding import shorten_down, up
 from discreet.curator.history import Quote
 from discreet.curator.limits import require_small
-from discreet.curator.reply import Interval, Kind, Reply
+from discreet.curator.reply import CONFIDENCE, Kind, Reply
 from discreet.curator.ticks import FairLock
 from discreet.data.linear import Counts
+from discreet.data.plan.after import has_interval, linear_parts
 from discreet.data.plan.nodes import Aggregate, Key, Plan
 from discreet.data.plan.tables import PlanTables
+from discreet.data.pricing.presented import Interval, Place, PresentedTable, Reader, ReleasedNumbers, Value
 from discreet.data.pricing.question_plan import ColumnError
 from discreet.data.table import Table
 from discreet.queries.kinds.marginals import Marginals
@@ -103,8 +104,20 @@ class SharedHypothesis(ABC):
         words = f"at most {most:.6g} at 95 %{several}"
         if math.isinf(most):
             error, words = None, f"no bound: {self.unsure}; fresh=True buys an answer"
-        numbers = [output.name for output in plan.outputs if isinstance(output.what, Aggregate)]
-        return Quote("shared", tuple(ColumnError(name, error, words) for name in numbers))
+        tables = counts.cells.tables
+        listed = [output for output in plan.outputs if has_interval(output.what, tables)]
+        columns = [ColumnError(output.name, error, words) for output in listed]
+        for place, output in enumerate(listed):
+            if isinstance(output.what, Aggregate) or error is None:
+                continue
+            # All counts of a question are one: COUNT(*).
+            linear = linear_parts(output.what)
+            said = f"computed from a count that is off by {words}"
+            columns[place] = ColumnError(output.name, None, said)
+            if linear is not None:
+                off = up(sum(map(abs, linear.values()), Fraction(0)) * Fraction(most))
+                columns[place] = ColumnError(output.name, off, f"at most {off:.6g} at 95 %{several}")
+        return Quote("shared", tuple(columns))
 
     @abstractmethod
     def _foretell(self, workload: Workload) -> NDArray[np.float64]:
@@ -216,25 +229,52 @@ def measure_small_tables(
     )
 
 
+class ReleasedCounts(ReleasedNumbers):
+    """Counts of a hypothesis, one a declared group."""
+
+    def __init__(self, plan: Plan, counted: Counts, answers: OnlineAnswers) -> None:
+        self._keys = plan.keys
+        self._groups: list[tuple[Any, ...]] = []
+        for keys, values in zip(plan.shown_sets, counted.group_names(), strict=True):
+            for group in itertools.product(*values):
+                held = dict(zip(keys, group, strict=True))
+                self._groups.append(tuple(held.get(key) for key in self._keys))
+        self._counts = np.maximum(0, np.rint(answers.values)).astype(np.int64).tolist()
+        self._ends = _ends(answers)
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def places(self) -> Iterator[Place]:
+        """Yield every group."""
+        return ((0, place) for place in range(len(self._groups)))
+
+    def key(self, key: Key) -> Reader[Any]:
+        """Return what reads the value of a key."""
+        column = self._keys.index(key)
+        return lambda place: self._groups[place[1]][column]
+
+    def value(self, aggregate: Aggregate) -> Reader[Value]:
+        """Return what reads the count."""
+        del aggregate  # it is COUNT(*), whatever it is computed with
+        return lambda place: self._counts[place[1]]
+
+    def intervals(self, aggregates: Sequence[Aggregate], confidence: Fraction) -> list[Reader[Interval]]:
+        """Return what reads the intervals at 95 %: they hold at once."""
+        if confidence > CONFIDENCE:
+            raise InternalError("a hypothesis knows its errors at 95 %")
+        return [lambda place: self._ends[place[1]]] * len(aggregates)
+
+    def step(self, aggregate: Aggregate) -> Fraction | None:
+        """Return 1: counts are whole."""
+        del aggregate
+        return Fraction(1)
+
+
 def make_reply(plan: Plan, counted: Counts, answers: OnlineAnswers) -> Reply:
-    """Return counts as the table a question asked for: one row a declared group."""
-    columns: dict[Key, list[Any]] = {key: [] for key in plan.keys}
-    for keys, values in zip(plan.shown_sets, counted.group_names(), strict=True):
-        groups = list(itertools.product(*values))
-        for key, column in columns.items():
-            place = keys.index(key) if key in keys else None
-            column.extend(None if place is None else group[place] for group in groups)
-    counts = np.maximum(0, np.rint(answers.values)).astype(np.int64).tolist()
-    ends = _ends(answers)
-    rows = tuple(
-        zip(
-            *(counts if isinstance(out.what, Aggregate) else columns[out.what] for out in plan.outputs),
-            strict=True,
-        )
-    )
-    names = tuple(output.name for output in plan.outputs)
-    intervals = {output.name: ends for output in plan.outputs if isinstance(output.what, Aggregate)}
-    return Reply(columns=names, rows=rows, intervals=intervals, kind=find_least_sure(answers), cost=Amounts())
+    """Return counts as the table a question asked for."""
+    shown = PresentedTable.of(plan, counted.cells.tables, ReleasedCounts(plan, counted, answers))
+    return Reply.of_table(shown, find_least_sure(answers))
 
 
 def find_least_sure(answers: OnlineAnswers) -> Kind:

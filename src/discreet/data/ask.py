@@ -21,12 +21,14 @@ from discreet.core.rng import Rng
 from discreet.data.engines.base import Source
 from discreet.data.engines.histogram import keep_rows
 from discreet.data.engines.render import render
-from discreet.data.plan.facts import Facts, Measure, SetFacts
+from discreet.data.plan.facts import Facts, SetFacts
 from discreet.data.plan.keys import list_groups, name_group
-from discreet.data.plan.nodes import Aggregate, Field, Key, Plan, Policy, sort_keys
+from discreet.data.plan.measures import CHOSEN, Measure
+from discreet.data.plan.nodes import Field, Key, Plan, Policy, sort_keys
 from discreet.data.plan.tables import PlanTables
-from discreet.data.pricing.answer import Answer, AnswerColumn, Block, Chosen, NoisyVector, Value
-from discreet.data.pricing.budget import Vector, budget
+from discreet.data.pricing.answer import Answer, Block, Chosen, NoisyVector
+from discreet.data.pricing.budget import ModeChoice, Vector, budget
+from discreet.data.pricing.presented import Value
 from discreet.data.pricing.quantiles import KeptRows
 from discreet.data.pricing.question_plan import QuestionPlan, price_question
 from discreet.data.pricing.thresholds import Key as Group
@@ -91,13 +93,7 @@ def ask(plan: QuestionPlan, *, source: Source, key: str, rng: Rng, alone: bool =
     releaser = _Releaser(plan, _read(known, source, key, alone), rng)
     facts = {one.keys: one for one in known.sets}
     blocks = tuple(releaser.block(facts[sort_keys(shown)], shown) for shown in question.shown_sets)
-    outputs = []
-    for output in question.outputs:
-        if isinstance(output.what, Aggregate):
-            outputs.append(AnswerColumn(output.name, output.what, known.measured[output.what]))
-        else:
-            outputs.append(AnswerColumn(output.name, question.keys.index(output.what)))
-    return Answer(plan, tuple(outputs), blocks, rng.unsafe)
+    return Answer.of(plan, blocks, unsafe_seeded=rng.unsafe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +120,28 @@ def _read(known: Facts, source: Source, key: str, alone: bool) -> _Found:
     counts: dict[tuple[tuple[Key, ...], Measure], Counts] = {}
     for query, rows in zip(queries, answers, strict=True):
         width = len(query.keys)
-        if query.measures[0].kind == "histogram":
+        if query.measures[0].kind in CHOSEN:
             by_value: Counts = counts.setdefault((query.keys, query.measures[0]), {})
+            place_of = _place_of(query.measures[0], known.tables)
             for row in rows:
-                rows_of = by_value.setdefault(_key(row[:width]), KeptRows())
-                rows_of[_whole(row[width])] = _whole(row[width + 1])
+                place = place_of(row[width])
+                if place is not None:
+                    by_value.setdefault(_key(row[:width]), KeptRows())[place] = _whole(row[width + 1])
             continue
         for place, measure in enumerate(query.measures):
             totals[query.keys, measure] = {_key(row[:width]): _whole(row[width + place]) for row in rows}
     return _Found(totals, counts)
+
+
+def _place_of(measure: Measure, tables: PlanTables) -> Callable[[Code | None], int | None]:
+    """Return what finds the place of a code among the values that are chosen from; None where it has none."""
+    if measure.column is None:
+        return _whole
+    column = tables.column(measure.column)
+    if isinstance(column, Category):
+        return {code: place for place, code in enumerate(column.codes())}.get  # type: ignore[return-value]
+    low, high = measure.row
+    return lambda code: code - low if isinstance(code, int) and low <= code <= high else None
 
 
 def _key(codes: tuple[Code | None, ...]) -> Group:
@@ -181,9 +190,13 @@ class _Releaser:
             if choice.keys == one.keys:
                 histograms = self.found.counts[one.keys, choice.measure]
                 given = tuple(histograms.get(group, nobody) for group in groups)
-                step = self.plan.budget.aim(choice, len(groups))
-                values = self.rng.perform(step, given)
-                chosen.setdefault(choice.measure, []).append(Chosen(choice.step.point, choice.side, values))
+                if isinstance(choice, ModeChoice):
+                    found = Chosen(Fraction(0), 0, self.rng.perform(choice.step, given))
+                else:
+                    step = self.plan.budget.aim(choice, len(groups))
+                    values = self.rng.perform(step, given)
+                    found = Chosen(choice.step.point, choice.side, values, choice.extreme)
+                chosen.setdefault(choice.measure, []).append(found)
         return chosen
 
 
@@ -203,16 +216,16 @@ def _add_noise(vector: Vector, groups: list[Group], totals: Totals, rng: Rng) ->
     return NoisyVector(vector, tuple(np.ravel(rng.perform(vector.step, exact)).tolist()))
 
 
-def _show(plan: Plan, tables: PlanTables, keys: tuple[Key, ...], group: Group) -> tuple[Value, ...]:
-    """Return the values of all keys of the plan; None for those the grouping set leaves out."""
+def _show(
+    plan: Plan, tables: PlanTables, keys: tuple[Key, ...], group: Group
+) -> tuple[Value | Fraction, ...]:
+    """Return the exact values of all keys of the plan; None for those the grouping set leaves out."""
     codes = dict(zip(keys, group, strict=True))
     return tuple(_value(tables, key, codes[key]) if key in codes else None for key in plan.keys)
 
 
-def _value(tables: PlanTables, key: Key, code: Code) -> Value:
+def _value(tables: PlanTables, key: Key, code: Code) -> Value | Fraction:
     value: Any = name_group(key, code, tables)
-    if isinstance(value, Fraction):
-        return float(value)
     if value is None:
         raise InternalError(f"{key.name} has a key without a value")
     return value  # type: ignore[no-any-return]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.data.plan.after import count_computed
 from discreet.data.plan.evaluate import ABSENT, holds, inside
 from discreet.data.plan.keys import cells_of, possible_spans
 from discreet.data.plan.nodes import (
@@ -79,11 +80,14 @@ class Counts:
     ----------
     groupings
         The attributes of every grouping set in the order of the answer's rows, and the codes of their groups.
+    computed
+        How many parts of expressions are computed from the count of a group.
     """
 
     condition: Condition
     cells: _Cells
     groupings: tuple[Grouping, ...]
+    computed: int = 0
 
     @classmethod
     def of(cls, plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables, universe: Universe) -> Counts:
@@ -98,7 +102,7 @@ class Counts:
             tuple(cells.grouping(key, plan.where) for key in shown if isinstance(key, Field))
             for shown in plan.shown_sets
         )
-        return cls(plan.where, cells, groupings)
+        return cls(plan.where, cells, groupings, count_computed(plan))
 
     def group_names(self) -> list[list[list[Any]]]:
         """Return what the groups of each key are called, for every grouping."""

@@ -25,6 +25,7 @@ from discreet.data.engines.render_expressions import (
     clamp,
     column,
     keyed_hash,
+    literal,
     name_relation,
     number,
     own_column,
@@ -34,11 +35,16 @@ from discreet.data.engines.render_expressions import (
     where,
     whole,
 )
-from discreet.data.plan.facts import Facts, Measure, SetFacts
+from discreet.data.plan.facts import Facts, SetFacts
+from discreet.data.plan.measures import CHOSEN, Measure, MeasureKind
 from discreet.data.plan.nodes import TRUE, ComputedKey, Field, Key, Polynomial
 from discreet.data.plan.numbers import variable
 from discreet.data.plan.tables import PlanTables
+from discreet.data.schema.columns import Category, Ranged
 from discreet.data.schema.schema import Schema, User
+
+_BY_VALUE: tuple[MeasureKind, ...] = (*CHOSEN, "distinct")
+"""Measures with a query of their own: rows are told apart by a value beside the keys."""
 
 __all__ = ["EngineQuery", "Kept", "bound_rows", "render"]
 
@@ -98,9 +104,9 @@ def render(
     queries = []
     for one in known.sets:
         listed = [measure for measure, _ in one.measures]
-        numbers = tuple(measure for measure in listed if measure.kind != "histogram")
+        numbers = tuple(measure for measure in listed if measure.kind not in _BY_VALUE)
         parts = [numbers] if numbers else []
-        parts += [(measure,) for measure in listed if measure.kind == "histogram"]
+        parts += [(measure,) for measure in listed if measure.kind in _BY_VALUE]
         for part in parts:
             tree = renderer.query(one, part)
             require_bounds(tree, known, one, part, kept or {})
@@ -118,8 +124,8 @@ class _Renderer:
     def query(self, one: SetFacts, measures: tuple[Measure, ...]) -> exp.Select:
         """Return the query for some measures of one grouping set."""
         groups = [_group(key, self.known.tables) for key in one.keys]
-        if measures[0].kind == "histogram":
-            groups.append(_steps(measures[0], self.known.tables))
+        if measures[0].kind in CHOSEN or self._adds_values(one, measures[0]):
+            groups.append(_value(measures[0], self.known.tables))
         totals = [alias(self._total(measure), f"m{i}") for i, measure in enumerate(measures)]
         unit = self.known.tables.schema(self.known.plan.table).unit
         if isinstance(unit, User) and self._needs_totals(one, measures):
@@ -151,6 +157,9 @@ class _Renderer:
         needed = [key if isinstance(key, Field) else key.number for key in keys]
         if measures[0].kind == "histogram" and measures[0].number is not None:
             needed.append(measures[0].number)
+        if measures[0].kind in ("values", "distinct") and measures[0].column is not None:
+            needed.append(measures[0].column)
+            tests += _declared_only(measures[0], self.known)
         tests += [test for one in dict.fromkeys(needed) for test in _are_there(one, tables)]
         source = self._relation(plan.table)
         copied = [group.copy() for group in groups]
@@ -161,16 +170,23 @@ class _Renderer:
         clamps = any(measure.kind == "units" or measure.group is not None for measure in measures)
         return clamps or self.known.caps_groups(one)
 
+    def _adds_values(self, one: SetFacts, measure: Measure) -> bool:
+        """Say whether a user's different values are listed before those of all users are counted."""
+        return measure.kind == "distinct" and self._needs_totals(one, (measure,))
+
     def _of_users(
         self, totals: exp.Query, one: SetFacts, groups: int, measures: tuple[Measure, ...]
     ) -> exp.Select:
         """Keep a few groups of each user, clamp the user's totals, then add up the users."""
+        groups -= measures[0].kind == "distinct"
         before, source, tests = {**self._bound_tables(), TOTALS: totals}, TOTALS, []
         if self.known.caps_groups(one):
             before[RANKED], source = self._rank_groups(one.keys), RANKED
             tests = [exp.LTE(this=own_column(PLACE), expression=whole(self.known.groups_per_unit))]
         names = [f"k{i}" for i in range(groups)]
         sums = [alias(self._clamped_total(measure, i), f"m{i}") for i, measure in enumerate(measures)]
+        if measures[0].kind == "distinct":
+            sums = [alias(_count_different(own_column(f"k{groups}")), "m0")]
         return select(
             [*map(own_column, names), *sums],
             table(source),
@@ -212,7 +228,11 @@ class _Renderer:
         """Return a measure of the rows of a group."""
         if measure.kind == "rows" and measure.number is not None:
             return exp.Count(this=number(measure.number, self.known.tables))
-        if measure.kind in ("rows", "units", "histogram"):
+        if measure.kind == "rows" and measure.column is not None:
+            return exp.Count(this=column(measure.column))
+        if measure.kind == "distinct":
+            return _count_different(_value(measure, self.known.tables))
+        if measure.kind in ("rows", "units", *CHOSEN):
             return exp.Count(this=exp.Star())
         value = _steps(measure, self.known.tables)
         if measure.kind == "squares":
@@ -248,6 +268,28 @@ def _are_there(value: Field | Polynomial, tables: PlanTables) -> list[exp.Expr]:
         exp.Not(this=exp.Is(this=exp.Paren(this=number(one, tables)), expression=exp.null()))
         for one in computed
     ]
+
+
+def _value(measure: Measure, tables: PlanTables) -> exp.Expr:
+    """Return what rows are told apart by within a group: their number in steps, or the value of a column."""
+    if measure.column is None:
+        return _steps(measure, tables)
+    found = column(measure.column)
+    return clamp(found, measure.row) if isinstance(tables.column(measure.column), Ranged) else found
+
+
+def _declared_only(measure: Measure, known: Facts) -> list[exp.Expr]:
+    """Return the test that a value is declared, where that is what bounds a unit's different values."""
+    if measure.column is None or measure.kind != "distinct" or measure.width >= known.rows_per_unit:
+        return []
+    declared = known.tables.column(measure.column)
+    if not isinstance(declared, Category):
+        return []  # a number is clamped
+    return [exp.In(this=column(measure.column), expressions=list(map(literal, declared.values)))]
+
+
+def _count_different(value: exp.Expr) -> exp.Expr:
+    return exp.Count(this=exp.Distinct(expressions=[value]))
 
 
 def _keys(groups: list[exp.Expr]) -> list[exp.Expr]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from discreet.core.errors import InternalError
-from discreet.data.plan.facts import Facts, Measure, SetFacts
+from discreet.data.plan.facts import Facts, SetFacts
+from discreet.data.plan.measures import Measure
 from discreet.data.plan.nodes import Span
 
 UNIT, PLACE, BOUNDED, TOTALS, RANKED = (
@@ -53,6 +54,33 @@ def require_bounds(
             raise InternalError(f"the {measure.kind} of one unit is not held to {measure.group} in a group")
         if measure.kind == "units" and users is None and known.rows_per_unit > 1:
             raise InternalError("units are counted by their rows")
+        if measure.kind == "distinct":
+            _require_different(tree, known, one, rows, measure)
+
+
+def _require_different(
+    tree: exp.Select, known: Facts, one: SetFacts, rows: exp.Select, measure: Measure
+) -> None:
+    """Raise unless different values are counted, and no more of one unit than its sensitivity says."""
+    counted = _find_selected(tree, "m0")
+    listed = counted.this.expressions if isinstance(counted.this, exp.Distinct) else []
+    if not isinstance(counted, exp.Count) or len(listed) != 1:
+        raise InternalError("values are counted more than once")
+    if measure.width >= known.rows_per_unit:
+        return
+    value = listed[0] if rows is tree else _find_selected(rows, f"k{len(one.keys)}")
+    tests = rows.args.get("where")
+    listed = (
+        []
+        if tests is None
+        else list(tests.this.flatten() if isinstance(tests.this, exp.And) else [tests.this])
+    )
+    few = any(
+        isinstance(test, exp.In) and test.this == value and len(test.expressions) <= measure.width
+        for test in listed
+    )
+    if not few and not _inside(_range(value), measure.row):
+        raise InternalError(f"the different values of one unit are not held to {measure.width}")
 
 
 def _require_span(measure: Measure) -> Span:

@@ -19,6 +19,7 @@ from discreet.data.plan.evaluate import ABSENT
 from discreet.data.plan.nodes import (
     FALSE,
     TRUE,
+    After,
     And,
     Atom,
     Choice,
@@ -44,11 +45,16 @@ MIRRORED: dict[AnySign, AnySign] = {"<": ">", "<=": ">=", "=": "=", "<>": "<>", 
 
 
 def canonicalise(plan: Plan) -> Plan:
-    """Return the plan as a cache sees it: names of outputs forgotten, aggregates sorted, keys all shown."""
+    """Return the plan as a cache sees it: what is measured, and nothing of how it is shown.
+
+    Names of outputs, what is computed from them and which rows are shown are forgotten, aggregates sorted,
+    keys all shown.
+    """
     aggregates = sorted(set(plan.aggregates), key=repr)
     keys = tuple(Output(f"k{i}", field) for i, field in enumerate(plan.keys))
     outputs = tuple(Output(f"a{i}", aggregate) for i, aggregate in enumerate(aggregates))
-    return replace(plan, outputs=keys + outputs, joins=tuple(sorted(plan.joins, key=repr)))
+    joins = tuple(sorted(plan.joins, key=repr))
+    return replace(plan, outputs=keys + outputs, joins=joins, after=After())
 
 
 def within(field: Field, spans: Iterable[Span], *, missing: bool, tables: PlanTables) -> Condition:

@@ -9,7 +9,8 @@ values are enough.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import datetime
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from dataclasses import field as dataclass_field
 from fractions import Fraction
@@ -28,8 +29,47 @@ Kind = Literal[
     "deviation_pop",
     "deviation_samp",
     "quantile",
+    "count_distinct",
+    "minimum",
+    "maximum",
+    "mode",
+    "covariance_pop",
+    "covariance_samp",
+    "correlation",
+    "slope",
+    "intercept",
+    "determination",
 ]
 Sign = Literal["<", "<=", "=", "<>"]
+Function = Literal[
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "power",
+    "abs",
+    "sign",
+    "sqrt",
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "least",
+    "greatest",
+    "coalesce",
+    "nullif",
+    "case",
+    "=",
+    "<>",
+    "<",
+    "<=",
+    "is null",
+    "and",
+    "or",
+    "not",
+]
+"""What is computed from released values. All of it is total: what has no value is missing."""
 MIN_EPSILON = Fraction(1, 10**6)
 """The least a question may cost: below it an answer is nothing but noise."""
 Span = tuple[int, int]
@@ -295,6 +335,10 @@ class Aggregate:
         Each unit's total in a group is clamped to these (sums and counts).
     points
         For quantiles: which ones, between 0 and 1.
+    column
+        For counts of present or different values and for the most frequent one: of which column.
+    other
+        For what is said of pairs of numbers: the second one (of a regression: what explains the first).
     """
 
     kind: Kind
@@ -302,14 +346,72 @@ class Aggregate:
     row_bounds: tuple[Fraction, Fraction] | None = None
     group_bounds: tuple[Fraction, Fraction] | None = None
     points: tuple[Fraction, ...] = ()
+    column: Field | None = None
+    other: Polynomial | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A value that the request wrote; None is the missing one."""
+
+    value: Fraction | str | bool | datetime.date | None
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """What is computed from released values, for nothing: numbers, texts, dates and truth values.
+
+    Parameters
+    ----------
+    function
+        What is computed. `case` has conditions and values in turn, then the value of all other rows.
+    parts
+        What it is computed from. Made by the functions of `plan.after`.
+    """
+
+    function: Function
+    parts: tuple[Key | Aggregate | Constant | Computed, ...]
+
+
+Shown = Key | Aggregate | Constant | Computed
+"""What a column of an answer may be, and what HAVING and ORDER BY look at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A column of the answer: a group key or an aggregate, under a name."""
+    """A column of the answer, under a name: a group key, an aggregate, or what is computed from these."""
 
     name: str
-    what: Key | Aggregate
+    what: Key | Aggregate | Constant | Computed
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """One thing that rows are sorted by."""
+
+    what: Key | Aggregate | Computed
+    descending: bool
+    missing_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """Which rows of an answer are shown, and in which order: decided by released values alone.
+
+    Parameters
+    ----------
+    having
+        Rows are shown where it is true; None shows all.
+    order
+        What rows are sorted by, the first one first; ties stay in the order of the keys.
+    offset, limit
+        How many rows are left out first, and how many are shown at most.
+    """
+
+    having: Computed | None = None
+    order: tuple[Ordering, ...] = ()
+    offset: int = 0
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,6 +454,8 @@ class Plan:
         The columns of the answer, in the order asked.
     options
         What the request tightened.
+    after
+        Which rows of the answer are shown, in which order.
     """
 
     table: str
@@ -360,6 +464,7 @@ class Plan:
     sets: tuple[tuple[Key, ...], ...]
     outputs: tuple[Output, ...]
     options: Options
+    after: After = After()
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -376,5 +481,24 @@ class Plan:
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
-        """The aggregates, in the order asked."""
-        return tuple(output.what for output in self.outputs if isinstance(output.what, Aggregate))
+        """Everything that is asked of the data, each once: what is shown, computed with or looked at."""
+        looked_at: list[Shown] = [
+            *(one.what for one in self.outputs),
+            *(one.what for one in self.after.order),
+        ]
+        if self.after.having is not None:
+            looked_at.append(self.after.having)
+        return tuple(
+            dict.fromkeys(leaf for one in looked_at for leaf in leaves(one) if isinstance(leaf, Aggregate))
+        )
+
+
+def leaves(what: Shown) -> Iterator[Key | Aggregate]:
+    """Yield the keys and aggregates that something is computed from, as they are written."""
+    rest = [what]
+    while rest:
+        one = rest.pop()
+        if isinstance(one, Computed):
+            rest.extend(reversed(one.parts))
+        elif not isinstance(one, Constant):
+            yield one

@@ -8,12 +8,11 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.data.plan.canonical import conjunction
-from discreet.data.plan.facts import measures
+from discreet.data.plan.measures import measures
 from discreet.data.plan.narrowing import narrow
 from discreet.data.plan.nodes import TRUE, Aggregate, Condition, Field, Kind
 from discreet.data.plan.numbers import Scaled, scale
 from discreet.data.plan.tables import PlanTables
-from discreet.data.schema.columns import Boolean, Category, Date, Text
 from discreet.data.schema.schema import Schema, User
 from discreet.data.sql.counted import count_ones, count_present, count_where, is_zero_or_one, keep
 from discreet.data.sql.language import condition, numeric, summand
@@ -32,23 +31,39 @@ _KINDS: dict[str, Kind] = {
     "STDDEV_SAMP": "deviation_samp",
     "STDDEV_POP": "deviation_pop",
 }
+_NAMES: dict[Kind, str] = {
+    "count_units": "units",
+    "count_distinct": "distinct",
+    "minimum": "min",
+    "maximum": "max",
+    "correlation": "corr",
+    "determination": "r2",
+}
 _POINT = ("PERCENTILE_CONT", "QUANTILE", "QUANTILE_CONT", "APPROX_QUANTILE")
 _COUNT_IF = ("COUNTIF", "COUNT_IF")
 KNOWN = ("COUNT", *_COUNT_IF, *_KINDS, "MEDIAN", "APPROX_QUANTILES", *_POINT)
-_EXTREME = "one row decides it"
 _USE = (
-    "Use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE or APPROX_QUANTILES; if it is a "
+    "Use COUNT, SUM, AVG, VARIANCE, STDDEV, MIN, MAX, MEDIAN, QUANTILE, MODE or CORR; if it is a "
     "function of these, compute it from the answer, which costs nothing"
 )
-_PAIR = ("it is not an aggregate of the language", "Compute it from AVG(x * y), AVG(x), AVG(y) and STDDEV")
-_INSTEAD = {
-    "CORR": _PAIR,
-    "COVAR_POP": _PAIR,
-    "COVAR_SAMP": _PAIR,
-    "MAX": (_EXTREME, "Use QUANTILE(x, 0.99)"),
-    "MIN": (_EXTREME, "Use QUANTILE(x, 0.01)"),
-    "MODE": ("it is not an aggregate of the language", "GROUP BY it, ask for COUNT(*) and take the largest"),
+_PERSON = "its answer is some person's own value"
+INSTEAD = {
+    "ANY_VALUE": (_PERSON, "Use MODE(x), MEDIAN(x), MIN(x) or MAX(x)"),
+    "ARG_MAX": (_PERSON, "GROUP BY the value, and ORDER BY MAX(x) DESC LIMIT 1"),
+    "ARG_MIN": (_PERSON, "GROUP BY the value, and ORDER BY MIN(x) LIMIT 1"),
+    "ARRAY_AGG": ("it lists the values of single rows", "GROUP BY the value and ask for COUNT(*)"),
+    "BOOL_AND": ("one row decides it", "Compare the counts: ask for COUNT(*) with the condition in WHERE"),
+    "BOOL_OR": ("one row decides it", "Compare the counts: ask for COUNT(*) with the condition in WHERE"),
+    "FIRST": (_PERSON, "Use MIN(x), MAX(x) or MODE(x)"),
+    "FIRST_VALUE": (_PERSON, "Use MIN(x), MAX(x) or MODE(x)"),
+    "GROUP_CONCAT": ("it lists the values of single rows", "GROUP BY the value and ask for COUNT(*)"),
+    "LAST": (_PERSON, "Use MIN(x), MAX(x) or MODE(x)"),
+    "LAST_VALUE": (_PERSON, "Use MIN(x), MAX(x) or MODE(x)"),
+    "LIST": ("it lists the values of single rows", "GROUP BY the value and ask for COUNT(*)"),
+    "LISTAGG": ("it lists the values of single rows", "GROUP BY the value and ask for COUNT(*)"),
+    "STRING_AGG": ("it lists the values of single rows", "GROUP BY the value and ask for COUNT(*)"),
 }
+INSTEAD |= {"LOGICAL_AND": INSTEAD["BOOL_AND"], "LOGICAL_OR": INSTEAD["BOOL_OR"]}
 ROW, GROUP = "contribution_bounds_per_row", "contribution_bounds_per_group"
 Bounds = tuple[Fraction, Fraction]
 _NO_TABLES = PlanTables(())
@@ -71,8 +86,8 @@ def aggregate(node: exp.Expression, scope: Scope) -> tuple[Aggregate, str]:
     name, arguments = take(node, "this", "expressions")
     name = str(name).upper()
     if name not in KNOWN:
-        raise refuse(name, *_INSTEAD.get(name, ("it is not an aggregate of the language", _USE)))
-    places, bounds = _arguments(name, arguments or [])
+        raise refuse(name, *INSTEAD.get(name, ("it is not an aggregate of the language", _USE)))
+    places, bounds = read_arguments(name, arguments or [])
     if ordered is not None:
         if name != "PERCENTILE_CONT" or len(places) != 1:
             raise refuse(f"{name} WITHIN GROUP", "only PERCENTILE_CONT takes it", "Leave it out")
@@ -84,7 +99,10 @@ def aggregate(node: exp.Expression, scope: Scope) -> tuple[Aggregate, str]:
     return _of_numbers(name, places, bounds, kept, scope)
 
 
-def _arguments(name: str, arguments: list[exp.Expression]) -> tuple[list[exp.Expression], dict[str, Bounds]]:
+def read_arguments(
+    name: str, arguments: list[exp.Expression]
+) -> tuple[list[exp.Expression], dict[str, Bounds]]:
+    """Part arguments by place from contribution bounds."""
     places: list[exp.Expression] = []
     bounds: dict[str, Bounds] = {}
     for argument in arguments:
@@ -103,13 +121,14 @@ def _pair(node: exp.Expression) -> Bounds:
     ends = take(node, "expressions")[0] if isinstance(node, exp.Tuple) else []
     if len(ends) != 2:
         raise refuse("contribution bounds", "they are a pair of numbers", "Write => (0, 100)")
-    low, high = (_plain_number(end) for end in ends)
+    low, high = (read_number(end) for end in ends)
     if not low < high:
         raise refuse("contribution bounds", "the first must be below the second", "Write => (0, 100)")
     return low, high
 
 
-def _plain_number(node: exp.Expression) -> Fraction:
+def read_number(node: exp.Expression) -> Fraction:
+    """Return a number that the request wrote."""
     nowhere = Scope(_NO_TABLES, {}, {})
     value = numeric(node, nowhere)
     return sum((coefficient for _, coefficient in value.terms), Fraction(0))
@@ -121,10 +140,10 @@ def _count_if(
     if len(places) != 1 or ROW in bounds:
         raise refuse(name, "it takes one condition", f"Write {name}(x > 0)")
     kept = conjunction([kept, condition(places[0], scope)], scope.tables)
-    return _count_rows(kept, bounds.get(GROUP), scope)
+    return count_rows(kept, bounds.get(GROUP), scope)
 
 
-def _count_rows(kept: Condition, group: Bounds | None, scope: Scope) -> tuple[Aggregate, str]:
+def count_rows(kept: Condition, group: Bounds | None, scope: Scope) -> tuple[Aggregate, str]:
     """Count the rows that meet a condition: a row that fails it adds nothing."""
     found = count_where(kept, scope)
     return Aggregate("count", found, group_bounds=_bound_count(group, scope)), "count"
@@ -140,12 +159,7 @@ def _count(
     if isinstance(what, exp.Star) or _is_literal(what):
         if isinstance(what, exp.Star):
             take(what)
-        return _count_rows(kept, group, scope)
-    column = scope.column(scope.field(what)) if isinstance(what, exp.Column) else None
-    if isinstance(column, Boolean | Category | Date | Text):
-        present = "" if isinstance(column, Text) else f" with WHERE {what.name} IS NOT NULL"
-        way_out = f"Use COUNT(*){present}"
-        raise refuse(f"COUNT({what.name})", "only numbers are counted so", way_out)
+        return count_rows(kept, group, scope)
     if not isinstance(what, exp.Distinct):
         number = count_present(keep(summand(what, scope), kept, scope), scope)
         found = Aggregate("count", number, group_bounds=_bound_count(group, scope))
@@ -161,7 +175,7 @@ def _count(
     if kept == TRUE:
         return Aggregate("count_units"), "units"
     # A unit counts once where some row of it meets the condition: its rows that do, at most 1.
-    return _count_rows(kept, (Fraction(0), Fraction(1)), scope)[0], "units"
+    return count_rows(kept, (Fraction(0), Fraction(1)), scope)[0], "units"
 
 
 def _read_choice(node: exp.Expression, scope: Scope) -> tuple[Condition, list[exp.Expression]]:
@@ -183,7 +197,7 @@ def _of_numbers(
     elif name not in _KINDS:
         if len(places) != 2:
             raise refuse(name, "it takes a number and which quantile", f"Write {name}(x, 0.5)")
-        points = _points(name, _plain_number(places.pop()))
+        points = _points(name, read_number(places.pop()))
     if len(places) != 1:
         raise refuse(name, "it takes one number", f"Write {name}(x)")
     kind = _KINDS.get(name, "quantile")
@@ -205,6 +219,14 @@ def _of_numbers(
     found = Aggregate(kind, number, row, group, points)
     measures(found, scope.tables)  # refuses what an engine could not add up exactly
     return _name_aggregate(found, kind)
+
+
+def bound_rows(found: Aggregate, bounds: dict[str, Bounds], name: str, scope: Scope) -> Aggregate:
+    """Return what is chosen of rows, each clamped to the bounds that the request gives."""
+    if found.number is None or GROUP in bounds:
+        raise refuse(f"{name}(... {GROUP} ...)", "it is for SUM, COUNT and AVG", f"Use {ROW}")
+    row = _row_bounds(bounds.get(ROW), scale(found.number, scope.tables), found.kind)
+    return replace(found, row_bounds=row)
 
 
 def _points(name: str, value: Fraction) -> tuple[Fraction, ...]:
@@ -265,13 +287,20 @@ def _rows(scope: Scope) -> int:
     return rows
 
 
+def default_name(found: Aggregate) -> str:
+    """Return what an aggregate is called where the request gives no name."""
+    name = _NAMES.get(found.kind, found.kind)
+    fields = () if found.number is None or found.other is not None else found.number.fields
+    fields = fields if found.column is None else (found.column,)
+    return f"{name}_{fields[0].name}" if len(fields) == 1 else name
+
+
 def _name_aggregate(found: Aggregate, name: str) -> tuple[Aggregate, str]:
     if found.number is None:
         return found, name
     if not found.number.fields:
         raise refuse(name, "it is computed of a constant", "Use a column")
-    fields = found.number.fields
-    return found, f"{name}_{fields[0].name}" if len(fields) == 1 else name
+    return found, default_name(found)
 
 
 def _read_order(order: exp.Expression) -> exp.Expression:

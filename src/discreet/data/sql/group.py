@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 from sqlglot import exp
 
+from discreet.core.errors import Refused
 from discreet.data.plan.atoms import simplify
 from discreet.data.plan.evaluate import ABSENT, inside
 from discreet.data.plan.keys import cells_of, is_listed, possible_spans
@@ -17,7 +18,7 @@ from discreet.data.plan.nodes import ComputedKey, Condition, Field, Key, Polynom
 from discreet.data.plan.numbers import variable
 from discreet.data.plan.tabulate import tabulate
 from discreet.data.schema.columns import Identifier
-from discreet.data.sql.aggregates import KNOWN
+from discreet.data.sql.calls import AGGREGATES
 from discreet.data.sql.language import operand
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.operands import (
@@ -69,15 +70,41 @@ class Grouping:
         self.keys = sort_keys(key for keys in sets for key in keys)
         return sort_sets(sets)
 
+    def distinct(self, node: exp.Expression, sets: Sets, *, is_grouped: bool) -> Sets:
+        """Return the grouping sets of SELECT DISTINCT: without GROUP BY, what is selected are the keys."""
+        take(node)
+        selected = [item.this if isinstance(item, exp.Alias) else item for item in self._listed]
+        named = [item for item in selected if isinstance(item, exp.Column) and not item.is_star]
+        columns = {self._scope.field(item) for item in named}
+        if is_grouped:
+            if not set(self.keys) <= {self.find(item) for item in selected}:
+                way_out = "Select every key, or leave DISTINCT out"
+                raise refuse("DISTINCT", "rows of different groups could look alike", way_out)
+            return sets
+        if len(named) < len(selected):
+            return sets
+        self.keys = sort_keys(columns)
+        return [self.keys]
+
     def find(self, node: exp.Expression) -> Key | None:
-        """Return the key that an item of SELECT is, None where it is none."""
+        """Return the key that a node is, None where it is none; refuse a column that is none."""
         if isinstance(node, exp.Column) and not isinstance(node.args.get("this"), exp.Star):
-            key: Key = self._key(node)
-        elif not self.keys or isinstance(node, exp.Literal) or _aggregates(node):
+            field = self._scope.field(node)
+            if field not in self.keys:
+                why = "it is neither a key nor an aggregate"
+                raise refuse(field.name, why, f"GROUP BY {field.name}, or aggregate it")
+            return field
+        if not self._has_computed or isinstance(node, exp.Literal | exp.Paren) or _aggregates(node):
             return None
-        else:
+        try:
             key = self._key(node)
+        except Refused:
+            return None  # what is computed from keys and aggregates is no expression of a row
         return key if key in self.keys else None
+
+    @property
+    def _has_computed(self) -> bool:
+        return any(isinstance(key, ComputedKey) for key in self.keys)
 
     def _item(self, node: exp.Expression) -> Sets:
         """Return the grouping sets that one item of GROUP BY stands for."""
@@ -199,7 +226,7 @@ def _codes(found: Polynomial, where: Condition, scope: Scope) -> tuple[int, ...]
 def _aggregates(node: exp.Expression) -> bool:
     """Say whether an expression holds an aggregate."""
     calls = (str(one.this).upper() for one in node.find_all(exp.Anonymous))
-    return isinstance(node, exp.Star) or any(name in KNOWN for name in calls)
+    return isinstance(node, exp.Star) or any(name in AGGREGATES for name in calls)
 
 
 def _cross(left: Sets, right: Sets) -> Sets:

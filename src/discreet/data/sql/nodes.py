@@ -18,20 +18,16 @@ from discreet.data.schema.schema import Dimension, Schema
 from discreet.data.sql.text import refuse, shorten
 
 _UNSET: tuple[object, ...] = (None, False, [], "")
-_AFTER = "Apply it to the answer, which costs nothing"
 _WORDS = {
     "catalog": ("a catalogue before the table's name", "Leave it out"),
     "db": ("a schema before the table's name", "Leave it out"),
     "desc": ("DESC", "Leave it out"),
-    "distinct": ("DISTINCT", "GROUP BY the keys instead"),
-    "having": ("HAVING", _AFTER),
     "into": ("INTO", "Leave it out"),
-    "limit": ("LIMIT", _AFTER),
     "locks": ("FOR UPDATE", "Leave it out"),
     "method": ("NATURAL JOIN", "Write JOIN ... USING (key)"),
-    "offset": ("OFFSET", _AFTER),
-    "order": ("ORDER BY", _AFTER),
-    "qualify": ("QUALIFY", _AFTER),
+    "order": ("ORDER BY", "Leave it out"),
+    "qualify": ("QUALIFY", "Use HAVING, ORDER BY and LIMIT"),
+    "percent": ("PERCENT", "Write LIMIT 10"),
     "query": ("a subquery", "List the values"),
     "rollup": ("WITH ROLLUP", "Write GROUP BY ROLLUP (...)"),
     "sample": ("TABLESAMPLE", "Leave it out"),
@@ -40,14 +36,12 @@ _WORDS = {
     "unnest": ("UNNEST", "List the values"),
     "windows": ("WINDOW", "Leave it out"),
     "with_": ("WITH", "Name the table in FROM"),
+    "with_ties": ("WITH TIES", "Write LIMIT 10"),
 }
 _NOT_KNOWN = "it is not part of the language"
-_COMPUTED = "Ask for the aggregates and compute it from the answer, which costs nothing"
 _NODES: dict[type, tuple[str, str, str]] = {
-    exp.Binary: ("arithmetic with aggregates", _NOT_KNOWN, _COMPUTED),
     exp.Exists: ("EXISTS", _NOT_KNOWN, "Put conditions on the table's own columns"),
     exp.Filter: ("FILTER", _NOT_KNOWN, "Put the condition in WHERE, and ask once for each"),
-    exp.Literal: ("a constant", "it says nothing about the table", "Leave it out"),
     exp.Star: ("SELECT *", "single rows are never shown", "Ask for aggregates, such as COUNT(*) or AVG(x)"),
     exp.Window: ("OVER", _NOT_KNOWN, "GROUP BY the keys instead"),
 }

@@ -7,8 +7,6 @@ name. The analyst's text ends here; engines are sent what `render` writes from t
 from __future__ import annotations
 
 import datetime
-import itertools
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -21,26 +19,23 @@ from discreet.data.plan.narrowing import narrow
 from discreet.data.plan.nodes import (
     MIN_EPSILON,
     TRUE,
-    Aggregate,
     Condition,
     Field,
     Join,
     Options,
-    Output,
     Plan,
     Policy,
 )
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Category, Integer
 from discreet.data.schema.schema import Dimension, Schema, User
-from discreet.data.sql.aggregates import aggregate
 from discreet.data.sql.group import Grouping, check_sets
 from discreet.data.sql.language import condition
 from discreet.data.sql.nodes import Scope, refuse_unknown, take, word
+from discreet.data.sql.outputs import AnswerClauses, read_after, read_outputs, require_aggregate
 from discreet.data.sql.text import number, parse_text, refuse, shorten
 
-MAX_OUTPUTS = 100
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_SHOWN = ("distinct", "having", "order", "limit", "offset")
 
 
 def parse(
@@ -83,7 +78,9 @@ def _select(
     policy: Policy,
     today: datetime.date | None,
 ) -> Plan:
-    listed, source, joined, filtered, grouped = take(tree, "expressions", "from_", "joins", "where", "group")
+    listed, source, joined, filtered, grouped = take(
+        tree, "expressions", "from_", "joins", "where", "group", *_SHOWN
+    )[:5]
     scope, joins = _from(source, joined or [], tables, today)
     options = _options(clause, scope.main, policy)
     where: Condition = TRUE
@@ -93,16 +90,23 @@ def _select(
     scope = replace(scope, known=narrow(scope.known, where, tables))
     grouping = Grouping(listed, where, scope)
     sets = grouping.sets(grouped)
+    if tree.args.get("distinct") is not None:
+        sets = grouping.distinct(tree.args["distinct"], sets, is_grouped=grouped is not None)
     strategy = dict(clause).get("group_selection_strategy")
     named = None if strategy is None else strategy.text.upper()
     check_sets(sets, where, scope, _allowed_delta(options, policy), named)
+    outputs = read_outputs(listed, grouping.find, scope)
+    clauses = AnswerClauses(*(tree.args.get(name) for name in _SHOWN[1:]))
+    after = read_after(clauses, outputs, grouping.find, scope)
+    require_aggregate(outputs, after, sets, tables)
     return Plan(
         table=scope.main.name,
         joins=joins,
         where=where,
         sets=tuple(sets),
-        outputs=_outputs(listed, grouping, scope),
+        outputs=outputs,
         options=options,
+        after=after,
     )
 
 
@@ -211,39 +215,6 @@ def _code_type(field: Field, scope: Scope) -> type | None:
     if isinstance(column, Category):
         return type(column.values[0])
     return int if isinstance(column, Integer) and column.grid == 1 else None
-
-
-def _outputs(listed: list[exp.Expression], grouping: Grouping, scope: Scope) -> tuple[Output, ...]:
-    if len(listed) > MAX_OUTPUTS:
-        raise refuse("SELECT", f"it has more than {MAX_OUTPUTS} columns", "Ask less at once")
-    outputs: list[Output] = []
-    names: set[str] = set()
-    for item in listed:
-        node, alias = take(item, "this", "alias") if isinstance(item, exp.Alias) else (item, None)
-        name = None if alias is None else word(alias)
-        if name is not None and (not _NAME.fullmatch(name) or name.lower() in names):
-            raise refuse(
-                f"AS {shorten(name)}", "names are letters, digits and _, each used once", "Choose another"
-            )
-        key = grouping.find(node)
-        if key is not None:
-            output = Output(name or _fresh(key.name, names), key)
-        elif isinstance(node, exp.Column) and not isinstance(node.args.get("this"), exp.Star):
-            what = scope.field(node).name
-            raise refuse(what, "it is neither a key nor an aggregate", f"GROUP BY {what}, or aggregate it")
-        else:
-            found, default = aggregate(node, scope)
-            output = Output(name or _fresh(default, names), found)
-        outputs.append(output)
-        names.add(output.name.lower())
-    if not any(isinstance(output.what, Aggregate) for output in outputs):
-        raise refuse("SELECT", "it asks for no aggregate", "Add COUNT(*), SUM(x) or AVG(x)")
-    return tuple(outputs)
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    tries = itertools.chain([name], (f"{name}_{k}" for k in itertools.count(2)))
-    return next(found for found in tries if found.lower() not in taken)
 
 
 def _options(clause: Sequence[tuple[str, Token]], main: Schema, policy: Policy) -> Options:

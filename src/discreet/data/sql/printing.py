@@ -7,20 +7,26 @@ import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
+from discreet.data.plan.after import Exact
 from discreet.data.plan.canonical import gaps
 from discreet.data.plan.nodes import (
-    Aggregate,
+    After,
     And,
     Atom,
     Choice,
     Compare,
+    Computed,
     ComputedKey,
     Condition,
+    Constant,
     Field,
+    Function,
     Key,
+    Ordering,
     Plan,
     Polynomial,
     Quotient,
+    Shown,
     Span,
     Steps,
     Within,
@@ -30,7 +36,17 @@ from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Boolean, Category, Column, Date
 
 _DIGITS = 18
+_SIGNS_BETWEEN: tuple[Function, ...] = ("+", "-", "*", "/", "%", "=", "<>", "<", "<=", "and", "or")
 _CALLS = {
+    "minimum": "MIN",
+    "maximum": "MAX",
+    "mode": "MODE",
+    "covariance_pop": "COVAR_POP",
+    "covariance_samp": "COVAR_SAMP",
+    "correlation": "CORR",
+    "slope": "REGR_SLOPE",
+    "intercept": "REGR_INTERCEPT",
+    "determination": "REGR_R2",
     "sum": "SUM",
     "average": "AVG",
     "variance_samp": "VAR_SAMP",
@@ -57,7 +73,24 @@ def to_sql(plan: Plan, tables: PlanTables) -> str:
         parts.append(f"GROUP BY GROUPING SETS ({', '.join(f'({keys})' for keys in sets)})")
     elif sets[0]:
         parts.append(f"GROUP BY {sets[0]}")
-    return " ".join(parts)
+    return " ".join([*parts, *_after(plan.after, unit, tables)])
+
+
+def _after(after: After, unit: Field, tables: PlanTables) -> Iterator[str]:
+    if after.having is not None:
+        yield f"HAVING {_output(after.having, unit, tables)}"
+    if after.order:
+        yield f"ORDER BY {', '.join(_ordering(one, unit, tables) for one in after.order)}"
+    if after.limit is not None:
+        yield f"LIMIT {after.limit}"
+    if after.offset:
+        yield f"OFFSET {after.offset}"
+
+
+def _ordering(one: Ordering, unit: Field, tables: PlanTables) -> str:
+    way = "DESC" if one.descending else "ASC"
+    # In brackets, nothing is taken for a column of the answer by its name.
+    return f"({_output(one.what, unit, tables)}) {way} NULLS {'FIRST' if one.missing_first else 'LAST'}"
 
 
 def condition_sql(condition: Condition, tables: PlanTables) -> str:
@@ -103,24 +136,62 @@ def _range(name: str, span: Span, column: Column) -> str:
     return f"({name} >= {_decimal(lowest)} AND {name} <= {_decimal(highest)})"
 
 
-def _output(what: Key | Aggregate, unit: Field, tables: PlanTables) -> str:
-    if not isinstance(what, Aggregate):
+def _output(what: Shown, unit: Field, tables: PlanTables) -> str:
+    if isinstance(what, Field | ComputedKey):
         return _key(what, tables)
+    if isinstance(what, Constant):
+        return _constant(what.value)
+    if isinstance(what, Computed):
+        return _computed(what, unit, tables)
     if what.kind == "count_units":
         return f"COUNT(DISTINCT {_name(unit)})"
-    arguments = [_number(what.number, tables) if what.number is not None else "*"]
-    call = _CALLS.get(what.kind, "COUNT")
-    if what.kind == "quantile" and len(what.points) == 1:
-        call = "PERCENTILE_CONT"
-        arguments.append(_decimal(what.points[0]))
-    elif what.kind == "quantile":
-        call = "APPROX_QUANTILES"
-        arguments.append(str(len(what.points) - 1))
+    arguments = [_number(one, tables) for one in (what.number, what.other) if one is not None] or ["*"]
+    if what.column is not None:
+        arguments = [("DISTINCT " if what.kind == "count_distinct" else "") + _name(what.column)]
+    call, tail = _CALLS.get(what.kind, "COUNT"), ""
+    if what.kind == "quantile":
+        call, last, tail = _quantile(what.points)
+        arguments.append(last)
     bounds = (("row", what.row_bounds), ("group", what.group_bounds))
     for word, pair in bounds:
         if pair is not None:
             arguments.append(f"contribution_bounds_per_{word} => ({_decimal(pair[0])}, {_decimal(pair[1])})")
-    return f"{call}({', '.join(arguments)})"
+    return f"{call}({', '.join(arguments)}){tail}"
+
+
+def _quantile(points: tuple[Fraction, ...]) -> tuple[str, str, str]:
+    """Return the call for some quantiles, its last argument, and what stands behind it."""
+    parts = len(points) - 1
+    if len(points) > 1 and points == tuple(Fraction(k, parts) for k in range(parts + 1)):
+        return "APPROX_QUANTILES", str(parts), ""
+    if all((point * 10**_DIGITS).denominator == 1 for point in points):
+        shown = ", ".join(map(_decimal, points))
+        return "PERCENTILE_CONT", shown if len(points) == 1 else f"ARRAY[{shown}]", ""
+    return "APPROX_QUANTILES", str(points[0].denominator), f"[OFFSET({points[0].numerator})]"
+
+
+def _computed(what: Computed, unit: Field, tables: PlanTables) -> str:
+    """Print what is computed, every part in brackets of its own."""
+    parts = [_output(part, unit, tables) for part in what.parts]
+    function = what.function
+    if function == "case":
+        *cases, otherwise = parts
+        pairs = zip(cases[::2], cases[1::2], strict=True)
+        shown = " ".join(f"WHEN {condition} THEN {value}" for condition, value in pairs)
+        return f"CASE {shown} ELSE {otherwise} END"
+    if function in _SIGNS_BETWEEN:
+        return "(" + f" {function.upper()} ".join(parts) + ")"
+    if function == "is null":
+        return f"({parts[0]} IS NULL)"
+    if function == "not":
+        return f"(NOT {parts[0]})"
+    return f"{function.upper()}({', '.join(parts)})"
+
+
+def _constant(value: Exact) -> str:
+    if value is None:
+        return "NULL"
+    return _scientific(value) if isinstance(value, Fraction) else _literal(value)
 
 
 def _options(plan: Plan) -> str:
@@ -262,7 +333,9 @@ def _scientific(value: Fraction) -> str:
     shift = 0
     while (value * 10 ** (_DIGITS + shift)).denominator != 1:
         shift += 1
-    return _decimal(value * 10**shift) + (f"e-{shift}" if shift else "")
+    while abs(value) * Fraction(10) ** shift >= 10**_DIGITS:
+        shift -= 1
+    return _decimal(value * Fraction(10) ** shift) + (f"e{-shift}" if shift else "")
 
 
 def _name(field: Field) -> str:

@@ -103,6 +103,9 @@ def parse_text(text: str) -> tuple[exp.Select, tuple[tuple[str, Token], ...]]:
         # What the parser library only warns of, it has not understood either.
         raise _refuse_unread(SqlglotError())
     tree = trees[0] if len(trees) == 1 else None
+    if isinstance(tree, exp.SetOperation):
+        way_out = "GROUP BY what parts the rows, or ask each SELECT on its own with its share of epsilon"
+        raise refuse(type(tree).__name__.upper(), "a question is one SELECT", way_out)
     if not isinstance(tree, exp.Select):
         raise refuse("SQL", "it must be exactly one SELECT", "Send one query at a time")
     return tree, options

@@ -8,7 +8,7 @@ from tests.unit.curator.conftest import BY_ROW, BY_USER, people
 
 import discreet as dp
 from discreet.core.errors import BudgetExceeded, InvalidParameter, Refused
-from discreet.core.guarantee import Guarantee, Planned
+from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss
 from discreet.curator.ledger import Ledger
 from discreet.data import Table
@@ -31,7 +31,7 @@ def table():
 
 def test_all_three_within_two_per_cent(table):
     plan = dp.plan(THREE, table, within=0.02, of=ROWS, epsilon=10, delta=1e-6)
-    assert isinstance(plan, Planned) and isinstance(plan.guarantee, Guarantee)
+    assert isinstance(plan.guarantee, Guarantee)
     assert plan.fits and plan.needed <= 10
     assert plan.within == (12, 12, 12) and all(0 < error <= 12 for error in plan.errors)
     assert len(plan) == 3 and [one.epsilon for one in plan] == [one.epsilon for one in plan.plans]
