@@ -12,6 +12,7 @@ import datetime
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeVar, get_args
 
@@ -31,6 +32,8 @@ from discreet.data import (
     User,
 )
 from discreet.data.ask import plan_question
+from discreet.data.plan.derived import UNITS as RELATION
+from discreet.data.plan.derived import relate
 from discreet.data.plan.nodes import (
     FALSE,
     TRUE,
@@ -48,6 +51,9 @@ from discreet.data.plan.nodes import (
     Policy,
     Polynomial,
     Sign,
+    UnitKind,
+    Units,
+    UnitValue,
     Within,
 )
 from discreet.data.plan.numbers import add, constant, multiply, scale, variable
@@ -133,7 +139,9 @@ CLAUSES = (
     "text group",
     "sets",
     "public join",
+    "left join",
     "private join",
+    "units",
     "row bounds",
     "group bounds",
     "epsilon",
@@ -147,7 +155,7 @@ CLAUSES = (
 def possible(unit: Row | User, kind: Kind, clause: str) -> bool:
     """Say whether the language has a clause for an aggregate of tables of a unit."""
     if isinstance(unit, Row) and (
-        kind == "count_units" or clause in ("private join", "max_rows", "max_groups")
+        kind == "count_units" or clause in ("private join", "units", "max_rows", "max_groups")
     ):
         return False
     if clause == "row bounds":
@@ -168,6 +176,8 @@ class Maker:
         return self.forced == clause or self.draw.once_in(5)
 
     def plan(self, kind: Kind, *, text: bool) -> Plan:
+        if isinstance(self.tables.schemas[0].unit, User) and self.wants("units"):
+            return self.plan_of_units(kind)
         joins = tuple(self.joins())
         sets = tuple(sorted(set(self.sets(text))))
         keys = sorted({field for one in sets for field in one})
@@ -185,16 +195,50 @@ class Maker:
             sets=sets,
             outputs=tuple(_filled(Output, name=f"o{i}", what=what) for i, what in enumerate(listed)),
             options=self.options(),
+            units=None,
         )
 
+    def plan_of_units(self, kind: Kind) -> Plan:
+        """A plan about one row for each unit, whose values are of rows that are joined and chosen as ever."""
+        joins = tuple(self.joins())
+        values = {self.unit_value(joins) for _ in range(1 + self.draw.below(3))}
+        values.add(
+            _filled(UnitValue, kind=self.draw.pick(get_args(UnitKind)[1:]), number=variable(self.number()))
+        )
+        units = _filled(
+            Units,
+            table=self.tables.schemas[0].name,
+            joins=joins,
+            where=self.condition(joins, 1) if self.draw.once_in(2) else And(()),
+            values=tuple(sorted(values, key=repr)),
+        )
+        options = replace(self.options(), max_groups=None)
+        empty = Plan(
+            table=RELATION, joins=(), where=TRUE, sets=((),), outputs=(), options=options, units=units
+        )
+        outer = UnitMaker(self.draw, relate(empty, self.tables), self.forced)
+        plain = Maker.plan(outer, kind, text=False)
+        return replace(plain, table=RELATION, joins=(), options=options, units=units)
+
+    def unit_value(self, joins: tuple[Join, ...]) -> UnitValue:
+        kind = self.draw.pick(get_args(UnitKind))
+        number = None if kind == "count" and self.draw.once_in(2) else self.polynomial(joins, 2)
+        return _filled(UnitValue, kind=kind, number=number)
+
+    def number(self) -> Field:
+        return _field("events", self.draw.pick(NUMBERS))
+
     def joins(self) -> Iterator[Join]:
-        if self.wants("public join"):
-            yield _filled(Join, table="zones", left=Field("events", "g"), right=Field("zones", "g"))
+        if self.wants("public join") or self.forced == "left join":
+            outer = self.forced == "left join" or self.draw.once_in(3)
+            left, right = Field("events", "g"), Field("zones", "g")
+            yield _filled(Join, table="zones", left=left, right=right, outer=outer)
         if len(self.tables.schemas) > 1 and self.wants("private join"):
-            yield _filled(Join, table="orders", left=Field("events", "who"), right=Field("orders", "who"))
+            left, right = Field("events", "who"), Field("orders", "who")
+            yield _filled(Join, table="orders", left=left, right=right, outer=False)
 
     def sets(self, text: bool) -> Iterator[tuple[Field, ...]]:
-        grouped = [_field("events", name) for name in GROUPED]
+        grouped = self.grouped()
         if self.wants("sets"):
             yield ()
             yield (self.draw.pick(grouped),)
@@ -204,6 +248,10 @@ class Maker:
             yield tuple(sorted({self.draw.pick(grouped), *self.draw.some(grouped[:4], 1)}))
         else:
             yield ()
+
+    def grouped(self) -> list[Field]:
+        """The columns that a plan may group by."""
+        return [_field("events", name) for name in GROUPED]
 
     def options(self) -> Options:
         unit = self.tables.schemas[0].unit
@@ -259,9 +307,7 @@ class Maker:
         return start * unit, (start + 1 + self.draw.below(times * width)) * unit
 
     def polynomial(self, joins: tuple[Join, ...], degree: int) -> Polynomial:
-        fields = [_field("events", name) for name in NUMBERS]
-        fields += [_field("zones", "weight")] * any(join.table == "zones" for join in joins)
-        fields += [_field("orders", "price")] * any(join.table == "orders" for join in joins)
+        fields = self.numbers(joins)
         number = variable(self.draw.pick(fields))
         for _ in range(self.draw.below(3)):
             other = multiply(
@@ -274,10 +320,17 @@ class Maker:
             number = add(number, constant(self.draw.pick([Fraction(-1), Fraction(3, 2)])))
         return _filled(Polynomial, terms=number.terms)
 
+    def numbers(self, joins: tuple[Join, ...]) -> list[Field]:
+        """The columns that a plan may compute with."""
+        fields = [_field("events", name) for name in NUMBERS]
+        fields += [_field("zones", "weight")] * any(join.table == "zones" for join in joins)
+        fields += [_field("orders", "price")] * any(join.table == "orders" for join in joins)
+        return fields
+
     def condition(self, joins: tuple[Join, ...], depth: int) -> Condition:
         kind = self.draw.pick(get_args(Condition) if depth else (Within, Compare))
         if kind is Within:
-            return self.within()
+            return self.within(joins)
         if kind is Compare:
             return _filled(Compare, number=self.polynomial(joins, 2), sign=self.draw.pick(get_args(Sign)))
         if kind is And or kind is Or:
@@ -285,11 +338,14 @@ class Maker:
             return _filled(kind, parts=tuple(self.condition(joins, depth - 1) for _ in range(count)))
         raise AssertionError(f"no maker of {kind}")
 
-    def within(self) -> Within:
-        fields = [
-            _field("events", column.name) for column in self.tables.schemas[0].columns if is_declared(column)
-        ]
-        field = self.draw.pick(fields)
+    def declared(self, joins: tuple[Join, ...]) -> list[Field]:
+        """The columns whose values may be listed; of a public table also whether there was a partner."""
+        names = [column.name for column in self.tables.schemas[0].columns if is_declared(column)]
+        outer = [_field("zones", name) for join in joins if join.outer for name in ("g", "weight")]
+        return [*(_field("events", name) for name in names), *outer]
+
+    def within(self, joins: tuple[Join, ...]) -> Within:
+        field = self.draw.pick(self.declared(joins))
         low, high = self.tables.span(field)
         first = low + self.draw.below(high - low + 1)
         last = min(high, first + self.draw.below(3))
@@ -298,6 +354,27 @@ class Maker:
         return _filled(
             Within, field=field, spans=() if missing and self.draw.once_in(3) else spans, missing=missing
         )
+
+
+@dataclasses.dataclass(frozen=True)
+class UnitMaker(Maker):
+    """Makes what is asked of one row for each unit."""
+
+    def wants(self, clause: str) -> bool:
+        return clause not in ("units", "public join", "private join", "left join") and Maker.wants(
+            self, clause
+        )
+
+    def numbers(self, joins: tuple[Join, ...]) -> list[Field]:
+        columns = self.tables.schema(RELATION).columns
+        return [_field(RELATION, column.name) for column in columns if is_declared(column)]
+
+    def grouped(self) -> list[Field]:
+        small = [field for field in self.numbers(()) if (self.tables.column(field).size or MOST) < MOST]
+        return small or self.numbers(())
+
+    def declared(self, joins: tuple[Join, ...]) -> list[Field]:
+        return self.numbers(joins)
 
 
 def _field(table: str, name: str) -> Field:
@@ -352,8 +429,10 @@ def _has(plan: Plan, clause: str) -> bool:
         "group": bool(plan.keys),
         "text group": Field("events", "note") in plan.keys,
         "sets": len(plan.sets) > 1,
-        "public join": any(join.table == "zones" for join in plan.joins),
-        "private join": any(join.table == "orders" for join in plan.joins),
+        "public join": any(join.table == "zones" for join in _joins(plan)),
+        "left join": any(join.outer for join in _joins(plan)),
+        "private join": any(join.table == "orders" for join in _joins(plan)),
+        "units": plan.units is not None and bool(plan.units.values),
         "row bounds": any(one.row_bounds for one in plan.aggregates),
         # Where a row is the unit, and for averages, they are bounds on each row.
         "group bounds": any(one.group_bounds or one.row_bounds for one in plan.aggregates),
@@ -364,6 +443,11 @@ def _has(plan: Plan, clause: str) -> bool:
     }[clause]
 
 
+def _joins(plan: Plan) -> tuple[Join, ...]:
+    return plan.joins if plan.units is None else plan.units.joins
+
+
 def _cells(plan: Plan, tables: PlanTables) -> int:
     """How many declared groups a plan has, all sets together."""
+    tables = relate(plan, tables)
     return sum(math.prod(tables.column(field).size or 1 for field in keys) for keys in plan.sets)

@@ -54,10 +54,10 @@ def test_what_is_selected(listed: str, words: str) -> None:
 
 QUERIES = [
     ("SELECT COUNT(*) FROM visit", "table visit: it is not declared. Tables: visits"),
-    ("SELECT COUNT(*) FROM (SELECT * FROM visits)", "Name the table, with its conditions in WHERE"),
+    ("SELECT COUNT(*) FROM (VALUES (1))", "Name the table, with its conditions in WHERE"),
     ("SELECT DISTINCT region FROM visits", "GROUP BY the keys instead"),
     ("SELECT COUNT(*) FROM visits GROUP BY age / 10", "GROUP BY the column itself and add up the answer"),
-    ("WITH a AS (SELECT 1) SELECT COUNT(*) FROM a", "Write SELECT ... FROM a declared table"),
+    ("WITH a AS (SELECT 1) SELECT COUNT(*) FROM a", "Write FROM visits"),
     ("SELECT COUNT(* FROM visits", "near"),
     ("SELECT COUNT(*) FROM visits WHERE age > 3 AND", "near"),
     ("SELECT region FROM visits GROUP BY region", "Add COUNT(*), SUM(x) or AVG(x)."),
@@ -83,7 +83,7 @@ CONDITIONS = [
     ("region = 3", "region = 3: region is compared with text in single quotes"),
     ("region < 'n'", "region < 'n': the values of region have no order"),
     ("EXISTS (SELECT 1)", "Put conditions on the table's own columns"),
-    ("age > (SELECT 1)", "Write the number"),
+    ("age > (SELECT 1)", "Ask for its number first"),
     ("LOWER(region) = 'n'", "compare columns as they are"),
 ]
 

@@ -41,7 +41,10 @@ def canonicalise(plan: Plan) -> Plan:
     aggregates = sorted(set(plan.aggregates), key=repr)
     keys = tuple(Output(f"k{i}", field) for i, field in enumerate(plan.keys))
     outputs = tuple(Output(f"a{i}", aggregate) for i, aggregate in enumerate(aggregates))
-    return replace(plan, outputs=keys + outputs, joins=tuple(sorted(plan.joins, key=repr)))
+    units = plan.units
+    if units is not None:
+        units = replace(units, joins=tuple(sorted(units.joins, key=repr)))
+    return replace(plan, outputs=keys + outputs, joins=tuple(sorted(plan.joins, key=repr)), units=units)
 
 
 def within(field: Field, spans: Iterable[Span], *, missing: bool, tables: PlanTables) -> Condition:

@@ -20,10 +20,11 @@ from typing import Literal
 from discreet.core.errors import Refused
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import up
+from discreet.data.plan.derived import list_kept_rows, relate
 from discreet.data.plan.nodes import Aggregate, Field, Plan, Polynomial, Span
 from discreet.data.plan.numbers import MAX_UNITS, scale
 from discreet.data.plan.tables import PlanTables, is_declared
-from discreet.data.schema.schema import Schema, User
+from discreet.data.schema.schema import Schema
 
 MeasureKind = Literal["rows", "units", "sum", "squares", "histogram"]
 MAX_PARTS = 1_000
@@ -142,8 +143,11 @@ class Facts:
     def rows_per_unit(self) -> int:
         """How many rows of the joined table one unit has at most.
 
-        Private tables are bounded one by one and joined on the unit, so every pair of rows can meet.
+        Private tables are bounded one by one and joined on the unit, so every pair of rows can meet. Where
+        there is one row for each unit, it is that one.
         """
+        if self.plan.units is not None:
+            return 1
         return math.prod(rows for _, rows in self.kept)
 
     def caps_groups(self, one: SetFacts) -> bool:
@@ -160,11 +164,11 @@ def facts(plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables) -> Facts:
     Refused
         When there is more to measure than one question may ask for.
     """
-    tables = PlanTables.of(schemas)
+    tables = relate(plan, PlanTables.of(schemas))
     measured = {one: measures(one, tables) for one in plan.aggregates}
     points = _points(measured)
     known = Facts(
-        plan, tables, _list_kept_rows(plan, tables), _groups_per_unit(plan, tables), measured, points
+        plan, tables, list_kept_rows(plan, tables), _groups_per_unit(plan, tables), measured, points
     )
     listed = dict.fromkeys(measure for one in measured.values() for measure in one)
     _check_work(known, list(listed))
@@ -218,16 +222,6 @@ def stack(parts: Iterable[VectorSensitivity]) -> VectorSensitivity:
         l1=sum(part.l1 for part in listed),
         l2_squared=sum(part.l2_squared for part in listed),
     )
-
-
-def _list_kept_rows(plan: Plan, tables: PlanTables) -> tuple[tuple[str, int], ...]:
-    kept = []
-    for name in (plan.table, *(join.table for join in plan.joins)):
-        relation = tables.relation(name)
-        if isinstance(relation, Schema) and isinstance(relation.unit, User):
-            asked = plan.options.max_rows if name == plan.table else None
-            kept.append((name, asked or relation.unit.max_rows))
-    return tuple(kept)
 
 
 def _groups_per_unit(plan: Plan, tables: PlanTables) -> int:

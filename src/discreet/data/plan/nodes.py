@@ -24,6 +24,7 @@ Kind = Literal[
     "deviation_samp",
     "quantile",
 ]
+UnitKind = Literal["count", "sum", "min", "max", "average"]
 Sign = Literal["<", "<=", "=", "<>"]
 MIN_EPSILON = Fraction(1, 10**6)
 """The least a question may cost: below it an answer is nothing but noise."""
@@ -100,11 +101,50 @@ FALSE = Or(())
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """An inner join: with a public table on its unique key, or with a private one on the privacy unit."""
+    """A join: with a public table on its unique key, or with a private one on the privacy unit.
+
+    Where `outer` is set, rows without a partner in a public table stay, and its columns are missing there.
+    """
 
     table: str
     left: Field
     right: Field
+    outer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnitValue:
+    """One value for each unit, of all its rows that count.
+
+    Parameters
+    ----------
+    kind
+        What is computed. An average is rounded to a grid: see `plan.derived`.
+    number
+        What it is computed of; None counts rows whatever they hold. Missing numbers are left out; where a
+        unit has no other, its value is missing too (its count is 0).
+    """
+
+    kind: UnitKind
+    number: Polynomial | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """A relation with exactly one row for each unit that has a row that counts.
+
+    Parameters
+    ----------
+    table, joins, where
+        The rows, as in a `Plan`.
+    values
+        The columns, beside the unit itself: sorted, each once.
+    """
+
+    table: str
+    joins: tuple[Join, ...]
+    where: Condition
+    values: tuple[UnitValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +220,8 @@ class Plan:
         The columns of the answer, in the order asked.
     options
         What the request tightened.
+    units
+        Where the question is about one row for each unit: that relation, which then is the table.
     """
 
     table: str
@@ -188,6 +230,7 @@ class Plan:
     sets: tuple[tuple[Field, ...], ...]
     outputs: tuple[Output, ...]
     options: Options
+    units: Units | None = None
 
     @property
     def keys(self) -> tuple[Field, ...]:

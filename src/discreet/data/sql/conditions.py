@@ -90,6 +90,14 @@ def condition(node: exp.Expression, scope: Scope, negated: bool = False) -> Cond
     return _CONDITIONS[kind](node, scope, negated)
 
 
+def understand(node: exp.Expression, scope: Scope) -> None:
+    """Translate a value that nothing reads, so that no part of a request passes unread."""
+    if type(node) in _SIGNS or (type(node) in _CONDITIONS and not isinstance(node, exp.Paren | exp.Column)):
+        condition(node, scope)
+    else:
+        operand(node, scope)
+
+
 def _chain(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     """AND and OR: long chains lean to the left, so they are walked, not recursed into."""
     kind, parts, rest = type(node), [], [node]

@@ -10,19 +10,23 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.data.plan.canonical import conjunction
-from discreet.data.plan.nodes import MIN_EPSILON, TRUE, Condition, Field, Join, Options, Output, Plan, Policy
+from discreet.data.plan.derived import drop_unread
+from discreet.data.plan.nodes import MIN_EPSILON, TRUE, Condition, Field, Options, Output, Plan, Policy
 from discreet.data.plan.tables import PlanTables, is_declared
-from discreet.data.schema.columns import Category, Identifier, Integer
-from discreet.data.schema.schema import Dimension, Schema, User
+from discreet.data.schema.columns import Identifier
+from discreet.data.schema.schema import Schema
 from discreet.data.sql.aggregates import aggregate
-from discreet.data.sql.conditions import condition
-from discreet.data.sql.nodes import Scope, refuse_unknown, take, word
+from discreet.data.sql.conditions import condition, understand
+from discreet.data.sql.joins import read_from
+from discreet.data.sql.nodes import Scope, take, word
+from discreet.data.sql.relations import flatten
 from discreet.data.sql.text import number, parse_text, refuse, shorten
 
 MAX_CELLS = 1_000_000
@@ -60,129 +64,35 @@ def parse(text: str, *, schemas: Schema | Iterable[Schema] | PlanTables, policy:
 def _select(
     tree: exp.Select, clause: Sequence[tuple[str, Token]], tables: PlanTables, policy: Policy
 ) -> Plan:
-    listed, source, joined, filtered, grouped = take(tree, "expressions", "from_", "joins", "where", "group")
-    scope, joins = _from(source, joined or [], tables)
-    options = _options(clause, scope.main, policy)
+    flat = flatten(tree, tables, lambda main: _options(clause, main, policy).max_rows)
+    listed, source, joined, filtered, grouped = take(
+        flat.tree, "expressions", "from_", "joins", "where", "group"
+    )
+    scope, joins = read_from(source, joined or [], flat.tables)
+    main = scope.main if flat.units is None else tables.schema(flat.units.table)
+    options = _options(clause, main, policy)
+    if flat.units is not None:
+        options = replace(options, max_groups=None)  # one row of each unit is in one group
     where: Condition = TRUE
     if filtered is not None:
-        where = conjunction([condition(take(filtered, "this")[0], scope)], tables)
+        where = conjunction([condition(take(filtered, "this")[0], scope)], scope.tables)
     sets: Sets = [()] if grouped is None else _group(grouped, scope)
     strategy = dict(clause).get("group_selection_strategy")
     _check_sets(
         sets, scope, _allowed_delta(options, policy), None if strategy is None else strategy.text.upper()
     )
-    return Plan(
+    for node in flat.checks:
+        understand(node, scope)
+    plan = Plan(
         table=scope.main.name,
         joins=joins,
         where=where,
         sets=tuple(sorted(set(sets))),
         outputs=_outputs(listed, {field for keys in sets for field in keys}, scope),
         options=options,
+        units=flat.units,
     )
-
-
-def _from(
-    source: exp.Expression | None, joined: list[exp.Expression], tables: PlanTables
-) -> tuple[Scope, tuple[Join, ...]]:
-    if source is None:
-        raise refuse("SELECT", "it names no table", f"Write FROM {tables.schemas[0].name}")
-    scope = Scope(tables, {}, {})
-    _add_table(take(source, "this")[0], scope)
-    main, joins = scope.main, []
-    for node in joined:
-        right_node, kind, on, using = take(node, "this", "kind", "on", "using")
-        if kind not in (None, "", "INNER") or (on is None) == (not using):
-            raise refuse(
-                f"{kind or ''} JOIN".strip(),
-                "only inner joins on one key are known",
-                "Write JOIN ... USING (key)",
-            )
-        right_table = _add_table(right_node, scope)
-        left, right = _join_key(on, using, right_table, scope)
-        _check_join(main, right_table, left, right, scope)
-        scope.same[right] = left
-        joins.append(Join(right_table.name, left, right))
-    return scope, tuple(joins)
-
-
-def _add_table(node: exp.Expression, scope: Scope) -> Schema | Dimension:
-    if not isinstance(node, exp.Table):
-        raise refuse_unknown(node, "FROM")
-    name_node, alias_node = take(node, "this", "alias")
-    if not isinstance(name_node, exp.Identifier):
-        raise refuse_unknown(name_node, "FROM")
-    relation = scope.tables.relation(word(name_node))
-    if relation is None:
-        known = ", ".join(schema.name for schema in scope.tables.schemas)
-        raise refuse(f"table {shorten(word(name_node))}", "it is not declared", f"Tables: {known}")
-    name = word(take(alias_node, "this")[0]) if alias_node is not None else relation.name
-    other = scope.tables.relation(name)
-    if other is not None and other != relation:
-        raise refuse(f"AS {name}", "it is the name of another table", "Choose another alias")
-    if name.lower() in scope.names or relation in scope.names.values():
-        raise refuse(
-            f"table {relation.name}", "a table is named once", "Self joins are not part of the language"
-        )
-    scope.names[name.lower()] = relation
-    return relation
-
-
-def _join_key(
-    on: exp.Expression | None, using: list[exp.Expression], right: Schema | Dimension, scope: Scope
-) -> tuple[Field, Field]:
-    """Return the column of the tables so far and the column of the new table that must be equal."""
-    if on is None:
-        if len(using) != 1:
-            raise refuse("USING", "joins are on one key", "Write USING (key)")
-        key = exp.Column(this=using[0].copy())
-        so_far = Scope(scope.tables, dict(list(scope.names.items())[:-1]), scope.same)
-        alone = Scope(scope.tables, {right.name.lower(): right}, {})
-        return so_far.field(key), alone.field(key)
-    while isinstance(on, exp.Paren):
-        (on,) = take(on, "this")
-    if not isinstance(on, exp.EQ):
-        raise refuse("ON", "joins are on one key", "Write ON left.key = right.key")
-    ends = sorted(
-        (scope.field(end) for end in take(on, "this", "expression")), key=lambda f: f.table == right.name
-    )
-    if ends[0].table == right.name or ends[1].table != right.name:
-        raise refuse("ON", "it must compare one column of each table", "Write ON left.key = right.key")
-    return ends[0], ends[1]
-
-
-def _check_join(main: Schema, table: Schema | Dimension, left: Field, right: Field, scope: Scope) -> None:
-    if isinstance(table, Schema):
-        _check_private_join(main, table, left, right)
-        return
-    if table not in main.dimensions:
-        raise refuse(f"JOIN {table.name}", f"it is not a public table of {main.name}", "See the schema")
-    if right.name != table.key:
-        raise refuse(f"JOIN {table.name}", "public tables are joined on their unique key", f"Use {table.key}")
-    if _code_type(left, scope) is not _code_type(right, scope):
-        raise refuse(
-            f"JOIN {table.name}", "the two columns are not of one kind", f"Use a column like {table.key}"
-        )
-
-
-def _check_private_join(main: Schema, table: Schema, left: Field, right: Field) -> None:
-    if (
-        not isinstance(main.unit, User)
-        or not isinstance(table.unit, User)
-        or main.neighbours != table.neighbours
-    ):
-        why = "private tables are joined where both protect the same unit"
-        raise refuse(f"JOIN {table.name}", why, "Ask of one table at a time")
-    if left != Field(main.name, main.unit.column) or right != Field(table.name, table.unit.column):
-        raise refuse(
-            f"JOIN {table.name}", "private tables are joined on the privacy unit", f"Use {main.unit.column}"
-        )
-
-
-def _code_type(field: Field, scope: Scope) -> type | None:
-    column = scope.column(field)
-    if isinstance(column, Category):
-        return type(column.values[0])
-    return int if isinstance(column, Integer) and column.grid == 1 else None
+    return drop_unread(plan, tables)
 
 
 def _group(node: exp.Expression, scope: Scope) -> Sets:

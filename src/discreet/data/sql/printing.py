@@ -7,11 +7,25 @@ import math
 from fractions import Fraction
 
 from discreet.data.plan.canonical import gaps
-from discreet.data.plan.nodes import Aggregate, And, Compare, Condition, Field, Plan, Polynomial, Span, Within
+from discreet.data.plan.derived import name_value, relate
+from discreet.data.plan.nodes import (
+    TRUE,
+    Aggregate,
+    And,
+    Compare,
+    Condition,
+    Field,
+    Plan,
+    Polynomial,
+    Span,
+    Units,
+    Within,
+)
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Boolean, Category, Column
 
 _DIGITS = 18
+_UNIT_CALLS = {"count": "COUNT", "sum": "SUM", "min": "MIN", "max": "MAX", "average": "AVG"}
 _CALLS = {
     "sum": "SUM",
     "average": "AVG",
@@ -24,22 +38,48 @@ _CALLS = {
 
 def to_sql(plan: Plan, tables: PlanTables) -> str:
     """Return the plan as one line of SQL."""
+    tables = relate(plan, tables)
     unit = Field(plan.table, str(tables.schema(plan.table).unit.column))
     parts = ["SELECT"]
     if options := _options(plan):
         parts.append(f"WITH DIFFERENTIAL_PRIVACY OPTIONS ({options})")
     shown = (f"{_output(output.what, unit)} AS {_quote(output.name)}" for output in plan.outputs)
     parts.append(", ".join(shown))
-    parts.append(f"FROM {_quote(plan.table)}")
-    parts += [f"JOIN {_quote(j.table)} ON {_name(j.left)} = {_name(j.right)}" for j in plan.joins]
-    if plan.where != And(()):
-        parts.append(f"WHERE {condition_sql(plan.where, tables)}")
+    if plan.units is None:
+        parts += _rows(plan, tables)
+    else:
+        parts.append(f"FROM ({_units(plan.units, tables)}) AS {_quote(plan.table)}")
+        parts += _where(plan.where, tables)
     sets = [", ".join(_name(field) for field in keys) for keys in plan.sets]
     if len(sets) > 1:
         parts.append(f"GROUP BY GROUPING SETS ({', '.join(f'({keys})' for keys in sets)})")
     elif sets[0]:
         parts.append(f"GROUP BY {sets[0]}")
     return " ".join(parts)
+
+
+def _units(units: Units, tables: PlanTables) -> str:
+    """Return the relation of units as SQL."""
+    base = tables.schema(units.table)
+    unit = _name(Field(base.name, str(base.unit.column)))
+    shown = [unit]
+    for value in units.values:
+        number = "*" if value.number is None else _number(value.number)
+        shown.append(f"{_UNIT_CALLS[value.kind]}({number}) AS {_quote(name_value(value, base))}")
+    return " ".join(["SELECT", ", ".join(shown), *_rows(units, tables), f"GROUP BY {unit}"])
+
+
+def _rows(source: Plan | Units, tables: PlanTables) -> list[str]:
+    """Return FROM, the joins and WHERE."""
+    joins = [
+        f"{'LEFT ' * j.outer}JOIN {_quote(j.table)} ON {_name(j.left)} = {_name(j.right)}"
+        for j in source.joins
+    ]
+    return [f"FROM {_quote(source.table)}", *joins, *_where(source.where, tables)]
+
+
+def _where(condition: Condition, tables: PlanTables) -> list[str]:
+    return [] if condition == TRUE else [f"WHERE {condition_sql(condition, tables)}"]
 
 
 def condition_sql(condition: Condition, tables: PlanTables) -> str:

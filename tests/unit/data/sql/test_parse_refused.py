@@ -17,7 +17,6 @@ ESCAPES = [
     "SELECT AVG(DISTINCT income) FROM visits",
     "SELECT COUNT(DISTINCT income) FROM visits",
     "SELECT SUM(income > 5) FROM visits",
-    V + "LEFT JOIN stores USING (store)",
     V + "RIGHT JOIN stores USING (store)",
     V + "FULL OUTER JOIN stores USING (store)",
     V + "CROSS JOIN stores",
@@ -58,7 +57,6 @@ WITHOUT_MEANING = [
     "SELECT COUNT(*) FROM visits TABLESAMPLE (10 PERCENT)",
     "SELECT COUNT(*) FROM visits FOR UPDATE",
     "SELECT COUNT(*) INTO x FROM visits",
-    "SELECT COUNT(*) FROM (SELECT * FROM visits) AS t",
     "WITH t AS (SELECT 1) SELECT COUNT(*) FROM t",
     "SELECT WITH t AS (SELECT 1) COUNT(*) FROM visits",
     V + "UNION ALL SELECT COUNT(*) FROM visits",
@@ -355,8 +353,8 @@ def test_groups_of_free_text_need_delta() -> None:
 
 def test_refusals_say_what_why_and_the_way_out() -> None:
     with pytest.raises(Refused) as caught:
-        plan("SELECT COUNT(*) FROM visits LEFT JOIN stores USING (store)")
-    assert caught.value.what == "an outer join"
+        plan("SELECT COUNT(*) FROM visits RIGHT JOIN stores USING (store)")
+    assert caught.value.what == "RIGHT JOIN"
     assert caught.value.why
     assert caught.value.way_out
 
