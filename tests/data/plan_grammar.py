@@ -33,7 +33,7 @@ from discreet.data import (
 )
 from discreet.data.ask import plan_question
 from discreet.data.plan.derived import UNITS as RELATION
-from discreet.data.plan.derived import relate
+from discreet.data.plan.derived import derive_joined, relate
 from discreet.data.plan.nodes import (
     FALSE,
     TRUE,
@@ -72,6 +72,8 @@ CHANGES = (AddRemove, Replace)
 NUMBERS = ("x", "y", "z")
 MOST = 60
 """Declared groups of one plan: enough to be many, few enough to be quick."""
+AGAIN = "discreet_events_2"
+"""What a plan calls the table of events where it is read a second time."""
 GROUPED = ("g", "s", "x", "flag", "day", "c")
 ZONES = Dimension(
     "zones",
@@ -141,6 +143,7 @@ CLAUSES = (
     "public join",
     "left join",
     "private join",
+    "self join",
     "units",
     "row bounds",
     "group bounds",
@@ -155,7 +158,7 @@ CLAUSES = (
 def possible(unit: Row | User, kind: Kind, clause: str) -> bool:
     """Say whether the language has a clause for an aggregate of tables of a unit."""
     if isinstance(unit, Row) and (
-        kind == "count_units" or clause in ("private join", "units", "max_rows", "max_groups")
+        kind == "count_units" or clause in ("private join", "self join", "units", "max_rows", "max_groups")
     ):
         return False
     if clause == "row bounds":
@@ -179,6 +182,12 @@ class Maker:
         if isinstance(self.tables.schemas[0].unit, User) and self.wants("units"):
             return self.plan_of_units(kind)
         joins = tuple(self.joins())
+        if joins:
+            joined = replace(self, tables=self.tables.extend(*derive_joined(joins, self.tables)))
+            return joined.plan_of_rows(kind, joins, text=text)
+        return self.plan_of_rows(kind, joins, text=text)
+
+    def plan_of_rows(self, kind: Kind, joins: tuple[Join, ...], *, text: bool) -> Plan:
         sets = tuple(sorted(set(self.sets(text))))
         keys = sorted({field for one in sets for field in one})
         aggregates = [self.aggregate(kind, joins)]
@@ -201,7 +210,8 @@ class Maker:
     def plan_of_units(self, kind: Kind) -> Plan:
         """A plan about one row for each unit, whose values are of rows that are joined and chosen as ever."""
         joins = tuple(self.joins())
-        values = {self.unit_value(joins) for _ in range(1 + self.draw.below(3))}
+        rows = replace(self, tables=self.tables.extend(*derive_joined(joins, self.tables)))
+        values = {rows.unit_value(joins) for _ in range(1 + self.draw.below(3))}
         values.add(
             _filled(UnitValue, kind=self.draw.pick(get_args(UnitKind)[1:]), number=variable(self.number()))
         )
@@ -209,7 +219,7 @@ class Maker:
             Units,
             table=self.tables.schemas[0].name,
             joins=joins,
-            where=self.condition(joins, 1) if self.draw.once_in(2) else And(()),
+            where=rows.condition(joins, 1) if self.draw.once_in(2) else And(()),
             values=tuple(sorted(values, key=repr)),
         )
         options = replace(self.options(), max_groups=None)
@@ -236,6 +246,9 @@ class Maker:
         if len(self.tables.schemas) > 1 and self.wants("private join"):
             left, right = Field("events", "who"), Field("orders", "who")
             yield _filled(Join, table="orders", left=left, right=right, outer=False)
+        if self.forced == "self join":
+            left, right = Field("events", "who"), Field(AGAIN, "who")
+            yield _filled(Join, table="events", left=left, right=right, outer=False)
 
     def sets(self, text: bool) -> Iterator[tuple[Field, ...]]:
         grouped = self.grouped()
@@ -325,6 +338,7 @@ class Maker:
         fields = [_field("events", name) for name in NUMBERS]
         fields += [_field("zones", "weight")] * any(join.table == "zones" for join in joins)
         fields += [_field("orders", "price")] * any(join.table == "orders" for join in joins)
+        fields += [_field(AGAIN, name) for join in joins if join.table == "events" for name in ("x", "y")]
         return fields
 
     def condition(self, joins: tuple[Join, ...], depth: int) -> Condition:
@@ -432,6 +446,7 @@ def _has(plan: Plan, clause: str) -> bool:
         "public join": any(join.table == "zones" for join in _joins(plan)),
         "left join": any(join.outer for join in _joins(plan)),
         "private join": any(join.table == "orders" for join in _joins(plan)),
+        "self join": any(join.table == "events" for join in _joins(plan)),
         "units": plan.units is not None and bool(plan.units.values),
         "row bounds": any(one.row_bounds for one in plan.aggregates),
         # Where a row is the unit, and for averages, they are bounds on each row.

@@ -145,7 +145,7 @@ class _Renderer:
         if measures[0].kind == "histogram" and measures[0].number is not None:
             needed += measures[0].number.fields
         tests += [present(field) for field in dict.fromkeys(needed) if tables.column(field).nullable]
-        source = table(UNITS) if plan.units is not None else self._relation(plan.table)
+        source = table(UNITS) if plan.units is not None else self._relation(plan.table, plan.table)
         copied = [group.copy() for group in groups]
         return select(
             listed, source, joins=self._joins(plan.joins), tests=tests, groups=copied, before=before
@@ -154,7 +154,7 @@ class _Renderer:
     def _joins(self, joins: tuple[Join, ...]) -> list[exp.Join]:
         return [
             exp.Join(
-                this=self._relation(join.table),
+                this=self._relation(join.table, join.right.table),
                 side="LEFT" if join.outer else None,
                 kind=None if join.outer else "INNER",
                 on=exp.EQ(this=column(join.left), expression=column(join.right)),
@@ -168,7 +168,7 @@ class _Renderer:
         user = column(Field(units.table, str(tables.schema(units.table).unit.column)))
         return select(
             list_unit_columns(units, tables),
-            self._relation(units.table),
+            self._relation(units.table, units.table),
             joins=self._joins(units.joins),
             tests=[] if units.where == TRUE else [where(units.where, tables)],
             groups=[user],
@@ -209,20 +209,20 @@ class _Renderer:
         )
         return select([exp.Star(), alias(place, PLACE)], table(TOTALS))
 
-    def _relation(self, name: str) -> exp.Expr:
-        """Return a table, or the bounded rows of a table of users, under the table's name."""
-        users = [user for user, _ in self.known.kept]
+    def _relation(self, name: str, shown: str) -> exp.Expr:
+        """Return a table, or the bounded rows of a table of users, under the name it has in the plan."""
+        users = list(dict(self.known.kept))
         if name not in users:
-            return table(name)
+            return table(name) if name == shown else name_relation(table(name), shown)
         found = self.kept.get(name)
         bounds = table(f"{BOUNDED}_{users.index(name)}") if found is None else found.relation.copy()
-        return name_relation(bounds, name)
+        return name_relation(bounds, shown)
 
     def _list_before(self) -> dict[str, exp.Query]:
         """Return the queries for bounded rows that the engine does not keep, and for one row a user."""
         before: dict[str, exp.Query] = {
             f"{BOUNDED}_{i}": bound_rows(self.known.tables.schema(name), max_rows=rows, key=self.key)
-            for i, (name, rows) in enumerate(self.known.kept)
+            for i, (name, rows) in enumerate(dict(self.known.kept).items())
             if name not in self.kept
         }
         if self.known.plan.units is not None:

@@ -45,8 +45,8 @@ def require_bounds(
     read = rows
     if known.plan.units is not None:
         read = require_one_row(rows, before.get(UNITS), known)
-    for name, most in known.kept:
-        if _rows_of_one_user(name, read, before, kept) != most:
+    for name, shown, most in known.read:
+        if _rows_of_one_user(name, shown, read, before, kept) != most:
             raise InternalError(f"the rows of one user in {name} are not held to {most}")
     if known.caps_groups(one) and (users is None or _most(tree) != known.groups_per_unit):
         raise InternalError(f"the groups of one user are not held to {known.groups_per_unit}")
@@ -73,10 +73,10 @@ def _each_row(measure: Measure, rows: exp.Select, place: int, keys: int) -> Span
 
 
 def _rows_of_one_user(
-    name: str, rows: exp.Select, before: Mapping[str, exp.Query], kept: Mapping[str, Kept]
+    name: str, shown: str, rows: exp.Select, before: Mapping[str, exp.Query], kept: Mapping[str, Kept]
 ) -> int | None:
     """Return how many rows of one user a query reads of a private table; None where nothing bounds them."""
-    named = [one.name for one in list_sources(rows) if one.alias_or_name == name]
+    named = [one.name for one in list_sources(rows) if one.alias_or_name == shown]
     if len(named) != 1:
         return None
     if named[0] in before:

@@ -29,14 +29,14 @@ AVERAGED = 10_000_000
 _FINER = (100, 10, 1)
 _NAMED = 40
 
-T = TypeVar("T", Schema, Dimension)
+T = TypeVar("T", bound=Schema | Dimension)
 
 
 def relate(plan: Plan, tables: PlanTables) -> PlanTables:
     """Return the tables with everything that a plan derives from them."""
     units = plan.units
     joins = plan.joins if units is None else units.joins
-    tables = tables.extend(*(make_nullable(_dimension(join, tables)) for join in joins if join.outer))
+    tables = tables.extend(*derive_joined(joins, tables))
     if units is None:
         return tables
     return tables.extend(declare_units(units, tables, list_kept_rows(plan, tables)))
@@ -58,6 +58,22 @@ def list_rows(
         if isinstance(relation, Schema) and isinstance(relation.unit, User):
             kept.append((name, (asked if name == table else None) or relation.unit.max_rows))
     return tuple(kept)
+
+
+def derive_joined(joins: tuple[Join, ...], tables: PlanTables) -> list[Schema | Dimension]:
+    """Return what joins make of declared tables: under another name, or with columns that may be missing."""
+    found: list[Schema | Dimension] = []
+    for join in joins:
+        relation = _dimension(join, tables) if join.outer else tables.relation(join.table)
+        if relation is not None and (join.outer or join.right.table != join.table):
+            found.append(derive(relation, join.right.table, outer=join.outer))
+    return found
+
+
+def derive(relation: Schema | Dimension, name: str, *, outer: bool) -> Schema | Dimension:
+    """Return a table as a plan reads it: under a name, of a left join with columns that may be missing."""
+    made = make_nullable(relation) if outer and isinstance(relation, Dimension) else relation
+    return made if name == relation.name else _rename(made, name)
 
 
 def make_nullable(dimension: Dimension) -> Dimension:

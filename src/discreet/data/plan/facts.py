@@ -150,6 +150,14 @@ class Facts:
             return 1
         return math.prod(rows for _, rows in self.kept)
 
+    @property
+    def read(self) -> tuple[tuple[str, str, int], ...]:
+        """Each reading of a private table of users: the table, its name in the plan, the rows of one user."""
+        source = self.plan if self.plan.units is None else self.plan.units
+        most = dict(self.kept)
+        names = [(source.table, source.table), *((join.table, join.right.table) for join in source.joins)]
+        return tuple((table, shown, most[table]) for table, shown in names if table in most)
+
     def caps_groups(self, one: SetFacts) -> bool:
         """Say whether a unit's rows could touch more groups of a grouping set than the unit may."""
         reach = self.rows_per_unit

@@ -32,6 +32,7 @@ from discreet.data.schema.columns import (
     Ranged,
     Text,
 )
+from discreet.data.sql.matches import Matched, translate_match
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
 from discreet.data.sql.text import number, refuse, shorten
 from discreet.data.sql.values import refuse_undeclared, refuse_unreachable, write_value
@@ -199,6 +200,12 @@ def _charge(pattern: str, column: Category, scope: Scope) -> None:
         raise refuse("LIKE", why, "List the values with IN, or use fewer patterns at once")
 
 
+def _match(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
+    (inner, *_) = take(node, "this", "key", "left")
+    tests = [] if inner is None else [condition(inner, scope)]
+    return translate_match(node, tests, scope, negated)
+
+
 _CONDITIONS: dict[type[exp.Expression], Callable[[exp.Expression, Scope, bool], Condition]] = {
     exp.And: _chain,
     exp.Or: _chain,
@@ -210,6 +217,7 @@ _CONDITIONS: dict[type[exp.Expression], Callable[[exp.Expression, Scope, bool], 
     exp.Between: _between,
     exp.In: _in,
     exp.Like: _like,
+    Matched: _match,
 }
 
 

@@ -6,7 +6,7 @@ would double with every level.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from sqlglot import exp
 from discreet.core.errors import Refused
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.joins import find_relation
+from discreet.data.sql.matches import is_match
 from discreet.data.sql.nodes import refuse_column, refuse_unknown, take, word
 from discreet.data.sql.text import refuse
 
@@ -23,7 +24,7 @@ MAX_COPIED = 8_192
 _DATE_PARTS = frozenset(
     "YEAR ISOYEAR QUARTER MONTH WEEK ISOWEEK DAY DAYOFWEEK DAYOFYEAR DOW DOY HOUR MINUTE SECOND".split()
 )
-_NESTED = (exp.Select, exp.Subquery, exp.SetOperation, exp.Exists)
+_NESTED = (exp.Select, exp.Subquery, exp.SetOperation)
 _SEVERAL = ("several columns have this name", "Put the table's name before it")
 
 
@@ -135,11 +136,14 @@ class Copies:
 class FromNames:
     """The names of one FROM clause.
 
+    `match` puts a query that asks for a partner into this one; `outer` are the names of the query around.
     `merged` holds the columns that USING made one with a column before: by place and name. They are found
     with their table only.
     """
 
     copies: Copies
+    match: Callable[[exp.Expression], exp.Expression]
+    outer: FromNames | None = None
     items: list[FromItem] = field(default_factory=list)
     merged: set[tuple[int, str]] = field(default_factory=set)
 
@@ -154,7 +158,7 @@ class FromNames:
         if len(using) != 1:
             raise refuse("USING", "joins are on one key", "Write USING (key)")
         key = word(using[0])
-        left, right = self._find(key), item.columns.get(key.lower())
+        left, right = self.find(key), item.columns.get(key.lower())
         if left is None or right is None:
             raise _refuse_name(key, self.items if left is None else [item])
         self.add(item)
@@ -221,8 +225,10 @@ class FromNames:
         """Return an expression with every name replaced by what it stands for."""
 
         def swap(one: exp.Expression) -> exp.Expression:
+            if is_match(one):
+                return self.match(one)
             if isinstance(one, _NESTED):
-                raise _refuse_nested(one)
+                raise _refuse_nested()
             if not isinstance(one, exp.Column) or _is_date_part(one):
                 return one
             name, table = take(one, "this", "table")
@@ -231,7 +237,7 @@ class FromNames:
             output = None if aliases is None or table is not None else aliases.get(word(name).lower())
             if output is not None and outputs_first:
                 return one
-            found = self._find(word(name), None if table is None else word(table))
+            found = self.find(word(name), None if table is None else word(table))
             if found is not None:
                 made = self._copy(found)
             elif output is not None:
@@ -246,7 +252,7 @@ class FromNames:
 
         return node.copy().transform(swap, copy=False)
 
-    def _find(self, name: str, table: str | None = None) -> Meaning | None:
+    def find(self, name: str, table: str | None = None) -> Meaning | None:
         """Return what a name stands for; None where FROM does not have it."""
         key = name.lower()
         if table is None:
@@ -257,12 +263,16 @@ class FromNames:
             ]
         else:
             listed = [one for one in self.items if one.is_named(table)]
+            if not listed and self.outer is not None:
+                return self.outer.find(name, table)
             if not listed:
                 raise _refuse_table(table)
             if key not in listed[0].columns:
                 raise _refuse_name(name, listed)
         if len(listed) > 1 or any(not one.columns[key].is_clear for one in listed):
             raise refuse(name, *_SEVERAL)
+        if not listed and self.outer is not None:
+            return self.outer.find(name)
         return listed[0].columns[key] if listed else None
 
     def _copy(self, meant: Meaning) -> exp.Expression:
@@ -298,9 +308,7 @@ def _refuse_name(name: str, items: Sequence[FromItem]) -> Refused:
     return refuse_column(name, [one.name for item in items for one in item.columns.values() if one.name])
 
 
-def _refuse_nested(node: exp.Expression) -> Refused:
-    if isinstance(node, exp.Exists):
-        return refuse_unknown(node, "a condition")
+def _refuse_nested() -> Refused:
     return refuse(
         "a subquery in an expression",
         "its answer would be exact",

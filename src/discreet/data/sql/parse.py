@@ -18,7 +18,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.data.plan.canonical import conjunction
 from discreet.data.plan.derived import drop_unread
-from discreet.data.plan.nodes import MIN_EPSILON, TRUE, Condition, Field, Options, Output, Plan, Policy
+from discreet.data.plan.nodes import MIN_EPSILON, Field, Options, Output, Plan, Policy
 from discreet.data.plan.tables import PlanTables, is_declared
 from discreet.data.schema.columns import Identifier
 from discreet.data.schema.schema import Schema
@@ -68,14 +68,13 @@ def _select(
     listed, source, joined, filtered, grouped = take(
         flat.tree, "expressions", "from_", "joins", "where", "group"
     )
-    scope, joins = read_from(source, joined or [], flat.tables)
+    scope, joins, where = read_from(source, joined or [], flat.tables)
     main = scope.main if flat.units is None else tables.schema(flat.units.table)
     options = _options(clause, main, policy)
     if flat.units is not None:
         options = replace(options, max_groups=None)  # one row of each unit is in one group
-    where: Condition = TRUE
     if filtered is not None:
-        where = conjunction([condition(take(filtered, "this")[0], scope)], scope.tables)
+        where = conjunction([where, condition(take(filtered, "this")[0], scope)], scope.tables)
     sets: Sets = [()] if grouped is None else _group(grouped, scope)
     strategy = dict(clause).get("group_selection_strategy")
     _check_sets(

@@ -71,11 +71,12 @@ def _units(units: Units, tables: PlanTables) -> str:
 
 def _rows(source: Plan | Units, tables: PlanTables) -> list[str]:
     """Return FROM, the joins and WHERE."""
-    joins = [
-        f"{'LEFT ' * j.outer}JOIN {_quote(j.table)} ON {_name(j.left)} = {_name(j.right)}"
-        for j in source.joins
-    ]
-    return [f"FROM {_quote(source.table)}", *joins, *_where(source.where, tables)]
+    parts = [f"FROM {_quote(source.table)}"]
+    for join in source.joins:
+        word = "LEFT JOIN" if join.outer else "JOIN"
+        named = "" if join.right.table == join.table else f" AS {_quote(join.right.table)}"
+        parts.append(f"{word} {_quote(join.table)}{named} ON {_name(join.left)} = {_name(join.right)}")
+    return parts + _where(source.where, tables)
 
 
 def _where(condition: Condition, tables: PlanTables) -> list[str]:

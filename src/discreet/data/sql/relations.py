@@ -17,8 +17,9 @@ from sqlglot import exp
 from discreet.data.plan.derived import UNITS
 from discreet.data.plan.nodes import Units
 from discreet.data.plan.tables import PlanTables
-from discreet.data.schema.schema import Schema
-from discreet.data.sql.names import Copies, FromItem, FromNames, Listed
+from discreet.data.schema.schema import Dimension, Schema
+from discreet.data.sql.matches import Matched, part_tests, read_match, refuse_match
+from discreet.data.sql.names import Copies, FromItem, FromNames, Listed, strip_alias
 from discreet.data.sql.nodes import refuse_unknown, take, word
 from discreet.data.sql.text import refuse
 from discreet.data.sql.unit_rows import UnitRows, names_aggregate, read_units
@@ -151,15 +152,25 @@ class _Reader:
             if not one.reads:
                 raise refuse(f"WITH {name}", "nothing reads it", "Leave it out")
 
-    def _from(self, tree: exp.Expression, before: Definitions, level: int) -> tuple[FromNames, _Rows]:
+    def _from(
+        self, tree: exp.Expression, before: Definitions, level: int, outer: FromNames | None = None
+    ) -> tuple[FromNames, _Rows]:
         """Read FROM, the joins and WHERE of a query."""
         source, joined, filtered = (tree.args.get(key) for key in ("from_", "joins", "where"))
         if source is None:
             raise refuse("SELECT", "it names no table", f"Write FROM {self.tables.schemas[0].name}")
-        names = FromNames(self.copies)
         one, rows = self._source(take(source, "this")[0], before, level)
-        names.add(one)
         joins, tests = list(rows.joins), list(rows.tests)
+
+        def match(node: exp.Expression) -> exp.Expression:
+            if rows.is_units:
+                raise refuse_match("there is one row a unit around it", _JOIN_INSIDE)
+            join, found = self._match(node, names, before, level)
+            joins.append(join)
+            return found
+
+        names = FromNames(self.copies, match, outer)
+        names.add(one)
         for node in joined or []:
             if rows.is_units:
                 raise refuse("JOIN of a subquery", "it has one row a unit", _JOIN_INSIDE)
@@ -191,6 +202,35 @@ class _Reader:
         joins.append(exp.Join(this=rows.table, kind=kind, side=side, on=on))
         joins.extend(rows.joins)
         tests.extend(rows.tests)
+
+    def _match(
+        self, node: exp.Expression, names: FromNames, before: Definitions, level: int
+    ) -> tuple[exp.Join, exp.Expression]:
+        """Read a query that asks for a partner: the join that finds it, and the condition on it."""
+        tree, selected, looked_for = read_match(node)
+        if not isinstance(tree, exp.Select) or level >= MAX_LEVELS:
+            raise refuse_match("it is not one SELECT")
+        take(tree, "expressions", "from_", "joins", "where", *(() if selected else ("distinct", "limit")))
+        inner, rows = self._from(tree, before, level + 1, names)
+        relation = self.tables.relation(rows.table.name)
+        if rows.is_units or rows.joins or not isinstance(relation, Dimension):
+            way_out = "JOIN it on the privacy unit" if isinstance(relation, Schema) else ""
+            raise refuse_match("it is not of one public table", *([way_out] if way_out else []))
+        own = rows.table.alias
+        pairs, tests = part_tests(rows.tests, own)
+        if selected is not None and looked_for is not None:
+            left, right = names.put_in(looked_for), inner.put_in(strip_alias(selected))
+            if pairs or not isinstance(left, exp.Column) or not isinstance(right, exp.Column):
+                raise refuse_match("it compares one column with one column")
+            pairs = [(left, right)]
+        if len(pairs) != 1 or pairs[0][1].name != relation.key or pairs[0][1].table != own:
+            raise refuse_match(f"it must compare {relation.key}, and that once")
+        ((left, right),) = pairs
+        on = exp.EQ(this=left.copy(), expression=right.copy())
+        matched = Matched(key=right, left=left if selected is not None else None)
+        if tests:
+            matched.set("this", _conjoin(tests))
+        return exp.Join(this=rows.table, side="LEFT", on=on), matched
 
     def _source(self, node: exp.Expression, before: Definitions, level: int) -> tuple[FromItem, _Rows]:
         """Read one item of FROM."""

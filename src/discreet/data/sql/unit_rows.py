@@ -14,7 +14,7 @@ from sqlglot import exp
 from discreet.core.errors import Refused
 from discreet.data.plan.canonical import conjunction
 from discreet.data.plan.derived import UNITS, declare_units, is_nullable, list_rows, name_value
-from discreet.data.plan.nodes import TRUE, Condition, Field, Polynomial, UnitKind, Units, UnitValue
+from discreet.data.plan.nodes import Field, Polynomial, UnitKind, Units, UnitValue
 from discreet.data.plan.numbers import variable
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Date
@@ -79,11 +79,10 @@ def read_units(
         What is declared, and how many rows of one unit of a table the request asks to count.
     """
     source, joined, filtered = take(rows, "from_", "joins", "where")
-    scope, joins = read_from(source, joined or [], tables)
+    scope, joins, where = read_from(source, joined or [], tables)
     unit = _require_unit(keys, shown, scope)
-    where: Condition = TRUE
     if filtered is not None:
-        where = conjunction([condition(take(filtered, "this")[0], scope)], scope.tables)
+        where = conjunction([where, condition(take(filtered, "this")[0], scope)], scope.tables)
     reader = _ValueReader(scope, unit, {})
     listed: Listed = []
     for item in shown:
