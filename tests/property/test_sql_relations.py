@@ -142,6 +142,9 @@ def agree(engines: tuple[duckdb.DuckDBPyConnection, Table], text: str) -> None:
         "JOIN shops AS b ON sales.home = b.shop",
         "SELECT COUNT(*), SUM(a.size) FROM sales JOIN shops AS a USING (shop) "
         "LEFT JOIN shops AS b ON sales.home = b.shop WHERE b.city IS NULL OR b.city = 'york'",
+        "SELECT COUNT(*), COUNT(weight) FROM sales LEFT JOIN kinds USING (kind)",
+        "SELECT COUNT(*), SUM(n) FROM sales LEFT JOIN kinds USING (kind) WHERE weight IS NULL",
+        "SELECT weight, COUNT(*) FROM sales LEFT JOIN kinds USING (kind) GROUP BY weight",
         "SELECT COUNT(*) FROM sales SEMI JOIN shops USING (shop)",
         "SELECT COUNT(*), SUM(n) FROM sales ANTI JOIN shops ON sales.home = shops.shop WHERE paid",
         "SELECT COUNT(*), SUM(a.n * b.n), SUM(a.n - b.n) FROM sales AS a JOIN sales AS b USING (who)",

@@ -19,7 +19,7 @@ from discreet.data.sql.matches import is_match
 from discreet.data.sql.nodes import refuse_column, refuse_unknown, take, word
 from discreet.data.sql.text import refuse
 
-MAX_COPIED = 8_192
+MAX_COPIED = 4_096
 """Nodes of the syntax tree that are copied while subqueries are put into a query."""
 _DATE_PARTS = frozenset(
     "YEAR ISOYEAR QUARTER MONTH WEEK ISOWEEK DAY DAYOFWEEK DAYOFYEAR DOW DOY HOUR MINUTE SECOND".split()
