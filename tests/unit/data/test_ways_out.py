@@ -82,7 +82,7 @@ CONDITIONS = [
     ("age = TRUE", "age = TRUE: age is a number and TRUE is a truth value"),
     ("region = 3", "region = 3: region is compared with text in single quotes"),
     ("region < 'n'", "region < 'n': the values of region have no order"),
-    ("EXISTS (SELECT 1)", "Put conditions on the table's own columns"),
+    ("EXISTS (SELECT 1)", "Name a public table's key"),
     ("age > (SELECT 1)", "Ask for its number first"),
     ("LOWER(region) = 'n'", "compare columns as they are"),
 ]

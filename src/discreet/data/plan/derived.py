@@ -108,7 +108,8 @@ def name_value(value: UnitValue, base: Schema) -> str:
     """
     fields = () if value.number is None else value.number.fields
     name = value.kind if not fields else f"{value.kind}_{fields[0].name}"[:_NAMED]
-    plain = value.number is None or value.number == variable(Field(base.name, fields[0].name))
+    own = Field(base.name, fields[0].name) if fields else None
+    plain = value.number is None or (own is not None and value.number == variable(own))
     if plain and len(name) < _NAMED and name.lower() != str(base.unit.column).lower():
         return name
     return f"{name}_{hashlib.sha256(repr(value).encode()).hexdigest()[:8]}"

@@ -208,8 +208,8 @@ class _Reader:
     ) -> tuple[exp.Join, exp.Expression]:
         """Read a query that asks for a partner: the join that finds it, and the condition on it."""
         tree, selected, looked_for = read_match(node)
-        if not isinstance(tree, exp.Select) or level >= MAX_LEVELS:
-            raise refuse_match("it is not one SELECT")
+        if not isinstance(tree, exp.Select) or tree.args.get("from_") is None or level >= MAX_LEVELS:
+            raise refuse_match("it is not one SELECT from a table")
         take(tree, "expressions", "from_", "joins", "where", *(() if selected else ("distinct", "limit")))
         inner, rows = self._from(tree, before, level + 1, names)
         relation = self.tables.relation(rows.table.name)
