@@ -99,6 +99,16 @@ USER_QUERIES = (
     "COUNT(x, contribution_bounds_per_group => (1, 2)) FROM t GROUP BY CUBE(g, flag)",
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_rows_contributed = 2, max_groups_contributed = 1) "
     "g, COUNT(*), SUM(x), QUANTILE(x, 0.25) FROM t GROUP BY g",
+    "SELECT AVG(n), SUM(s), STDDEV(m), MEDIAN(a) FROM (SELECT who, COUNT(*) AS n, SUM(x) AS s, MAX(x) AS m, "
+    "AVG(x) AS a FROM t GROUP BY who) AS u",
+    "SELECT n, COUNT(*), COUNT(DISTINCT who), SUM(low) FROM (SELECT who, COUNT(x) AS n, MIN(y - x) AS low "
+    "FROM t WHERE flag OR x > 0 GROUP BY who HAVING COUNT(*) > 1) AS u GROUP BY n",
+    "SELECT n, m, COUNT(*), AVG(n * m) FROM (SELECT who, COUNT(*) AS n, MAX(x) AS m FROM t GROUP BY who) "
+    "AS u WHERE m IS NOT NULL AND n <= 3 GROUP BY CUBE(n, m)",
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_rows_contributed = 2) "
+    "SUM(s, contribution_bounds_per_row => (-1, 2)) FROM (SELECT who, SUM(x) AS s FROM t GROUP BY who) AS u",
+    "SELECT g, COUNT(*), SUM(x) FROM (SELECT who, g, 2 * x AS x FROM t WHERE flag) AS u WHERE x > -9 "
+    "GROUP BY g",
 )
 
 
@@ -172,6 +182,12 @@ JOINED_QUERIES = (
     "SELECT g, SUM(weight * x), STDDEV(price), QUANTILE(x, 0.75) "
     "FROM t JOIN zones USING (g) JOIN orders USING (who) WHERE price > 1 GROUP BY g",
     "SELECT note, COUNT(*), AVG(weight) FROM t JOIN zones USING (g) JOIN orders USING (who) GROUP BY note",
+    "SELECT COUNT(*), COUNT(weight), SUM(x + weight), COUNT(DISTINCT who) FROM t LEFT JOIN zones USING (g)",
+    "SELECT weight, COUNT(*) FROM t LEFT JOIN zones USING (g) WHERE zones.g IS NULL OR x > 0 GROUP BY weight",
+    "SELECT COUNT(*), SUM(x) FROM t WHERE g NOT IN (SELECT g FROM zones WHERE weight > 0)",
+    "SELECT COUNT(*), SUM(a.x - b.x) FROM t AS a JOIN t AS b USING (who)",
+    "SELECT AVG(n), SUM(top) FROM (SELECT t.who, COUNT(*) AS n, MAX(price) AS top FROM t JOIN orders "
+    "USING (who) LEFT JOIN zones USING (g) WHERE weight IS NULL OR weight < 3 GROUP BY t.who) AS u",
 )
 
 

@@ -140,7 +140,7 @@ class Counts:
 def _check(plan: Plan, tables: PlanTables) -> None:
     plain = all(a.kind == "count" and a.number is None and a.group_bounds is None for a in plan.aggregates)
     bounds = plan.options.max_rows or plan.options.max_groups
-    if not plain or plan.joins or bounds:
+    if not plain or plan.joins or plan.units is not None or bounds:
         raise Refused(
             what="query",
             why="only COUNT(*) of one table is a linear query over its universe",

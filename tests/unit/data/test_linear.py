@@ -162,6 +162,9 @@ def test_refuses_bounds_that_a_histogram_does_not_have() -> None:
         unit=User(column="who", max_rows=3, max_groups=2),
         neighbours=AddRemove("who"),
     )
+    units = "SELECT COUNT(*) FROM (SELECT who FROM people GROUP BY who) AS t"
+    with pytest.raises(Refused, match="of one table"):
+        compile_counts(parse(units, schemas=schema, policy=POLICY), schema, ALL)
     clause = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({} = 1) COUNT(*) FROM people"
     for option in ("max_rows_contributed", "max_groups_contributed"):
         plan = parse(clause.format(option), schemas=schema, policy=POLICY)

@@ -53,7 +53,7 @@ def test_what_is_selected(listed: str, words: str) -> None:
 
 QUERIES = [
     ("SELECT COUNT(*) FROM visit", "table visit: it is not declared. Tables: visits"),
-    ("SELECT COUNT(*) FROM (SELECT * FROM visits)", "Name the table, with its conditions in WHERE"),
+    ("SELECT COUNT(*) FROM (VALUES (1))", "Name the table, with its conditions in WHERE"),
     ("SELECT DISTINCT region FROM visits", "what region may be is public: 'e', 'n', 's', 'w'"),
     (
         "SELECT DISTINCT COUNT(*) FROM visits GROUP BY region",
@@ -71,7 +71,7 @@ QUERIES = [
     ("SELECT COUNT(*) FROM visits LIMIT 5 PERCENT", "PERCENT: it is not part of the language"),
     ("SELECT COUNT(*) FROM visits ORDER BY APPROX_QUANTILES(age, 4)", "several quantiles have no order"),
     ("SELECT COUNT(*) FROM visits GROUP BY age / 10", "Write FLOOR(x / 10), or x // 10"),
-    ("WITH a AS (SELECT 1) SELECT COUNT(*) FROM a", "Write SELECT ... FROM a declared table"),
+    ("WITH a AS (SELECT 1) SELECT COUNT(*) FROM a", "Write FROM visits"),
     ("SELECT COUNT(* FROM visits", "near"),
     ("SELECT COUNT(*) FROM visits WHERE age > 3 AND", "near"),
     (
@@ -99,8 +99,8 @@ CONDITIONS = [
     ("age = TRUE", "age = TRUE: age is a number and TRUE is a truth value"),
     ("region = 3", "region = 3: region is compared with text in single quotes"),
     ("region < 'n'", "region < 'n': the values of region have no order"),
-    ("EXISTS (SELECT 1)", "Put conditions on the table's own columns"),
-    ("age > (SELECT 1)", "Write the number"),
+    ("EXISTS (SELECT 1)", "Name a public table's key"),
+    ("age > (SELECT 1)", "Ask for its number first"),
     ("LOWER(region) = 'N'", "no declared value gives it"),
     ("SOUNDEX(region) = 'n'", "Known are CASE, IF, COALESCE"),
     ("age = NULL", "Write IS NULL"),

@@ -35,9 +35,11 @@ from discreet.data.engines.render_expressions import (
     where,
     whole,
 )
+from discreet.data.engines.render_units import list_unit_columns
+from discreet.data.plan.derived import UNITS
 from discreet.data.plan.facts import Facts, SetFacts
 from discreet.data.plan.measures import CHOSEN, Measure, MeasureKind
-from discreet.data.plan.nodes import TRUE, ComputedKey, Field, Key, Polynomial
+from discreet.data.plan.nodes import TRUE, ComputedKey, Field, Join, Key, Polynomial, Units
 from discreet.data.plan.numbers import variable
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Category, Ranged
@@ -133,7 +135,7 @@ class _Renderer:
             listed = [alias(user, UNIT), *_keys(groups), *totals]
             inner = self._rows([user, *groups], listed, one.keys, measures, {})
             return self._of_users(inner, one, len(groups), measures)
-        return self._rows(groups, [*_keys(groups), *totals], one.keys, measures, self._bound_tables())
+        return self._rows(groups, [*_keys(groups), *totals], one.keys, measures, self._list_before())
 
     def _rows(
         self,
@@ -145,14 +147,6 @@ class _Renderer:
     ) -> exp.Select:
         """Return totals over every row that counts, once."""
         plan, tables = self.known.plan, self.known.tables
-        joins = [
-            exp.Join(
-                this=self._relation(join.table),
-                kind="INNER",
-                on=exp.EQ(this=column(join.left), expression=column(join.right)),
-            )
-            for join in plan.joins
-        ]
         tests = [] if plan.where == TRUE else [where(plan.where, tables)]
         needed = [key if isinstance(key, Field) else key.number for key in keys]
         if measures[0].kind == "histogram" and measures[0].number is not None:
@@ -161,9 +155,34 @@ class _Renderer:
             needed.append(measures[0].column)
             tests += _declared_only(measures[0], self.known)
         tests += [test for one in dict.fromkeys(needed) for test in _are_there(one, tables)]
-        source = self._relation(plan.table)
+        source = table(UNITS) if plan.units is not None else self._relation(plan.table, plan.table)
         copied = [group.copy() for group in groups]
-        return select(listed, source, joins=joins, tests=tests, groups=copied, before=before)
+        return select(
+            listed, source, joins=self._joins(plan.joins), tests=tests, groups=copied, before=before
+        )
+
+    def _joins(self, joins: tuple[Join, ...]) -> list[exp.Join]:
+        return [
+            exp.Join(
+                this=self._relation(join.table, join.right.table),
+                side="LEFT" if join.outer else None,
+                kind=None if join.outer else "INNER",
+                on=exp.EQ(this=column(join.left), expression=column(join.right)),
+            )
+            for join in joins
+        ]
+
+    def _units(self, units: Units) -> exp.Select:
+        """Return one row for each user that has a row that counts."""
+        tables = self.known.tables
+        user = column(Field(units.table, str(tables.schema(units.table).unit.column)))
+        return select(
+            list_unit_columns(units, tables),
+            self._relation(units.table, units.table),
+            joins=self._joins(units.joins),
+            tests=[] if units.where == TRUE else [where(units.where, tables)],
+            groups=[user],
+        )
 
     def _needs_totals(self, one: SetFacts, measures: tuple[Measure, ...]) -> bool:
         """Say whether a user's rows must be added up before they are counted."""
@@ -179,7 +198,7 @@ class _Renderer:
     ) -> exp.Select:
         """Keep a few groups of each user, clamp the user's totals, then add up the users."""
         groups -= measures[0].kind == "distinct"
-        before, source, tests = {**self._bound_tables(), TOTALS: totals}, TOTALS, []
+        before, source, tests = {**self._list_before(), TOTALS: totals}, TOTALS, []
         if self.known.caps_groups(one):
             before[RANKED], source = self._rank_groups(one.keys), RANKED
             tests = [exp.LTE(this=own_column(PLACE), expression=whole(self.known.groups_per_unit))]
@@ -207,22 +226,25 @@ class _Renderer:
         )
         return select([exp.Star(), alias(place, PLACE)], table(TOTALS))
 
-    def _relation(self, name: str) -> exp.Expr:
-        """Return a table, or the bounded rows of a table of users, under the table's name."""
-        users = [user for user, _ in self.known.kept]
+    def _relation(self, name: str, shown: str) -> exp.Expr:
+        """Return a table, or the bounded rows of a table of users, under the name it has in the plan."""
+        users = list(dict(self.known.kept))
         if name not in users:
-            return table(name)
+            return table(name) if name == shown else name_relation(table(name), shown)
         found = self.kept.get(name)
         bounds = table(f"{BOUNDED}_{users.index(name)}") if found is None else found.relation.copy()
-        return name_relation(bounds, name)
+        return name_relation(bounds, shown)
 
-    def _bound_tables(self) -> dict[str, exp.Query]:
-        """Return the queries for bounded rows that the engine does not keep."""
-        return {
+    def _list_before(self) -> dict[str, exp.Query]:
+        """Return the queries for bounded rows that the engine does not keep, and for one row a user."""
+        before: dict[str, exp.Query] = {
             f"{BOUNDED}_{i}": bound_rows(self.known.tables.schema(name), max_rows=rows, key=self.key)
-            for i, (name, rows) in enumerate(self.known.kept)
+            for i, (name, rows) in enumerate(dict(self.known.kept).items())
             if name not in self.kept
         }
+        if self.known.plan.units is not None:
+            before[UNITS] = self._units(self.known.plan.units)
+        return before
 
     def _total(self, measure: Measure) -> exp.Expr:
         """Return a measure of the rows of a group."""

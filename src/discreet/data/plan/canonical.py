@@ -54,7 +54,10 @@ def canonicalise(plan: Plan) -> Plan:
     keys = tuple(Output(f"k{i}", field) for i, field in enumerate(plan.keys))
     outputs = tuple(Output(f"a{i}", aggregate) for i, aggregate in enumerate(aggregates))
     joins = tuple(sorted(plan.joins, key=repr))
-    return replace(plan, outputs=keys + outputs, joins=joins, after=After())
+    units = plan.units
+    if units is not None:
+        units = replace(units, joins=tuple(sorted(units.joins, key=repr)))
+    return replace(plan, outputs=keys + outputs, joins=joins, after=After(), units=units)
 
 
 def within(field: Field, spans: Iterable[Span], *, missing: bool, tables: PlanTables) -> Condition:

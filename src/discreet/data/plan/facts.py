@@ -20,11 +20,12 @@ from discreet.core.errors import Refused
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import up
 from discreet.data.plan.after import check_computed
+from discreet.data.plan.derived import list_kept_rows, relate
 from discreet.data.plan.keys import cells_of
 from discreet.data.plan.measures import CHOSEN, Measure, measures
 from discreet.data.plan.nodes import Aggregate, Key, Plan, Span
 from discreet.data.plan.tables import PlanTables
-from discreet.data.schema.schema import Schema, User
+from discreet.data.schema.schema import Schema
 
 MAX_PARTS = 1_000
 """Numbers that a question measures, and quantiles that it chooses, in a group of every grouping set."""
@@ -107,9 +108,20 @@ class Facts:
     def rows_per_unit(self) -> int:
         """How many rows of the joined table one unit has at most.
 
-        Private tables are bounded one by one and joined on the unit, so every pair of rows can meet.
+        Private tables are bounded one by one and joined on the unit, so every pair of rows can meet. Where
+        there is one row for each unit, it is that one.
         """
+        if self.plan.units is not None:
+            return 1
         return math.prod(rows for _, rows in self.kept)
+
+    @property
+    def read(self) -> tuple[tuple[str, str, int], ...]:
+        """Each reading of a private table of users: the table, its name in the plan, the rows of one user."""
+        source = self.plan if self.plan.units is None else self.plan.units
+        most = dict(self.kept)
+        names = [(source.table, source.table), *((join.table, join.right.table) for join in source.joins)]
+        return tuple((table, shown, most[table]) for table, shown in names if table in most)
 
     def choices(self, measure: Measure) -> int:
         """Return how many values are chosen from a measure in each group, ends of intervals not counted."""
@@ -131,12 +143,12 @@ def facts(plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables) -> Facts:
     Refused
         When there is more to measure than one question may ask for.
     """
-    tables = PlanTables.of(schemas)
+    tables = relate(plan, PlanTables.of(schemas))
     measured = {one: measures(one, tables) for one in plan.aggregates}
     known = Facts(
         plan,
         tables,
-        _list_kept_rows(plan, tables),
+        list_kept_rows(plan, tables),
         _groups_per_unit(plan, tables),
         measured,
         points=_points(measured),
@@ -204,16 +216,6 @@ def stack(parts: Iterable[VectorSensitivity]) -> VectorSensitivity:
         l1=sum(part.l1 for part in listed),
         l2_squared=sum(part.l2_squared for part in listed),
     )
-
-
-def _list_kept_rows(plan: Plan, tables: PlanTables) -> tuple[tuple[str, int], ...]:
-    kept = []
-    for name in (plan.table, *(join.table for join in plan.joins)):
-        relation = tables.relation(name)
-        if isinstance(relation, Schema) and isinstance(relation.unit, User):
-            asked = plan.options.max_rows if name == plan.table else None
-            kept.append((name, asked or relation.unit.max_rows))
-    return tuple(kept)
 
 
 def _groups_per_unit(plan: Plan, tables: PlanTables) -> int:

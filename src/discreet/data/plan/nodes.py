@@ -40,6 +40,7 @@ Kind = Literal[
     "intercept",
     "determination",
 ]
+UnitKind = Literal["count", "sum", "min", "max", "average"]
 Sign = Literal["<", "<=", "=", "<>"]
 Function = Literal[
     "+",
@@ -312,11 +313,50 @@ def _key_order(key: Key) -> tuple[int, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """An inner join: with a public table on its unique key, or with a private one on the privacy unit."""
+    """A join: with a public table on its unique key, or with a private one on the privacy unit.
+
+    Where `outer` is set, rows without a partner in a public table stay, and its columns are missing there.
+    """
 
     table: str
     left: Field
     right: Field
+    outer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnitValue:
+    """One value for each unit, of all its rows that count.
+
+    Parameters
+    ----------
+    kind
+        What is computed. An average is rounded to a grid: see `plan.derived`.
+    number
+        What it is computed of; None counts rows whatever they hold. Missing numbers are left out; where a
+        unit has no other, its value is missing too (its count is 0).
+    """
+
+    kind: UnitKind
+    number: Polynomial | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """A relation with exactly one row for each unit that has a row that counts.
+
+    Parameters
+    ----------
+    table, joins, where
+        The rows, as in a `Plan`.
+    values
+        The columns, beside the unit itself: sorted, each once.
+    """
+
+    table: str
+    joins: tuple[Join, ...]
+    where: Condition
+    values: tuple[UnitValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,6 +496,8 @@ class Plan:
         What the request tightened.
     after
         Which rows of the answer are shown, in which order.
+    units
+        Where the question is about one row for each unit: that relation, which then is the table.
     """
 
     table: str
@@ -465,6 +507,7 @@ class Plan:
     outputs: tuple[Output, ...]
     options: Options
     after: After = After()
+    units: Units | None = None
 
     @property
     def keys(self) -> tuple[Key, ...]:

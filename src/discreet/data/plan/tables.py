@@ -28,9 +28,13 @@ from discreet.data.schema.schema import Dimension, Schema
 
 @dataclass(frozen=True, slots=True)
 class PlanTables:
-    """Private tables with their public dimensions. Names are unique, whatever their case."""
+    """Private tables with their public dimensions. Names are unique, whatever their case.
+
+    `derived` holds relations that one plan makes of them (`plan.derived`); they hide declared ones.
+    """
 
     schemas: tuple[Schema, ...]
+    derived: tuple[Schema | Dimension, ...] = field(default=(), repr=False, compare=False)
     _relations: dict[str, Schema | Dimension] = field(init=False, repr=False, compare=False)
     _fields: dict[tuple[str, str], Field] = field(init=False, repr=False, compare=False)
     _columns: dict[Field, Column] = field(init=False, repr=False, compare=False)
@@ -38,7 +42,8 @@ class PlanTables:
     """The last few numbers of one column that were computed for all its values; see `tabulate`."""
 
     def __post_init__(self) -> None:
-        listed = [relation for schema in self.schemas for relation in _relations(schema)]
+        declared = (relation for schema in self.schemas for relation in _relations(schema))
+        listed = [*reversed(self.derived), *declared]
         pairs = [(Field(one.name, column.name), column) for one in listed for column in one.columns]
         # A plan looks names up many times over: once for each place where a query writes them.
         object.__setattr__(self, "_relations", {one.name.lower(): one for one in reversed(listed)})
@@ -59,6 +64,10 @@ class PlanTables:
                     rule = "tables with different names"
                     raise InvalidParameter(name="schemas", rule=rule, value=relation.name)
         return cls(given)
+
+    def extend(self, *relations: Schema | Dimension) -> PlanTables:
+        """Return the tables with relations of one plan beside them, or in their place."""
+        return PlanTables(self.schemas, (*self.derived, *relations)) if relations else self
 
     def relation(self, name: str) -> Schema | Dimension | None:
         """Return the table with a name; None where there is none."""

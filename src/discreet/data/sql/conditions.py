@@ -8,6 +8,7 @@ from discreet.data.plan.atoms import complement
 from discreet.data.plan.canonical import OPPOSITE, AnySign, conjunction, disjunction
 from discreet.data.plan.nodes import Condition
 from discreet.data.sql.comparing import compare_sides
+from discreet.data.sql.matches import Matched, translate_match
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
 from discreet.data.sql.operands import MISSING, is_present
 from discreet.data.sql.text import refuse
@@ -31,6 +32,14 @@ def _comparison(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     sign = _SIGNS[type(node)]
     sides = operand(left, scope), operand(right, scope)
     return compare_sides(sides[0], OPPOSITE[sign] if negated else sign, sides[1], scope)
+
+
+def understand(node: exp.Expression, scope: Scope) -> None:
+    """Translate a value that nothing reads, so that no part of a request passes unread."""
+    if type(node) in CONDITION_READERS and not isinstance(node, exp.Paren):
+        condition(node, scope)
+    else:
+        operand(node, scope)
 
 
 def _chain(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
@@ -121,6 +130,12 @@ def _regexp(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     return regexp_condition(left, right, scope, negated=negated, fold=fold)
 
 
+def _match(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
+    (inner, *_) = take(node, "this", "key", "left")
+    tests = [] if inner is None else [condition(inner, scope)]
+    return translate_match(node, tests, scope, negated)
+
+
 CONDITION_READERS: dict[type[exp.Expression], ConditionReader] = {
     **dict.fromkeys(_SIGNS, _comparison),
     exp.And: _chain,
@@ -137,4 +152,5 @@ CONDITION_READERS: dict[type[exp.Expression], ConditionReader] = {
     exp.RegexpILike: _regexp,
     exp.NullSafeEQ: _same,
     exp.NullSafeNEQ: _same,
+    Matched: _match,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import Any
@@ -100,9 +101,10 @@ class Work:
 class Scope:
     """The tables of one FROM clause under the names the request gave them.
 
-    `same` maps the key of a joined table to the column it equals, so that one column has one name. `work` is
-    shared by all parts of one question. `today` is the day that the question is read on, and `known` what its
-    conditions say of the rows that an expression is computed for.
+    `same` maps the key of a joined table to the column it equals, so that one column has one name. `hidden`
+    columns have to be named with their table. `work` is shared by all parts of one question. `today` is the
+    day that the question is read on, and `known` what its conditions say of the rows that an expression is
+    computed for.
     """
 
     tables: PlanTables
@@ -111,6 +113,7 @@ class Scope:
     work: Work = dataclass_field(default_factory=Work)
     today: datetime.date | None = None
     known: Narrowed = dataclass_field(default_factory=lambda: Narrowed({}))
+    hidden: frozenset[Field] = frozenset()
 
     @property
     def main(self) -> Schema:
@@ -132,7 +135,7 @@ class Scope:
             raise refuse(word(table), "no table of FROM has this name", "Use a table of FROM, or its alias")
         field = self.tables.field(relation.name, word(name))
         if field is None:
-            raise _refuse_column(word(name), relation)
+            raise refuse_column(word(name), (one.name for one in relation.columns))
         return self.same.get(field, field)
 
     def column(self, field: Field) -> Column:
@@ -148,15 +151,18 @@ class Scope:
 
     def _find_unqualified(self, name: str) -> Field:
         listed = [self.tables.field(relation.name, name) for relation in self.names.values()]
-        found = {self.same.get(field, field) for field in listed if field is not None}
+        found = {
+            self.same.get(field, field) for field in listed if field is not None and field not in self.hidden
+        }
         if not found:
-            raise _refuse_column(name, *self.names.values())
+            raise refuse_column(name, (one.name for each in self.names.values() for one in each.columns))
         if len(found) > 1:
             raise refuse(name, "several tables have a column of this name", "Put the table's name before it")
         return found.pop()
 
 
-def _refuse_column(name: str, *relations: Schema | Dimension) -> Refused:
-    known = ", ".join(column.name for relation in relations for column in relation.columns)
+def refuse_column(name: str, columns: Iterable[str]) -> Refused:
+    """Return the refusal of a column, with those that there are."""
+    known = ", ".join(columns)
     way_out = f"Columns: {known if len(known) <= 400 else known[:400] + '...'}; text stands in single quotes"
     return refuse(f"column {shorten(name)}", "it is not declared", way_out)

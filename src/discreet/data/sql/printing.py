@@ -9,7 +9,9 @@ from fractions import Fraction
 
 from discreet.data.plan.after import Exact
 from discreet.data.plan.canonical import gaps
+from discreet.data.plan.derived import date_of, name_value, relate
 from discreet.data.plan.nodes import (
+    TRUE,
     After,
     And,
     Atom,
@@ -29,6 +31,8 @@ from discreet.data.plan.nodes import (
     Shown,
     Span,
     Steps,
+    Units,
+    UnitValue,
     Within,
 )
 from discreet.data.plan.numbers import add, constant, multiply, value_of
@@ -37,6 +41,7 @@ from discreet.data.schema.columns import Boolean, Category, Column, Date
 
 _DIGITS = 18
 _SIGNS_BETWEEN: tuple[Function, ...] = ("+", "-", "*", "/", "%", "=", "<>", "<", "<=", "and", "or")
+_UNIT_CALLS = {"count": "COUNT", "sum": "SUM", "min": "MIN", "max": "MAX", "average": "AVG"}
 _CALLS = {
     "minimum": "MIN",
     "maximum": "MAX",
@@ -58,16 +63,18 @@ _CALLS = {
 
 def to_sql(plan: Plan, tables: PlanTables) -> str:
     """Return the plan as one line of SQL."""
+    tables = relate(plan, tables)
     unit = Field(plan.table, str(tables.schema(plan.table).unit.column))
     parts = ["SELECT"]
     if options := _options(plan):
         parts.append(f"WITH DIFFERENTIAL_PRIVACY OPTIONS ({options})")
     shown = (f"{_output(output.what, unit, tables)} AS {_quote(output.name)}" for output in plan.outputs)
     parts.append(", ".join(shown))
-    parts.append(f"FROM {_quote(plan.table)}")
-    parts += [f"JOIN {_quote(j.table)} ON {_name(j.left)} = {_name(j.right)}" for j in plan.joins]
-    if plan.where != And(()):
-        parts.append(f"WHERE {condition_sql(plan.where, tables)}")
+    if plan.units is None:
+        parts += _rows(plan, tables)
+    else:
+        parts.append(f"FROM ({_units(plan.units, tables)}) AS {_quote(plan.table)}")
+        parts += _where(plan.where, tables)
     sets = [", ".join(_key(key, tables) for key in keys) for keys in plan.sets]
     if len(sets) > 1:
         parts.append(f"GROUP BY GROUPING SETS ({', '.join(f'({keys})' for keys in sets)})")
@@ -91,6 +98,39 @@ def _ordering(one: Ordering, unit: Field, tables: PlanTables) -> str:
     way = "DESC" if one.descending else "ASC"
     # In brackets, nothing is taken for a column of the answer by its name.
     return f"({_output(one.what, unit, tables)}) {way} NULLS {'FIRST' if one.missing_first else 'LAST'}"
+
+
+def _units(units: Units, tables: PlanTables) -> str:
+    """Return the relation of units as SQL."""
+    base = tables.schema(units.table)
+    unit = _name(Field(base.name, str(base.unit.column)))
+    shown = [unit]
+    for value in units.values:
+        call = f"{_UNIT_CALLS[value.kind]}({_of_unit(value, tables)})"
+        shown.append(f"{call} AS {_quote(name_value(value, base))}")
+    return " ".join(["SELECT", ", ".join(shown), *_rows(units, tables), f"GROUP BY {unit}"])
+
+
+def _of_unit(value: UnitValue, tables: PlanTables) -> str:
+    """Return what a unit's value is computed of: a first or last day is that of dates."""
+    if value.number is None:
+        return "*"
+    is_date = date_of(value, tables) is not None
+    return _name(value.number.fields[0]) if is_date else _number(value.number, tables)
+
+
+def _rows(source: Plan | Units, tables: PlanTables) -> list[str]:
+    """Return FROM, the joins and WHERE."""
+    parts = [f"FROM {_quote(source.table)}"]
+    for join in source.joins:
+        word = "LEFT JOIN" if join.outer else "JOIN"
+        named = "" if join.right.table == join.table else f" AS {_quote(join.right.table)}"
+        parts.append(f"{word} {_quote(join.table)}{named} ON {_name(join.left)} = {_name(join.right)}")
+    return parts + _where(source.where, tables)
+
+
+def _where(condition: Condition, tables: PlanTables) -> list[str]:
+    return [] if condition == TRUE else [f"WHERE {condition_sql(condition, tables)}"]
 
 
 def condition_sql(condition: Condition, tables: PlanTables) -> str:

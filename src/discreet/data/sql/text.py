@@ -146,8 +146,8 @@ def _tokens(text: str) -> list[Token]:
         raise refuse("comment", "comments are not part of the language", "Leave it out")
     if any(token.token_type == TokenType.SEMICOLON for token in found):
         raise refuse(";", "it must be exactly one SELECT", "Send one query at a time")
-    if not found or found[0].token_type != TokenType.SELECT:
-        raise refuse("SQL", "it must begin with SELECT", "Write SELECT ... FROM a declared table")
+    if not found or found[0].token_type not in (TokenType.SELECT, TokenType.WITH):
+        raise refuse("SQL", "it must begin with SELECT or WITH", "Write SELECT ... FROM a declared table")
     _check_size(found)
     return found
 
@@ -171,16 +171,27 @@ def _check_size(found: Sequence[Token]) -> None:
             raise refuse("a type in a type", "it is not part of the language", "Compare columns as they are")
 
 
+def _find_select(found: Sequence[Token]) -> int:
+    """Return the place of the SELECT that is not in brackets: common table expressions stand before it."""
+    depth = 0
+    for place, token in enumerate(found):
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        if not depth and token.token_type == TokenType.SELECT:
+            return place
+    return 0
+
+
 def _cut_clause(found: list[Token]) -> tuple[list[Token], tuple[tuple[str, Token], ...]]:
     """Take `WITH DIFFERENTIAL_PRIVACY OPTIONS (...)` out of the tokens; no SQL parser knows it."""
-    if len(found) < 2 or found[1].token_type != TokenType.WITH:
+    start = _find_select(found)
+    if len(found) < start + 2 or found[start + 1].token_type != TokenType.WITH:
         return found, ()
     way_out = "Write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (name = value, ...)"
-    words = [token.text.upper() for token in found[2:5]]
+    words = [token.text.upper() for token in found[start + 2 : start + 5]]
     if words != ["DIFFERENTIAL_PRIVACY", "OPTIONS", "("]:
         raise refuse("SELECT WITH", "only the DIFFERENTIAL_PRIVACY clause is known", way_out)
     options: list[tuple[str, Token]] = []
-    place = 5
+    place = start + 5
     while True:
         name, equals, value, end = (found[place : place + 4] + [None] * 4)[:4]
         if name is None or equals is None or value is None or end is None:
@@ -193,6 +204,6 @@ def _cut_clause(found: list[Token]) -> tuple[list[Token], tuple[tuple[str, Token
         options.append((name.text.lower(), value))
         place += 4
         if end.token_type == TokenType.R_PAREN:
-            return [found[0], *found[place:]], tuple(options)
+            return [*found[: start + 1], *found[place:]], tuple(options)
         if end.token_type != TokenType.COMMA:
             raise refuse(f"{name.text} = {value.text}{end.text}", "it is more than one value", way_out)

@@ -193,7 +193,7 @@ def _plain_total(self: Any, measure: Measure, place: int) -> exp.Expr:
         ),
         ("_needs_totals", lambda *_: False, "SELECT g, COUNT(*) FROM staff GROUP BY g"),
         ("_needs_totals", lambda *_: False, "SELECT COUNT(DISTINCT who) FROM staff"),
-        ("_relation", lambda _, name: relation(name), "SELECT COUNT(*) FROM staff"),
+        ("_relation", lambda _, name, shown: relation(name), "SELECT COUNT(*) FROM staff"),
     ],
 )
 def test_a_step_that_is_left_out_is_noticed(

@@ -15,13 +15,10 @@ ESCAPES = [
     "SELECT COUNT(*) FROM other.visits",
     "SELECT COUNT(*) FROM a.b.visits",
     "SELECT AVG(DISTINCT income) FROM visits",
-    V + "LEFT JOIN stores USING (store)",
     V + "RIGHT JOIN stores USING (store)",
     V + "FULL OUTER JOIN stores USING (store)",
     V + "CROSS JOIN stores",
     V + "NATURAL JOIN stores",
-    V + "LEFT SEMI JOIN stores USING (store)",
-    V + "LEFT ANTI JOIN stores USING (store)",
     V + ", stores",
     V + "JOIN stores",
     V + "GROUP BY 1",
@@ -55,7 +52,6 @@ WITHOUT_MEANING = [
     "SELECT COUNT(*) FROM visits TABLESAMPLE (10 PERCENT)",
     "SELECT COUNT(*) FROM visits FOR UPDATE",
     "SELECT COUNT(*) INTO x FROM visits",
-    "SELECT COUNT(*) FROM (SELECT * FROM visits) AS t",
     "WITH t AS (SELECT 1) SELECT COUNT(*) FROM t",
     "SELECT WITH t AS (SELECT 1) COUNT(*) FROM visits",
     V + "UNION ALL SELECT COUNT(*) FROM visits",
@@ -306,8 +302,9 @@ def test_refuses_what_is_not_text(text: object) -> None:
     "text",
     [
         "SELECT COUNT(*) FROM visits JOIN orders ON visits.age = orders.price",
-        "SELECT COUNT(*) FROM visits JOIN orders USING (user_id) JOIN visits AS again USING (user_id)",
-        "SELECT COUNT(*) FROM visits AS a JOIN visits AS b USING (user_id)",
+        "SELECT COUNT(*) FROM visits JOIN visits AS b USING (user_id) JOIN visits AS c USING (user_id)",
+        "SELECT COUNT(*) FROM visits JOIN visits USING (user_id)",
+        "SELECT COUNT(*) FROM visits AS a JOIN visits AS b ON a.age = b.age",
         "SELECT COUNT(*) FROM visits JOIN people ON visits.age = people.age",
         "SELECT COUNT(*) FROM people JOIN visits ON visits.age = people.age",
         "SELECT COUNT(*) FROM people JOIN stores ON people.age = stores.store",
@@ -344,8 +341,8 @@ def test_groups_of_free_text_need_delta() -> None:
 
 def test_refusals_say_what_why_and_the_way_out() -> None:
     with pytest.raises(Refused) as caught:
-        plan("SELECT COUNT(*) FROM visits LEFT JOIN stores USING (store)")
-    assert caught.value.what == "an outer join"
+        plan("SELECT COUNT(*) FROM visits RIGHT JOIN stores USING (store)")
+    assert caught.value.what == "RIGHT JOIN"
     assert caught.value.why
     assert caught.value.way_out
 
