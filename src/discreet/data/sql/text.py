@@ -45,6 +45,7 @@ class DiscreetSql(Dialect):
         """Functions are names, whatever they are called, but for those that have words between brackets."""
 
         FUNCTIONS = {}  # noqa: RUF012
+        FUNC_TOKENS = {*parser.Parser.FUNC_TOKENS, TokenType.DIV}  # noqa: RUF012
         FUNCTION_PARSERS = {  # noqa: RUF012
             name: parser.Parser.FUNCTION_PARSERS[name]
             for name in ("CAST", "EXTRACT", "POSITION", "SAFE_CAST", "SUBSTRING", "TRIM", "TRY_CAST")
