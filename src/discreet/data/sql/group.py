@@ -12,7 +12,7 @@ from sqlglot import exp
 from discreet.core.errors import Refused
 from discreet.data.plan.atoms import simplify
 from discreet.data.plan.evaluate import ABSENT, inside
-from discreet.data.plan.keys import cells_of, is_listed, possible_spans
+from discreet.data.plan.keys import cells_of, is_listed, may_be_missing, possible_spans
 from discreet.data.plan.narrowing import Narrowed, narrow, range_of
 from discreet.data.plan.nodes import ComputedKey, Condition, Field, Key, Polynomial, sort_keys, sort_sets
 from discreet.data.plan.numbers import variable
@@ -219,7 +219,7 @@ def _codes(found: Polynomial, where: Condition, scope: Scope) -> tuple[int, ...]
         spans = possible_spans(known.field, where, tables)
         listed = np.arange(known.first, known.first + len(known.values), dtype=np.int64)
         values = known.values[inside(listed, spans, missing=False)]
-        if tables.nullable(known.field):
+        if may_be_missing(known.field, where, tables):
             values = np.append(values, known.missing)
         codes = np.unique(values[values != ABSENT]).tolist()
     else:
