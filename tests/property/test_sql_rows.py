@@ -6,6 +6,7 @@ is missing; a condition has three truth values.
 
 from __future__ import annotations
 
+import collections
 import datetime
 import itertools
 import math
@@ -23,7 +24,8 @@ from discreet.data import Boolean, Category, Date, Decimal, Integer, Row, Schema
 from discreet.data.engines.render import render
 from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.facts import facts, measures
-from discreet.data.plan.nodes import Plan, Policy
+from discreet.data.plan.keys import list_groups, name_group
+from discreet.data.plan.nodes import ComputedKey, Plan, Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse
 from discreet.data.sql.printing import to_sql
@@ -332,3 +334,106 @@ def test_conditions_hold_where_they_are_true(table: Table, drawn: Pair) -> None:
     assert len(set(canonicalise(listed).aggregates)) == 1
     known = understood(f"SELECT COUNT(({text})) AS d FROM sales")
     assert answered(table, known) == [len(told) - told.count(None)]
+
+
+def trunc_day(unit: str, day: datetime.date, *, sunday: bool = False) -> datetime.date:
+    if unit == "week":
+        return day - datetime.timedelta(days=(day.weekday() + sunday) % 7)
+    month = {"month": day.month, "quarter": (day.month - 1) // 3 * 3 + 1, "year": 1}[unit]
+    return datetime.date(day.year, month, 1)
+
+
+KEYS: list[Pair] = [
+    strict("FLOOR({} / 10)", lambda v: math.floor(v / 10), number("n")),
+    strict("FLOOR({} / 10) * 10", lambda v: math.floor(v / 10) * 10, number("n")),
+    strict("{} / 10 * 10", lambda v: trunc(v / 10) * 10, number("n")),
+    strict("{} // 3", lambda v: trunc(v / 3), number("m")),
+    strict("ROUND({})", away, number("price")),
+    strict("FLOOR({} / 25)", lambda v: math.floor(v / 25), number("long")),
+    strict("WIDTH_BUCKET({}, 0, 2, 4)", lambda v: 5 if v >= 2 else math.floor(v * 2) + 1, number("price")),
+    (
+        "m > 1 AND n > 5",
+        lambda row: both(row["m"] > 1, None if row["n"] is None else row["n"] > 5),
+    ),
+    strict("{} + {}", lambda a, b: a + b, number("m"), number("n")),
+    ("paid IS TRUE", lambda row: row["paid"] is True),
+    case(
+        (strict("{} < 5", lambda v: v < 5, number("n")), ("'low'", lambda row: "low")),
+        ("'high'", lambda row: "high"),
+    ),
+    case(
+        (strict("{} < {}", lambda a, b: a < b, number("n"), number("m")), ("kind", lambda row: row["kind"])),
+        ("NULL", lambda row: None),
+    ),
+    strict("UPPER({})", str.upper, column("kind")),
+    strict("LEFT(LOWER({}), 5)", lambda v: v.lower()[:5], column("kind")),
+    strict("LENGTH({})", len, column("kind")),
+    strict("REPLACE({}, 'apple', '100%')", lambda v: v.replace("apple", "100%"), column("kind")),
+    (
+        "kind || '-' || CASE WHEN paid THEN 'y' ELSE 'n' END",
+        lambda row: None if row["kind"] is None else f"{row['kind']}-{'y' if row['paid'] else 'n'}",
+    ),
+    ("COALESCE(kind, 'none')", lambda row: "none" if row["kind"] is None else row["kind"]),
+    strict("DATE_TRUNC('month', {})", lambda v: trunc_day("month", v), column("day")),
+    strict("DATE_TRUNC({}, QUARTER)", lambda v: trunc_day("quarter", v), column("day")),
+    strict("DATE_TRUNC('week', {})", lambda v: trunc_day("week", v), column("day")),
+    strict("DATE_TRUNC({}, WEEK)", lambda v: trunc_day("week", v, sunday=True), column("day")),
+    strict("DATE_TRUNC('year', {})", lambda v: trunc_day("year", v), column("day")),
+    strict("EXTRACT(YEAR FROM {})", lambda v: v.year, column("day")),
+    strict("EXTRACT(QUARTER FROM {})", lambda v: (v.month + 2) // 3, column("day")),
+    strict("MONTH({})", lambda v: v.month, column("day")),
+    strict("EXTRACT(WEEK FROM {})", lambda v: v.isocalendar().week, column("day")),
+    strict("EXTRACT(DAY FROM {})", lambda v: v.day, column("day")),
+    strict("DATE_PART('doy', {})", lambda v: v.timetuple().tm_yday, column("day")),
+    strict("EXTRACT(DOW FROM {})", lambda v: v.isoweekday() % 7, column("day")),
+    strict("EXTRACT(ISODOW FROM {})", lambda v: v.isoweekday(), column("day")),
+    strict("EXTRACT(DAYOFWEEK FROM {})", lambda v: v.isoweekday() % 7 + 1, column("day")),
+    strict("FORMAT_DATE('%Y-%m', {})", lambda v: v.strftime("%Y-%m"), column("day")),
+    strict("TO_CHAR({}, 'YYYY-MM')", lambda v: v.strftime("%Y-%m"), column("day")),
+    strict("{} + INTERVAL '1' MONTH", lambda v: v.replace(month=2, day=min(v.day, 29)), column("sent")),
+    strict("DATE_SUB({}, INTERVAL 2 WEEK)", lambda v: v - datetime.timedelta(days=14), column("sent")),
+    strict(
+        "DATE_DIFF({}, {}, MONTH)",
+        lambda a, b: (a.year - b.year) * 12 + a.month - b.month,
+        column("day"),
+        column("sent"),
+    ),
+    strict("LAST_DAY({}) - {}", lambda a, b: 31 - b.day, column("sent"), column("sent")),
+]
+
+
+@pytest.mark.parametrize(
+    "where", ["", "n > 5", "kind <> 'apple'", "day BETWEEN '2020-01-10' AND '2020-02-20'"]
+)
+@pytest.mark.parametrize("place", range(len(KEYS)), ids=[text for text, _ in KEYS])
+def test_groups_are_those_of_the_rows(table: Table, place: int, where: str) -> None:
+    """Every group of a row is listed and counts its rows; groups that WHERE leaves no row are not listed."""
+    text, meant = KEYS[place]
+    tests: dict[str, Callable[[RowOf], bool]] = {
+        "": lambda row: True,
+        "n > 5": lambda row: row["n"] is not None and row["n"] > 5,
+        "kind <> 'apple'": lambda row: row["kind"] not in (None, "apple"),
+        "day BETWEEN '2020-01-10' AND '2020-02-20'": lambda row: (
+            row["day"] is not None and datetime.date(2020, 1, 10) <= row["day"] <= datetime.date(2020, 2, 20)
+        ),
+    }
+    condition = f"WHERE {where}" if where else ""
+    plan = understood(f"SELECT {text} AS k, COUNT(*) AS c FROM sales {condition} GROUP BY k")
+    assert plan == understood(f"SELECT {text} AS k, COUNT(*) AS c FROM sales {condition} GROUP BY {text}")
+    assert plan == understood(f"SELECT {text} AS k, COUNT(*) AS c FROM sales {condition} GROUP BY 1")
+    expected = collections.Counter(meant(row) for row in MEANT_ROWS if tests[where](row))
+    del expected[None]
+    (query,) = render(facts(plan, TABLES), key="00")
+    (key,) = query.keys
+    listed = {name_group(key, code, TABLES): code for code in list_groups(key, plan.where, TABLES)}
+    found = {row[0]: row[1] for row in table._source.execute(query.tree)}
+    assert {name: found[code] for name, code in listed.items() if code in found} == dict(expected)
+    assert found.keys() <= set(listed.values())
+    fields = key.number.fields if isinstance(key, ComputedKey) else (key,)
+    if len(fields) == 1:
+        # Each declared value that meets the condition could be in some row, and no other could.
+        (name,) = (field.name for field in fields)
+        values = [*SALES.column(name).domain(), *([None] * SALES.column(name).nullable)]
+        rows = [{name: value} for value in values]
+        possible = [row for row in rows if name not in where.split() or tests[where](row)]
+        assert set(listed) == {meant(row) for row in possible} - {None}

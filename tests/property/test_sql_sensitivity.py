@@ -106,6 +106,17 @@ CALLS = (
     "CORR(x, y)",
     "REGR_SLOPE(x, y)",
     "COVAR_POP(x, 2 * x - y)",
+    "COUNTIF(x > 0)",
+    "COUNT(*) FILTER (WHERE flag OR x > y)",
+    "SUM(CASE WHEN flag THEN x WHEN x > y THEN -y END)",
+    "SUM(CASE WHEN x > y THEN 5 END)",
+    "AVG(ABS(x - y))",
+    "SUM(FLOOR(x / y))",
+    "AVG(y / NULLIF(x, 0))",
+    "SUM(GREATEST(x, y)) FILTER (WHERE region <> 'a')",
+    "SUM(flag)",
+    "VAR_POP(COALESCE(x, y))",
+    "MEDIAN(x % 3)",
 )
 USER_CALLS = (
     "COUNT(DISTINCT events.who)",
@@ -114,6 +125,9 @@ USER_CALLS = (
     "SUM(x, contribution_bounds_per_group => (-1, 5))",
     "SUM(x, contribution_bounds_per_group => (2, 5))",
     "SUM(y, contribution_bounds_per_group => (0, 4))",
+    "COUNT(DISTINCT events.who) FILTER (WHERE x > 0)",
+    "COUNT(DISTINCT CASE WHEN flag THEN events.who END)",
+    "SUM(CASE WHEN x > y THEN x ELSE 1 END, contribution_bounds_per_group => (-1, 5))",
 )
 # What is listed often is where a missing bound would show: everything counts, by several groups.
 CONDITIONS = (
@@ -124,6 +138,7 @@ CONDITIONS = (
     "region <> 'a' OR x IS NULL",
     "flag OR x > y",
     "x * x <= y",
+    "ABS(x - y) <= 2 OR region LIKE '%c'",
     "note_free",
 )
 GROUPS = (
@@ -135,6 +150,10 @@ GROUPS = (
     "note",
     "ROLLUP(region, note)",
     "x",
+    "FLOOR(x / 2)",
+    "CASE WHEN x > y THEN 'more' WHEN flag THEN 'flag' END, flag",
+    "x > 0, UPPER(region)",
+    "note, x % 2",
 )
 
 

@@ -83,6 +83,11 @@ QUERIES = (
     "SELECT note, g, COUNT(*), SUM(x), MEDIAN(x) FROM t GROUP BY ROLLUP(note, g)",
     "SELECT flag, VAR_SAMP(x), STDDEV_POP(x - y), AVG(x, contribution_bounds_per_row => (-1, 2)) FROM t "
     "GROUP BY flag",
+    "SELECT CASE WHEN x > 0 THEN 'up' WHEN flag THEN 'flag' END AS k, "
+    "SUM(CASE WHEN flag THEN x ELSE y END) AS s_, COUNTIF(x > y), AVG(ABS(x - y)) FROM t GROUP BY k",
+    "SELECT FLOOR(x / 2) AS k, g, SUM(FLOOR(x / NULLIF(y, 0))) AS s_, COUNT(*) FILTER (WHERE flag) FROM t "
+    "WHERE x > -2 AND g <> 'b' GROUP BY CUBE(k, g)",
+    "SELECT UPPER(g) AS k, note, AVG(COALESCE(x, 0)), SUM(GREATEST(x, y) % 2) FROM t GROUP BY 1, 2",
 )
 QUERIES += (
     "SELECT g, COUNT(DISTINCT x), COUNT(DISTINCT note), COUNT(flag), COUNT(note) FROM t GROUP BY g",
@@ -109,6 +114,8 @@ USER_QUERIES = (
     "SUM(s, contribution_bounds_per_row => (-1, 2)) FROM (SELECT who, SUM(x) AS s FROM t GROUP BY who) AS u",
     "SELECT g, COUNT(*), SUM(x) FROM (SELECT who, g, 2 * x AS x FROM t WHERE flag) AS u WHERE x > -9 "
     "GROUP BY g",
+    "SELECT x > 0 AS k, COUNT(DISTINCT who) FILTER (WHERE flag), "
+    "COUNT(DISTINCT CASE WHEN y > 0 THEN who END), MEDIAN(x % 3) FROM t GROUP BY k",
 )
 
 

@@ -58,7 +58,7 @@ Case = tuple[Condition, Polynomial | None]
 
 def choose(cases: Sequence[Case], otherwise: Polynomial | None, tables: PlanTables) -> Polynomial | None:
     """Return the first number whose condition holds, else the last one."""
-    listed, otherwise = _fold(cases, otherwise, tables)
+    listed, otherwise = _turn(*_fold(cases, otherwise, tables), tables)
     numbers = [number for _, number in listed] + [otherwise]
     there = [number for number in numbers if number is not None]
     if not listed or not there:
@@ -89,6 +89,19 @@ def _fold(
     while listed and listed[-1][1] == otherwise:
         listed.pop()
     return listed, otherwise
+
+
+def _turn(
+    listed: list[Case], otherwise: Polynomial | None, tables: PlanTables
+) -> tuple[list[Case], Polynomial | None]:
+    """Put the two sides of one set of values in one order, whichever was written first."""
+    if len(listed) != 1:
+        return listed, otherwise
+    ((condition, number),) = listed
+    other = exclude_sets(condition, tables)
+    if other is None or otherwise is None or (number is not None and repr(condition) <= repr(other)):
+        return listed, otherwise
+    return [(other, otherwise)], number
 
 
 def _hull(conditions: Sequence[Condition], numbers: Sequence[Polynomial | None], tables: PlanTables) -> Span:

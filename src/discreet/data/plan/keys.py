@@ -27,6 +27,13 @@ def possible_spans(field: Field, where: Condition, tables: PlanTables) -> tuple[
     return (tables.span(field),)
 
 
+def may_be_missing(field: Field, where: Condition, tables: PlanTables) -> bool:
+    """Say whether a condition leaves rows where a declared column is missing."""
+    parts = where.parts if isinstance(where, And) else (where,)
+    asked = any(isinstance(part, Within) and part.field == field and not part.missing for part in parts)
+    return tables.nullable(field) and not asked
+
+
 def is_listed(key: Key, tables: PlanTables) -> bool:
     """Say whether the groups of a key are public."""
     return not isinstance(key, Field) or is_declared(tables.column(key))

@@ -15,6 +15,9 @@ from discreet.data.plan.nodes import And, Compare, Condition, Field, Or, Polynom
 from discreet.data.plan.numbers import scale, split_constant
 from discreet.data.plan.tables import PlanTables
 
+_REMEMBERED = 16
+"""Spans of a column, and signs of numbers, that are kept: to know less is never wrong."""
+
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
@@ -31,7 +34,7 @@ def narrow(known: Narrowed, condition: Condition, tables: PlanTables) -> Narrowe
         if isinstance(part, Within):
             known = _cut(known, part.field, gaps(part.spans, tables.span(part.field)), tables)
         elif isinstance(part, Compare) and part.sign in ("<", "<="):
-            known = Narrowed(known.spans, (*known.signs, (part.number, part.sign == "<")))
+            known = Narrowed(known.spans, (*known.signs, (part.number, part.sign == "<"))[-_REMEMBERED:])
     return known
 
 
@@ -42,7 +45,7 @@ def exclude(known: Narrowed, condition: Condition, tables: PlanTables) -> Narrow
             known = _cut(known, part.field, part.spans, tables)
         elif isinstance(part, Compare) and part.sign in ("<", "<="):
             above = Polynomial(tuple((names, -c) for names, c in part.number.terms))
-            known = Narrowed(known.spans, (*known.signs, (above, part.sign == "<=")))
+            known = Narrowed(known.spans, (*known.signs, (above, part.sign == "<="))[-_REMEMBERED:])
     return known
 
 
@@ -50,7 +53,10 @@ def _cut(known: Narrowed, field: Field, spans: tuple[Span, ...], tables: PlanTab
     """Leave some codes of a column out."""
     everything = tables.span(field)
     left_out = [*gaps(known.spans.get(field, (everything,)), everything), *spans]
-    return Narrowed(known.spans | {field: gaps(left_out, everything)}, known.signs)
+    left = gaps(left_out, everything)
+    if len(left) > _REMEMBERED:
+        left = ((left[0][0], left[-1][1]),)
+    return Narrowed(known.spans | {field: left}, known.signs)
 
 
 def hulls(known: Narrowed) -> dict[Field, Span]:

@@ -38,6 +38,7 @@ class PlanTables:
     _relations: dict[str, Schema | Dimension] = field(init=False, repr=False, compare=False)
     _fields: dict[tuple[str, str], Field] = field(init=False, repr=False, compare=False)
     _columns: dict[Field, Column] = field(init=False, repr=False, compare=False)
+    _spans: dict[Field, Span] = field(init=False, repr=False, compare=False, default_factory=dict)
     tabulated: dict[Polynomial, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
     """The last few numbers of one column that were computed for all its values; see `tabulate`."""
 
@@ -113,12 +114,9 @@ class PlanTables:
             if atom.missing is not None:
                 codes.append(atom.missing)
             return min(codes), max(codes)
-        column = self.column(atom)
-        if isinstance(column, Ranged):
-            return column.code_lower, column.code_upper
-        if isinstance(column, Category):
-            return 0, column.size - 1
-        raise InternalError(f"{atom} has no declared values")
+        if atom not in self._spans:
+            self._spans[atom] = _span(self.column(atom))
+        return self._spans[atom]
 
     def nullable(self, number: Atom | Polynomial | None, given: Condition | None = None) -> bool:
         """Say whether a number may be missing in some row, or in one where a condition holds."""
@@ -135,6 +133,14 @@ class PlanTables:
             cases = any(self.nullable(value, test) for test, value in number.cases)
             return cases or self.nullable(number.otherwise)
         return bool(number.denominator.atoms) or self.nullable(number.numerator)
+
+
+def _span(column: Column) -> Span:
+    if isinstance(column, Ranged):
+        return column.code_lower, column.code_upper
+    if isinstance(column, Category):
+        return 0, column.size - 1
+    raise InternalError(f"{column.name} has no declared values")
 
 
 def _present(condition: Condition) -> set[Field]:

@@ -23,6 +23,7 @@ MAX_QUANTILES = 100
 _KINDS: dict[str, Kind] = {
     "SUM": "sum",
     "AVG": "average",
+    "MEAN": "average",
     "VARIANCE": "variance_samp",
     "VAR": "variance_samp",
     "VAR_SAMP": "variance_samp",

@@ -110,6 +110,8 @@ def _count(what: exp.Expression, scope: Scope) -> Aggregate | None:
     """Count the present or different values of a column; None where that is something else."""
     if isinstance(what, exp.Distinct):
         (columns,) = take(what, "expressions")
+        if len(columns) == 1 and isinstance(columns[0], exp.Case):
+            return None  # the units of which some row meets a condition
         return _distinct("COUNT(DISTINCT ...)", columns, scope)
     if not isinstance(what, exp.Column) or isinstance(what.args.get("this"), exp.Star):
         return None

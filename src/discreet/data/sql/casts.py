@@ -40,17 +40,16 @@ _WHOLE = (Type.INT, Type.BIGINT, Type.SMALLINT, Type.TINYINT, Type.INT128)
 _REAL = (Type.FLOAT, Type.DOUBLE, Type.DECIMAL, Type.BIGDECIMAL)
 _TEXTS = (Type.TEXT, Type.VARCHAR, Type.CHAR, Type.NVARCHAR)
 _MOMENTS = (Type.DATE, Type.TIMESTAMP, Type.DATETIME, Type.TIMESTAMPTZ)
+_NAMED = {"FLOAT64": Type.DOUBLE, "BIGNUMERIC": Type.DECIMAL, "BOOL": Type.BOOLEAN}
 _NUMBER = re.compile(r"\s*-?\d{1,18}(\.\d{1,18})?\s*")
 
 
 def cast_operand(side: Operand, to: exp.Expression, scope: Scope, *, safe: bool) -> Operand:
     """Return an operand in another type; `safe` makes missing what has no value there."""
-    kind, parameters, _ = (
-        take(to, "this", "expressions", "nested") if isinstance(to, exp.DataType) else (None, None, None)
-    )
+    kind, parameters = _read_type(to)
     if isinstance(side, Missing):
         return side
-    digits = _digits(parameters or [], kind)
+    digits = _digits(parameters, kind)
     found: Operand | None = None
     if kind in _WHOLE or kind in _REAL:
         found = _to_number(side, 0 if kind in _WHOLE else digits, scope, safe)
@@ -67,6 +66,13 @@ def cast_operand(side: Operand, to: exp.Expression, scope: Scope, *, safe: bool)
     if found is None:
         raise refuse("cast", f"{describe(side)} has no value of that type in some rows", _way_out(side))
     return found
+
+
+def _read_type(to: exp.Expression) -> tuple[object, list[exp.Expression]]:
+    if not isinstance(to, exp.DataType):
+        return None, []
+    kind, parameters, _, named = take(to, "this", "expressions", "nested", "kind")
+    return _NAMED.get(str(named).upper(), kind), list(parameters or [])
 
 
 def _way_out(side: Operand) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +24,7 @@ from discreet.data.plan.nodes import Polynomial
 from discreet.data.plan.numbers import add, constant, multiply, negate, scale, value_of
 from discreet.data.plan.tabulate import OneColumn, tabulate
 from discreet.data.sql.comparing import EPOCH, days
+from discreet.data.sql.date_formats import read_format, spell_day
 from discreet.data.sql.functions import Function, whole_of
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.operands import MISSING, Day, Labelled, Missing, Operand, describe, order_labels
@@ -109,6 +111,11 @@ _ALIASES = {
 }
 
 
+def is_part(word: str) -> bool:
+    """Say whether a word names a part of a date."""
+    return _name(word) in _EXTRACTED
+
+
 def _name(part: str) -> str:
     word = part.strip().lower()
     return _ALIASES.get(word, word)
@@ -127,6 +134,13 @@ def extract(part: str, side: Operand, scope: Scope) -> Operand:
         # Days of the week repeat too often to be listed: they are a remainder.
         week = _rest(add(day.number, constant(shifts[name])), 7, scope)
         return add(week, constant(0 if name == "dow" else 1))
+    if name == "week":
+        # The week of a year is counted from the Thursday of each: fewer pieces than there are weeks.
+        monday = negate(_rest(add(day.number, constant(3)), 7, scope))
+        thursday = Day(add(add(day.number, monday), constant(3)))
+        first = _apply(thursday, lambda given: _to_month(given, 12), scope)
+        count = floor_quotient(add(thursday.number, negate(first)), constant(7), scope.tables)
+        return MISSING if count is None else add(count, constant(1))
     if name in ("day", "doy"):
         first = _apply(day, lambda given: _to_month(given, 1 if name == "day" else 12), scope)
         return add(add(day.number, negate(first)), constant(1))
@@ -205,12 +219,19 @@ def _apply(day: Day, function: Callable[[Days], Days], scope: Scope) -> Polynomi
     return add(day.number, moved)
 
 
-def add_interval(side: Operand, node: exp.Expression, sign: int, scope: Scope) -> Operand:
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """So many days, weeks, months, quarters and years."""
+
+    parts: tuple[tuple[int, str], ...]
+
+
+def add_interval(side: Operand, interval: Interval, sign: int, scope: Scope) -> Operand:
     """Return a date so many days, weeks, months, quarters or years later."""
     if isinstance(side, Missing):
         return MISSING
     day = _day(side, "INTERVAL")
-    for count, unit in read_interval(node):
+    for count, unit in interval.parts:
         day = _later(day, sign * count, unit, scope)
     return day
 
@@ -222,8 +243,8 @@ def _later(day: Day, count: int, unit: str, scope: Scope) -> Day:
     return Day(_apply(day, lambda given: _add_months(given, months), scope))
 
 
-def read_interval(node: exp.Expression) -> list[tuple[int, str]]:
-    """Return the counts and units of an interval."""
+def read_interval(node: exp.Expression) -> Interval:
+    """Return an interval of whole days."""
     value, unit = take(node, "this", "unit")
     way_out = "Write INTERVAL '30' DAY, or of WEEK, MONTH, QUARTER, YEAR"
     text = ""
@@ -241,12 +262,12 @@ def read_interval(node: exp.Expression) -> list[tuple[int, str]]:
         raise refuse(
             f"INTERVAL {shorten(text)}", "dates are whole days, and such a step is not known", way_out
         )
-    return pairs
+    return Interval(tuple(pairs))
 
 
 def _date_add(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
     sign = -1 if name.endswith("SUB") else 1
-    if isinstance(sides[1], exp.Interval):
+    if isinstance(sides[1], Interval):
         return add_interval(sides[0], sides[1], sign, scope)
     if isinstance(sides[0], Missing):
         return MISSING
@@ -304,31 +325,6 @@ def _date(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
     return MISSING if isinstance(sides[0], Missing) else _day(sides[0], name)
 
 
-_MONTH_NAMES = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
-_DAY_NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_FORMATS: dict[str, Callable[[datetime.date], str]] = {
-    "%Y": lambda day: f"{day.year:04}",
-    "%y": lambda day: f"{day.year % 100:02}",
-    "%m": lambda day: f"{day.month:02}",
-    "%d": lambda day: f"{day.day:02}",
-    "%B": lambda day: _MONTH_NAMES[day.month - 1],
-    "%b": lambda day: _MONTH_NAMES[day.month - 1][:3],
-    "%A": lambda day: _DAY_NAMES[day.weekday()],
-    "%a": lambda day: _DAY_NAMES[day.weekday()][:3],
-    "%j": lambda day: f"{day.timetuple().tm_yday:03}",
-    "%F": lambda day: day.isoformat(),
-    "%Q": lambda day: str((day.month + 2) // 3),
-    "%G": lambda day: f"{day.isocalendar().year:04}",
-    "%V": lambda day: f"{day.isocalendar().week:02}",
-    "%u": lambda day: str(day.isoweekday()),
-    "%%": lambda day: "%",
-}
-_WORDS = (("YYYY", "%Y"), ("yyyy", "%Y"), ("MM", "%m"), ("DD", "%d"), ("dd", "%d"), ("Q", "%Q"))
-
-
 def _format(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
     first = isinstance(sides[1], Day)
     pattern, side = (sides[0], sides[1]) if first else (sides[1], sides[0])
@@ -337,22 +333,15 @@ def _format(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
     day = _day(side, name)
     if not isinstance(pattern, str) or len(pattern) > 40:
         raise refuse(name, "it takes a date and a format in quotes", "Write FORMAT_DATE('%Y-%m', day)")
-    if name in ("TO_CHAR", "DATE_FORMAT") and "%" not in pattern:
-        for word, sign in _WORDS:
-            pattern = pattern.replace(word, sign)
-    parts = re.findall(r"%.|[^%A-Za-z]+|.", pattern, flags=re.DOTALL)
-    if any(part not in _FORMATS for part in parts if part[0] == "%" or part.isalpha()):
-        raise refuse(
-            f"{name} {shorten(pattern)}", "it has a sign that is not known", "Use %Y %m %d %b %B %a %A %j"
-        )
+    parts = read_format(name, pattern)
     fixed = value_of(day.number)
     if fixed is not None:
-        return _spell(int(fixed), parts)
+        return spell_day(int(fixed), parts)
     known = _table(day, scope)
     reached = [*known.values.tolist(), known.missing]
     labels: dict[str, int] = {}
     codes = [
-        ABSENT if one == ABSENT else labels.setdefault(_spell(one, parts), len(labels)) for one in reached
+        ABSENT if one == ABSENT else labels.setdefault(spell_day(one, parts), len(labels)) for one in reached
     ]
     listed = OneColumn(known.field, known.first, np.array(codes[:-1], dtype=np.int64), codes[-1])
     found = from_values(listed, Fraction(1), scope.tables)
@@ -360,11 +349,6 @@ def _format(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
         why = "it has too many different values over the declared days"
         raise refuse(name, why, "Use a coarser format, or GROUP BY the date itself")
     return order_labels(Labelled(found, tuple(labels)), scope.tables)
-
-
-def _spell(number: int, parts: Sequence[str]) -> str:
-    day = datetime.date.fromordinal(number + EPOCH)
-    return "".join(_FORMATS[part](day) if part in _FORMATS else part for part in parts)
 
 
 DATE_FUNCTIONS: dict[str, tuple[int, int, Function]] = {

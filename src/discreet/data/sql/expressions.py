@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
-from discreet.data.plan.atoms import choose, simplify
+from discreet.data.plan.atoms import simplify
 from discreet.data.plan.narrowing import exclude, narrow
 from discreet.data.plan.nodes import Condition, Field, Polynomial
 from discreet.data.plan.numbers import add, constant, negate, variable
 from discreet.data.schema.columns import Boolean, Category, Column, Date, Decimal, Identifier, Integer, Text
 from discreet.data.sql.casts import cast_operand
 from discreet.data.sql.comparing import compare_sides
-from discreet.data.sql.dates import DATE_FUNCTIONS, NOW, add_interval, extract, today
+from discreet.data.sql.dates import add_interval, extract, read_interval, today
+from discreet.data.sql.function_calls import arguments_of, compute_once, decide, is_now, read_call
 from discreet.data.sql.functions import (
-    FUNCTIONS,
-    Function,
     divide,
     int_div,
     minus,
@@ -36,8 +34,6 @@ from discreet.data.sql.operands import (
     as_number,
     as_truth,
     truth_number,
-    unify,
-    wrap,
 )
 from discreet.data.sql.text import number, refuse
 from discreet.data.sql.texts import TEXT_FUNCTIONS, concatenate
@@ -50,19 +46,17 @@ _NO_NUMBERS: dict[type[Column], str] = {
     Text: "free text",
     Identifier: "an identifier",
 }
-_FUNCTIONS: dict[str, tuple[int, int, Function]] = {**FUNCTIONS, **TEXT_FUNCTIONS, **DATE_FUNCTIONS}
-_KNOWN = (
-    "Known are CASE, IF, COALESCE, NULLIF, ABS, SIGN, ROUND, FLOOR, CEIL, TRUNC, MOD, LEAST, GREATEST, "
-    "SAFE_DIVIDE, CAST, LOWER, UPPER, SUBSTR, TRIM, CONCAT, REPLACE, LIKE, REGEXP_LIKE, EXTRACT, DATE_TRUNC, "
-    "DATE_ADD, DATE_DIFF"
-)
 _UNITS = "; COUNT(DISTINCT ...) counts the units"
 
 
 def numeric(node: exp.Expression, scope: Scope) -> Polynomial:
     """Translate arithmetic on numbers; refuse anything else."""
     _refuse_no_number(node, scope)
-    found = number_of(operand(node, scope), _what(node))
+    return _settle(node, operand(node, scope), scope)
+
+
+def _settle(node: exp.Expression, side: Operand, scope: Scope) -> Polynomial:
+    found = number_of(side, _what(node))
     value = None if isinstance(found, Missing) else as_number(found, scope.tables)
     settled = None if value is None else simplify(value, scope.tables)
     if settled is None:
@@ -72,18 +66,18 @@ def numeric(node: exp.Expression, scope: Scope) -> Polynomial:
 
 def summand(node: exp.Expression, scope: Scope) -> Polynomial:
     """Translate what may be summed: a number, or a truth value as 0 and 1."""
-    if not isinstance(node, exp.Column) or isinstance(scope.column(scope.field(node)), Boolean):
-        truth = as_truth(operand(node, scope), scope.tables)
-        if isinstance(node, exp.Column):
+    if isinstance(node, exp.Column):
+        if isinstance(scope.column(scope.field(node)), Boolean):
             return variable(scope.field(node))
-        told = None if truth is None or truth.holds == truth.fails else truth_number(truth, scope.tables)
-        if told is not None:
-            return told
-    return numeric(node, scope)
+        return numeric(node, scope)
+    side = operand(node, scope)
+    truth = None if isinstance(side, Missing) else as_truth(side, scope.tables)
+    told = None if truth is None else truth_number(truth, scope.tables)
+    return _settle(node, side, scope) if truth is None or told is None else told
 
 
 def _refuse_no_number(node: exp.Expression, scope: Scope) -> None:
-    if not isinstance(node, exp.Column) or _is_now(node, scope):
+    if not isinstance(node, exp.Column) or is_now(node, scope):
         return
     field = scope.field(node)
     kind = _NO_NUMBERS.get(type(scope.column(field)))
@@ -101,6 +95,11 @@ def _literal(node: exp.Expression, scope: Scope) -> Operand:
     del scope
     text, is_string = take(node, "this", "is_string")
     return str(text) if is_string else constant(number(str(text), "number"))
+
+
+def _raw(node: exp.Expression, scope: Scope) -> Operand:
+    del scope
+    return str(take(node, "this")[0])
 
 
 def _boolean(node: exp.Expression, scope: Scope) -> Operand:
@@ -124,7 +123,7 @@ def _cast(node: exp.Expression, scope: Scope) -> Operand:
 
 
 def _column(node: exp.Expression, scope: Scope) -> Operand:
-    if _is_now(node, scope):
+    if is_now(node, scope):
         return today(scope)
     field = scope.field(node)
     column = scope.column(field)
@@ -136,15 +135,6 @@ def _column(node: exp.Expression, scope: Scope) -> Operand:
         return ChoiceColumn(field, scope.positions(field))
     require_declared(field, scope)
     raise refuse_unknown(node, "an expression")
-
-
-def _is_now(node: exp.Expression, scope: Scope) -> bool:
-    """Say whether a name without brackets is today: a column of that name comes first."""
-    name = node.args.get("this")
-    if not isinstance(name, exp.Identifier) or name.args.get("quoted") or node.args.get("table") is not None:
-        return False
-    is_column = any(scope.tables.field(one.name, name.name) is not None for one in scope.names.values())
-    return name.name.upper() in NOW and not is_column
 
 
 def require_declared(field: Field, scope: Scope) -> None:
@@ -169,9 +159,9 @@ def _arithmetic(node: exp.Expression, scope: Scope) -> Operand:
     sign = -1 if isinstance(node, exp.Sub) else 1
     if not isinstance(node, exp.Mul):
         if isinstance(right, exp.Interval):
-            return add_interval(operand(left, scope), right, sign, scope)
+            return add_interval(operand(left, scope), read_interval(right), sign, scope)
         if isinstance(left, exp.Interval) and sign == 1:
-            return add_interval(operand(right, scope), left, sign, scope)
+            return add_interval(operand(right, scope), read_interval(left), sign, scope)
     sides = operand(left, scope), operand(right, scope)
     if any(isinstance(side, Day) for side in sides) and not isinstance(node, exp.Mul):
         return _with_days(*sides, sign)
@@ -200,7 +190,7 @@ def _division(node: exp.Expression, scope: Scope) -> Operand:
     left, right, _, safe = take(node, "this", "expression", "typed", "safe")
     bare = right.this if isinstance(right, exp.Paren) else right
     if isinstance(bare, exp.Anonymous) and str(bare.this).upper() == "NULLIF":
-        first, second = _arguments(bare, "NULLIF", 2, 2)
+        first, second = arguments_of(bare, "NULLIF", 2, 2)
         if isinstance(second, exp.Literal) and operand(second, scope) == constant(0):
             right, safe = first, True
     for part in (left, right):
@@ -238,66 +228,6 @@ def _case(node: exp.Expression, scope: Scope) -> Operand:
     return decide(tests, values, "CASE", scope)
 
 
-def decide(tests: Sequence[Condition], values: Sequence[Operand], what: str, scope: Scope) -> Operand:
-    """Return the first value whose test holds, and the last one where none does."""
-    if all(isinstance(value, Missing) for value in values):
-        return MISSING
-    kind, numbers, labels = unify(values, what, scope.tables)
-    cases = list(zip(tests, numbers[:-1], strict=True))
-    return wrap(kind, choose(cases, numbers[-1], scope.tables), labels, scope.tables)
-
-
-def _if(arguments: list[exp.Expression], scope: Scope) -> Operand:
-    test = condition(arguments[0], scope)
-    inside = replace(scope, known=narrow(scope.known, test, scope.tables))
-    values = [operand(arguments[1], inside)]
-    outside = replace(scope, known=exclude(scope.known, test, scope.tables))
-    values.append(operand(arguments[2], outside) if len(arguments) > 2 else MISSING)
-    return decide([test], values, "IF", scope)
-
-
-def _call(node: exp.Expression, scope: Scope) -> Operand:
-    name = str(node.args.get("this")).upper()
-    if name in ("IF", "IIF"):
-        return _if(_arguments(node, name, 2, 3), scope)
-    if name in NOW:
-        _arguments(node, name, 0, 1)
-        return today(scope)
-    if name not in _FUNCTIONS:
-        raise refuse(f"function {node.args.get('this')}", "it is not known here", _KNOWN)
-    least, most, function = _FUNCTIONS[name]
-    arguments = _arguments(node, name, least, most)
-    return function(name, [_argument(name, part, scope) for part in arguments], scope)
-
-
-def _arguments(node: exp.Expression, name: str, least: int, most: int) -> list[exp.Expression]:
-    _, listed = take(node, "this", "expressions")
-    found = list(listed or [])
-    if not least <= len(found) <= most:
-        count = str(least) if least == most else f"{least} to {most}"
-        raise refuse(name, f"it takes {count} arguments", f"Give {name} {count}")
-    return found
-
-
-def _argument(name: str, node: exp.Expression, scope: Scope) -> Operand:
-    """Translate an argument; the word for a part of a date is given as text."""
-    if name in DATE_FUNCTIONS:
-        if isinstance(node, exp.Interval):
-            return node  # type: ignore[return-value]
-        if isinstance(node, exp.Column | exp.Var) and not _names_column(node, scope):
-            return str(node.name).lower()
-    return operand(node, scope)
-
-
-def _names_column(node: exp.Expression, scope: Scope) -> bool:
-    name = node.args.get("this")
-    if isinstance(node, exp.Var) or not isinstance(name, exp.Identifier):
-        return False
-    if node.args.get("table") is not None or name.args.get("quoted") or _is_now(node, scope):
-        return True
-    return any(scope.tables.field(one.name, name.name) is not None for one in scope.names.values())
-
-
 def _flag(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     """Read a column that stands for a condition."""
     truth = as_truth(_column(node, scope), scope.tables)
@@ -313,7 +243,10 @@ def _pipe(node: exp.Expression, scope: Scope) -> Operand:
 
 def _extract(node: exp.Expression, scope: Scope) -> Operand:
     part, value = take(node, "this", "expression")
-    return extract(part.name, operand(value, scope), scope)
+    name, side = str(part.name), operand(value, scope)
+    if not isinstance(side, Day):
+        return extract(name, side, scope)
+    return compute_once(("EXTRACT", name, side), lambda: extract(name, side, scope), scope)
 
 
 def _substring(node: exp.Expression, scope: Scope) -> Operand:
@@ -341,6 +274,7 @@ def _position(node: exp.Expression, scope: Scope) -> Operand:
 
 EXPRESSION_READERS: dict[type[exp.Expression], ExpressionReader] = {
     exp.Literal: _literal,
+    exp.RawString: _raw,
     exp.Boolean: _boolean,
     exp.Null: _null,
     exp.Paren: _paren,
@@ -355,7 +289,7 @@ EXPRESSION_READERS: dict[type[exp.Expression], ExpressionReader] = {
     exp.IntDiv: _whole_division,
     exp.Mod: _whole_division,
     exp.Case: _case,
-    exp.Anonymous: _call,
+    exp.Anonymous: read_call,
     exp.DPipe: _pipe,
     exp.Extract: _extract,
     exp.Substring: _substring,

@@ -9,7 +9,7 @@ from discreet.data.plan.atoms import choose, floor_quotient, simplify
 from discreet.data.plan.canonical import AnySign, compare, conjunction, within
 from discreet.data.plan.narrowing import range_of
 from discreet.data.plan.nodes import FALSE, Polynomial, Within
-from discreet.data.plan.numbers import add, constant, multiply, negate, value_of
+from discreet.data.plan.numbers import add, constant, multiply, negate, scale, value_of
 from discreet.data.sql.comparing import compare_sides
 from discreet.data.sql.nodes import Scope
 from discreet.data.sql.operands import (
@@ -125,11 +125,16 @@ def _cut(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
 
     def make(above: Polynomial, below: Polynomial) -> Polynomial | None:
         shifted = multiply(constant(power), above)
-        down = times(floor_quotient(shifted, below, tables), 1 / power)
-        up = times(floor_quotient(negate(shifted), below, tables), -1 / power)
-        if name.startswith("TRUNC"):
+        is_cut = name.startswith("TRUNC")
+        low, high = scale(above, tables).span
+        down = up = None
+        if name == "FLOOR" or (is_cut and high >= 0):
+            down = times(floor_quotient(shifted, below, tables), 1 / power)
+        if name.startswith("CEIL") or (is_cut and low < 0):
+            up = times(floor_quotient(negate(shifted), below, tables), -1 / power)
+        if is_cut and low < 0 <= high:
             return choose([(compare(above, ">=", tables), down)], up, tables)
-        return down if name == "FLOOR" else up
+        return up if down is None else down
 
     return _or_missing(by_sign(number, tables, make))
 
@@ -227,6 +232,19 @@ def _power(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
     return found
 
 
+def _label(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
+    """Return the label at a place: what a plan prints for a key of labels."""
+    number, labels = sides[0], sides[1:]
+    values = [value_of(one) if isinstance(one, Polynomial) else one for one in labels]
+    if not isinstance(number, Polynomial) or not all(isinstance(one, str | Fraction) for one in values):
+        raise refuse(name, "it takes a number and its labels", "Write ELT(x, 'one', 'two')")
+    low, high = (end * scale(number, scope.tables).unit for end in scale(number, scope.tables).span)
+    if low < 1 or high > len(labels) or scale(number, scope.tables).unit.denominator != 1:
+        raise refuse(name, "its number must lie between 1 and how many labels there are", "Use CASE")
+    named = tuple(one if isinstance(one, str) else int(Fraction(str(one))) for one in values)
+    return wrap("label", add(number, constant(-1)), named, scope.tables)
+
+
 def _width_bucket(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
     given = number_of(sides[0], name)
     number = None if isinstance(given, Missing) else as_number(given, scope.tables)
@@ -275,6 +293,7 @@ FUNCTIONS: dict[str, tuple[int, int, Function]] = {
     "COALESCE": (1, 100, _coalesce),
     "DATE_FROM_UNIX_DATE": (1, 1, _date_from_unix_date),
     "DIV": (2, 2, int_div),
+    "ELT": (2, 2_000, _label),
     "FLOOR": (1, 1, _cut),
     "FLOOR_DIV": (2, 2, _floor_div),
     "GREATEST": (1, 20, _extreme),

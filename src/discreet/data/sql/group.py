@@ -12,7 +12,7 @@ from sqlglot import exp
 from discreet.core.errors import Refused
 from discreet.data.plan.atoms import simplify
 from discreet.data.plan.evaluate import ABSENT, inside
-from discreet.data.plan.keys import cells_of, is_listed, possible_spans
+from discreet.data.plan.keys import cells_of, is_listed, may_be_missing, possible_spans
 from discreet.data.plan.narrowing import Narrowed, narrow, range_of
 from discreet.data.plan.nodes import ComputedKey, Condition, Field, Key, Polynomial, sort_keys, sort_sets
 from discreet.data.plan.numbers import variable
@@ -63,9 +63,7 @@ class Grouping:
         """Return the grouping sets of a GROUP BY clause."""
         sets: Sets = [()]
         if node is not None:
-            if node.args.get("all") is not None:
-                raise refuse("GROUP BY ALL or DISTINCT", "it is not part of the language", "Name the keys")
-            for item in take(node, "expressions")[0] or []:
+            for item in self._items(node):
                 sets = _cross(sets, self._item(item))
         self.keys = sort_keys(key for keys in sets for key in keys)
         return sort_sets(sets)
@@ -105,6 +103,16 @@ class Grouping:
     @property
     def _has_computed(self) -> bool:
         return any(isinstance(key, ComputedKey) for key in self.keys)
+
+    def _items(self, node: exp.Expression) -> list[exp.Expression]:
+        """Return what is grouped by; ALL stands for whatever is selected that holds no aggregate."""
+        items, everything = take(node, "expressions", "all")
+        if everything is None:
+            return items or []
+        if not everything or items:
+            raise refuse("GROUP BY DISTINCT", "it is not part of the language", "Name the keys")
+        selected = [item.this if isinstance(item, exp.Alias) else item for item in self._listed]
+        return [item for item in selected if not isinstance(item, exp.Literal) and not _aggregates(item)]
 
     def _item(self, node: exp.Expression) -> Sets:
         """Return the grouping sets that one item of GROUP BY stands for."""
@@ -211,7 +219,7 @@ def _codes(found: Polynomial, where: Condition, scope: Scope) -> tuple[int, ...]
         spans = possible_spans(known.field, where, tables)
         listed = np.arange(known.first, known.first + len(known.values), dtype=np.int64)
         values = known.values[inside(listed, spans, missing=False)]
-        if tables.nullable(known.field):
+        if may_be_missing(known.field, where, tables):
             values = np.append(values, known.missing)
         codes = np.unique(values[values != ABSENT]).tolist()
     else:

@@ -74,10 +74,14 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """True where one condition holds, false where another does, missing elsewhere."""
+    """True where one condition holds, false where another does, missing elsewhere.
+
+    `number` is 1 and 0 in the same rows, where it was made from that.
+    """
 
     holds: Condition
     fails: Condition
+    number: Polynomial | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +153,8 @@ def as_truth(side: Operand, tables: PlanTables) -> Truth | None:
 
 def truth_number(side: Truth, tables: PlanTables) -> Polynomial | None:
     """Return 1 where a truth value is true and 0 where it is false."""
+    if side.number is not None:
+        return side.number
     return choose([(side.holds, constant(1)), (side.fails, constant(0))], None, tables)
 
 
@@ -235,7 +241,7 @@ def wrap(kind: Kind, number: Polynomial | None, labels: tuple[Label, ...], table
         return Day(number)
     if kind == "truth":
         yes, no = (compare(add(number, constant(-code)), "=", tables) for code in (1, 0))
-        return Truth(yes, no)
+        return Truth(yes, no, number)
     return order_labels(Labelled(number, labels), tables)
 
 

@@ -35,13 +35,15 @@ from discreet.data.plan.nodes import (
     UnitValue,
     Within,
 )
-from discreet.data.plan.numbers import add, constant, multiply, value_of
+from discreet.data.plan.numbers import add, constant, value_of
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Boolean, Category, Column, Date
 
 _DIGITS = 18
 _SIGNS_BETWEEN: tuple[Function, ...] = ("+", "-", "*", "/", "%", "=", "<>", "<", "<=", "and", "or")
 _UNIT_CALLS = {"count": "COUNT", "sum": "SUM", "min": "MIN", "max": "MAX", "average": "AVG"}
+_SHORT = 8
+"""Pieces of a function of one column that are printed as a CASE; more are listed by their last codes."""
 _CALLS = {
     "minimum": "MIN",
     "maximum": "MAX",
@@ -272,6 +274,9 @@ def _atom(atom: Atom, tables: PlanTables) -> str:
         return f"UNIX_DATE({_name(atom)})" if isinstance(column, Date) else _name(atom)
     if isinstance(atom, Quotient):
         return f"FLOOR_DIV({_number(atom.numerator, tables)}, {_number(atom.denominator, tables)})"
+    if isinstance(atom, Steps) and len(atom.pieces) > _SHORT:
+        listed = ", ".join(f"{last}, {'NULL' if code is None else code}" for last, code in atom.pieces)
+        return f"STEPS({_name(atom.field)}, {'NULL' if atom.missing is None else atom.missing}, {listed})"
     return _cases(atom, tables, lambda number: _number(number, tables))
 
 
@@ -315,29 +320,20 @@ def _key(key: Key, tables: PlanTables) -> str:
         return _number(key.number, tables)
     if key.kind == "date":
         return f"DATE_FROM_UNIX_DATE({_number(key.number, tables)})"
-    return _named(key.number, key, tables)
+    if key.kind == "truth":
+        return _truth(key.number, tables)
+    return f"ELT({_number(add(key.number, constant(1)), tables)}, {', '.join(map(_literal, key.labels))})"
 
 
-def _named(number: Polynomial, key: ComputedKey, tables: PlanTables) -> str:
-    """Print the labels of a number in place of its values."""
+def _truth(number: Polynomial, tables: PlanTables) -> str:
+    """Print TRUE and FALSE in place of 1 and 0."""
     value = value_of(number)
     if value is not None:
-        return _literal(bool(value) if key.kind == "truth" else key.labels[int(value)])
-    terms = [(names, coefficient) for names, coefficient in number.terms if names]
-    ((atom,), factor), *more = terms
-    if more or isinstance(atom, Field | Quotient):
-        cases = [
-            f"WHEN {_number(number, tables)} = {code} THEN {_literal(label)}" for code, label in _labels(key)
-        ]
-        return f"CASE {' '.join(cases)} END"
-    offset = constant(dict(number.terms).get((), Fraction(0)))
-    return _cases(
-        atom, tables, lambda leaf: _named(add(multiply(constant(factor), leaf), offset), key, tables)
-    )
-
-
-def _labels(key: ComputedKey) -> list[tuple[int, object]]:
-    return list(enumerate((False, True) if key.kind == "truth" else key.labels))
+        return "TRUE" if value else "FALSE"
+    (atom,) = number.atoms
+    if isinstance(atom, Field | Quotient):
+        return f"{_number(number, tables)} = 1"
+    return _cases(atom, tables, lambda leaf: _truth(leaf, tables))
 
 
 def _literal(value: object) -> str:

@@ -38,17 +38,23 @@ class DiscreetSql(Dialect):
 
         QUOTES = ["'"]  # noqa: RUF012  # the library's way to declare a dialect
         IDENTIFIERS = ['"', "`"]  # noqa: RUF012
+        RAW_STRINGS = [("r'", "'"), ("R'", "'")]  # noqa: RUF012
         KEYWORDS = {**tokens.Tokenizer.KEYWORDS, "//": TokenType.DIV}  # noqa: RUF012
 
     class Parser(parser.Parser):
         """Functions are names, whatever they are called, but for those that have words between brackets."""
 
         FUNCTIONS = {}  # noqa: RUF012
+        FUNC_TOKENS = {*parser.Parser.FUNC_TOKENS, TokenType.DIV}  # noqa: RUF012
         FUNCTION_PARSERS = {  # noqa: RUF012
             name: parser.Parser.FUNCTION_PARSERS[name]
             for name in ("CAST", "EXTRACT", "POSITION", "SAFE_CAST", "SUBSTRING", "TRIM", "TRY_CAST")
         }
         NO_PAREN_FUNCTIONS = {}  # noqa: RUF012
+        RANGE_PARSERS = {  # noqa: RUF012
+            **parser.Parser.RANGE_PARSERS,
+            TokenType.TILDE: parser.binary_range_parser(exp.RegexpLike),
+        }
         NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
             "CASE": parser.Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]
         }

@@ -138,7 +138,7 @@ def _test(name: str, side: Operand, function: Callable[[str], bool], scope: Scop
     for wanted in (True, False):
         spans = [(i, i) for i, value in enumerate(told[:-1]) if value is wanted]
         sides.append(within(field, spans, missing=told[-1] is wanted, tables=tables))
-    return Truth(*sides)
+    return Truth(sides[0], sides[1])
 
 
 def like_condition(
@@ -198,6 +198,8 @@ def concatenate(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
 
 
 def _plain_text(side: Operand) -> Operand:
+    if isinstance(side, ChoiceColumn) and side.kind is int:
+        return Mapped(side.field, tuple(str(value) for value in side.positions))
     value = value_of(side) if isinstance(side, Polynomial) else None
     return str(value) if value is not None and value.denominator == 1 else side
 
@@ -277,6 +279,18 @@ def _replace(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
     return _map(name, sides[0], lambda value: value.replace(old, new) if old else value, scope, 1 + len(new))
 
 
+def _split_part(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
+    mark, place = _quoted(name, sides[1]), whole_of(sides[2], name, 1, 1_000)
+    if not mark:
+        raise refuse(name, "it splits at a text", "Write SPLIT_PART(x, '-', 1)")
+
+    def part(value: str) -> str:
+        parts = value.split(mark)
+        return parts[place - 1] if place <= len(parts) else ""
+
+    return _map(name, sides[0], part, scope, 1 + len(mark))
+
+
 def _length(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
     return _measure(name, sides[0], len, scope)
 
@@ -323,4 +337,5 @@ TEXT_FUNCTIONS: dict[str, tuple[int, int, Function]] = {
     **dict.fromkeys(("REGEXP_LIKE", "REGEXP_CONTAINS", "REGEXP_MATCHES"), (2, 2, _regexp)),
     "CONCAT": (1, 20, concatenate),
     "REPLACE": (3, 3, _replace),
+    "SPLIT_PART": (3, 3, _split_part),
 }

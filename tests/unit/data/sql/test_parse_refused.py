@@ -57,7 +57,7 @@ WITHOUT_MEANING = [
     V + "UNION ALL SELECT COUNT(*) FROM visits",
     V + "QUALIFY 1 = 1",
     V + "WINDOW w AS (PARTITION BY age)",
-    V + "GROUP BY ALL",
+    V + "GROUP BY DISTINCT region",
     V + "GROUP BY DISTINCT age",
     V + "GROUP BY region WITH ROLLUP",
     V + "GROUP BY visits.nothing",
