@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -62,6 +62,7 @@ class ServiceSetting:
         Questions are cells of tables over at most so many attributes. None: any counting query.
     """
 
+    _: KW_ONLY
     universe: Universe = public(checks.instance, Universe)
     rows: int = public(checks.integer, 1)
     caps: Caps = public(checks.instance, Caps)

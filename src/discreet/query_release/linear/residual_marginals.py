@@ -95,7 +95,8 @@ class ResidualMarginals(JointRelease):
                 hint="Independent(...) adds Laplace noise at delta 0",
             )
         count, replaced = len(self.workload.sets), isinstance(self.neighbours, Replace)
-        weights: Any = self.weights or (Fraction(1),) * count
+        given: Any = self.weights
+        weights = (Fraction(1),) * count if given is None else given
         if len(weights) != count:
             raise InvalidParameter(name="weights", rule=f"{count} numbers, one a table", value=len(weights))
         layout = plan(self.workload, weights, self.goal, fineness=self.fineness, counted=replaced)

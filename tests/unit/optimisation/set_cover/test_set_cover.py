@@ -131,6 +131,27 @@ def test_the_sampler_follows_the_law(name, sampled):
     assert stats.chisquare(seen, wrong * seen.sum() / wrong.sum()).pvalue < 1e-6
 
 
+def longest_run(plan):
+    """Count the choices of a run that halves as often as it can and then still takes every set."""
+    choices = 0
+
+    def perform(_, scores):
+        nonlocal choices
+        choices += 1
+        return len(scores) - 1 if choices < plan.halvings else 0
+
+    plan.run(np.ones(len(plan.system.elements), dtype=bool), perform)
+    return choices
+
+
+@pytest.mark.parametrize("kind", [SetCoverWeighted, SetCoverSplit])
+def test_the_loss_is_about_every_choice_and_every_halving(kind):
+    """Each of them looks at the elements; a loss of the choices alone passes the audit of tiny covers."""
+    made = kind(family=[[0, 1, 2], [2, 3], [3]], costs=(1, 2, 4), epsilon=1, delta=1e-3)
+    longest = max(longest_run(plan) for plan in made._plans())
+    assert len(made.costs) < longest <= made.loss.rounds <= longest + 1
+
+
 def planted(groups=20, size=25, noise=200, seed=0):
     """A partition into `groups` sets, hidden among small random ones."""
     generator = np.random.default_rng(seed)  # noqa: TID251
