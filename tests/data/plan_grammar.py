@@ -34,7 +34,7 @@ from discreet.data.plan.nodes import (
     Kind,
     Plan,
     Quotient,
-    Steps,
+    StepFunction,
 )
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.pairs import PAIRS
@@ -135,7 +135,7 @@ def _has(plan: Plan, clause: str) -> bool:
         "delta": plan.options.delta is not None,
         "max_rows": plan.options.max_rows is not None,
         "max_groups": plan.options.max_groups is not None,
-        "steps": Steps in _atoms(plan),
+        "steps": StepFunction in _atoms(plan),
         "choice": Choice in _atoms(plan),
         "quotient": Quotient in _atoms(plan),
         "computed key": any(isinstance(key, ComputedKey) for key in plan.keys),

@@ -44,7 +44,7 @@ from discreet.data.plan.nodes import (
     Quotient,
     Shown,
     Sign,
-    Steps,
+    StepFunction,
     UnitKind,
     Units,
     UnitValue,
@@ -310,7 +310,7 @@ class Maker:
         pieces = tuple((last, self.draw.pick(values)) for last in lasts[:-1])
         pieces = (*pieces, (high, self.draw.pick(values[1:])))
         missing = self.draw.pick(values) if self.tables.nullable(field) else None
-        return variable(filled(Steps, field=field, pieces=pieces, missing=missing))
+        return variable(filled(StepFunction, field=field, pieces=pieces, missing=missing))
 
     def choice(self, joins: tuple[Join, ...]) -> Polynomial:
         cases = [

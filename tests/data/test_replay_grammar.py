@@ -56,7 +56,7 @@ NEVER = {
     ("Plan", "sets", "nothing"): "a query without GROUP BY has the empty grouping set",
     ("Choice", "cases", "nothing"): "without conditions it is the number itself",
     ("ComputedKey", "codes", "nothing"): "a key has a group at least",
-    ("Steps", "pieces", "nothing"): "a column has a value at least",
+    ("StepFunction", "pieces", "nothing"): "a column has a value at least",
 }
 
 

@@ -21,7 +21,7 @@ from discreet.data.plan.nodes import (
     Quotient,
     Sign,
     Span,
-    Steps,
+    StepFunction,
     Within,
 )
 from discreet.data.plan.numbers import scale
@@ -141,7 +141,7 @@ def _atom(atom: Atom, tables: PlanTables) -> exp.Expr:
     """Return a whole number that is computed in each row, or NULL; nothing in it can fail."""
     if isinstance(atom, Field):
         return column(atom)
-    if isinstance(atom, Steps):
+    if isinstance(atom, StepFunction):
         return _steps(atom, tables)
     if isinstance(atom, Quotient):
         return _quotient(atom, tables)
@@ -156,7 +156,7 @@ def _whole_number(value: Polynomial | None, tables: PlanTables) -> exp.Expr:
     return exp.null() if value is None else number(value, tables, unit=Fraction(1))
 
 
-def _steps(atom: Steps, tables: PlanTables) -> exp.Expr:
+def _steps(atom: StepFunction, tables: PlanTables) -> exp.Expr:
     declared = tables.column(atom.field)
     if isinstance(declared, Category):
         return _listed_steps(atom, declared)
@@ -179,7 +179,7 @@ def _tree(field: Field, pieces: Sequence[tuple[int, int | None]]) -> exp.Expr:
     )
 
 
-def _listed_steps(atom: Steps, declared: Category) -> exp.Expr:
+def _listed_steps(atom: StepFunction, declared: Category) -> exp.Expr:
     """Return the number of a category's value: text is compared for equality only."""
     values: dict[int, list[exp.Expr]] = {}
     start = 0

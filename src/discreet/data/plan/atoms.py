@@ -30,7 +30,7 @@ from discreet.data.plan.nodes import (
     Polynomial,
     Quotient,
     Span,
-    Steps,
+    StepFunction,
     Within,
 )
 from discreet.data.plan.numbers import (
@@ -213,7 +213,7 @@ def from_values(known: OneColumn, unit: Fraction, tables: PlanTables) -> Polynom
         (last + known.first, None if code is None else code // shrink)
         for last, code in zip(ends.tolist(), numbers, strict=True)
     )
-    steps = Steps(known.field, pieces, None if other is None else other // shrink)
+    steps = StepFunction(known.field, pieces, None if other is None else other // shrink)
     return multiply(constant(shrink * unit), variable(steps))
 
 
@@ -258,7 +258,7 @@ def _check_weight(atom: Choice | Quotient) -> None:
 
 def _weigh(node: object) -> int:
     """Count the nodes of a number or a condition as an engine is sent them."""
-    if isinstance(node, Steps):
+    if isinstance(node, StepFunction):
         return 1 + len(node.pieces)
     if isinstance(node, Within):
         return 1 + len(node.spans)

@@ -23,7 +23,7 @@ from discreet.data.plan.nodes import (
     Polynomial,
     Quotient,
     Span,
-    Steps,
+    StepFunction,
     Within,
 )
 from discreet.data.plan.numbers import scale
@@ -57,14 +57,14 @@ def evaluate(number: Polynomial, columns: Columns, tables: PlanTables, unit: Fra
 def _atom(atom: Atom, columns: Columns, tables: PlanTables) -> Codes:
     if isinstance(atom, Field):
         return columns[atom]
-    if isinstance(atom, Steps):
+    if isinstance(atom, StepFunction):
         return _steps(atom, columns[atom.field])
     if isinstance(atom, Quotient):
         return _quotient(atom, columns, tables)
     return _choice(atom, columns, tables)
 
 
-def _steps(atom: Steps, codes: Codes) -> Codes:
+def _steps(atom: StepFunction, codes: Codes) -> Codes:
     lasts = np.array([last for last, _ in atom.pieces], dtype=np.int64)
     numbers = np.array([ABSENT if code is None else code for _, code in atom.pieces], dtype=np.int64)
     missing = ABSENT if atom.missing is None else atom.missing

@@ -1,8 +1,8 @@
 """What a question means: a small frozen tree that holds no text of the analyst and no data.
 
 A `Plan` is in normal form from the start. Numbers are polynomials with exact coefficients over *atoms*:
-columns, and whole numbers that are computed from columns in each row (`Steps`, `Choice`, `Quotient`), or
-missing there. Conditions hold no NOT: it has been pushed down to sets of codes and to signs. A comparison
+columns, and whole numbers that are computed from columns in each row (`StepFunction`, `Choice`, `Quotient`),
+or missing there. Conditions hold no NOT: it has been pushed down to sets of codes and to signs. A comparison
 with a missing value is not true (SQL's three-valued logic says the same of a WHERE clause), so two truth
 values are enough.
 """
@@ -120,7 +120,7 @@ def _spell_part(part: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps(_Computed):
+class StepFunction(_Computed):
     """A function of one declared column, computed on its declared values when the question was read.
 
     Parameters
@@ -172,7 +172,7 @@ class Quotient(_Computed):
         return hash(self.digest)
 
 
-Atom = Field | Steps | Choice | Quotient
+Atom = Field | StepFunction | Choice | Quotient
 Monomial = tuple[Atom, ...]
 
 
@@ -245,7 +245,7 @@ def fields_of(node: Atom | Polynomial | Condition | None) -> frozenset[Field]:
     """Return the columns that a number or a condition looks at."""
     if isinstance(node, Field):
         return frozenset({node})
-    if isinstance(node, Steps | Within):
+    if isinstance(node, StepFunction | Within):
         return frozenset({node.field})
     if isinstance(node, Polynomial):
         return frozenset(node.fields)

@@ -19,7 +19,7 @@ from discreet.data.plan.nodes import (
     Polynomial,
     Quotient,
     Span,
-    Steps,
+    StepFunction,
     Within,
 )
 from discreet.data.schema.columns import Boolean, Category, Column, Date, Decimal, Integer, Ranged
@@ -109,7 +109,7 @@ class PlanTables:
         """Return between which codes an atom lies: bounds of a number, positions of a category."""
         if isinstance(atom, Choice | Quotient):
             return atom.span
-        if isinstance(atom, Steps):
+        if isinstance(atom, StepFunction):
             codes = [code for _, code in atom.pieces if code is not None]
             if atom.missing is not None:
                 codes.append(atom.missing)
@@ -126,7 +126,7 @@ class PlanTables:
             return self.column(number).nullable and (given is None or number not in _present(given))
         if isinstance(number, Polynomial):
             return any(self.nullable(atom, given) for atom in number.atoms)
-        if isinstance(number, Steps):
+        if isinstance(number, StepFunction):
             missing = number.missing is None and self.nullable(number.field)
             return missing or any(code is None for _, code in number.pieces)
         if isinstance(number, Choice):

@@ -30,7 +30,7 @@ from discreet.data.plan.nodes import (
     Quotient,
     Shown,
     Span,
-    Steps,
+    StepFunction,
     Units,
     UnitValue,
     Within,
@@ -280,7 +280,7 @@ def _atom(atom: Atom, tables: PlanTables) -> str:
     return _cases(atom, tables, lambda number: _number(number, tables))
 
 
-def _cases(atom: Steps | Choice, tables: PlanTables, leaf: Callable[[Polynomial], str]) -> str:
+def _cases(atom: StepFunction | Choice, tables: PlanTables, leaf: Callable[[Polynomial], str]) -> str:
     """Print a choice; a leaf is a number, or what stands for it."""
     if isinstance(atom, Choice):
         cases = [(condition_sql(test, tables), value) for test, value in atom.cases]
@@ -292,7 +292,7 @@ def _cases(atom: Steps | Choice, tables: PlanTables, leaf: Callable[[Polynomial]
     return f"CASE {' '.join(shown)}{last} END"
 
 
-def _pieces(atom: Steps, tables: PlanTables) -> Iterator[tuple[str, Polynomial | None]]:
+def _pieces(atom: StepFunction, tables: PlanTables) -> Iterator[tuple[str, Polynomial | None]]:
     field = atom.field
     low, _ = tables.span(field)
     if tables.nullable(field) and atom.missing is not None:
