@@ -22,20 +22,8 @@ from discreet.data import (
 from discreet.data.ask import plan_question
 from discreet.data.plan.derived import relate
 from discreet.data.plan.keys import cells_of
-from discreet.data.plan.nodes import (
-    FALSE,
-    TRUE,
-    After,
-    Choice,
-    Computed,
-    ComputedKey,
-    Field,
-    Join,
-    Kind,
-    Plan,
-    Quotient,
-    StepFunction,
-)
+from discreet.data.plan.nodes import After, Computed, ComputedKey, Join, Kind, Plan
+from discreet.data.plan.row_nodes import FALSE, TRUE, Choice, Field, Quotient, StepFunction
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.pairs import PAIRS
 from discreet.data.pricing.question_plan import QuestionPlan

@@ -20,39 +20,41 @@ from discreet.data.plan.atoms import choose, floor_quotient
 from discreet.data.plan.derived import UNITS as RELATION
 from discreet.data.plan.derived import derive_joined, relate
 from discreet.data.plan.nodes import (
-    TRUE,
     After,
     Aggregate,
-    And,
-    Choice,
-    Compare,
     Computed,
     ComputedKey,
-    Condition,
     Constant,
-    Field,
     Function,
     Join,
     Key,
     Kind,
     Options,
-    Or,
     Ordering,
     Output,
     Plan,
-    Polynomial,
-    Quotient,
     Shown,
-    Sign,
-    StepFunction,
     UnitKind,
     Units,
     UnitValue,
-    Within,
     sort_keys,
     sort_sets,
 )
 from discreet.data.plan.numbers import add, constant, multiply, scale, variable
+from discreet.data.plan.row_nodes import (
+    TRUE,
+    And,
+    Choice,
+    Compare,
+    Condition,
+    Field,
+    Or,
+    Polynomial,
+    Quotient,
+    Sign,
+    StepFunction,
+    Within,
+)
 from discreet.data.plan.tables import PlanTables, is_declared
 from discreet.data.pricing.pairs import PAIRS
 

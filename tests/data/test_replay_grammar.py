@@ -22,10 +22,11 @@ from discreet.data import Column, Row, Schema, User
 from discreet.data.engines import histogram, render
 from discreet.data.plan import facts as plan_facts
 from discreet.data.plan.facts import Facts
-from discreet.data.plan.nodes import Field, Plan, Policy
+from discreet.data.plan.nodes import Plan, Policy
+from discreet.data.plan.row_nodes import Field
 from discreet.data.pricing import budget
 from discreet.data.pricing.question_plan import QuestionPlan
-from discreet.data.sql import aggregates as sql_aggregates
+from discreet.data.sql.selected import aggregates as sql_aggregates
 
 Plans = list[tuple[Case, QuestionPlan]]
 

@@ -21,7 +21,8 @@ from discreet.data.engines.render import EngineQuery, render
 from discreet.data.linear import compile_counts
 from discreet.data.plan.facts import facts
 from discreet.data.plan.measures import measures
-from discreet.data.plan.nodes import FALSE, And, Plan, Policy, Within
+from discreet.data.plan.nodes import Plan, Policy
+from discreet.data.plan.row_nodes import FALSE, And, Within
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse
 from discreet.queries import Queries

@@ -21,8 +21,9 @@ from discreet import AddRemove, Replace
 from discreet.data import User
 from discreet.data.plan.derived import UNITS, averaging, relate
 from discreet.data.plan.facts import VectorSensitivity, facts
-from discreet.data.plan.nodes import Field, Plan, Policy
+from discreet.data.plan.nodes import Plan, Policy
 from discreet.data.plan.numbers import scale
+from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse
 

@@ -21,7 +21,8 @@ from discreet.core.errors import InvalidParameter, Refused
 from discreet.data.plan.after import count_computed
 from discreet.data.plan.evaluate import ABSENT, holds, inside
 from discreet.data.plan.keys import cells_of, possible_spans
-from discreet.data.plan.nodes import (
+from discreet.data.plan.nodes import Plan
+from discreet.data.plan.row_nodes import (
     FALSE,
     And,
     Atom,
@@ -30,7 +31,6 @@ from discreet.data.plan.nodes import (
     Condition,
     Field,
     Or,
-    Plan,
     Polynomial,
     Quotient,
     Within,

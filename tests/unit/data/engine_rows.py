@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from discreet.core.errors import InternalError
 from discreet.data.engines.render import EngineQuery
 from discreet.data.plan.keys import list_groups
-from discreet.data.plan.nodes import TRUE, Condition
+from discreet.data.plan.row_nodes import TRUE, Condition
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Code
 

@@ -17,7 +17,7 @@ from discreet.data.engines.render_units import require_one_row
 from discreet.data.plan.derived import UNITS
 from discreet.data.plan.facts import Facts, SetFacts
 from discreet.data.plan.measures import Measure
-from discreet.data.plan.nodes import Span
+from discreet.data.plan.row_nodes import Span
 
 UNIT, PLACE, BOUNDED, TOTALS, RANKED = (
     "discreet_unit",

@@ -11,7 +11,8 @@ from sqlglot import exp
 
 from discreet.data.plan.canonical import gaps
 from discreet.data.plan.evaluate import ratio_of_units
-from discreet.data.plan.nodes import (
+from discreet.data.plan.numbers import scale
+from discreet.data.plan.row_nodes import (
     And,
     Atom,
     Compare,
@@ -24,7 +25,6 @@ from discreet.data.plan.nodes import (
     StepFunction,
     Within,
 )
-from discreet.data.plan.numbers import scale
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Category, Code, Column, Identifier, Text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from discreet.data.plan.nodes import Span
+from discreet.data.plan.row_nodes import Span
 
 
 def find_selected(query: exp.Select, name: str) -> exp.Expr:

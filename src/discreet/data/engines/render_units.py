@@ -15,8 +15,9 @@ from discreet.data.engines.render_expressions import alias, cast, clamp, column,
 from discreet.data.engines.render_ranges import find_selected, is_inside, list_sources, read_range
 from discreet.data.plan.derived import UNITS, averaging, name_value
 from discreet.data.plan.facts import Facts
-from discreet.data.plan.nodes import Field, Span, Units, UnitValue
+from discreet.data.plan.nodes import Units, UnitValue
 from discreet.data.plan.numbers import scale
+from discreet.data.plan.row_nodes import Field, Span
 from discreet.data.plan.tables import PlanTables
 
 

@@ -18,13 +18,13 @@ from discreet.data.plan.nodes import (
     Computed,
     ComputedKey,
     Constant,
-    Field,
     Function,
     Key,
     Plan,
     Shown,
     leaves,
 )
+from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Boolean, Category, Date, Decimal, Integer
 

@@ -19,7 +19,19 @@ from discreet.core.errors import Refused
 from discreet.data.plan.canonical import OPPOSITE, compare, conjunction, disjunction, exclude_sets
 from discreet.data.plan.evaluate import ABSENT, ONE, Codes, ratio_of_units
 from discreet.data.plan.narrowing import Narrowed, exclude, narrow, range_of
-from discreet.data.plan.nodes import (
+from discreet.data.plan.numbers import (
+    MAX_UNITS,
+    add,
+    common_unit,
+    constant,
+    multiply,
+    primitive,
+    scale,
+    split_constant,
+    value_of,
+    variable,
+)
+from discreet.data.plan.row_nodes import (
     FALSE,
     TRUE,
     And,
@@ -32,18 +44,6 @@ from discreet.data.plan.nodes import (
     Span,
     StepFunction,
     Within,
-)
-from discreet.data.plan.numbers import (
-    MAX_UNITS,
-    add,
-    common_unit,
-    constant,
-    multiply,
-    primitive,
-    scale,
-    split_constant,
-    value_of,
-    variable,
 )
 from discreet.data.plan.tables import PlanTables
 from discreet.data.plan.tabulate import OneColumn, tabulate

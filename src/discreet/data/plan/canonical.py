@@ -16,10 +16,11 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.data.plan.evaluate import ABSENT
-from discreet.data.plan.nodes import (
+from discreet.data.plan.nodes import After, Output, Plan
+from discreet.data.plan.numbers import negate, primitive, scale, split_constant, value_of, variable
+from discreet.data.plan.row_nodes import (
     FALSE,
     TRUE,
-    After,
     And,
     Atom,
     Choice,
@@ -27,15 +28,12 @@ from discreet.data.plan.nodes import (
     Condition,
     Field,
     Or,
-    Output,
-    Plan,
     Polynomial,
     Quotient,
     Sign,
     Span,
     Within,
 )
-from discreet.data.plan.numbers import negate, primitive, scale, split_constant, value_of, variable
 from discreet.data.plan.tables import PlanTables
 from discreet.data.plan.tabulate import OneColumn, tabulate
 

@@ -16,8 +16,9 @@ from fractions import Fraction
 from typing import TypeVar
 
 from discreet.core.errors import InternalError, Refused
-from discreet.data.plan.nodes import Field, Join, Plan, Span, Units, UnitValue
+from discreet.data.plan.nodes import Join, Plan, Units, UnitValue
 from discreet.data.plan.numbers import MAX_UNITS, scale, variable
+from discreet.data.plan.row_nodes import Field, Span
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import MAX_CODE, Column, Date, Decimal, Integer
 from discreet.data.schema.schema import Dimension, Schema, User

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.plan.nodes import (
+from discreet.data.plan.numbers import scale
+from discreet.data.plan.row_nodes import (
     And,
     Atom,
     Choice,
@@ -26,7 +27,6 @@ from discreet.data.plan.nodes import (
     StepFunction,
     Within,
 )
-from discreet.data.plan.numbers import scale
 from discreet.data.plan.tables import PlanTables
 
 ABSENT = int(np.iinfo(np.int64).min)

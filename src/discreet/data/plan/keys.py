@@ -11,8 +11,9 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from discreet.data.plan.nodes import TRUE, And, ComputedKey, Condition, Field, Key, Span, Within
+from discreet.data.plan.nodes import ComputedKey, Key
 from discreet.data.plan.numbers import scale
+from discreet.data.plan.row_nodes import TRUE, And, Condition, Field, Span, Within
 from discreet.data.plan.tables import PlanTables, is_declared
 from discreet.data.schema.columns import Category, Code, Ranged, Value
 

@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.core.errors import Refused
-from discreet.data.plan.nodes import Aggregate, Field, Kind, Polynomial, Span
+from discreet.data.plan.nodes import Aggregate, Kind
 from discreet.data.plan.numbers import MAX_UNITS, add, constant, multiply, scale
+from discreet.data.plan.row_nodes import Field, Polynomial, Span
 from discreet.data.plan.tables import PlanTables, is_declared
 
 MeasureKind = Literal["rows", "units", "sum", "squares", "histogram", "values", "distinct"]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.data.plan.canonical import gaps
-from discreet.data.plan.nodes import And, Compare, Condition, Field, Or, Polynomial, Span, Within
 from discreet.data.plan.numbers import scale, split_constant
+from discreet.data.plan.row_nodes import And, Compare, Condition, Field, Or, Polynomial, Span, Within
 from discreet.data.plan.tables import PlanTables
 
 _REMEMBERED = 16

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.core.errors import Refused
-from discreet.data.plan.nodes import Atom, Field, Monomial, Polynomial, Span
+from discreet.data.plan.row_nodes import Atom, Field, Monomial, Polynomial, Span
 from discreet.data.plan.tables import PlanTables
 
 MAX_DEGREE = 4

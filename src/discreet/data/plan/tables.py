@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.core import checks
 from discreet.core.errors import InternalError, InvalidParameter
-from discreet.data.plan.nodes import (
+from discreet.data.plan.row_nodes import (
     And,
     Atom,
     Choice,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.plan.evaluate import ABSENT, Codes, evaluate, holds
-from discreet.data.plan.nodes import Condition, Field, Polynomial, Span, fields_of
+from discreet.data.plan.row_nodes import Condition, Field, Polynomial, Span, fields_of
 from discreet.data.plan.tables import PlanTables, is_declared
 
 MAX_TABULATED = 1 << 16

@@ -17,7 +17,8 @@ from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_ta
 from discreet.data.plan.after import find_day
 from discreet.data.plan.facts import Facts
 from discreet.data.plan.measures import CHOSEN, Measure
-from discreet.data.plan.nodes import Aggregate, Key, Kind, Plan, Span
+from discreet.data.plan.nodes import Aggregate, Key, Kind, Plan
+from discreet.data.plan.row_nodes import Span
 from discreet.data.pricing.budget import CONFIDENCE, Side, Vector
 from discreet.data.pricing.estimates import Number, enclosure, estimate, plain
 from discreet.data.pricing.pairs import enclose_pair, estimate_pair

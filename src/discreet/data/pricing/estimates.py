@@ -16,7 +16,8 @@ from discreet.core.errors import InternalError
 from discreet.core.rounding import down, up
 from discreet.data.plan.after import root
 from discreet.data.plan.measures import Measure
-from discreet.data.plan.nodes import Kind, Span
+from discreet.data.plan.nodes import Kind
+from discreet.data.plan.row_nodes import Span
 
 Range = tuple[Fraction, Fraction]
 Number = int | float

@@ -18,8 +18,9 @@ from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.rounding import down, up
 from discreet.data.plan.after import Exact, evaluate, find_sort, has_interval, is_whole
 from discreet.data.plan.canonical import canonicalise
-from discreet.data.plan.nodes import Aggregate, ComputedKey, Field, Key, Output, Plan, Shown, leaves
+from discreet.data.plan.nodes import Aggregate, ComputedKey, Key, Output, Plan, Shown, leaves
 from discreet.data.plan.numbers import scale
+from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.computed import Enclosed, End, OneOf, Possible, enclose, exactly
 from discreet.data.pricing.estimates import Number

@@ -9,7 +9,7 @@ import datetime
 import re
 from collections.abc import Callable, Sequence
 
-from discreet.data.sql.comparing import EPOCH
+from discreet.data.sql.rows.comparing import EPOCH
 from discreet.data.sql.text import refuse, shorten
 
 _MONTH_NAMES = (

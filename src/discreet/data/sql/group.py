@@ -14,14 +14,14 @@ from discreet.data.plan.atoms import simplify
 from discreet.data.plan.evaluate import ABSENT, inside
 from discreet.data.plan.keys import cells_of, is_listed, may_be_missing, possible_spans
 from discreet.data.plan.narrowing import Narrowed, narrow, range_of
-from discreet.data.plan.nodes import ComputedKey, Condition, Field, Key, Polynomial, sort_keys, sort_sets
+from discreet.data.plan.nodes import ComputedKey, Key, sort_keys, sort_sets
 from discreet.data.plan.numbers import variable
+from discreet.data.plan.row_nodes import Condition, Field, Polynomial
 from discreet.data.plan.tabulate import tabulate
 from discreet.data.schema.columns import Identifier
-from discreet.data.sql.calls import AGGREGATES
-from discreet.data.sql.language import operand
 from discreet.data.sql.nodes import Scope, take
-from discreet.data.sql.operands import (
+from discreet.data.sql.rows.language import operand
+from discreet.data.sql.rows.operands import (
     ChoiceColumn,
     Day,
     Label,
@@ -32,6 +32,7 @@ from discreet.data.sql.operands import (
     labelled,
     truth_number,
 )
+from discreet.data.sql.selected.calls import AGGREGATES
 from discreet.data.sql.text import number, refuse
 
 MAX_CELLS = 1_000_000

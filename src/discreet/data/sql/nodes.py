@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from discreet.core.errors import Refused
 from discreet.data.plan.narrowing import Narrowed
-from discreet.data.plan.nodes import Field
+from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Column
 from discreet.data.schema.schema import Dimension, Schema

@@ -20,13 +20,13 @@ from discreet.data.plan.narrowing import narrow
 from discreet.data.plan.nodes import MIN_EPSILON, Options, Plan, Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.schema import Schema
-from discreet.data.sql.conditions import understand
 from discreet.data.sql.group import Grouping, check_sets
-from discreet.data.sql.joins import read_from
-from discreet.data.sql.language import condition
 from discreet.data.sql.nodes import take
-from discreet.data.sql.outputs import AnswerClauses, read_after, read_outputs, require_aggregate
-from discreet.data.sql.relations import flatten
+from discreet.data.sql.rows.conditions import understand
+from discreet.data.sql.rows.language import condition
+from discreet.data.sql.selected.outputs import AnswerClauses, read_after, read_outputs, require_aggregate
+from discreet.data.sql.sources.joins import read_from
+from discreet.data.sql.sources.relations import flatten
 from discreet.data.sql.text import number, parse_text, refuse
 
 _SHOWN = ("distinct", "having", "order", "limit", "offset")

@@ -11,31 +11,33 @@ from discreet.data.plan.after import Exact
 from discreet.data.plan.canonical import gaps
 from discreet.data.plan.derived import date_of, name_value, relate
 from discreet.data.plan.nodes import (
-    TRUE,
     After,
-    And,
-    Atom,
-    Choice,
-    Compare,
     Computed,
     ComputedKey,
-    Condition,
     Constant,
-    Field,
     Function,
     Key,
     Ordering,
     Plan,
-    Polynomial,
-    Quotient,
     Shown,
-    Span,
-    StepFunction,
     Units,
     UnitValue,
-    Within,
 )
 from discreet.data.plan.numbers import add, constant, value_of
+from discreet.data.plan.row_nodes import (
+    TRUE,
+    And,
+    Atom,
+    Choice,
+    Compare,
+    Condition,
+    Field,
+    Polynomial,
+    Quotient,
+    Span,
+    StepFunction,
+    Within,
+)
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Boolean, Category, Column, Date
 

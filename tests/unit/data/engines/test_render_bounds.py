@@ -22,8 +22,8 @@ from discreet.data.plan.facts import facts
 from discreet.data.plan.measures import Measure
 from discreet.data.plan.nodes import Aggregate, Policy
 from discreet.data.plan.numbers import variable
-from discreet.data.sql.aggregates import GROUP
 from discreet.data.sql.parse import parse
+from discreet.data.sql.selected.aggregates import GROUP
 
 POLICY = Policy(epsilon=Fraction(1), delta=Fraction("1e-6"))
 USER = User(column="who", max_rows=3, max_groups=1)

@@ -18,7 +18,7 @@ from discreet.data.engines.render import render
 from discreet.data.engines.render_expressions import clamp, column
 from discreet.data.engines.render_units import _average
 from discreet.data.plan.facts import Facts, facts
-from discreet.data.plan.nodes import Field
+from discreet.data.plan.row_nodes import Field
 
 INNER = (
     "SELECT user_id, COUNT(*) AS n, COUNT(income) AS c, SUM(cost) AS s, MIN(age) AS low, MAX(day) AS last, "

@@ -14,7 +14,8 @@ from sql_schemas import TABLES, plan
 
 from discreet.core.errors import Refused
 from discreet.data.plan.after import compute, evaluate, find_sort, linear_parts
-from discreet.data.plan.nodes import Aggregate, Computed, Constant, Field
+from discreet.data.plan.nodes import Aggregate, Computed, Constant
+from discreet.data.plan.row_nodes import Field
 
 COUNT = Aggregate("count")
 N = "COUNT(*)"

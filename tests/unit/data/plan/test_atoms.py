@@ -11,18 +11,9 @@ from sql_schemas import TABLES
 from discreet.core.errors import Refused
 from discreet.data.plan.atoms import MAX_WEIGHT, choose, complement, floor_quotient, simplify
 from discreet.data.plan.canonical import compare, conjunction, is_there
-from discreet.data.plan.nodes import (
-    FALSE,
-    TRUE,
-    Choice,
-    Condition,
-    Field,
-    Polynomial,
-    Quotient,
-    Steps,
-    Within,
-)
+from discreet.data.plan.nodes import Steps
 from discreet.data.plan.numbers import MAX_UNITS, add, constant, multiply, negate, scale, variable
+from discreet.data.plan.row_nodes import FALSE, TRUE, Choice, Condition, Field, Polynomial, Quotient, Within
 
 AGE, INCOME, COST = (variable(Field("visits", name)) for name in ("age", "income", "cost"))
 REGION = Field("visits", "region")

@@ -22,8 +22,9 @@ from discreet.data.plan.derived import (
     span_of_value,
 )
 from discreet.data.plan.facts import facts
-from discreet.data.plan.nodes import TRUE, Field, Join, Units, UnitValue
+from discreet.data.plan.nodes import Join, Units, UnitValue
 from discreet.data.plan.numbers import add, constant, multiply, variable
+from discreet.data.plan.row_nodes import TRUE, Field
 
 COST, AGE, INCOME = (variable(Field("visits", name)) for name in ("cost", "age", "income"))
 

@@ -14,7 +14,8 @@ from sqlglot import exp
 
 from discreet.data.plan.canonical import conjunction, within
 from discreet.data.plan.derived import derive
-from discreet.data.plan.nodes import TRUE, Condition, Field, Join
+from discreet.data.plan.nodes import Join
+from discreet.data.plan.row_nodes import TRUE, Condition, Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Category, Integer
 from discreet.data.schema.schema import Dimension, Schema, User

@@ -15,8 +15,8 @@ import numpy as np
 from discreet.data.plan.atoms import choose, floor_quotient, from_values
 from discreet.data.plan.canonical import compare, conjunction, disjunction, is_there, within
 from discreet.data.plan.evaluate import ABSENT
-from discreet.data.plan.nodes import Condition, Field, Polynomial
 from discreet.data.plan.numbers import add, constant, multiply, negate, scale
+from discreet.data.plan.row_nodes import Condition, Field, Polynomial
 from discreet.data.plan.tables import PlanTables
 from discreet.data.plan.tabulate import MAX_TABULATED, OneColumn, tabulate
 from discreet.data.sql.text import refuse

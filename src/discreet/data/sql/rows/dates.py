@@ -20,14 +20,14 @@ from sqlglot import exp
 
 from discreet.data.plan.atoms import floor_quotient, from_values
 from discreet.data.plan.evaluate import ABSENT
-from discreet.data.plan.nodes import Polynomial
 from discreet.data.plan.numbers import add, constant, multiply, negate, scale, value_of
+from discreet.data.plan.row_nodes import Polynomial
 from discreet.data.plan.tabulate import OneColumn, tabulate
-from discreet.data.sql.comparing import EPOCH, days
 from discreet.data.sql.date_formats import read_format, spell_day
-from discreet.data.sql.functions import Function, whole_of
 from discreet.data.sql.nodes import Scope, take
-from discreet.data.sql.operands import MISSING, Day, Labelled, Missing, Operand, describe, order_labels
+from discreet.data.sql.rows.comparing import EPOCH, days
+from discreet.data.sql.rows.functions import Function, whole_of
+from discreet.data.sql.rows.operands import MISSING, Day, Labelled, Missing, Operand, describe, order_labels
 from discreet.data.sql.text import refuse, shorten
 
 NOW = ("CURRENT_DATE", "CURRENT_TIMESTAMP", "NOW", "TODAY", "LOCALTIMESTAMP", "GETDATE")

@@ -8,14 +8,15 @@ from sqlglot import exp
 
 from discreet.data.plan.atoms import simplify
 from discreet.data.plan.narrowing import exclude, narrow
-from discreet.data.plan.nodes import Condition, Field, Polynomial
 from discreet.data.plan.numbers import add, constant, negate, variable
+from discreet.data.plan.row_nodes import Condition, Field, Polynomial
 from discreet.data.schema.columns import Boolean, Category, Column, Date, Decimal, Identifier, Integer, Text
-from discreet.data.sql.casts import cast_operand
-from discreet.data.sql.comparing import compare_sides
-from discreet.data.sql.dates import add_interval, extract, read_interval, today
-from discreet.data.sql.function_calls import arguments_of, compute_once, decide, is_now, read_call
-from discreet.data.sql.functions import (
+from discreet.data.sql.nodes import Scope, refuse_unknown, take
+from discreet.data.sql.rows.casts import cast_operand
+from discreet.data.sql.rows.comparing import compare_sides
+from discreet.data.sql.rows.dates import add_interval, extract, read_interval, today
+from discreet.data.sql.rows.function_calls import arguments_of, compute_once, decide, is_now, read_call
+from discreet.data.sql.rows.functions import (
     divide,
     int_div,
     minus,
@@ -24,8 +25,7 @@ from discreet.data.sql.functions import (
     plus,
     product,
 )
-from discreet.data.sql.nodes import Scope, refuse_unknown, take
-from discreet.data.sql.operands import (
+from discreet.data.sql.rows.operands import (
     MISSING,
     ChoiceColumn,
     Day,
@@ -35,9 +35,9 @@ from discreet.data.sql.operands import (
     as_truth,
     truth_number,
 )
+from discreet.data.sql.rows.texts import TEXT_FUNCTIONS, concatenate
+from discreet.data.sql.rows.translate import ConditionReader, ExpressionReader, condition, operand
 from discreet.data.sql.text import number, refuse
-from discreet.data.sql.texts import TEXT_FUNCTIONS, concatenate
-from discreet.data.sql.translate import ConditionReader, ExpressionReader, condition, operand
 
 _NO_NUMBERS: dict[type[Column], str] = {
     Category: "a category",

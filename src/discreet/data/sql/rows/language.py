@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from discreet.data.sql.conditions import CONDITION_READERS
-from discreet.data.sql.expressions import EXPRESSION_READERS, FLAG_READERS, numeric, summand
-from discreet.data.sql.translate import CONDITIONS, EXPRESSIONS, condition, operand
+from discreet.data.sql.rows.conditions import CONDITION_READERS
+from discreet.data.sql.rows.expressions import EXPRESSION_READERS, FLAG_READERS, numeric, summand
+from discreet.data.sql.rows.translate import CONDITIONS, EXPRESSIONS, condition, operand
 
 __all__ = ["condition", "numeric", "operand", "summand"]
 

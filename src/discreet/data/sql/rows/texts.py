@@ -13,12 +13,12 @@ import numpy as np
 from discreet.data.plan.atoms import from_values
 from discreet.data.plan.canonical import compare, disjunction, within
 from discreet.data.plan.evaluate import ABSENT
-from discreet.data.plan.nodes import FALSE, TRUE, Condition, Field, Polynomial
 from discreet.data.plan.numbers import add, constant, multiply, value_of
+from discreet.data.plan.row_nodes import FALSE, TRUE, Condition, Field, Polynomial
 from discreet.data.plan.tabulate import OneColumn
-from discreet.data.sql.functions import Function, whole_of
 from discreet.data.sql.nodes import Scope
-from discreet.data.sql.operands import (
+from discreet.data.sql.rows.functions import Function, whole_of
+from discreet.data.sql.rows.operands import (
     MISSING,
     ChoiceColumn,
     Labelled,
@@ -31,7 +31,7 @@ from discreet.data.sql.operands import (
     order_labels,
     renumber,
 )
-from discreet.data.sql.patterns import Regexp, like
+from discreet.data.sql.rows.patterns import Regexp, like
 from discreet.data.sql.text import refuse
 from discreet.data.sql.values import refuse_undeclared
 

@@ -14,11 +14,11 @@ from discreet.data.plan.canonical import (
     outside,
     within,
 )
-from discreet.data.plan.nodes import FALSE, TRUE, Condition, Field, Polynomial, Span
 from discreet.data.plan.numbers import add, constant, multiply, negate, value_of, variable
+from discreet.data.plan.row_nodes import FALSE, TRUE, Condition, Field, Polynomial, Span
 from discreet.data.schema.columns import Ranged
 from discreet.data.sql.nodes import Scope
-from discreet.data.sql.operands import (
+from discreet.data.sql.rows.operands import (
     ChoiceColumn,
     Day,
     Labelled,

@@ -14,7 +14,7 @@ from sqlglot import exp
 from discreet.core.errors import Refused
 from discreet.data.plan.atoms import complement
 from discreet.data.plan.canonical import conjunction, within
-from discreet.data.plan.nodes import Condition
+from discreet.data.plan.row_nodes import Condition
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.text import refuse
 

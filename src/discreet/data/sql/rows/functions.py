@@ -8,11 +8,11 @@ from fractions import Fraction
 from discreet.data.plan.atoms import choose, floor_quotient, simplify
 from discreet.data.plan.canonical import AnySign, compare, conjunction, within
 from discreet.data.plan.narrowing import range_of
-from discreet.data.plan.nodes import FALSE, Polynomial, Within
 from discreet.data.plan.numbers import add, constant, multiply, negate, scale, value_of
-from discreet.data.sql.comparing import compare_sides
+from discreet.data.plan.row_nodes import FALSE, Polynomial, Within
 from discreet.data.sql.nodes import Scope
-from discreet.data.sql.operands import (
+from discreet.data.sql.rows.comparing import compare_sides
+from discreet.data.sql.rows.operands import (
     MISSING,
     Day,
     Missing,

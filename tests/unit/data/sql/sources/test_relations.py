@@ -12,8 +12,8 @@ from sqlglot import exp
 from discreet.core.errors import Refused
 from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.nodes import Plan
-from discreet.data.sql.names import MAX_COPIED
-from discreet.data.sql.relations import MAX_LEVELS, flatten
+from discreet.data.sql.sources.names import MAX_COPIED
+from discreet.data.sql.sources.relations import MAX_LEVELS, flatten
 from discreet.data.sql.text import parse_text
 
 PER_USER = "SELECT user_id, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY user_id"

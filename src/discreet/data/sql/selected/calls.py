@@ -14,11 +14,14 @@ from sqlglot import exp
 from discreet.data.plan.canonical import conjunction, is_there
 from discreet.data.plan.facts import MAX_PARTS
 from discreet.data.plan.measures import measures
-from discreet.data.plan.nodes import Aggregate, Field, Kind, Polynomial
+from discreet.data.plan.nodes import Aggregate, Kind
 from discreet.data.plan.numbers import add, constant, multiply, variable
+from discreet.data.plan.row_nodes import Field, Polynomial
 from discreet.data.schema.columns import Date, Decimal, Identifier, Integer, Text
 from discreet.data.schema.schema import User
-from discreet.data.sql.aggregates import (
+from discreet.data.sql.nodes import Scope, take
+from discreet.data.sql.rows.language import condition, numeric
+from discreet.data.sql.selected.aggregates import (
     INSTEAD,
     KNOWN,
     aggregate,
@@ -27,9 +30,7 @@ from discreet.data.sql.aggregates import (
     read_arguments,
     read_number,
 )
-from discreet.data.sql.counted import keep
-from discreet.data.sql.language import condition, numeric
-from discreet.data.sql.nodes import Scope, take
+from discreet.data.sql.selected.counted import keep
 from discreet.data.sql.text import refuse
 
 Arguments = list[exp.Expression]

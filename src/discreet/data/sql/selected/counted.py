@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from discreet.data.plan.atoms import choose
 from discreet.data.plan.canonical import compare, is_there
-from discreet.data.plan.nodes import TRUE, And, Choice, Condition, Field, Polynomial, Within
 from discreet.data.plan.numbers import add, constant, scale, value_of, variable
+from discreet.data.plan.row_nodes import TRUE, And, Choice, Condition, Field, Polynomial, Within
 from discreet.data.schema.columns import Boolean, Category
 from discreet.data.sql.nodes import Scope
 from discreet.data.sql.text import refuse

@@ -19,11 +19,11 @@ from discreet.data.plan.derived import UNITS
 from discreet.data.plan.nodes import Units
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.schema import Dimension, Schema
-from discreet.data.sql.matches import Matched, part_tests, read_match, refuse_match
-from discreet.data.sql.names import Copies, FromItem, FromNames, Listed, strip_alias
 from discreet.data.sql.nodes import refuse_unknown, take, word
+from discreet.data.sql.sources.matches import Matched, part_tests, read_match, refuse_match
+from discreet.data.sql.sources.names import Copies, FromItem, FromNames, Listed, strip_alias
+from discreet.data.sql.sources.unit_rows import UnitRows, names_aggregate, read_units
 from discreet.data.sql.text import refuse
-from discreet.data.sql.unit_rows import UnitRows, names_aggregate, read_units
 
 MAX_LEVELS = 16
 """Subqueries within subqueries."""

@@ -11,13 +11,13 @@ from sqlglot import exp
 
 from discreet.data.plan.atoms import from_values
 from discreet.data.plan.evaluate import ABSENT
-from discreet.data.plan.nodes import Polynomial
 from discreet.data.plan.numbers import constant, scale, value_of
+from discreet.data.plan.row_nodes import Polynomial
 from discreet.data.plan.tabulate import MAX_TABULATED, OneColumn
-from discreet.data.sql.comparing import days
-from discreet.data.sql.functions import whole_of
 from discreet.data.sql.nodes import Scope, take
-from discreet.data.sql.operands import (
+from discreet.data.sql.rows.comparing import days
+from discreet.data.sql.rows.functions import whole_of
+from discreet.data.sql.rows.operands import (
     MISSING,
     ChoiceColumn,
     Day,

@@ -14,10 +14,10 @@ from sqlglot import exp
 
 from discreet.core.errors import Refused
 from discreet.data.plan.tables import PlanTables
-from discreet.data.sql.dates import DATE_FUNCTIONS, NOW
-from discreet.data.sql.joins import find_relation
-from discreet.data.sql.matches import is_match
 from discreet.data.sql.nodes import refuse_column, refuse_unknown, take, word
+from discreet.data.sql.rows.dates import DATE_FUNCTIONS, NOW
+from discreet.data.sql.sources.joins import find_relation
+from discreet.data.sql.sources.matches import is_match
 from discreet.data.sql.text import refuse
 
 MAX_COPIED = 4_096

@@ -8,8 +8,9 @@ import pytest
 from sql_schemas import ORDERS, POLICY, STORES, TABLES, VISITS, plan
 
 from discreet.data.plan.facts import facts
-from discreet.data.plan.nodes import Aggregate, Field
+from discreet.data.plan.nodes import Aggregate
 from discreet.data.plan.numbers import variable
+from discreet.data.plan.row_nodes import Field
 from discreet.data.sql.parse import parse
 from discreet.data.sql.printing import to_sql
 

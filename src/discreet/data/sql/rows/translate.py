@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from discreet.data.plan.nodes import Condition
+from discreet.data.plan.row_nodes import Condition
 from discreet.data.sql.nodes import Scope, refuse_unknown
-from discreet.data.sql.operands import Operand, Truth, as_truth
+from discreet.data.sql.rows.operands import Operand, Truth, as_truth
 from discreet.data.sql.text import refuse
 
 MAX_TRUTHS = 500

@@ -18,16 +18,16 @@ from discreet.data.plan.nodes import (
     Computed,
     ComputedKey,
     Constant,
-    Field,
     Key,
     Ordering,
     Output,
     Shown,
 )
+from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
-from discreet.data.sql.aggregates import default_name
-from discreet.data.sql.computed import Names, condition, translate
 from discreet.data.sql.nodes import Scope, refuse_unknown, take, word
+from discreet.data.sql.selected.aggregates import default_name
+from discreet.data.sql.selected.computed import Names, condition, translate
 from discreet.data.sql.text import number, refuse, shorten
 from discreet.data.sql.values import list_values
 

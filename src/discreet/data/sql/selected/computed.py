@@ -13,10 +13,11 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.data.plan.after import MAX_DIGITS, MAX_POWER, compute, find_sort
-from discreet.data.plan.nodes import Computed, Constant, Field, Function, Key, Shown
+from discreet.data.plan.nodes import Computed, Constant, Function, Key, Shown
+from discreet.data.plan.row_nodes import Field
 from discreet.data.schema.columns import Category
-from discreet.data.sql.calls import read_aggregate
 from discreet.data.sql.nodes import Scope, refuse_unknown, take, word
+from discreet.data.sql.selected.calls import read_aggregate
 from discreet.data.sql.text import number, refuse, shorten
 from discreet.data.sql.values import refuse_undeclared
 

@@ -16,15 +16,16 @@ from discreet.core.errors import Refused
 from discreet.data.plan.canonical import conjunction
 from discreet.data.plan.derived import UNITS, declare_units, list_rows, name_value
 from discreet.data.plan.narrowing import narrow
-from discreet.data.plan.nodes import Field, Polynomial, UnitKind, Units, UnitValue
+from discreet.data.plan.nodes import UnitKind, Units, UnitValue
 from discreet.data.plan.numbers import variable
+from discreet.data.plan.row_nodes import Field, Polynomial
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Date
 from discreet.data.schema.schema import Schema, User
-from discreet.data.sql.joins import read_from
-from discreet.data.sql.language import condition, numeric
-from discreet.data.sql.names import Listed, Meaning, strip_alias
 from discreet.data.sql.nodes import Scope, take
+from discreet.data.sql.rows.language import condition, numeric
+from discreet.data.sql.sources.joins import read_from
+from discreet.data.sql.sources.names import Listed, Meaning, strip_alias
 from discreet.data.sql.text import refuse
 
 _KINDS: dict[str, UnitKind] = {"SUM": "sum", "AVG": "average", "MIN": "min", "MAX": "max"}

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from discreet.core.errors import Refused
-from discreet.data.sql.patterns import Regexp, like
+from discreet.data.sql.rows.patterns import Regexp, like
 
 PATTERNS = (
     r"a;^a;b$;^ab$;.;a.b;a*b;a+b;^a?b$;(ab)+;a|b;^(a|bb)*$;[ab];[^a];[a-b]+$;\d;\w\s\w;\.;a{2};a{1,2}b;^a{2,}$"

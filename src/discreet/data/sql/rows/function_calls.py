@@ -13,17 +13,17 @@ from sqlglot import exp
 from discreet.data.plan.atoms import choose, from_values
 from discreet.data.plan.evaluate import ABSENT
 from discreet.data.plan.narrowing import exclude, narrow
-from discreet.data.plan.nodes import Condition, Polynomial
 from discreet.data.plan.numbers import value_of
+from discreet.data.plan.row_nodes import Condition, Polynomial
 from discreet.data.plan.tables import is_declared
 from discreet.data.plan.tabulate import MAX_TABULATED, OneColumn
-from discreet.data.sql.dates import DATE_FUNCTIONS, NOW, is_part, read_interval, today
-from discreet.data.sql.functions import FUNCTIONS, Function
 from discreet.data.sql.nodes import Scope, take
-from discreet.data.sql.operands import MISSING, Day, Missing, Operand, Ratio, unify, wrap
+from discreet.data.sql.rows.dates import DATE_FUNCTIONS, NOW, is_part, read_interval, today
+from discreet.data.sql.rows.functions import FUNCTIONS, Function
+from discreet.data.sql.rows.operands import MISSING, Day, Missing, Operand, Ratio, unify, wrap
+from discreet.data.sql.rows.texts import TEXT_FUNCTIONS
+from discreet.data.sql.rows.translate import condition, operand
 from discreet.data.sql.text import refuse
-from discreet.data.sql.texts import TEXT_FUNCTIONS
-from discreet.data.sql.translate import condition, operand
 
 _FUNCTIONS: dict[str, tuple[int, int, Function]] = {**FUNCTIONS, **TEXT_FUNCTIONS, **DATE_FUNCTIONS}
 _KNOWN = (

@@ -6,14 +6,14 @@ from sqlglot import exp
 
 from discreet.data.plan.atoms import complement
 from discreet.data.plan.canonical import OPPOSITE, AnySign, conjunction, disjunction
-from discreet.data.plan.nodes import Condition
-from discreet.data.sql.comparing import compare_sides
-from discreet.data.sql.matches import Matched, translate_match
+from discreet.data.plan.row_nodes import Condition
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
-from discreet.data.sql.operands import MISSING, is_present
+from discreet.data.sql.rows.comparing import compare_sides
+from discreet.data.sql.rows.operands import MISSING, is_present
+from discreet.data.sql.rows.texts import like_condition, regexp_condition
+from discreet.data.sql.rows.translate import ConditionReader, condition, operand
+from discreet.data.sql.sources.matches import Matched, translate_match
 from discreet.data.sql.text import refuse
-from discreet.data.sql.texts import like_condition, regexp_condition
-from discreet.data.sql.translate import ConditionReader, condition, operand
 
 MAX_TERMS = 500
 MAX_LIST = 1_000

@@ -10,13 +10,14 @@ from sqlglot import exp
 from discreet.data.plan.canonical import conjunction
 from discreet.data.plan.measures import measures
 from discreet.data.plan.narrowing import narrow
-from discreet.data.plan.nodes import TRUE, Aggregate, Condition, Field, Kind
+from discreet.data.plan.nodes import Aggregate, Kind
 from discreet.data.plan.numbers import Scaled, scale
+from discreet.data.plan.row_nodes import TRUE, Condition, Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.schema import Schema, User
-from discreet.data.sql.counted import count_ones, count_present, count_where, is_zero_or_one, keep
-from discreet.data.sql.language import condition, numeric, summand
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
+from discreet.data.sql.rows.language import condition, numeric, summand
+from discreet.data.sql.selected.counted import count_ones, count_present, count_where, is_zero_or_one, keep
 from discreet.data.sql.text import refuse
 
 MAX_QUANTILES = 100
