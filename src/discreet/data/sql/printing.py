@@ -276,7 +276,7 @@ def _atom(atom: Atom, tables: PlanTables) -> str:
         return f"UNIX_DATE({_name(atom)})" if isinstance(column, Date) else _name(atom)
     if isinstance(atom, Quotient):
         return f"FLOOR_DIV({_number(atom.numerator, tables)}, {_number(atom.denominator, tables)})"
-    if isinstance(atom, Steps) and len(atom.pieces) > _SHORT:
+    if isinstance(atom, StepFunction) and len(atom.pieces) > _SHORT:
         listed = ", ".join(f"{last}, {'NULL' if code is None else code}" for last, code in atom.pieces)
         return f"STEPS({_name(atom.field)}, {'NULL' if atom.missing is None else atom.missing}, {listed})"
     return _cases(atom, tables, lambda number: _number(number, tables))
