@@ -67,7 +67,7 @@ def exercised(node: Any) -> Iterator[Variant]:
             yield from exercised(one)
     if not dataclasses.is_dataclass(node):
         return
-    hints = get_type_hints(type(node), vars(nodes))
+    hints = get_type_hints(type(node), vars(row_nodes) | vars(nodes))
     for field in (one for one in dataclasses.fields(node) if one.compare):
         value = getattr(node, field.name)
         yield type(node).__name__, field.name, _word(value, hints[field.name])

@@ -11,9 +11,18 @@ from sql_schemas import TABLES
 from discreet.core.errors import Refused
 from discreet.data.plan.atoms import MAX_WEIGHT, choose, complement, floor_quotient, simplify
 from discreet.data.plan.canonical import compare, conjunction, is_there
-from discreet.data.plan.nodes import Steps
 from discreet.data.plan.numbers import MAX_UNITS, add, constant, multiply, negate, scale, variable
-from discreet.data.plan.row_nodes import FALSE, TRUE, Choice, Condition, Field, Polynomial, Quotient, Within
+from discreet.data.plan.row_nodes import (
+    FALSE,
+    TRUE,
+    Choice,
+    Condition,
+    Field,
+    Polynomial,
+    Quotient,
+    StepFunction,
+    Within,
+)
 
 AGE, INCOME, COST = (variable(Field("visits", name)) for name in ("age", "income", "cost"))
 REGION = Field("visits", "region")
@@ -33,8 +42,8 @@ def test_a_function_of_one_column_is_a_list_of_its_values() -> None:
     found = atom_of(
         choose([(above(AGE, 64), constant(4)), (above(AGE, 17), constant(2))], constant(0), TABLES)
     )
-    assert found == Steps(Field("visits", "age"), ((17, 0), (64, 1), (120, 2)), None)
-    assert atom_of(floor_quotient(AGE, constant(50), TABLES)) == Steps(
+    assert found == StepFunction(Field("visits", "age"), ((17, 0), (64, 1), (120, 2)), None)
+    assert atom_of(floor_quotient(AGE, constant(50), TABLES)) == StepFunction(
         Field("visits", "age"), ((49, 0), (99, 1), (120, 2)), None
     )
 

@@ -72,7 +72,8 @@ def count_ones(number: Polynomial, scope: Scope) -> Polynomial | None:
         values = [*(value for _, value in atom.cases), atom.otherwise]
         if all(value is None or value_of(value) in (0, 1) for value in values):
             cases = [(test, _one_or_none(value)) for test, value in atom.cases]
-            return _require(choose(cases, _one_or_none(atom.otherwise), scope.tables))
+            ones = _require(choose(cases, _one_or_none(atom.otherwise), scope.tables))
+            return count_present(ones, scope)
     return count_where(compare(add(number, constant(-1)), "=", scope.tables), scope)
 
 
