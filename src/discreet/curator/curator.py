@@ -24,7 +24,7 @@ from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.doors import Analyst, Desk, make_door
-from discreet.curator.ledger import Ledger
+from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.published import Published
 from discreet.curator.service import Service
 from discreet.curator.shared import Shared, SharedHypothesis

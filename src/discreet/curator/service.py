@@ -16,9 +16,9 @@ from discreet.core import checks
 from discreet.core.errors import DiscreetError, EngineFailed, Refused
 from discreet.curator.amounts import Amounts
 from discreet.curator.doors import Desk
-from discreet.curator.entries import Ticket
 from discreet.curator.history import Quote
-from discreet.curator.ledger import Ledger
+from discreet.curator.ledger.entries import Ticket
+from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.offers import choose_offer, read_bought
 from discreet.curator.records import Records
 from discreet.curator.reply import Reply

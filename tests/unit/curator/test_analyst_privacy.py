@@ -17,7 +17,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.loss import PureLoss
 from discreet.core.neighbours import AddRemove
 from discreet.curator.curator import Curator
-from discreet.curator.ledger import Ledger
+from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.published import Published
 from discreet.curator.ticks import Ticks
 from discreet.data import Identifier, Integer, Schema, Table, User
@@ -388,7 +388,7 @@ def test_reading_ones_budget_does_not_add_up_what_others_spent():
 
         values = items = keys = __iter__
 
-    ledger._records = Untouchable(ledger._records)
+    ledger._account.records = Untouchable(ledger._account.records)
     assert ledger.left("acme") == {"epsilon": Fraction(1, 2) - Fraction(1, 10**6)}
 
 

@@ -18,8 +18,8 @@ from discreet.core.errors import BudgetExceeded, DiscreetError, InternalError, I
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, DiscreteLaplaceLoss, GaussianLoss, PureLoss, ZCDPLoss
 from discreet.core.neighbours import AddRemove, Replace
-from discreet.curator import ledger as ledgers
-from discreet.curator.ledger import Ledger
+from discreet.curator.ledger import ledger as ledgers
+from discreet.curator.ledger.ledger import Ledger
 
 ROWS = AddRemove("row")
 HALF = Fraction(1, 2)

@@ -29,7 +29,7 @@ from discreet.core.loss import PureLoss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import Edge
 from discreet.curator import ledger
-from discreet.curator.ledger import Ledger
+from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.sessions import holding, purchases, session, spending
 from discreet.curator.sessions.session import Session
 from discreet.data import Table

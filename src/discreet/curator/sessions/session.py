@@ -25,8 +25,8 @@ from discreet.core.mechanism import Conversation, Interactive, Mechanism, Releas
 from discreet.core.neighbours import Neighbours
 from discreet.core.progress import LongRun
 from discreet.core.rng import SYSTEM, Rng
-from discreet.curator.entries import SpendingLedger
-from discreet.curator.ledger import Ledger
+from discreet.curator.ledger.entries import SpendingLedger
+from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.sessions.holding import Holding, Reader, hold
 from discreet.curator.sessions.purchases import SessionHistory
 from discreet.curator.sessions.questions import SessionQuestions

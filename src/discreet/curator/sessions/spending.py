@@ -19,7 +19,7 @@ from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.core.neighbours import Neighbours
 from discreet.core.search import first_integer
 from discreet.curator.curator import read_delta
-from discreet.curator.entries import SpendingLedger
+from discreet.curator.ledger.entries import SpendingLedger
 from discreet.curator.sessions.purchases import Purchase, PurchaseBook, SessionHistory
 from discreet.curator.ticks import FairLock
 

@@ -1,0 +1,60 @@
+"""Opening books: by the path of a file, or by the address of a PostgreSQL server."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+from typing import Any
+
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter
+from discreet.curator.ledger.durable import DurableBook
+from discreet.curator.ledger.sqlite import SQLiteStore
+from discreet.curator.ledger.stores import Store
+
+
+def open_book(
+    where: str | os.PathLike[str],
+    *,
+    anchor: str | os.PathLike[str] | None = None,
+    together: bool = False,
+) -> DurableBook:
+    """Open the book of an owner's ledgers, or begin one.
+
+    Parameters
+    ----------
+    where
+        A file for SQLite, or `postgresql://…`.
+    anchor
+        The file that tells whether an older copy of the book was put back; best on another disk. By default
+        beside the file, with `.anchor` behind its name. Must be given for PostgreSQL.
+    together
+        Whether several processes of one server have it open. Otherwise a second one is refused.
+
+    Raises
+    ------
+    LedgerRefused
+        When it is damaged, rolled back, a copy, or open elsewhere. Nothing is changed.
+    """
+    checks.instance(bool, together=together)
+    text = checks.text(where=os.fspath(where))
+    if text.startswith(("postgresql://", "postgres://")):
+        if anchor is None:
+            raise InvalidParameter(
+                name="anchor", rule="given for a server: the path of a local file", value=anchor
+            )
+        postgres: Any = importlib.import_module("discreet.curator.ledger.postgres")  # an extra
+        server: Store = postgres.PostgresStore(text)
+        return _open(server, Path(anchor), None, together)
+    file = SQLiteStore(text, together=together)
+    beside = file.path.with_name(f"{file.path.name}.anchor")
+    return _open(file, beside if anchor is None else Path(anchor), file.path, together)
+
+
+def _open(store: Store, anchor: Path, home: Path | None, together: bool) -> DurableBook:
+    try:
+        return DurableBook(store, anchor.absolute(), home=home, alone=not together)
+    except BaseException:
+        store.close()
+        raise
