@@ -116,7 +116,9 @@ def test_what_was_reserved_for_a_ticket_comes_back_until_it_is_started():
 def test_an_interrupt_at_any_line_sets_no_share_aside_twice():
     def attempt(at):
         one = curator(shared=0, promise=OneAnalystToMany())
-        came = interrupted(lambda: one.analyst("acme", share=Fraction(3, 4)), at, curators, ledger, book, state, doors)
+        came = interrupted(
+            lambda: one.analyst("acme", share=Fraction(3, 4)), at, curators, ledger, book, state, doors
+        )
         assert one.analyst("acme", share=Fraction(3, 4)).share == Fraction(3, 4)
         with pytest.raises(InvalidParameter, match="at most 1/4: the rest is set aside"):
             one.analyst("blue", share=HALF)

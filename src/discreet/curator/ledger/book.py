@@ -19,6 +19,7 @@ from typing import ClassVar, NoReturn, TypeVar
 from discreet.core.errors import DiscreetError
 from discreet.curator.ledger.entries import Ticket
 from discreet.curator.ledger.events import Event, Moved, Reserved
+from discreet.curator.ledger.receipts import Receipt
 from discreet.curator.ledger.state import BookState, Places
 
 Seen = TypeVar("Seen")
@@ -70,6 +71,10 @@ class Book(ABC):
     @abstractmethod
     def read_answer(self, ledger: str, number: int) -> bytes | None:
         """Return what was kept with an entry; None where nothing was."""
+
+    @abstractmethod
+    def find_receipt(self, ledger: str, number: int) -> Receipt | None:
+        """Return what proves that an entry is in this book; None where there is no such thing."""
 
     def look(self, see: Callable[[], Seen]) -> Seen:
         """Return what somebody sees of everything that happened so far."""
@@ -138,3 +143,6 @@ class MemoryBook(Book):
 
     def close(self) -> None:
         """Do nothing: what is in memory goes with it."""
+
+    def find_receipt(self, ledger: str, number: int) -> None:
+        """Return nothing: there is no row that could be shown later."""

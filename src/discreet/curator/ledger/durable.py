@@ -22,7 +22,8 @@ from discreet.curator.ledger.anchor import Anchor, AnchorState, read_anchor, wri
 from discreet.curator.ledger.book import Book, Decision
 from discreet.curator.ledger.chain import RECOVER, Head, Row
 from discreet.curator.ledger.crashes import reach
-from discreet.curator.ledger.events import Began, Event, LineCharge, Moved
+from discreet.curator.ledger.events import Began, Event, LineCharge, Moved, Reserved
+from discreet.curator.ledger.receipts import Receipt
 from discreet.curator.ledger.stores import Store, Transaction
 
 MOST = 256
@@ -66,6 +67,7 @@ class DurableBook(Book):
         super().__init__()
         self._store, self._head = store, Head()
         self._touched: set[tuple[str, str, str]] = set()
+        self._last_rows: dict[tuple[str, int], Head] = {}
         inode = 0 if home is None else home.stat().st_ino
         with store.change() as change:
             known = read_anchor(anchor)
@@ -128,6 +130,8 @@ class DurableBook(Book):
     def write(self, decide: Decision, answer: bytes | None = None) -> Event | None:
         """Write down what is decided: as `Book.write`. It is durable on return."""
         self.require_process()
+        if self._stopped:
+            raise LedgerStopped(self._stopped)
         request = _Request(decide, answer)
         self._requests.put(request)
         while not request.done.wait(1):
@@ -146,6 +150,12 @@ class DurableBook(Book):
 
         self.write(read)
         return found[0]
+
+    def find_receipt(self, ledger: str, number: int) -> Receipt:
+        """Return what proves that an entry is in this book, as far as it is."""
+        with self._lock:
+            head, began = self._last_rows[ledger, number], self.state.book["began"]
+            return Receipt(began.book, ledger, number, head.place, head.digest.hex())
 
     def refresh(self) -> None:
         """Take what other processes wrote."""
@@ -228,6 +238,8 @@ class DurableBook(Book):
         happened = row.event if event is None else event
         self._happen(happened)
         self._head = Head(row.place, row.digest)
+        if isinstance(happened, Reserved | Moved):
+            self._last_rows[happened.ledger, happened.number] = self._head
         self._touched |= self.state.find_lines(happened)
 
     def _find_sum(self, place: tuple[str, str, str]) -> LineCharge:

@@ -37,6 +37,7 @@ from discreet.curator.ledger.entries import NEXT, Entry, State, Ticket
 from discreet.curator.ledger.events import DATA, Event, Moved, Reserved, Retired, Used
 from discreet.curator.ledger.lines import Line
 from discreet.curator.ledger.people import People
+from discreet.curator.ledger.receipts import Receipt
 from discreet.curator.ledger.shares import Shares
 from discreet.curator.ledger.state import Account, Record
 from discreet.curator.limits import ENTRIES
@@ -291,6 +292,10 @@ class Ledger:
     def answer(self, number: int) -> bytes | None:
         """Return the answer that was kept for an entry; None where none was."""
         return self._book.read_answer(self._name, number)
+
+    def receipt(self, number: int) -> Receipt | None:
+        """Return what proves later that an entry was made here; None where the book dies with the process."""
+        return self._book.find_receipt(self._name, number)
 
     def void(self, number: int) -> None:
         """Give a reservation back. Only possible before its start, and in the life that made it."""

@@ -59,6 +59,11 @@ class PeopleLine:
 def open_once(book: Book, wanted: Opened) -> Event | None:
     """Open a budget in a book unless it is there; then it must be the same one."""
     known = book.state.accounts.get((wanted.kind, wanted.name))
+    if (wanted.kind, wanted.name) in book.state.lost:
+        raise LedgerRefused(
+            why=f"what {wanted.name} had spent was lost when this book was damaged",
+            way_out="Nothing more can be answered from it on this book. Another budget needs another name",
+        )
     if known is None:
         return wanted
     for name in ("epsilon", "delta", "neighbours", "apart", "people"):

@@ -90,7 +90,7 @@ class Shares:
         part = checks.positive(share=share)
 
         def decide() -> Event:
-            most = 1 - self._set_aside if self._apart else Fraction(1)
+            most = self._room_apart if self._apart else Fraction(1)
             if part > most:
                 rule = f"at most {most}{': the rest is set aside' if most < 1 else ''}"
                 raise InvalidParameter(name="share", rule=rule, value=share)
@@ -141,9 +141,11 @@ class Shares:
         return None if capped is None else capped.share
 
     @property
-    def _set_aside(self) -> Fraction:
-        """The part of the budget that is set aside, where shares are apart."""
-        return sum((capped.share for capped in self._account.lines.values()), Fraction(0))
+    def _room_apart(self) -> Fraction:
+        """The part of the budget that is not set aside, where shares are apart."""
+        if any(self._account.sum(WHOLE).endless):  # shares were lost, and nobody knows how many
+            return Fraction(0)
+        return 1 - sum((capped.share for capped in self._account.lines.values()), Fraction(0))
 
     # Finding them --------------------------------------------------------------------------------------
 
@@ -216,7 +218,7 @@ class Shares:
     def left(self, analyst: str | None) -> dict[str, Fraction]:
         """Return what is left, 0 in a coordinate in which nothing more can be spent."""
         if self._apart and analyst is None:
-            rest = 1 - self._set_aside
+            rest = self._room_apart
             lefts = [self._find_filter(rest).budget if rest else {}]
         else:
             lefts = [line.left for line in ([self._all] if analyst is None else self.find_lines(analyst))]

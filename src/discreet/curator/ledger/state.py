@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import singledispatchmethod
 from typing import Any
 
-from discreet.core.errors import InternalError
 from discreet.curator.ledger.entries import Entry, State
 from discreet.curator.ledger.events import (
     DATA,
@@ -133,30 +131,41 @@ class BookState:
         self.book: dict[str, Began] = {}
         self.accounts: dict[tuple[str, str], Account] = {}
         self.times: dict[str, int] = {"last": 0}
+        self.lost: dict[tuple[str, str], Raised] = {}
+        """Budgets that were there once, and of which no event is left."""
 
     def data(self, name: str) -> Account:
         """Return the account of a data set."""
         return self.accounts[DATA, name]
 
-    @singledispatchmethod
     def find_places(self, event: Event) -> Places:
         """Return what an event changes. Nothing is changed by this."""
-        raise InternalError(f"an event of an unknown kind: {type(event).__name__}")
+        match event:
+            case Reserved():
+                return self._find_reserved(event)
+            case Moved():
+                return self._find_moved(event)
+            case Opened(kind=kind, name=name):
+                return ((self.accounts, (kind, name), Account(event)),)
+            case Capped(ledger=ledger, line=line):
+                return ((self.data(ledger).lines, line, event),)
+            case Used(ledger=ledger, time=time):
+                uses = self.data(ledger).uses
+                return ((uses, len(uses), event), self._note_time(time))
+            case Retired(ledger=ledger, time=time):
+                return ((self.data(ledger).retired, "retired", event), self._note_time(time))
+            case Raised(sums=sums, time=time):
+                known = tuple(one for one in sums if (one.kind, one.name) in self.accounts)
+                lost = [(one.kind, one.name) for one in sums if (one.kind, one.name) not in self.accounts]
+                return (
+                    *self._add_up(known, LineSum.raise_to),
+                    *((self.lost, place, event) for place in lost),
+                    self._note_time(time),
+                )
+            case Began(time=time):
+                return ((self.book, "began", event), self._note_time(time))
 
-    @find_places.register
-    def _(self, event: Began) -> Places:
-        return ((self.book, "began", event), self._note_time(event.time))
-
-    @find_places.register
-    def _(self, event: Opened) -> Places:
-        return ((self.accounts, (event.kind, event.name), Account(event)),)
-
-    @find_places.register
-    def _(self, event: Capped) -> Places:
-        return ((self.data(event.ledger).lines, event.line, event),)
-
-    @find_places.register
-    def _(self, event: Reserved) -> Places:
+    def _find_reserved(self, event: Reserved) -> Places:
         account = self.data(event.ledger)
         keyed = () if event.key is None else ((account.keys, (event.analyst, event.key), event.number),)
         return (
@@ -166,26 +175,12 @@ class BookState:
             self._note_time(event.time),
         )
 
-    @find_places.register
-    def _(self, event: Moved) -> Places:
+    def _find_moved(self, event: Moved) -> Places:
         records = self.data(event.ledger).records
         record = records[event.number]
         after = replace(record, state=event.state, answer=event.answer or record.answer)
         back = self._add_up(record.reserved.charges, LineSum.take_back) if event.state == "voided" else ()
         return (*back, (records, event.number, after))
-
-    @find_places.register
-    def _(self, event: Used) -> Places:
-        uses = self.data(event.ledger).uses
-        return ((uses, len(uses), event), self._note_time(event.time))
-
-    @find_places.register
-    def _(self, event: Retired) -> Places:
-        return ((self.data(event.ledger).retired, "retired", event), self._note_time(event.time))
-
-    @find_places.register
-    def _(self, event: Raised) -> Places:
-        return (*self._add_up(event.sums, LineSum.raise_to), self._note_time(event.time))
 
     def _add_up(self, charges: tuple[LineCharge, ...], how: Callable[[LineSum, Amounts], LineSum]) -> Places:
         found = []
@@ -197,8 +192,10 @@ class BookState:
     def find_lines(self, event: Event) -> set[tuple[str, str, str]]:
         """Return the lines whose sums an event may have changed, each with the budget it is in."""
         match event:
-            case Reserved(charges=charges) | Raised(sums=charges):
+            case Reserved(charges=charges):
                 pass
+            case Raised(sums=sums):
+                charges = tuple(one for one in sums if (one.kind, one.name) in self.accounts)
             case Moved(ledger=ledger, number=number):
                 charges = self.data(ledger).records[number].reserved.charges
             case _:
