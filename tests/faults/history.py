@@ -32,7 +32,9 @@ def check(path, journals, *, epsilon, spent=None):
     account = book.state.data("visits")
     records = account.records
     total = sum((Fraction(1, 1000) for one in records.values() if one.state != "voided"), Fraction(0))
-    assert total == ledger.spent()["epsilon"] <= Fraction(epsilon)  # no over-spend; sums are those of the rows
+    assert (
+        total == ledger.spent()["epsilon"] <= Fraction(epsilon)
+    )  # no over-spend; sums are those of the rows
     assert sorted(records) == list(range(len(records)))
     assert len(account.keys) == len(records)  # one charge a key
     head, anchored = book._head, read_anchor(path.with_name(f"{path.name}.anchor"))

@@ -26,6 +26,7 @@ from discreet.core.errors import (
     DiscreetError,
     InternalError,
     KeyReused,
+    LedgerRefused,
     Refused,
 )
 from discreet.core.guarantee import Guarantee
@@ -291,7 +292,16 @@ class Ledger:
 
     def answer(self, number: int) -> bytes | None:
         """Return the answer that was kept for an entry; None where none was."""
-        return self._book.read_answer(self._name, number)
+        digest = self._book.look(lambda: self._find_record(number).answer)
+        if digest is None:
+            return None
+        kept = self._book.read_answer(self._name, number)
+        if kept is None or hashlib.sha256(kept).hexdigest() != digest:
+            raise LedgerRefused(
+                why=f"the answer that was kept for entry {number} is lost or damaged",
+                way_out="It was given once, and is not computed again. Ask anew, which is charged anew",
+            )
+        return kept
 
     def receipt(self, number: int) -> Receipt | None:
         """Return what proves later that an entry was made here; None where the book dies with the process."""
