@@ -1,7 +1,7 @@
 """A client that asks questions of a ledger until there is no more budget, in a process that may be killed.
 
-Arguments: the book, the client's own journal, the first and the last key, epsilon. Every line of the journal is on
-the disk before the next step: `invoke KEY`, `ok KEY ANSWER PLACE`, `fail KEY`.
+Arguments: the book, the client's own journal, the first and the last key, epsilon. Every line of the journal
+is on the disk before the next step: `invoke KEY`, `ok KEY ANSWER PLACE`, `fail KEY`.
 """
 
 import os
@@ -23,7 +23,11 @@ TINY = Guarantee(PureLoss(Fraction(1, 1000)), ROWS)
 
 def open_ledger(path, epsilon, *, together=True):
     book = open_book(path, together=together)
-    return book, Ledger(epsilon=Fraction(epsilon), delta=0, neighbours=ROWS, book=book, name="visits")
+    try:
+        return book, Ledger(epsilon=Fraction(epsilon), delta=0, neighbours=ROWS, book=book, name="visits")
+    except BaseException:
+        book.close()
+        raise
 
 
 def ask(ledger, key):

@@ -12,7 +12,7 @@ from discreet.curator.ledger.sqlite import SQLiteStore
 
 
 def read_journal(path):
-    """Return what a client was told: keys that were invoked, answered (with answer and place), and refused."""
+    """Return what a client was told: keys invoked, answered (with answer and place), and refused."""
     invoked, answered, refused = [], {}, set()
     for line in path.read_text().splitlines():
         match line.split():

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.errors import LedgerRefused
-from discreet.curator.ledger.chain import RECOVER, Head
+from discreet.curator.ledger.chain import Head
 from discreet.curator.ledger.crashes import reach
-from discreet.curator.ledger.events import LineCharge
+from discreet.curator.ledger.events import RECOVER, LineCharge
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from discreet.core.errors import LedgerRefused
-from discreet.curator.ledger.events import Event, decode, encode
+from discreet.curator.ledger.events import RECOVER, Event, decode, encode
 
 FIRST = bytes(32)
 """What stands in place of the digest before the first row."""
@@ -66,9 +66,6 @@ class Head:
                 raise LedgerRefused(why=f"row {place} is missing or was changed", way_out=RECOVER)
             head = Head(row.place, row.digest)
             yield head, row
-
-
-RECOVER = "Run `discreet ledger recover`, which keeps what is sound and can only raise what was spent"
 
 
 def find_digest(before: bytes, place: int, kind: str, body: str) -> bytes:

@@ -13,16 +13,15 @@ import os
 import queue
 import secrets
 import threading
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from discreet.core.errors import LedgerRefused, LedgerStopped
 from discreet.curator.ledger.anchor import Anchor, AnchorState, read_anchor, write_anchor
 from discreet.curator.ledger.book import Book, Decision
-from discreet.curator.ledger.chain import RECOVER, Head, Row
+from discreet.curator.ledger.chain import Head, Row
 from discreet.curator.ledger.crashes import reach
-from discreet.curator.ledger.events import Began, Event, LineCharge, Moved, Reserved
+from discreet.curator.ledger.events import RECOVER, Began, Event, LineCharge, Moved, Reserved
 from discreet.curator.ledger.receipts import Receipt
 from discreet.curator.ledger.stores import Store, Transaction
 
@@ -178,12 +177,12 @@ class DurableBook(Book):
                     request.done.set()
         except BaseException:  # whatever it was: nobody knows what is on the disk
             self._stopped = "could not write, and has stopped"
-            self._refuse(waiting)
         finally:
-            self._anchor.close()
-            self._store.close()
-            while not self._requests.empty():
-                self._refuse([one for one in [self._requests.get()] if one is not None])
+            try:
+                self._anchor.close()
+                self._store.close()
+            finally:
+                self._refuse(waiting)
 
     def _next_requests(self) -> list[_Request]:
         waiting, last = [], self._requests.get()
@@ -195,10 +194,14 @@ class DurableBook(Book):
         self._stopped = "is closed"
         return waiting
 
-    def _refuse(self, waiting: Iterable[_Request]) -> None:
+    def _refuse(self, waiting: list[_Request]) -> None:
+        """Tell everybody who was not told that it did not work, or that nobody knows."""
+        while not self._requests.empty():
+            waiting += filter(None, [self._requests.get()])
         for request in waiting:
-            request.refusal = LedgerStopped(self._stopped)
-            request.done.set()
+            if not request.done.is_set():
+                request.refusal = LedgerStopped(self._stopped)
+                request.done.set()
 
     def _write_all(self, waiting: list[_Request]) -> None:
         answers: list[tuple[str, int, bytes]] = []

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from discreet.core.errors import DiscreetError
+from discreet.core.errors import LedgerRefused
 from discreet.curator.ledger.entries import State, Ticket
 
 Amounts = tuple[int | None, ...]
@@ -23,6 +23,9 @@ DATA, PEOPLE = "data", "people"
 
 WHOLE = "all"
 """The line of a whole budget."""
+
+
+RECOVER = "Run `discreet ledger recover`, which keeps what is sound and can only raise what was spent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,15 +176,9 @@ def decode(kind: str, body: str) -> Event:
     try:
         event: Event = _READERS[kind](json.loads(body))
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise UnreadableEvent(kind) from None
+        why = f"an event of the kind {kind[:40]!r} cannot be read"
+        raise LedgerRefused(why=why, way_out=f"A later version may be able to. {RECOVER}") from None
     return event
-
-
-class UnreadableEvent(DiscreetError):
-    """An event of a book cannot be read: it was written by a later version, or is damaged."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__(f"an event of the kind {kind[:40]!r} cannot be read")
 
 
 def _read_charges(written: list[list[Any]]) -> tuple[LineCharge, ...]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import os
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter
+from discreet.core.errors import InvalidParameter, LedgerRefused
 from discreet.curator.ledger.durable import DurableBook
+from discreet.curator.ledger.events import RECOVER
 from discreet.curator.ledger.sqlite import SQLiteStore
 from discreet.curator.ledger.stores import Store
 
@@ -55,6 +57,9 @@ def open_book(
 def _open(store: Store, anchor: Path, home: Path | None, together: bool) -> DurableBook:
     try:
         return DurableBook(store, anchor.absolute(), home=home, alone=not together)
+    except sqlite3.Error:
+        store.close()
+        raise LedgerRefused(why="it is damaged", way_out=RECOVER) from None
     except BaseException:
         store.close()
         raise

@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.core.errors import LedgerRefused
-from discreet.curator.ledger.chain import RECOVER, Row
+from discreet.curator.ledger.chain import Row
 from discreet.curator.ledger.crashes import reach
+from discreet.curator.ledger.events import RECOVER
 from discreet.curator.ledger.stores import Answers
 
 SAFE_LOG = (3, 51, 3)
