@@ -12,9 +12,9 @@ import secrets
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import ClassVar, NoReturn, TypeVar
+from typing import ClassVar, NoReturn, Self, TypeVar
 
 from discreet.core.errors import DiscreetError
 from discreet.curator.ledger.entries import Ticket
@@ -122,6 +122,14 @@ class MemoryBook(Book):
     def __init__(self) -> None:
         super().__init__()
         self._answers: dict[tuple[str, int], bytes] = {}
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> Self:
+        """Return a book in which these events happened."""
+        book = cls()
+        for event in events:
+            book._happen(event)
+        return book
 
     def write(self, decide: Decision, answer: bytes | None = None) -> Event | None:
         """Write down what is decided: as `Book.write`."""

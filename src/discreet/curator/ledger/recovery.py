@@ -11,7 +11,6 @@ import os
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from discreet.core.errors import DiscreetError, LedgerRefused
@@ -86,10 +85,8 @@ class _Sound:
     """The beginning of a book that is as it was written."""
 
     def __init__(self, rows: list[Row]) -> None:
-        self.book, self._rows, self.head = MemoryBook(), rows, Head()
-        for row in rows:
-            self.book.write(partial(getattr, row, "event"))
-            self.head = Head(row.place, row.digest)
+        self.book, self._rows = MemoryBook.of(row.event for row in rows), rows
+        self.head = Head(rows[-1].place, rows[-1].digest) if rows else Head()
         if not self.book.state.book:
             raise LedgerRefused(
                 why="nothing in it can be read, not even which book it is",
