@@ -344,6 +344,18 @@ def test_rows_that_were_changed_are_noticed(path, harm):
             recover(path)
 
 
+@pytest.mark.parametrize("harm", ["UPDATE answers SET answer = x'00'", "DELETE FROM answers"])
+def test_an_answer_that_was_changed_is_not_given(path, harm):
+    spend(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute(harm)
+    connection.close()
+    book = open_book(path)
+    with pytest.raises(LedgerRefused, match="lost or damaged"):
+        opened(book).answer(0)
+    book.close()
+
+
 def test_a_book_is_open_once(path):
     book = open_book(path)
     with pytest.raises(LedgerRefused, match="open in another process"):
