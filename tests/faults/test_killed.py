@@ -36,11 +36,13 @@ def test_processes_that_race_get_exactly_what_the_budget_has(tmp_path):
     assert check(path, journals, epsilon="0.1", spent=Fraction(1, 10)) == 100
 
 
-def wait_for_more(journals):
-    """Wait until some client has asked something, so that a kill meets work."""
+def wait_for_more(journals, processes):
+    """Wait until some client has asked something, so that a kill meets work, or all are done."""
     sizes = [journal.stat().st_size if journal.exists() else 0 for journal in journals]
     for _ in range(1000):
-        if any(j.exists() and j.stat().st_size > size for j, size in zip(journals, sizes, strict=True)):
+        if all(process.poll() is not None for process in processes) or any(
+            j.exists() and j.stat().st_size > size for j, size in zip(journals, sizes, strict=True)
+        ):
             return
         time.sleep(0.02)
     raise AssertionError("nobody asked anything")
@@ -54,8 +56,8 @@ def kill_at_random(tmp_path, kills, questions):
             start(path, journal, questions * n, questions * n + questions, 10)
             for n, journal in enumerate(journals)
         ]
-        wait_for_more(journals)
-        time.sleep(moments.random() * 0.3)
+        wait_for_more(journals, processes)
+        time.sleep(moments.random() * 0.2)
         for process in processes:
             process.kill()
             process.communicate()
@@ -67,7 +69,7 @@ def kill_at_random(tmp_path, kills, questions):
 
 
 def test_killed_clients_come_back_to_one_charge_and_one_answer(tmp_path):
-    found = kill_at_random(tmp_path, kills=4, questions=100)
+    found = kill_at_random(tmp_path, kills=4, questions=800)
     # Some were killed between asking and hearing, or the test would show nothing.
     assert sum(len(invoked) - len(set(invoked)) for invoked, _, _ in found) > 0
 

@@ -4,6 +4,7 @@ import itertools
 
 import psycopg
 import pytest
+from tests.quick_disk import tmp_path
 from tests.servers import postgres
 
 from discreet.curator.ledger.book import MemoryBook
@@ -12,6 +13,7 @@ from discreet.curator.ledger.files import open_book
 from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.ledger.postgres import PostgresStore
 
+__all__ = ["tmp_path"]
 _SCHEMAS = itertools.count()
 
 
