@@ -19,6 +19,7 @@ from discreet.core.errors import (
     DiscreetError,
     EngineFailed,
     InvalidParameter,
+    LedgerRefused,
     NeighboursMismatch,
     ReadFailed,
     Refused,
@@ -647,3 +648,20 @@ def test_progress_is_shown_where_it_is_wanted(monkeypatch):
             mechanism = Independent(workload=workload, epsilon=Fraction(1, 4), delta=0, neighbours=ROWS)
             one.run(mechanism, progress=wanted)
     assert shown == [True, False]
+
+
+def test_a_budget_in_a_file_outlives_the_session(tmp_path):
+    path = tmp_path / "budget.db"
+    for life in range(4):
+        with Session(line(), epsilon=1, delta=0, ledger=path) as session:
+            assert session.left == 1 - life * 0.25
+            session.release(Marginals.of_order(LINE, 1), epsilon=Fraction(1, 4), delta=0)
+    with Session(line(), epsilon=1, delta=0, ledger=path) as session:
+        with pytest.raises(BudgetExceeded):
+            session.release(Marginals.of_order(LINE, 1), epsilon=Fraction(1, 4), delta=0)
+        with pytest.raises(LedgerRefused, match="open in another process"):
+            Session(line(), epsilon=1, delta=0, ledger=path)
+    with pytest.raises(LedgerRefused, match="a budget is set once"):
+        Session(line(), epsilon=2, delta=0, ledger=path)
+    with pytest.raises(InvalidParameter, match="given: a budget has no default"):
+        Session(line(), ledger=path)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import importlib
 import os
 import sqlite3
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, LedgerRefused
+from discreet.core.neighbours import Neighbours
+from discreet.curator.ledger.book import Book, MemoryBook
 from discreet.curator.ledger.durable import DurableBook
 from discreet.curator.ledger.events import RECOVER
+from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.ledger.sqlite import SQLiteStore
 from discreet.curator.ledger.stores import Store
 
@@ -52,6 +56,23 @@ def open_book(
     file = SQLiteStore(text, together=together)
     beside = file.path.with_name(f"{file.path.name}.anchor")
     return _open(file, beside if anchor is None else Path(anchor), file.path, together)
+
+
+def open_ledger(
+    where: str | os.PathLike[str] | None,
+    epsilon: Fraction,
+    delta: Fraction,
+    *,
+    neighbours: Neighbours,
+    name: str,
+) -> Ledger:
+    """Open a ledger in a book of its own, in memory or in a file: the book is closed with it."""
+    book: Book = MemoryBook() if where is None else open_book(where)
+    try:
+        return Ledger(epsilon=epsilon, delta=delta, neighbours=neighbours, book=book, name=name)
+    except BaseException:
+        book.close()
+        raise
 
 
 def _open(store: Store, anchor: Path, home: Path | None, together: bool) -> DurableBook:

@@ -11,6 +11,7 @@ are not, there is the curator.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from types import TracebackType
@@ -26,7 +27,7 @@ from discreet.core.neighbours import Neighbours
 from discreet.core.progress import LongRun
 from discreet.core.rng import SYSTEM, Rng
 from discreet.curator.ledger.entries import SpendingLedger
-from discreet.curator.ledger.ledger import Ledger
+from discreet.curator.ledger.files import open_ledger
 from discreet.curator.sessions.holding import Holding, Reader, hold
 from discreet.curator.sessions.purchases import SessionHistory
 from discreet.curator.sessions.questions import SessionQuestions
@@ -68,7 +69,8 @@ class Session:
     neighbours
         The change that is hidden, where the data do not declare it; one row of a histogram by default.
     ledger
-        What keeps the budget in place of a ledger of its own, such as one that several sessions share.
+        A file that keeps the budget when the process ends: the next session goes on where this one was. Or
+        a ledger in place of one of its own, such as one that several sessions share.
     name
         Under which name the ledger keeps this session's entries.
     large_delta
@@ -93,18 +95,26 @@ class Session:
         delta: checks.Number | None = None,
         schema: Declared | None = None,
         neighbours: Neighbours | None = None,
-        ledger: SpendingLedger | None = None,
+        ledger: SpendingLedger | str | os.PathLike[str] | None = None,
         name: str = "session",
         large_delta: bool = False,
     ) -> None:
         budget = read_budget(epsilon, delta, ledger, large=large_delta)
         self._held: Holding = hold(data, schema, neighbours)
+        self._own = None
         if budget is not None:
-            ledger = Ledger(epsilon=budget[0], delta=budget[1], neighbours=self._held.neighbours)
-        self._purse = Purse(checks.instance(SpendingLedger, ledger=ledger), self._held.neighbours, name)
-        self._questions = SessionQuestions(self._held, self._purse)
-        self._open: WeakSet[Conversation[Any]] = WeakSet()
-        self._held.take()  # last: a table is not lost to a session that could not be made
+            file = ledger if isinstance(ledger, str | os.PathLike) else None
+            self._own = open_ledger(file, *budget, neighbours=self._held.neighbours, name=self._held.name)
+        try:
+            kept: SpendingLedger = checks.instance(SpendingLedger, ledger=self._own or ledger)
+            self._purse = Purse(kept, self._held.neighbours, name)
+            self._questions = SessionQuestions(self._held, self._purse)
+            self._open: WeakSet[Conversation[Any]] = WeakSet()
+            self._held.take()  # last: a table is not lost to a session that could not be made
+        except BaseException:
+            if self._own is not None:
+                self._own.close()
+            raise
 
     # What it has ---------------------------------------------------------------------------------------
 
@@ -372,6 +382,8 @@ class Session:
             for conversation in list(self._open):
                 conversation.close(_ENDED)
             self._held.close()
+            if self._own is not None:
+                self._own.close()
 
     def __enter__(self) -> Session:
         return self

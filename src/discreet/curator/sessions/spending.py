@@ -143,7 +143,7 @@ def read_budget(
     epsilon: checks.Number | None, delta: checks.Number | None, ledger: object, *, large: bool
 ) -> tuple[Fraction, Fraction] | None:
     """Return the budget of a session; None where a ledger has it."""
-    if ledger is not None:
+    if ledger is not None and not isinstance(ledger, str | os.PathLike):
         require_left_out(epsilon=epsilon, delta=delta)
         return None
     return checks.positive(epsilon=given(epsilon=epsilon)), read_delta(given(delta=delta), large=large)
