@@ -91,6 +91,9 @@ def divide(left: Number, right: Number, scope: Scope, *, safe: bool) -> Operand:
         return MISSING if divisor == 0 else multiply(constant(1 / divisor), above)
     if not safe and not _is_never_zero(c, scope):
         raise refuse("division", "the declared bounds allow a divisor of 0", _DIVISION)
+    if not _is_never_zero(d, scope):
+        # What divides is missing where its own denominator is 0, and so is the quotient.
+        above, below = multiply(above, d), multiply(below, d)
     return Ratio(above, below)
 
 
@@ -226,7 +229,7 @@ def _power(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
     number, exponent = number_of(sides[0], name), whole_of(sides[1], name, 0, 4)
     if isinstance(number, Missing):
         return number
-    found: Number = constant(1)
+    found = plus(constant(1), product(constant(0), number))  # also its power 0 is missing where it is
     for _ in range(exponent):
         found = product(found, number)
     return found
