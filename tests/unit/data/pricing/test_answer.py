@@ -458,3 +458,8 @@ def test_days_under_a_condition_are_shown_as_dates() -> None:
     assert answer.column("early") == (days[15].date(),)
     assert answer.column("ago") in ((216,), (217,))
     assert answer.column("late")[0] in (days[32].date(), days[34].date())
+
+
+def test_true_is_not_one(visits: Table) -> None:
+    shown = [visits.sql(f"SELECT COUNT(*), {word} AS t FROM visits", **EXACT) for word in ("TRUE", "1")]
+    assert [type(answer.column("t")[0]) for answer in shown] == [bool, int]
