@@ -84,6 +84,9 @@ def divide(left: Number, right: Number, scope: Scope, *, safe: bool) -> Operand:
     """Return left / right, exactly; missing where right is 0, which must be impossible unless `safe`."""
     (a, b), (c, d) = _fraction(left), _fraction(right)
     above, below = multiply(a, d), multiply(b, c)
+    if value_of(d) is None and not _is_never_zero(d, scope):
+        # What divides is missing where its own denominator is 0, and so is the quotient.
+        above, below = multiply(above, d), multiply(below, d)
     divisor = value_of(below)
     if divisor is not None:
         if divisor == 0 and not safe:
@@ -91,9 +94,6 @@ def divide(left: Number, right: Number, scope: Scope, *, safe: bool) -> Operand:
         return MISSING if divisor == 0 else multiply(constant(1 / divisor), above)
     if not safe and not _is_never_zero(c, scope):
         raise refuse("division", "the declared bounds allow a divisor of 0", _DIVISION)
-    if not _is_never_zero(d, scope):
-        # What divides is missing where its own denominator is 0, and so is the quotient.
-        above, below = multiply(above, d), multiply(below, d)
     return Ratio(above, below)
 
 

@@ -22,6 +22,7 @@ ROWS = [(2, 1, 0), (2, 1, 1), (3, 2, None), (None, 1, 2), (1, None, 1), (-3, 2, 
     [
         ("a / (b / NULLIF(c, 0))", [2, 1.5]),  # the first row's divisor is missing, not 0
         ("SAFE_DIVIDE(a, SAFE_DIVIDE(b, c))", [2, 1.5]),
+        ("a / NULLIF(2 / NULLIF(c, 0), 0)", [1, 0.5, 1.5]),
         ("(a / NULLIF(c, 0)) / b", [2, 1.5]),
         ("b * POWER(a, 0)", [1, 1, 2, 2]),
         ("POWER(SAFE_DIVIDE(a, c), 0)", [1, 1, 1]),
