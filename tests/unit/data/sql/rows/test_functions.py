@@ -26,7 +26,8 @@ ROWS = [(2, 1, 0), (2, 1, 1), (3, 2, None), (None, 1, 2), (1, None, 1), (-3, 2, 
         ("(a / NULLIF(c, 0)) / b", [2, 1.5]),
         # The same division stands twice, and only in one place its divisor is never missing.
         (
-            "CASE WHEN c > 0 THEN SAFE_DIVIDE(a, SAFE_DIVIDE(2, c)) ELSE SAFE_DIVIDE(a, SAFE_DIVIDE(2, c)) END",
+            "CASE WHEN c > 0 THEN SAFE_DIVIDE(a, SAFE_DIVIDE(2, c))"
+            " ELSE SAFE_DIVIDE(a, SAFE_DIVIDE(2, c)) END",
             [1, 0.5, 1.5],
         ),
         ("b * POWER(a, 0)", [1, 1, 2, 2]),
