@@ -176,7 +176,7 @@ def _quotient_span(above: Polynomial, below: Polynomial, tables: PlanTables) -> 
 
 def simplify(number: Polynomial, tables: PlanTables) -> Polynomial | None:
     """Return a number of one column as a list of its values, or as it is where they are too many."""
-    if all(isinstance(atom, Field) for atom in number.atoms):
+    if all(isinstance(atom, Field) for atom in number.atoms) or _is_listed(number):
         return number
     known = tabulate(number, tables)
     if known is None:
@@ -195,6 +195,12 @@ def simplify(number: Polynomial, tables: PlanTables) -> Polynomial | None:
         coefficient = number.terms[0][1]
         return multiply(constant(coefficient), variable(replace(number.atoms[0], span=span)))
     return number if span == scale(number, tables).span else _hold(number, span, tables)
+
+
+def _is_listed(number: Polynomial) -> bool:
+    """Say whether a number is a list of values already: it was made by `from_values`."""
+    monomials = [monomial for monomial, _ in number.terms]
+    return len(monomials) == len(monomials[0]) == 1 and isinstance(monomials[0][0], StepFunction)
 
 
 def _hold(number: Polynomial, span: Span, tables: PlanTables) -> Polynomial:

@@ -168,3 +168,10 @@ def test_a_number_that_is_held_to_its_range_has_the_values_it_had() -> None:
         answer = table.sql(text, epsilon=10**8, delta=0)
     assert answer.column("s") == (sum(day.day for day in days),)
     assert answer.column("n") == (len(days),)
+
+
+def test_a_power_of_a_list_of_values_is_a_list_of_values() -> None:
+    steps = choose([(above(AGE, 17), constant(3))], constant(2), TABLES)
+    assert steps is not None and isinstance(atom_of(steps), StepFunction)
+    squared = simplify(multiply(steps, steps), TABLES)
+    assert squared == choose([(above(AGE, 17), constant(9))], constant(4), TABLES)
