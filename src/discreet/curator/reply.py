@@ -25,7 +25,7 @@ CONFIDENCE = Fraction(95, 100)
 _WORDS: dict[Kind, str] = {
     "free": "answered from the shared hypothesis at no cost",
     "measured": "measured, and learnt by the shared hypothesis: paid for when the curator opened",
-    "stale": "answered from the hypothesis without a check: its error is not known",
+    "stale": "answered from the hypothesis without a check: no error is proved",
     "priced": "answered by itself",
 }
 
@@ -39,8 +39,9 @@ class Reply:
     columns, rows
         Names, and values row by row; None for a key that its grouping set leaves out.
     intervals
-        For every column of numbers, (low, high) a row: all true values of the column lie there with
-        probability 95 %.
+        For every column of numbers, (low, high) a row, at 95 %. Where the shared hypothesis answered, each
+        true value lies there by itself, which is calibrated on made-up tables; where the question was
+        answered by itself, all true values of the column at once, which is proved.
     kind
         "free", "measured" or "stale" where the shared hypothesis answered, "priced" where the question was
         answered by itself.
@@ -50,6 +51,9 @@ class Reply:
         Whether it was given before: then these are the same numbers, at no further cost.
     answer
         What the numbers of a priced question came from.
+    together
+        Where the shared hypothesis answered: the intervals that hold for all counts of all questions at once
+        with probability 95 %, which is proved.
     """
 
     columns: tuple[str, ...]
@@ -59,6 +63,7 @@ class Reply:
     cost: Amounts
     repeated: bool = False
     answer: Answer | None = None
+    together: Mapping[str, tuple[Interval, ...]] | None = None
 
     @classmethod
     def of(cls, answer: Answer, cost: Mapping[str, Fraction]) -> Self:
@@ -71,17 +76,33 @@ class Reply:
         """Return a copy with the same numbers under other names, marked as repeated."""
         names = dict(zip(self.columns, columns, strict=True))
         intervals = {names[name]: ends for name, ends in self.intervals.items()}
-        return replace(self, columns=columns, intervals=intervals, repeated=True, cost=Amounts())
+        together = None
+        if self.together is not None:
+            together = {names[name]: ends for name, ends in self.together.items()}
+        return replace(
+            self, columns=columns, intervals=intervals, together=together, repeated=True, cost=Amounts()
+        )
 
     def column(self, name: str) -> tuple[Any, ...]:
         """Return one column of values."""
         place = self._place(name)
         return tuple(row[place] for row in self.rows)
 
-    def interval(self, name: str, confidence: checks.Number) -> tuple[Interval, ...]:
-        """Return (low, high) for every row: all true values of the column lie there with that probability.
+    def interval(
+        self, name: str, confidence: checks.Number, *, together: bool = False
+    ) -> tuple[Interval, ...]:
+        """Return (low, high) for every row: the true value of the column lies there with that probability.
 
         What the shared hypothesis answers is known at 95 %: that is given for anything less.
+
+        Parameters
+        ----------
+        name, confidence
+            The column, and the probability.
+        together
+            Whether intervals of the shared hypothesis shall hold for all counts of all questions at once,
+            which is proved, and not only each by itself, which is calibrated. Intervals of a question that
+            was answered by itself always hold for all its rows at once.
 
         Raises
         ------
@@ -94,7 +115,7 @@ class Reply:
         if self.answer is not None:
             return self.answer.interval(self.answer.columns[place], level)
         if level <= CONFIDENCE:
-            return self.intervals[name]
+            return self.together[name] if together and self.together is not None else self.intervals[name]
         raise NoBound(
             what=f"an interval at {float(level):g}",
             why=f"the shared hypothesis knows its errors at {float(CONFIDENCE):g}",
@@ -103,13 +124,8 @@ class Reply:
 
     def quote(self) -> Quote:
         """Return what asking the same again would cost, and its errors: those that it has."""
-        columns = []
-        for name, ends in self.intervals.items():
-            wide = [high - low for low, high in ends if not isinstance(low, tuple)]
-            half = float(max(wide)) / 2 if wide else None
-            words = "the same numbers as before" + ("" if half is None else f", within {half:.6g} at 95 %")
-            columns.append(ColumnError(name, half, words))
-        return Quote("repeated", tuple(columns))
+        together = {} if self.together is None else self.together
+        return Quote("repeated", _errors(self.intervals), together=_errors(together))
 
     def _place(self, name: str) -> int:
         if name not in self.columns:
@@ -145,6 +161,8 @@ class Reply:
     def _notes(self) -> list[str]:
         words = "given before, at no further cost" if self.repeated else f"charged {self.cost.paid}"
         sure = "[ ] holds all true values of a column at once with probability 95 %"
+        if self.together is not None:
+            sure = "[ ] holds 95 of 100 true values, each by itself (calibrated; together=True: all, proved)"
         return [*more_rows(len(self)), f"{sure}; {_WORDS[self.kind]}; {words}"]
 
     def __repr__(self) -> str:
@@ -152,6 +170,17 @@ class Reply:
 
     def _repr_html_(self) -> str:
         return html_table(self._cells, self._notes)
+
+
+def _errors(intervals: Mapping[str, tuple[Interval, ...]]) -> tuple[ColumnError, ...]:
+    """Return the half width of the widest interval of every column."""
+    columns = []
+    for name, ends in intervals.items():
+        wide = [high - low for low, high in ends if not isinstance(low, tuple)]
+        half = float(max(wide)) / 2 if wide else None
+        words = "the same numbers as before" + ("" if half is None else f", within {half:.6g} at 95 %")
+        columns.append(ColumnError(name, half, words))
+    return tuple(columns)
 
 
 def _print(value: Any) -> str:

@@ -87,9 +87,7 @@ class SharedHypothesis(ABC):
         require_small(workload, cells=self.universe.size)
         if workload.universe == self.universe and workload.is_predicates:
             return self._predicates(workload)
-        answers = [self.ask(query) for query in workload]
-        values, errors, kinds = zip(*((one.value, one.error, one.kind) for one in answers), strict=True)
-        return OnlineAnswers(np.array(values), np.array(errors), np.array(kinds))
+        return OnlineAnswers.of(self.ask(query) for query in workload)
 
     @abstractmethod
     def _predicates(self, workload: Workload) -> OnlineAnswers:
@@ -97,18 +95,25 @@ class SharedHypothesis(ABC):
 
     def quote(self, plan: Plan, counts: Counts) -> Quote:
         """Say how well a question would be answered: as wide as its intervals would be. No row is read."""
-        most = float(np.max(self._foretell(counts.workload()), initial=0.0))
-        several = ", in every group at once" if counts.groups > 1 else ""
-        error: float | None = most
-        words = f"at most {most:.6g} at 95 %{several}"
-        if math.isinf(most):
-            error, words = None, f"no bound: {self.unsure}; fresh=True buys an answer"
+        found = self._foretell(counts.workload())
+        own, most = (_bounded(float(each.max(initial=0.0))) for each in found)
+        several = ", in each group by itself" if counts.groups > 1 else ""
+        if most is None:
+            words = f"no bound for all counts at once: {self.unsure}; fresh=True buys an answer"
+        else:
+            words = f"at most {most:.6g} at 95 %, all counts of all questions at once (proved)"
+        if own is not None:
+            words = f"at most {own:.6g} at 95 %{several} (calibrated); {words}"
         numbers = [output.name for output in plan.outputs if not isinstance(output.what, Field)]
-        return Quote("shared", tuple(ColumnError(name, error, words) for name in numbers))
+        return Quote(
+            "shared",
+            tuple(ColumnError(name, own, words) for name in numbers),
+            together=tuple(ColumnError(name, most, words) for name in numbers),
+        )
 
     @abstractmethod
-    def _foretell(self, workload: Workload) -> NDArray[np.float64]:
-        """Return the errors that answers to predicates would have, from public numbers alone."""
+    def _foretell(self, workload: Workload) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the errors that answers to predicates would have, own and all at once. Public."""
 
     @abstractmethod
     def close(self) -> None:
@@ -146,6 +151,7 @@ class Shared(SharedHypothesis):
         conversation = mechanism.open(histogram)
         if not isinstance(conversation, WeightsConversation):
             raise InvalidParameter(name="conversation", rule="one of weights", value=type(conversation))
+        conversation.learn_errors()
         return cls(conversation, universe, unit.per_unit(mechanism.guarantee))
 
     def ask(self, query: LinearQuery) -> OnlineAnswer:
@@ -169,7 +175,7 @@ class Shared(SharedHypothesis):
                     self._conversation.ask(batch)
         return self._conversation.answers(batch)
 
-    def _foretell(self, workload: Workload) -> NDArray[np.float64]:
+    def _foretell(self, workload: Workload) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return self._conversation.foretell(workload)
 
     def close(self) -> None:
@@ -228,7 +234,7 @@ def make_reply(plan: Plan, universe: Universe, answers: OnlineAnswers) -> Reply:
             place = keys.index(field) if field in keys else None
             column.extend(None if place is None else group[place] for group in groups)
     counts = np.maximum(0, np.rint(answers.values)).astype(np.int64).tolist()
-    ends = _ends(answers)
+    ends, together = _own_ends(answers), _ends(answers)
     rows = tuple(
         zip(
             *(columns[out.what] if isinstance(out.what, Field) else counts for out in plan.outputs),
@@ -236,8 +242,15 @@ def make_reply(plan: Plan, universe: Universe, answers: OnlineAnswers) -> Reply:
         )
     )
     names = tuple(output.name for output in plan.outputs)
-    counted = {output.name: ends for output in plan.outputs if not isinstance(output.what, Field)}
-    return Reply(columns=names, rows=rows, intervals=counted, kind=find_least_sure(answers), cost=Amounts())
+    counted = [output.name for output in plan.outputs if not isinstance(output.what, Field)]
+    return Reply(
+        columns=names,
+        rows=rows,
+        intervals=dict.fromkeys(counted, ends),
+        kind=find_least_sure(answers),
+        cost=Amounts(),
+        together=dict.fromkeys(counted, together),
+    )
 
 
 def find_least_sure(answers: OnlineAnswers) -> Kind:
@@ -247,8 +260,24 @@ def find_least_sure(answers: OnlineAnswers) -> Kind:
     return next(one for one in order if one in kinds)
 
 
+def _bounded(error: float) -> float | None:
+    return None if math.isinf(error) else error
+
+
+def _own_ends(answers: OnlineAnswers) -> tuple[Interval, ...]:
+    """Return between which whole numbers each true count lies: those within its error, and the answer."""
+    ends = []
+    for value, error in zip(answers.values.tolist(), answers.owns.tolist(), strict=True):
+        shown = max(0, round(value))
+        low, high = (0, math.inf) if math.isinf(error) else (value - error, value + error)
+        ends.append(
+            (max(0, min(shown, math.ceil(low))), high if high == math.inf else max(shown, math.floor(high)))
+        )
+    return tuple(ends)
+
+
 def _ends(answers: OnlineAnswers) -> tuple[Interval, ...]:
-    """Return between which whole numbers the true counts lie; without a check there is no upper end."""
+    """Return between which whole numbers all true counts lie; without a check there is no upper end."""
     values, errors = answers.values.tolist(), answers.errors.tolist()
     return tuple(
         (0, math.inf)

@@ -43,7 +43,7 @@ def test_counts_come_from_the_shared_hypothesis(shared, frame):
     reply = acme.sql(BY_REGION)
     assert (reply.kind, reply.cost, reply.columns) == ("free", {}, ("region", "n"))
     truth = frame.region.value_counts()
-    for (region, _), (low, high) in zip(reply.rows, reply.intervals["n"], strict=True):
+    for (region, _), (low, high) in zip(reply.rows, reply.interval("n", 0.95, together=True), strict=True):
         assert low <= truth[region] <= high
     assert [row[0] for row in reply.rows] == ["east", "north", "west"]
 
@@ -193,7 +193,8 @@ def test_after_the_last_measurement_answers_are_marked():
         assert acme.sql("SELECT COUNT(*) AS n FROM people WHERE age = 20 OR smoker = 'yes'").kind == "stale"
         assert acme.plan("SELECT COUNT(*) AS n FROM people WHERE age = 21").error("n") > 0
         unchecked = acme.plan("SELECT COUNT(*) AS n FROM people WHERE age = 21 OR smoker = 'yes'")
-        assert unchecked.error("n") is None and "without a check" in repr(unchecked)
+        assert unchecked.error("n") > 0 and "without a check" in repr(unchecked)
+        assert unchecked.error("n", together=True) is None
         assert acme.sql("SELECT COUNT(*) AS n FROM people WHERE age = 20", fresh=True).kind == "priced"
 
 
@@ -316,9 +317,13 @@ def test_a_plan_quotes_the_interval_that_will_be_printed(shared, text):
         assert quote.error("n") <= 2 * widest + 1
     assert f"n: at most {quote.error('n'):.6g} at 95 %" in repr(quote)
     assert "usually" not in repr(quote)
-    assert "[ ] holds all true values of a column at once with probability 95 %" in repr(reply)
+    assert "[ ] holds 95 of 100 true values, each by itself (calibrated; together=True" in repr(reply)
     again = acme.plan(text)
     assert again.kind == "repeated" and again.error("n") == widest and "same numbers" in repr(again)
+    together = reply.interval("n", 0.95, together=True)
+    assert max((high - low) / 2 for low, high in together) <= quote.error("n", together=True) + 1
+    assert all(a <= c and d <= b for (c, d), (a, b) in zip(reply.interval("n", 0.95), together, strict=True))
+    assert again.error("n", together=True) >= again.error("n")
     with pytest.raises(InvalidParameter, match="name"):
         quote.error("missing")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ from discreet.query_release.fitting.weights import Hypothesis, KeptTables, margi
 from discreet.query_release.linear.independent import NoisyAnswers
 from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.online.boxes import Boxes
+from discreet.query_release.online.misfit import centre_table, estimate_misfit
+from discreet.query_release.online.own_errors import OwnErrors, learn_own_errors
 from discreet.query_release.online.questions import Question
 from discreet.query_release.online.warm_start_fit import CLOSE, FLAT, UNIFORM, fit_weights
 from discreet.query_release.synopses.marginal_tables import MarginalTables
@@ -35,6 +38,7 @@ from discreet.query_release.synopses.synopsis import Synopsis, Weights
 Floats = NDArray[np.float64]
 
 _BLOCK = 1024  # boxes looked at together
+_TRIPLES = 3  # attributes: what they depend on together, and two of them, tells about more
 
 
 def starting_weights(synopsis: Synopsis) -> Floats:
@@ -89,21 +93,24 @@ class Known:
         self._odds = math.log(4 * 2 ** max(len(known) for known in tables.sets) * len(tables.sets) / beta)
         self.weights = Hypothesis(self.universe, max(tables.total, 1.0), fit_weights(tables, flatness=CLOSE))
         self._tables = KeptTables(lambda axes: marginal_table(self.array, axes), self.universe.size)
-        self.array = np.zeros(self.universe.shape)
-        public = () if isinstance(mechanism.neighbours, Replace) and () not in layout.sets else None
-        for kept in layout.sets if public is None else (public, *layout.sets):
-            self.array += self._spread(kept, np.array(tables.table(kept)))
+        self._measured = mechanism, tables
+        self.array = self._estimates(tables)
 
     @property
     def _axes(self) -> range:
         return range(len(self.universe.shape))
 
-    def _spread(self, kept: tuple[int, ...], table: Floats) -> Floats:
-        """Return the residual of a table, shared out evenly over the other attributes."""
-        for axis in range(table.ndim):
-            table -= table.mean(axis=axis, keepdims=True)
-        narrow = [self.universe.shape[axis] if axis in kept else 1 for axis in self._axes]
-        return table.reshape(narrow) / (self.universe.size / math.prod(narrow))
+    def _estimates(self, tables: MarginalTables) -> Floats:
+        """Return numbers over the universe whose sums over boxes are what tables estimate."""
+        mechanism, _ = self._measured
+        sets, array = mechanism.layout.sets, np.zeros(self.universe.shape)
+        if isinstance(mechanism.neighbours, Replace) and () not in sets:
+            sets = ((), *sets)  # the number of rows, which is public
+        for kept in sets:
+            narrow = [self.universe.shape[axis] if axis in kept else 1 for axis in self._axes]
+            table = centre_table(tables.table(kept)).reshape(narrow)
+            array += table / (self.universe.size / math.prod(narrow))
+        return array
 
     def estimate(self, question: Question) -> float:
         """Return the estimate of a box in units of the grid."""
@@ -118,13 +125,42 @@ class Known:
         discrete Gaussian is sub-Gaussian with its own variance, so a union over both signs of all boxes over
         a set of attributes, intervals and others apart, gives the factor on the standard deviation.
         """
+        return self._spread_out(boxes, all_at_once=True)
+
+    def deviations(self, boxes: Boxes) -> Floats:
+        """Return the standard deviations of the estimates of some boxes; infinite where not measured."""
+        return self._spread_out(boxes, all_at_once=False)
+
+    def own_errors(self, said: Floats, deviations: Floats) -> Floats:
+        """Return how far answers may be off, each by itself at 95 %, in rows: calibrated, not proved.
+
+        Rounded up as `add_errors` does, for the same reason.
+        """
+        return np.asarray(np.ceil(self.own.half_widths(said, deviations) * 1024) / 1024)
+
+    @cached_property
+    def own(self) -> OwnErrors:
+        """What answers' own errors depend on, learnt from the first time on that it is asked for."""
+        mechanism, tables = self._measured
+        sets = mechanism.layout.sets
+        misfit = 0.0
+        if len(self.universe.shape) > max(len(known) for known in tables.sets) >= _TRIPLES:
+            misfit = estimate_misfit(tables, dict(zip(sets, self._variances.tolist(), strict=True)))
+        return learn_own_errors(
+            mechanism, self.weights.array, estimate=self._estimates, deviate=self.deviations, misfit=misfit
+        )
+
+    def _spread_out(self, boxes: Boxes, *, all_at_once: bool) -> Floats:
         kinds = np.column_stack([boxes.sizes, boxes.runs])
         distinct, which = np.unique(kinds, axis=0, return_inverse=True)
-        bound = self._bound(distinct[:, :-1].astype(np.float64), distinct[:, -1] > 0)[which.ravel()]
+        sizes, runs = distinct[:, :-1].astype(np.float64), distinct[:, -1] > 0
+        found = self._deviations(sizes)
+        if all_at_once:
+            found = found * self._factors(sizes, runs) * (1 + 1e-9)
         # The last entry is that of predicates that are no boxes.
-        return np.append(bound, np.inf)[boxes.kinds]
+        return np.append(found[which.ravel()], np.inf)[boxes.kinds]
 
-    def _bound(self, sizes: Floats, runs: NDArray[np.bool_]) -> Floats:
+    def _deviations(self, sizes: Floats) -> Floats:
         shape = np.array(self.universe.shape, dtype=np.float64)
         inner, mean = sizes - sizes**2 / shape, (sizes / shape) ** 2
         used = sizes < shape
@@ -134,9 +170,15 @@ class Known:
             parts = np.where(self._residuals, inner[part, None], mean[part, None]).prod(axis=2)
             variance[part] = parts @ self._variances
             covered[part] = (~(used[part, None] & ~self._sets).any(axis=2)).any(axis=1)
+        return np.where(covered, np.sqrt(np.maximum(variance, 0.0)), np.inf)
+
+    def _factors(self, sizes: Floats, runs: NDArray[np.bool_]) -> Floats:
+        """Return how many standard deviations hold for all boxes at once."""
+        shape = np.array(self.universe.shape, dtype=np.float64)
         intervals, sets = np.log(shape * (shape + 1) / 2), shape * math.log(2)
+        used = sizes < shape
         odds = self._odds + (used * np.where(runs[:, None], intervals, sets)).sum(axis=1)
-        return np.where(covered, np.sqrt(2 * odds * np.maximum(variance, 0.0)) * (1 + 1e-9), np.inf)
+        return np.asarray(np.sqrt(2 * odds))
 
 
 def add_errors(off: Any, noise: Any, scale: int) -> Any:

@@ -21,17 +21,20 @@ UNIFORM = 1e-4
 """The part of the total that is spread over all cells, so that no weight is zero."""
 
 
-def fit_weights(tables: MarginalTables, *, flatness: float) -> Floats:
+def fit_weights(tables: MarginalTables, *, flatness: float, order: int | None = None) -> Floats:
     """Return positive weights with the estimated total that fit every estimated table and its subsets.
+
+    With an order, tables of more attributes are left out.
 
     The weights maximise entropy minus squared misfits over their variances: exponentials of sums of one table
     a set of attributes. Those are found by quasi-Newton steps on the dual, which is smooth and convex.
     """
     universe, total = tables.universe, max(tables.total, 1.0)
     names = universe.names
-    workload = Marginals(universe, [[names[axis] for axis in axes] for axes in tables.layout.sets])
+    sets = [axes for axes in tables.layout.sets if order is None or len(axes) <= order]
+    workload = Marginals(universe, [[names[axis] for axis in axes] for axes in sets])
     wanted = tables.answers(workload)
-    deviations = [tables.standard_errors([names[axis] for axis in axes]) for axes in tables.layout.sets]
+    deviations = [tables.standard_errors([names[axis] for axis in axes]) for axes in sets]
     spread = np.maximum(np.concatenate([np.ravel(each) for each in deviations]), 0.5)
 
     def weights(dual: Floats) -> tuple[Floats, float]:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.noise.trial_noise import TrialNoise
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Attribute, Universe
-from discreet.query_release.planning.trial_noise import TrialNoise
 from discreet.query_release.synopses.synopsis import Synopsis
 from discreet.query_release.synopses.synthetic import SyntheticTable
 

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from discreet.core.bounds import known_error
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
+from discreet.noise.trial_noise import TrialNoise
 from discreet.queries.histogram import Histogram
 from discreet.query_release.base import WorkloadRelease
 from discreet.query_release.planning.candidates import PlanCandidate, ReleaseFacts
 from discreet.query_release.planning.population import nobody
-from discreet.query_release.planning.trial_noise import TrialNoise
 
 _BETA = 0.05  # the failure probability of the bounds that are printed
 ALIKE = 1.05
