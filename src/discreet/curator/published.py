@@ -97,6 +97,13 @@ class Published(SharedHypothesis):
         answers = self._predicates(workload)
         return answers.owns, answers.errors
 
+    @property
+    def _total(self) -> float:
+        return float(self.synopsis.total)
+
+    def _say(self, workload: Workload) -> NDArray[np.float64]:
+        return np.asarray(self.synopsis.answers(workload), dtype=np.float64)
+
     def close(self) -> None:
         """Do nothing: what is published stays."""
 

@@ -7,6 +7,7 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -24,7 +25,7 @@ from discreet.curator.limits import require_small
 from discreet.curator.reply import Interval, Kind, Reply
 from discreet.curator.ticks import FairLock
 from discreet.data.linear import Counts
-from discreet.data.plan.nodes import Field, Plan
+from discreet.data.plan.nodes import Aggregate, Field, Options, Output, Plan
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.question_plan import ColumnError
 from discreet.data.table import Table
@@ -74,6 +75,16 @@ class SharedHypothesis(ABC):
         require_small(counts, cells=self.universe.size)
         return counts
 
+    def expect(self, plan: Plan, tables: PlanTables) -> Fraction:
+        """Return how many rows a question is about, as far as the hypothesis knows. No row is read."""
+        counted = Output("n", Aggregate("count"))
+        alone = replace(plan, sets=((),), outputs=(counted,), options=Options())
+        with contextlib.suppress(Refused):
+            counts = self.counts(alone, tables)
+            if counts is not None:
+                return Fraction(max(0.0, float(self._say(counts.workload())[0])))
+        return Fraction(max(0.0, self._total))
+
     def answer(self, plan: Plan, counts: Counts) -> Reply:
         """Answer a question that counts rows, all groups at once."""
         return make_reply(plan, self.universe, self.ask_many(counts.workload()))
@@ -114,6 +125,15 @@ class SharedHypothesis(ABC):
     @abstractmethod
     def _foretell(self, workload: Workload) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the errors that answers to predicates would have, own and all at once. Public."""
+
+    @property
+    @abstractmethod
+    def _total(self) -> float:
+        """About how many rows there are. Public."""
+
+    @abstractmethod
+    def _say(self, workload: Workload) -> NDArray[np.float64]:
+        """Return what the hypothesis says as it is, without a look at the data."""
 
     @abstractmethod
     def close(self) -> None:
@@ -177,6 +197,13 @@ class Shared(SharedHypothesis):
 
     def _foretell(self, workload: Workload) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return self._conversation.foretell(workload)
+
+    @property
+    def _total(self) -> float:
+        return self._conversation.hypothesis.total
+
+    def _say(self, workload: Workload) -> NDArray[np.float64]:
+        return np.asarray(workload.answers(self._conversation.hypothesis.array), dtype=np.float64)
 
     def close(self) -> None:
         """Answer nothing more."""

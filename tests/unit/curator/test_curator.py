@@ -451,3 +451,33 @@ def test_shared_and_priced_rows_come_in_one_order(shared):
     counts = {row[:2]: row[2] for row in free.rows}
     other = acme.sql("SELECT region, smoker, COUNT(*) AS n FROM people GROUP BY region, smoker")
     assert {(row[1], row[0]): row[2] for row in other.rows} == counts
+
+
+USELESS = "SELECT AVG(income) AS mean FROM people WHERE age = 21 AND region = 'west' AND smoker = 'no'"
+
+
+def test_what_would_say_nothing_is_refused_before_it_is_charged(frame):
+    with curator(question=(0.01, 0)) as one:
+        acme = one.analyst("acme")
+        before = acme.left
+        assert "An epsilon of" in repr(acme.plan(USELESS)) and "would span" in repr(acme.plan(USELESS))
+        with pytest.raises(Refused, match=r"mean: its interval .* the owner allows 0\.01 .*insist=True"):
+            acme.sql(USELESS)
+        assert acme.left == before and not acme.history
+        reply = acme.sql(USELESS, insist=True)
+        assert reply.cost["epsilon"] == Fraction(1, 100)
+        assert acme.sql(USELESS).repeated, "what was paid for is given again"
+        assert "would span" not in repr(acme.plan(MEAN.replace("people", "people WHERE age > 20"))), (
+            "enough rows"
+        )
+
+
+def test_how_many_rows_a_question_is_about_comes_from_the_hypothesis_alone(shared, frame, monkeypatch):
+    def fail(*given, **named):
+        raise AssertionError("private data were read")
+
+    monkeypatch.setattr(shared._shared._conversation, "_counts", None)
+    monkeypatch.setattr(Table, "answer", fail)
+    words = repr(shared.analyst("rows").plan(USELESS))
+    assert "would span" in words and "for about" in words
+    assert 20 < float(words.split("for about ")[1].split(" rows")[0]) < 300, "60 of 6000"

@@ -17,6 +17,7 @@ from discreet.data.plan.nodes import Aggregate, Plan
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.budget import Budget, QuantileChoice, Vector
 from discreet.data.pricing.quantiles import rank_error
+from discreet.data.pricing.usefulness import describe_use
 from discreet.noise import DiscreteLaplace
 
 _BETA = Fraction(1, 20)
@@ -120,12 +121,23 @@ class QuestionPlan:
         }
 
     def __repr__(self) -> str:
+        return self.describe()
+
+    def describe(self, rows: Fraction | None = None) -> str:
+        """Return everything about it in words.
+
+        Parameters
+        ----------
+        rows
+            About how many rows the question is about, where that is public. Left out: what the schema says.
+        """
         lines = [f"price    {self.price}", f"noise    {self.budget.route}"]
         for part in self.parts:
             described = _describe(part)
             lines.append(f"           {described['what']}: {described['noise']}")
         lines += [f"bounds   {line}" for line in self.bounds]
         lines += [f"error    {one.name}: {one.words}" for one in self.columns]
+        lines += [f"use      {line}" for line in describe_use(self.budget, rows)]
         return "\n".join(lines)
 
 

@@ -41,9 +41,9 @@ SURE = float(special.ndtri(0.975))
 """How many standard deviations hold 95 of 100 errors that are normal."""
 WIDER = 1.05
 """How much wider than simulated intervals of measured boxes are; tuned, as the next one."""
-WIDER_BEYOND = 0.9
-"""The same where no measured table tells: the trials' hypotheses are fitted more closely than the one that
-answers such questions, and err more."""
+WIDER_BEYOND = 0.95
+"""The same where no measured table tells. The trials' hypotheses are fitted more closely than the one that
+answers such questions, and err more; the data, on the other hand, have more in them than the trials."""
 TRIALS = 4
 """How many made-up tables there are; half as many where the universe is large."""
 _LARGE = 1 << 16  # cells
@@ -52,6 +52,7 @@ _BINS = 8  # sizes of counts that the law of errors is looked at for apart
 _FEW = 0.3  # rows: below it counts are all alike
 _NEAR_ALL = 0.02  # of the rows; as near to all of them counts are alike
 _LEAST = 1e-3  # rows: a deviation below it is none
+_MOST_MORE = 4.0  # times what trials say
 _MOST_LOST = 3.0  # deviations of the estimate: no fit smooths away more than shows in it
 _WHOLE = 1e6  # rows: counts above it are drawn from the normal law
 
@@ -129,6 +130,7 @@ def _logarithms(said: Floats, rows: float) -> tuple[Floats, Floats]:
 def learn_own_errors(
     mechanism: ResidualMarginals,
     weights: Floats,
+    estimates: Floats,
     *,
     estimate: Callable[[MarginalTables], Floats],
     deviate: Callable[[Boxes], Floats],
@@ -140,8 +142,8 @@ def learn_own_errors(
 
     Parameters
     ----------
-    mechanism, weights
-        What measured, and the hypothesis that came out: what rows are drawn from.
+    mechanism, weights, estimates
+        What measured, the hypothesis that came out, which rows are drawn from, and what was estimated.
     estimate, deviate
         Return numbers over the universe whose sums over boxes are unbiased, and their deviations.
     misfit
@@ -170,11 +172,38 @@ def learn_own_errors(
     spread = np.maximum(np.tile(deviations, len(inner)), _LEAST)
     kept = fit_slope(features, off / spread, noise / spread)
     lost = fit_mean_squares(features, np.square(off - np.clip(kept(features), 0.0, 1.0) * noise))
+    said = boxes.answers(weights)
+    real = known_features(said, deviations, rows), said - boxes.answers(estimates)
+    trials = [(each, errors - noises) for each, errors, noises in inner]
+    more = _find_more(kept, lost, spread[: len(said)], real, trials)
     seen = features.min(axis=0), features.max(axis=0)
     features, off = (np.concatenate(each) for each in zip(*outer, strict=True))
     beyond = fit_mean_squares(features, np.square(off))
     sizes, reaches = _find_reaches(features[:, 1], np.abs(off) / np.exp(beyond(features) / 2))
-    return OwnErrors(rows, *seen, kept, lost, beyond, sizes, reaches, misfit)
+    return OwnErrors(rows, *seen, kept, lost.raised(more), beyond.raised(more), sizes, reaches, misfit)
+
+
+def _find_more(
+    kept: Linear,
+    lost: Linear,
+    spread: Floats,
+    real: tuple[Floats, Floats],
+    trials: list[tuple[Floats, Floats]],
+) -> float:
+    """Return how many times more the fit smoothed away of the data than of tables that look like the fit.
+
+    What was said is off the unbiased estimate by the noise that was smoothed away and by what else was, and
+    the first of the two is known. Trials say how sure the ratio is.
+    """
+
+    def more(features: Floats, off: Floats) -> float:
+        noise = np.square(1 - np.clip(kept(features), 0.0, 1.0))
+        usual = np.exp(lost(features)) / np.square(spread)
+        return float((np.square(off / spread) - noise).sum() / usual.sum())
+
+    found = np.array([more(*trial) for trial in trials])
+    luck = float(np.sqrt(np.square(found - found.mean()).sum() / max(len(found) - 1, 1)))
+    return min(max(1.0, more(*real) - float(found.mean()) + 1 - luck), _MOST_MORE)
 
 
 def draw_boxes(

@@ -147,7 +147,12 @@ class Known:
         if len(self.universe.shape) > max(len(known) for known in tables.sets) >= _TRIPLES:
             misfit = estimate_misfit(tables, dict(zip(sets, self._variances.tolist(), strict=True)))
         return learn_own_errors(
-            mechanism, self.weights.array, estimate=self._estimates, deviate=self.deviations, misfit=misfit
+            mechanism,
+            self.weights.array,
+            self.array,
+            estimate=self._estimates,
+            deviate=self.deviations,
+            misfit=misfit,
         )
 
     def _spread_out(self, boxes: Boxes, *, all_at_once: bool) -> Floats:
