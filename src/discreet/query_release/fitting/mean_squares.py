@@ -31,12 +31,6 @@ class Linear:
         """Return a value a row of features."""
         return np.asarray(((features - self.centre) / self.spread) @ self.slopes)
 
-    def raised(self, factor: float) -> Linear:
-        """Return the logarithm of so many times as much."""
-        return Linear(
-            self.centre, self.spread, self.slopes + np.log(factor) * (np.arange(len(self.slopes)) == 0)
-        )
-
 
 def fit_mean_squares(features: Floats, squares: Floats) -> Linear:
     """Return the logarithm of the mean of squares as a function of the features."""

@@ -52,7 +52,6 @@ _BINS = 8  # sizes of counts that the law of errors is looked at for apart
 _FEW = 0.3  # rows: below it counts are all alike
 _NEAR_ALL = 0.02  # of the rows; as near to all of them counts are alike
 _LEAST = 1e-3  # rows: a deviation below it is none
-_MOST_MORE = 4.0  # times what trials say
 _MOST_LOST = 3.0  # deviations of the estimate: no fit smooths away more than shows in it
 _WHOLE = 1e6  # rows: counts above it are drawn from the normal law
 
@@ -75,6 +74,8 @@ class OwnErrors:
         the logarithm of the count.
     misfit
         The variance that attributes add which depend on each other four at a time, for every row.
+    more
+        How many times more of the data was smoothed away than of the made-up tables.
     """
 
     rows: float
@@ -86,6 +87,7 @@ class OwnErrors:
     sizes: Floats
     reaches: Floats
     misfit: float
+    more: float
 
     def half_widths(self, said: Floats, deviations: Floats) -> Floats:
         """Return how far answers may be off, each by itself at 95 %.
@@ -101,10 +103,10 @@ class OwnErrors:
         spread = np.where(known, deviations, 1.0)
         features = np.clip(known_features(said, spread, self.rows), self.least, self.most)
         part = np.clip(self.kept(features), 0.0, 1.0)
-        lost = np.minimum(np.exp(self.lost(features)), np.square(_MOST_LOST * spread))
+        lost = self.more * np.minimum(np.exp(self.lost(features)), np.square(_MOST_LOST * spread))
         inner = WIDER * SURE * np.sqrt(np.square(part * spread) + lost)
         others = other_features(said, self.rows)
-        square = np.exp(self.beyond(others)) + self.misfit * np.maximum(said, 0.0)
+        square = self.more * np.exp(self.beyond(others)) + self.misfit * np.maximum(said, 0.0)
         outer = WIDER_BEYOND * np.interp(others[:, 1], self.sizes, self.reaches) * np.sqrt(square)
         return np.asarray(np.where(known, inner, outer))
 
@@ -180,7 +182,7 @@ def learn_own_errors(
     features, off = (np.concatenate(each) for each in zip(*outer, strict=True))
     beyond = fit_mean_squares(features, np.square(off))
     sizes, reaches = _find_reaches(features[:, 1], np.abs(off) / np.exp(beyond(features) / 2))
-    return OwnErrors(rows, *seen, kept, lost.raised(more), beyond.raised(more), sizes, reaches, misfit)
+    return OwnErrors(rows, *seen, kept, lost, beyond, sizes, reaches, misfit, more)
 
 
 def _find_more(
@@ -203,7 +205,7 @@ def _find_more(
 
     found = np.array([more(*trial) for trial in trials])
     luck = float(np.sqrt(np.square(found - found.mean()).sum() / max(len(found) - 1, 1)))
-    return min(max(1.0, more(*real) - float(found.mean()) + 1 - luck), _MOST_MORE)
+    return max(1.0, more(*real) - float(found.mean()) + 1 - luck)
 
 
 def draw_boxes(

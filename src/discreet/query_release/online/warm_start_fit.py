@@ -17,6 +17,8 @@ CLOSE, FLAT = 0.03, 0.1
 Close weights answer what was measured; flat ones say less that is wrong about everything else.
 """
 STEPS = 300
+_ROUNDS = 3  # of as many steps, while the fit is off some table by more than the noise explains
+_NEAR = 2.0  # deviations of a cell
 UNIFORM = 1e-4
 """The part of the total that is spread over all cells, so that no weight is zero."""
 
@@ -50,5 +52,10 @@ def fit_weights(tables: MarginalTables, *, flatness: float, order: int | None = 
         value = total * log_mass - float(dual @ (wanted / spread)) + flatness / 2 * float(dual @ dual)
         return value, misfit + flatness * dual
 
-    best = minimise(objective, np.zeros(len(workload)), iterations=STEPS, still=1e-9)
+    best = np.zeros(len(workload))
+    for _ in range(_ROUNDS):
+        # Begun anew, since what the steps have learnt about the curvature may be what keeps them back.
+        best = minimise(objective, best, iterations=STEPS, still=1e-9)
+        if float(np.abs(objective(best)[1]).max(initial=0.0)) <= _NEAR:
+            break
     return (1 - UNIFORM) * weights(best)[0] + UNIFORM * total / universe.size
