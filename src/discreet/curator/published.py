@@ -76,8 +76,8 @@ class Published(SharedHypothesis):
             if question.codes is not None:
                 off = abs(said - self._known.estimate(question))
                 boxes = Boxes.of_codes(question.codes[None], self.universe)
-                error = float(add_errors(off, self._known.noise(boxes), 1)[0])
-                deviation = float(self._known.deviations(boxes)[0])
+                deviation, noise = (float(each[0]) for each in self._known.spreads(boxes))
+                error = float(add_errors(off, noise, 1))
             own = float(self._known.own_errors(np.array([said]), np.array([deviation]))[0])
         return OnlineAnswer(said, error, FREE if error < math.inf else STALE, min(own, error))
 
@@ -88,8 +88,9 @@ class Published(SharedHypothesis):
         errors, owns = np.full((2, len(workload)), np.inf)
         if self._known is not None:
             off = np.abs(said - reading.workload.answers(self._known.array))
-            errors = add_errors(off, self._known.noise(reading.boxes), 1)
-            owns = np.minimum(self._known.own_errors(said, self._known.deviations(reading.boxes)), errors)
+            deviations, noise = self._known.spreads(reading.boxes)
+            errors = add_errors(off, noise, 1)
+            owns = np.minimum(self._known.own_errors(said, deviations), errors)
         said, errors, owns = (np.where(reading.empty, 0.0, each) for each in (said, errors, owns))
         return OnlineAnswers(said, errors, np.where(np.isfinite(errors), FREE, STALE), owns)
 

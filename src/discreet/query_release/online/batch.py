@@ -57,8 +57,8 @@ class Batch:
         if known is not None:
             self._close = self.units(self.workload.answers(known.weights.array))
             off = np.abs(self._close - self.workload.answers(known.array) * scale)
-            errors = add_errors(off, known.noise(reading.boxes), scale)
-            self._deviations = known.deviations(reading.boxes)
+            self._deviations, noise = known.spreads(reading.boxes)
+            errors = add_errors(off, noise, scale)
         self._known, self._empty = known, reading.empty
         self._close[reading.empty], errors[reading.empty] = 0, 0
         self._errors = errors

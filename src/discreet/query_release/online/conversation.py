@@ -240,7 +240,7 @@ class WeightsConversation(Conversation[Any]):
         weights, noise, deviation = self._hypothesis, math.inf, math.inf
         if self._known is not None and question.codes is not None:
             boxes = Boxes.of_codes(question.codes[None], self._public.universe)
-            noise, deviation = float(self._known.noise(boxes)[0]), float(self._known.deviations(boxes)[0])
+            deviation, noise = (float(each[0]) for each in self._known.spreads(boxes))
             weights = self._known.weights if noise < math.inf else weights
         said = round(float(np.vdot(weights.table(question.axes), question.units)))
         value = said / self._scale

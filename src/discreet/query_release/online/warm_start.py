@@ -125,11 +125,11 @@ class Known:
         discrete Gaussian is sub-Gaussian with its own variance, so a union over both signs of all boxes over
         a set of attributes, intervals and others apart, gives the factor on the standard deviation.
         """
-        return self._spread_out(boxes, all_at_once=True)
+        return self.spreads(boxes)[1]
 
     def deviations(self, boxes: Boxes) -> Floats:
         """Return the standard deviations of the estimates of some boxes; infinite where not measured."""
-        return self._spread_out(boxes, all_at_once=False)
+        return self.spreads(boxes)[0]
 
     def own_errors(self, said: Floats, deviations: Floats) -> Floats:
         """Return how far answers may be off, each by itself at 95 %, in rows: calibrated, not proved.
@@ -155,15 +155,16 @@ class Known:
             misfit=misfit,
         )
 
-    def _spread_out(self, boxes: Boxes, *, all_at_once: bool) -> Floats:
+    def spreads(self, boxes: Boxes) -> tuple[Floats, Floats]:
+        """Return `deviations` and `noise` of some boxes."""
         kinds = np.column_stack([boxes.sizes, boxes.runs])
         distinct, which = np.unique(kinds, axis=0, return_inverse=True)
         sizes, runs = distinct[:, :-1].astype(np.float64), distinct[:, -1] > 0
         found = self._deviations(sizes)
-        if all_at_once:
-            found = found * self._factors(sizes, runs) * (1 + 1e-9)
+        bound = found * self._factors(sizes, runs) * (1 + 1e-9)
         # The last entry is that of predicates that are no boxes.
-        return np.append(found[which.ravel()], np.inf)[boxes.kinds]
+        places = np.append(which.ravel(), len(distinct))[boxes.kinds]
+        return np.append(found, np.inf)[places], np.append(bound, np.inf)[places]
 
     def _deviations(self, sizes: Floats) -> Floats:
         shape = np.array(self.universe.shape, dtype=np.float64)
