@@ -231,10 +231,10 @@ def winner(bits: int, count: int, caps: Caps) -> str:
         universe=universe,
         rows=count,
         caps=caps,
-        epsilon=EPSILON,  # type: ignore[arg-type]
-        delta=DELTA,  # type: ignore[arg-type]
-        analyst_epsilon=EPSILON,  # type: ignore[arg-type]
-        analyst_delta=DELTA,  # type: ignore[arg-type]
+        epsilon=EPSILON,
+        delta=DELTA,
+        analyst_epsilon=EPSILON,
+        analyst_delta=DELTA,
     )
     best = min(candidates(setting, OneQueryToMany()), key=lambda mode: mode.error)
     useful = best.error < count / 2

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.analysts.games.bits import BitRows, GameTable
 from discreet.analysts.games.bregman_choice import CappedChoice, Sides
 from discreet.analysts.games.cells import CellChoice, Hits
 from discreet.analysts.games.query_game import QueryGame
+from discreet.analysts.games.scores import BitRows, GameTable
 from discreet.analysts.promises import QueriesAndData
 from discreet.analysts.query_book import Caps, QueryBook
 from discreet.core.errors import Refused

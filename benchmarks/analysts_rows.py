@@ -53,10 +53,10 @@ class Row:
             universe=self.histogram.universe,
             rows=self.histogram.total,
             caps=self.caps,
-            epsilon=EPSILON,  # type: ignore[arg-type]
-            delta=DELTA,  # type: ignore[arg-type]
-            analyst_epsilon=EPSILON,  # type: ignore[arg-type]
-            analyst_delta=DELTA,  # type: ignore[arg-type]
+            epsilon=EPSILON,
+            delta=DELTA,
+            analyst_epsilon=EPSILON,
+            analyst_delta=DELTA,
             order=self.order,
         )
 

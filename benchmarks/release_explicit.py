@@ -24,7 +24,7 @@ from discreet.query_release.explicit.mwem import MWEM
 from discreet.query_release.fitting.consistency import onto_simplex
 from discreet.query_release.linear.independent import Independent
 from discreet.query_release.models.max_entropy import MaxEntropy
-from discreet.query_release.synopses.weights_later import WeightsLater
+from discreet.query_release.synopses.synopsis import WeightsLater
 from discreet.testing import unsafe_seeded
 
 BARS = {0.1: 0.20, 1.0: 0.045, 10.0: 0.0100}

@@ -1,6 +1,8 @@
 """Try everything that concerns one card: `make quick CARD=laplace`. Meant to take less than a minute.
 
-The unit test of its module, the contract suite and the names for that card alone, its page, and its audit.
+The unit test of its module, the contract suite and the names for that card alone, its page, the examples of
+its docstrings, what a new file is often red for elsewhere (its citation, a room that is full, the index), and
+its audit.
 """
 
 from __future__ import annotations
@@ -13,11 +15,18 @@ from discreet.catalogue import find
 
 ROOT = Path(__file__).resolve().parents[1]
 
+SHARED = ("test_every_citation", "test_a_room_holds", "test_the_map_and_the_index")
+"""Tests of all files together that a new card is likely to turn red."""
+
+
+def find_module(name: str) -> str:
+    """Return the module of a card's class."""
+    return type(find(name).example()[0]).__module__
+
 
 def find_tests(name: str) -> list[str]:
     """Return the test files that concern a card, those of its own module first."""
-    module = type(find(name).example()[0]).__module__.removeprefix("discreet.")
-    *rooms, file = module.split(".")
+    _, *rooms, file = find_module(name).split(".")
     own = ROOT / "tests" / "unit" / Path(*rooms) / f"test_{file}.py"
     room = own.parent if own.parent.exists() else None
     beside = [own] if own.exists() else sorted(room.glob("test_*.py")) if room else []
@@ -27,10 +36,10 @@ def find_tests(name: str) -> list[str]:
 def main(name: str) -> int:
     """Run the tests, then the audit; stop where one fails."""
     python = [sys.executable, "-m"]
-    everywhere = ["tests/contract", "tests/docs/test_code_blocks.py"]
+    everywhere = " or ".join((f"[{name}]", f"[{name}.md]", f"[{find_module(name)}]", *SHARED))
     steps = [
         [*python, "pytest", "-q", "-m", "not soak", *find_tests(name)],
-        [*python, "pytest", "-q", "-m", "not soak", *everywhere, "-k", f"[{name}] or [{name}.md]"],
+        [*python, "pytest", "-q", "-m", "not soak", "tests/contract", "tests/docs", "-k", everywhere],
         [*python, "discreet", "audit", name],
     ]
     for step in steps:

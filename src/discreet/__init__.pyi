@@ -26,6 +26,7 @@ from discreet.core.mechanism import Release as Release
 from discreet.core.neighbours import AddRemove as AddRemove
 from discreet.core.neighbours import Replace as Replace
 from discreet.curator import Curator as Curator
+from discreet.curator import Session as Session
 from discreet.data import Boolean as Boolean
 from discreet.data import Category as Category
 from discreet.data import Date as Date

@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.accounting.filters import ApproxFilter, ConcentratedFilter, Filter, PureFilter
 from discreet.audit.empirical import proportion_bounds
-from discreet.core.bounds import known_error
+from discreet.core.bounds import read_error
 from discreet.core.card import Card
 from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.core.mechanism import Conversation, Interactive, Mechanism, Release
@@ -166,12 +166,12 @@ def check_is_a_frozen_value(card: Card) -> bool:
 def check_promises_without_data(card: Card) -> bool:
     """Guarantee and error are known before any data, and are the same after a release."""
     mechanism, data = card.example()
-    before = (mechanism.guarantee, known_error(mechanism, Fraction(1, 20)), repr(mechanism))
+    before = (mechanism.guarantee, read_error(mechanism, Fraction(1, 20)), repr(mechanism))
     _require(isinstance(before[0].neighbours, Neighbours), "the guarantee does not say what is hidden")
-    _require(known_error(mechanism, Fraction(1, 100)) >= before[1], "a smaller beta gives a smaller error")
+    _require(read_error(mechanism, Fraction(1, 100)) >= before[1], "a smaller beta gives a smaller error")
     made = _use(mechanism, data, unsafe_seeded(1))
     _require(made.guarantee == before[0], "what was released carries another guarantee")
-    after = (mechanism.guarantee, known_error(mechanism, Fraction(1, 20)), repr(mechanism))
+    after = (mechanism.guarantee, read_error(mechanism, Fraction(1, 20)), repr(mechanism))
     _require(before == after, "guarantee, error or repr changed with use")
     return True
 
@@ -281,7 +281,7 @@ def check_error_bound(card: Card, *, draws: int = 300) -> bool:
     truth = np.asarray(data, dtype=np.float64)
     missed = [_miss(mechanism, mechanism.release(data, rng=rng).value, truth) for _ in range(draws)]
     known = [error for error in missed if error is not None]
-    bound = known_error(mechanism, beta)
+    bound = read_error(mechanism, beta)
     failures = sum(error > bound for error in known)
     low, _ = proportion_bounds(failures, draws, alpha=1e-9)
     _require(low <= beta, f"the error bound for beta {float(beta)} failed {failures} times in {draws}")

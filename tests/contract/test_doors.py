@@ -430,7 +430,7 @@ def books(card: str) -> Any:
             with pytest.raises(InvalidParameter, match="a QueriesAndData"):
                 mechanism.release(false)
         full = book_of(LINE, CAPS, {"acme": cells()})
-        for changed in (full, full.page("acme").queries, full.asked_by("acme")[0]):
+        for changed in (full, full.page("acme").queries, full.list_asked("acme")[0]):
             with pytest.raises(AttributeError):
                 changed.answers = ask_all
             assert not hasattr(changed, "__dict__")

@@ -1,4 +1,4 @@
-"""What the types of `discreet.data.plan.nodes` allow, and what a plan holds of it, in the same words.
+"""What the types of the nodes of a plan allow, and what a plan holds of it, in the same words.
 
 A kind, a node or a field that is added to the plan is in the first list at once, and in the second only when
 the generator makes it.
@@ -13,13 +13,17 @@ import typing
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from discreet.data.plan import nodes
+from discreet.data.plan import nodes, row_nodes
+
+MODULES = (nodes, row_nodes)
 
 
 def node_types() -> set[type]:
-    """Every dataclass that `discreet.data.plan.nodes` declares."""
-    found = (one for _, one in inspect.getmembers(nodes, inspect.isclass))
-    return {one for one in found if dataclasses.is_dataclass(one) and one.__module__ == nodes.__name__}
+    """Every dataclass that `nodes` and `row_nodes` of `discreet.data.plan` declare."""
+    found = [(module, one) for module in MODULES for _, one in inspect.getmembers(module, inspect.isclass)]
+    return {
+        one for module, one in found if dataclasses.is_dataclass(one) and one.__module__ == module.__name__
+    }
 
 
 Variant = tuple[str, str, str]
@@ -27,11 +31,12 @@ Variant = tuple[str, str, str]
 
 def variants(kinds: set[type]) -> set[Variant]:
     """What the types of the nodes allow: (node, field, what stands there)."""
-    hints = {kind: get_type_hints(kind, vars(nodes)) for kind in kinds}
+    hints = {kind: get_type_hints(kind, vars(row_nodes) | vars(nodes)) for kind in kinds}
     return {
         (kind.__name__, field.name, what)
         for kind in kinds
         for field in dataclasses.fields(kind)
+        if field.compare  # what is remembered of a node is no part of it
         for what in _allowed(hints[kind][field.name])
     }
 
@@ -62,8 +67,8 @@ def exercised(node: Any) -> Iterator[Variant]:
             yield from exercised(one)
     if not dataclasses.is_dataclass(node):
         return
-    hints = get_type_hints(type(node), vars(nodes))
-    for field in dataclasses.fields(node):
+    hints = get_type_hints(type(node), vars(row_nodes) | vars(nodes))
+    for field in (one for one in dataclasses.fields(node) if one.compare):
         value = getattr(node, field.name)
         yield type(node).__name__, field.name, _word(value, hints[field.name])
         yield from exercised(value)

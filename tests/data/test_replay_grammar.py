@@ -9,6 +9,7 @@ opened. Units come and go, or are exchanged.
 from __future__ import annotations
 
 import inspect
+import itertools
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -22,9 +23,10 @@ from discreet.data.engines import histogram, render
 from discreet.data.plan import facts as plan_facts
 from discreet.data.plan.facts import Facts
 from discreet.data.plan.nodes import Plan, Policy
+from discreet.data.plan.row_nodes import Field
 from discreet.data.pricing import budget
 from discreet.data.pricing.question_plan import QuestionPlan
-from discreet.data.sql import aggregates as sql_aggregates
+from discreet.data.sql.selected import aggregates as sql_aggregates
 
 Plans = list[tuple[Case, QuestionPlan]]
 
@@ -50,9 +52,12 @@ def test_no_input_of_many_plans_moves_by_more_than_its_sensitivity(name: str, se
 
 
 NEVER = {
+    ("Computed", "parts", "nothing"): "a function has parts",
     ("Plan", "outputs", "nothing"): "a query asks for something",
     ("Plan", "sets", "nothing"): "a query without GROUP BY has the empty grouping set",
-    ("Polynomial", "terms", "nothing"): "a number is a constant at least",
+    ("Choice", "cases", "nothing"): "without conditions it is the number itself",
+    ("ComputedKey", "codes", "nothing"): "a key has a group at least",
+    ("StepFunction", "pieces", "nothing"): "a column has a value at least",
 }
 
 
@@ -82,12 +87,17 @@ def test_the_types_that_are_walked_have_teeth(plans: Plans) -> None:
     kinds, seen = node_types(), set()
     for _, prepared in plans:
         question = prepared.question
-        if not question.joins and all(one.kind != "quantile" for one in question.aggregates):
+        if (
+            question.units is None
+            and not question.joins
+            and all(one.kind != "quantile" for one in question.aggregates)
+        ):
             seen |= set(exercised(question))
     missing = variants(kinds) - seen
     assert ("Plan", "joins", "something") in missing
     assert ("Aggregate", "kind", "'quantile'") in missing
     assert ("Join", "left", "Field") in missing
+    assert ("UnitValue", "kind", "'average'") in missing
 
 
 @pytest.mark.parametrize("name", ["frames", "collated"])
@@ -119,8 +129,16 @@ def _rows_of_the_first(plan: Any, tables: Any) -> Any:
     return ROWS_KEPT(plan, tables)[:1]
 
 
+def _a_row_for_each_value(self: Any, units: Any) -> Any:
+    """One row for each user and value of x."""
+    made = ONE_ROW(self, units)
+    made.args["group"].append("expressions", render.column(Field("events", "x")))
+    return made
+
+
 SUMMED = ("count_units", "count", "sum")
-BOUNDED, ROWS_KEPT = render.bound_rows, plan_facts._list_kept_rows
+BOUNDED, ROWS_KEPT = render.bound_rows, plan_facts.list_kept_rows
+ONE_ROW = render._Renderer._units
 BROKEN: dict[str, tuple[str, list[tuple[Any, str, Any]]]] = {
     # Bounds on a unit's total shrink the noise, and where a row is the unit no query applies them.
     "a row's bounds": ("group bounds", [(sql_aggregates, "User", Row | User)]),
@@ -140,7 +158,8 @@ BROKEN: dict[str, tuple[str, list[tuple[Any, str, Any]]]] = {
         ],
     ),
     "the groups of a user": ("group", [(Facts, "caps_groups", lambda *_: False)]),
-    "the rows of a join": ("private join", [(plan_facts, "_list_kept_rows", _rows_of_the_first)]),
+    "the rows of a join": ("private join", [(plan_facts, "list_kept_rows", _rows_of_the_first)]),
+    "the one row of a user": ("units", [(render._Renderer, "_units", _a_row_for_each_value)]),
     "who finds groups": (
         "text group",
         [(module, "finder", lambda _: plan_facts.Measure("rows")) for module in (plan_facts, budget)],
@@ -157,6 +176,7 @@ def test_a_bound_that_is_not_applied_is_found(name: str, monkeypatch: pytest.Mon
     for owner, attribute, broken in patches:
         monkeypatch.setattr(owner, attribute, broken)
     tables = Tables(DUCKDB["frames"])
-    plans = prepared_plans(0, [case for case in CASES if case[3] == clause and case[2] in SUMMED])
+    cases = [case for case in CASES if case[3] == clause and case[2] in SUMMED]
+    plans = itertools.chain.from_iterable(prepared_plans(seed, cases) for seed in range(4))
     assert any(seen.problems for _, seen in found(tables, plans)), name
     tables.close()

@@ -13,7 +13,7 @@ import pytest
 
 from discreet.accounting.units import PrivacyUnit
 from discreet.audit.enumeration import output_distribution
-from discreet.audit.exact_report import claims, divergences
+from discreet.audit.exact_report import divergences, list_claims
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import PureLoss
@@ -68,7 +68,7 @@ def test_a_unit_loses_no_more_than_it_bought(kind, rows, delta):
     bought = [("delta", float(epsilon), float(delta))] if delta else [("epsilon", 0.0, float(epsilon))]
     largest = 0.0
     for left, right in exact_sides(mechanism, kind, rows):
-        for (_, _, most), measured, _ in divergences(left, right, (*bought, *claims(promised.loss))):
+        for (_, _, most), measured, _ in divergences(left, right, (*bought, *list_claims(promised.loss))):
             assert measured <= most * (1 + 1e-9) + 1e-12
         largest = max(largest, next(measured for _, measured, _ in divergences(left, right, bought)))
     if not delta:

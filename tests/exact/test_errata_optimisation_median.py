@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet import audit
-from discreet.audit.runs import runner
+from discreet.audit.runs import make_runner
 from discreet.core.neighbours import AddRemove
 from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range
@@ -88,7 +88,7 @@ def test_the_remark_on_public_projects_promises_opt_but_greedy_does_not_reach_it
     for scale in (10, 1000):
         rows = [(0, 2)] * 2 * scale + [(1, 2)] * 2 * scale + [(0,)] * (scale + 1) + [(1,)] * (scale + 1)
         mechanism = PublicProjects(resources=3, k=2, epsilon=40, delta=0, neighbours=AGENT)
-        found = audit.output_distribution(runner(mechanism), tuple(rows))
+        found = audit.output_distribution(make_runner(mechanism), tuple(rows))
         value = sum(float(p) * sum(bool(set(row) & set(order)) for row in rows) for order, p in found.items())
         optimum = len(rows)
         additive = 4 * math.log(3) / 40

@@ -6,10 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.hard_instances import facility_cost
 
 from discreet import audit
 from discreet.audit.exact_report import divergences
-from discreet.audit.runs import runner
+from discreet.audit.runs import make_runner
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss, PureLoss
 from discreet.core.neighbours import AddRemove, Replace
@@ -32,7 +33,7 @@ SUBSETS = [tuple(s) for size in range(1, 4) for s in itertools.combinations(rang
 
 
 def law(mechanism, data):
-    return audit.output_distribution(runner(mechanism), data)
+    return audit.output_distribution(make_runner(mechanism), data)
 
 
 def random_metrics(count, seed):
@@ -336,9 +337,9 @@ def test_nobody_publishes_good_facilities(side):
     for empty, wanted in corners:
         opened = (instance.size - instance.k) * empty + instance.k * wanted
         assert opened / side + instance.k * (1 - wanted) >= bound
-    assert facility.facility_cost(instance, instance.planted) == pytest.approx(1)
-    assert facility.facility_cost(instance, ()) == side
-    assert facility.facility_cost(instance, range(instance.size)) == pytest.approx(side)
+    assert facility_cost(instance, instance.planted) == pytest.approx(1)
+    assert facility_cost(instance, ()) == side
+    assert facility_cost(instance, range(instance.size)) == pytest.approx(side)
 
 
 def test_hard_instances_refuse_what_makes_no_sense():

@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 
 from discreet import audit
 from discreet.audit.enumeration import output_distribution
-from discreet.audit.runs import runner
+from discreet.audit.runs import make_runner
 from discreet.core.neighbours import Edge
 from discreet.optimisation.min_cut.curve import CutCurve
 from discreet.optimisation.min_cut.min_cut import MinCut, _depth, _log_failure, _make_plan, _overshoot
@@ -122,7 +122,7 @@ def test_the_enumerator_and_the_shipped_code_agree():
     pairs = list(itertools.combinations(range(3), 2))
     for graph in (0b011, 0b100):
         edges = frozenset(pair for k, pair in enumerate(pairs) if graph >> k & 1)
-        found = output_distribution(runner(mechanism), edges)
+        found = output_distribution(make_runner(mechanism), edges)
         wanted = exact.cuts(graph, mechanism._plan.floor)
         for side, log_p in zip([*cuts_of(3), ()], wanted, strict=True):
             p = sum(float(q) for cut, q in found.items() if cut.side == frozenset(side))

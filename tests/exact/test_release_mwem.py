@@ -13,7 +13,7 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.conjunctions import Conjunctions
 from discreet.queries.universe import Universe
-from discreet.query_release.explicit import mwem, mwem_questions
+from discreet.query_release.explicit import mwem, mwem_plan
 from discreet.query_release.explicit.mwem import MWEM
 
 BITS = Universe([("a", (0, 1)), ("b", (0, 1))])
@@ -66,7 +66,7 @@ def test_the_audit_sees_a_halved_sensitivity(halved, monkeypatch):
 
 
 def test_scores_of_neighbours_move_by_no_more_than_declared():
-    asked = mwem_questions.questions(TWO, Replace("row"))
+    asked = mwem_plan.questions(TWO, Replace("row"))
     said = np.array([1, 0])
     for left, right in PAIRS:
         moved = asked.scores(TWO.answers(left), said, 0.0) - asked.scores(TWO.answers(right), said, 0.0)

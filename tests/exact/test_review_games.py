@@ -9,9 +9,9 @@ import pytest
 
 from discreet import audit
 from discreet.analysts.any_queries import AnyQueries, AskedStatistics
-from discreet.analysts.games.bits import BitRows
 from discreet.analysts.games.bregman_choice import CappedChoice, Sides
 from discreet.analysts.games.calibration import GameSizes
+from discreet.analysts.games.scores import BitRows
 from discreet.analysts.query_book import Caps
 from discreet.analysts.statistics import Distance, HowMany, Ranked, Trusted, largest_move
 from discreet.core.errors import InvalidParameter

@@ -11,9 +11,9 @@ from scipy import integrate, stats
 
 from discreet import audit
 from discreet.analysts.games.analyst_game import AnalystGame
-from discreet.analysts.games.bits import GameTable
 from discreet.analysts.games.calibration import Rates
 from discreet.analysts.games.query_game import QueryGame
+from discreet.analysts.games.scores import GameTable
 from discreet.analysts.promises import QueriesAndData
 from discreet.analysts.query_book import Caps, QueryBook, book_of
 from discreet.analysts.tiny import COIN, HEADS, TAILS, tiny_data

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.data.plan.facts import Measure, VectorSensitivity
+from discreet.data.plan.facts import VectorSensitivity
+from discreet.data.plan.measures import Measure
 from discreet.data.pricing.budget import coarsen
 from discreet.data.pricing.estimates import enclosure, estimate
 from discreet.data.pricing.quantiles import runs, spread_per_row

@@ -32,7 +32,8 @@ from discreet.data import (
     Text,
     User,
 )
-from discreet.data.plan.nodes import Aggregate
+from discreet.data.plan.after import is_noisy
+from discreet.data.plan.nodes import After, Aggregate, Computed
 from discreet.data.pricing.answer import Answer
 from discreet.testing import unsafe_seeded
 
@@ -100,12 +101,16 @@ CALLS = (
         "VAR_POP({n})", "STDDEV({n})", "STDDEV_POP({n})", "MEDIAN({n})", "QUANTILE({n}, 0.99)",
         "PERCENTILE_CONT({n}, 0.25)", "APPROX_QUANTILES({n}, 3)", "SUM(x - y)",
         "SUM(x, contribution_bounds_per_group => (0, 3))", "AVG(x, contribution_bounds_per_row => (0, 3))",
-        "COUNT(*, contribution_bounds_per_group => (0, 1))",
+        "COUNT(*, contribution_bounds_per_group => (0, 1))", "COUNT(note)", "COUNT(g)", "COUNT(DISTINCT x)",
+        "COUNT(DISTINCT note)", "MAX({n})", "MIN({n})", "MODE(g)", "MODE(x)", "CORR(x, y)",
+        "COVAR_SAMP(x, y)",
+        "SUM({n}) / COUNT(*)", "ROUND(100.0 * AVG({n}), 1)", "SQRT(SUM({n}))", "'x'", "COUNT(*) > 3",
+        "CASE WHEN COUNT(*) > 2 THEN 1 ELSE 0 END", "GREATEST(MEDIAN({n}), COUNT(*))",
     ),
     (
-        "MAX({n})", "SUM(note)", "AVG(1 / {n})", "list(note)", "any_value(who)", "COUNT(DISTINCT x)",
+        "MODE(note)", "SUM(note)", "AVG(1 / {n})", "list(note)", "any_value(who)", "COUNT(DISTINCT x, y)",
         "SUM(CAST(note AS INT))", "error('x')", "string_agg(note, ',')", "SUM(x) FILTER (WHERE x > 1)",
-        "SUM(x) OVER ()", "SUM((SELECT 1))", "ln({n})", "SUM(x % 2)", "COUNT(note)", "SUM(who)",
+        "SUM(x) OVER ()", "SUM((SELECT 1))", "ln({n})", "SUM(x % 2)", "SUM(x) / x", "SUM(who)",
     ),
 )  # fmt: skip
 TESTS = (
@@ -135,8 +140,8 @@ OPTIONS = (
     ("epsilon = 2", "epsilon = nan", "privacy_unit_column = note"),
 )  # fmt: skip
 ENDS = (
-    ("", ""),
-    (" ORDER BY 1", " LIMIT 3", " HAVING COUNT(*) > 1", "; SELECT note FROM t", " -- x", ";"),
+    ("", "", "", "", " ORDER BY 1", " LIMIT 3", " HAVING COUNT(*) > 1", " ORDER BY COUNT(*) DESC LIMIT 1"),
+    (" ORDER BY x / 2", " LIMIT x", " HAVING x > 1", " QUALIFY 1 = 1", "; SELECT note FROM t", " -- x", ";"),
 )
 WORDS = ("SELECT", "(", ")", ",", "x", "NULL", "'", "AND", "1e999", "\x00", "é", "*", "note", "OR 1 = 1")
 
@@ -208,13 +213,21 @@ def reply(table: Table, text: str, delta: Fraction) -> tuple[Any, ...]:
         return type(problem).__name__, str(problem)
     said = repr(answer) + answer._repr_html_() + repr(answer.plan)
     assert CANARY not in said and CANARY not in repr(answer.rows)
-    keys = [i for i, output in enumerate(answer.outputs) if not isinstance(output.what, Aggregate)]
+    outputs = answer.plan.question.outputs
+    keys = [i for i, output in enumerate(outputs) if not is_noisy(output.what)]
+    # What is computed from noisy numbers may have no value, as they say.
+    computed = [i for i, output in enumerate(outputs) if isinstance(output.what, Computed)]
     shape = tuple(
-        tuple(row[i] if i in keys else _kind(row[i]) for i in range(len(row))) for row in answer.rows
+        tuple(
+            row[i] if i in keys else "computed" if i in computed else _kind(row[i]) for i in range(len(row))
+        )
+        for row in answer.rows
     )
     _check_intervals(answer)
     # A text that all rows share is shown, as it should be; one that nobody shares is not.
     declared = tuple(row for row in shape if "" not in row)
+    # Which rows HAVING, ORDER BY and LIMIT show is for the noise to decide.
+    declared = declared if answer.plan.question.after == After() else ()
     return "answer", answer.columns, repr(answer.plan), answer.guarantee, declared
 
 
@@ -223,13 +236,18 @@ def _kind(cell: Any) -> Any:
 
 
 def _check_intervals(answer: Answer) -> None:
-    for output in answer.outputs:
-        if isinstance(output.what, Aggregate):
+    for output in answer.plan.question.outputs:
+        if output.name in answer.numbers:
             pairs = zip(answer.column(output.name), answer.interval(output.name, 0.95), strict=True)
             for value, (low, high) in pairs:
                 several = isinstance(value, tuple)
                 lows, highs = (low, high) if several else ((low,), (high,))
-                assert all(math.isfinite(end) for end in (*lows, *highs))
+                if not isinstance(output.what, Aggregate):
+                    if low is None:
+                        assert high is None  # surely no value
+                        continue
+                else:
+                    assert all(math.isfinite(end) for end in (*lows, *highs))
                 assert all(a <= b for a, b in zip(lows, highs, strict=True))
                 assert not several or len(lows) == len(value)
 

@@ -19,8 +19,10 @@ from discreet.core.errors import Refused
 from discreet.data import Boolean, Category, Date, Decimal, Dimension, Integer, Row, Schema, Table
 from discreet.data.engines.render import EngineQuery, render
 from discreet.data.linear import compile_counts
-from discreet.data.plan.facts import facts, measures
-from discreet.data.plan.nodes import FALSE, And, Plan, Policy, Within
+from discreet.data.plan.facts import facts
+from discreet.data.plan.measures import measures
+from discreet.data.plan.nodes import Plan, Policy
+from discreet.data.plan.row_nodes import FALSE, And, Within
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse
 from discreet.queries import Queries
@@ -124,10 +126,10 @@ def answered(table: Table, plan: Plan) -> dict[tuple[Any, ...], list[Any]]:
     for query in render(facts(plan, TABLES), key=table._key):
         found = table._source.execute(query.tree)
         if query.measures[0].kind == "histogram":
-            for group, counts in histograms(query, found, TABLES):
+            for group, counts in histograms(query, found, TABLES, plan.where):
                 totals.setdefault(group, {})[query.measures[0]] = counts
         else:
-            for group, values in fill(query, found, TABLES):
+            for group, values in fill(query, found, TABLES, plan.where):
                 totals.setdefault(group, {}).update(zip(query.measures, values, strict=True))
     return {group: [_value(one, values) for one in plan.aggregates] for group, values in totals.items()}
 
@@ -207,7 +209,8 @@ def test_compiled_counts_on_a_histogram_are_those_of_the_engine(
     _, table = engines
     text = f"SELECT COUNT(*) FROM sales WHERE {condition}" + (f" GROUP BY {group}" if group else "")
     plan = understood(text)
-    expected = [count for one in render(facts(plan, TABLES), key="") for _, (count,) in counted(table, one)]
+    rendered = render(facts(plan, TABLES), key="")
+    expected = [count for one in rendered for _, (count,) in counted(table, one, plan)]
     universe = table.universe()
     queries = compile_counts(plan, SALES, universe)
     parts = plan.where.parts if isinstance(plan.where, And) else (plan.where,)
@@ -219,8 +222,8 @@ def test_compiled_counts_on_a_histogram_are_those_of_the_engine(
     assert Queries(universe, queries).answers(histogram).tolist() == expected
 
 
-def counted(table: Table, query: EngineQuery) -> list[tuple[tuple[Any, ...], tuple[int, ...]]]:
-    return fill(query, table._source.execute(query.tree), TABLES)
+def counted(table: Table, query: EngineQuery, plan: Plan) -> list[tuple[tuple[Any, ...], tuple[int, ...]]]:
+    return fill(query, table._source.execute(query.tree), TABLES, plan.where)
 
 
 @pytest.mark.parametrize("group", ["", "kind", "shop, paid", "n", "day", "city"])
@@ -255,3 +258,56 @@ def test_keys_of_the_answer_do_not_depend_on_the_data(
     assert list(everything) == list(nothing)
     assert {value for (value,) in nothing.values()} == {0}
     assert {value for (value,) in everything.values()} != {0}
+
+
+PAIRED = (
+    *("COVAR_POP(n, price)", "COVAR_SAMP(n, price)", "CORR(n, price)", "REGR_SLOPE(n, price)"),
+    *("REGR_INTERCEPT(n, price)", "REGR_R2(n, price)", "REGR_AVGX(n, price)"),
+)
+COUNTED = (
+    *("COUNT(kind)", "COUNT(paid)", "COUNT(day)", "REGR_COUNT(n, price)"),
+    *("COUNT(DISTINCT kind)", "COUNT(DISTINCT n)", "COUNT(DISTINCT paid)", "COUNT(DISTINCT day)"),
+)
+
+
+@pytest.mark.parametrize("group", ["", "shop"])
+def test_exact_numbers_of_more_aggregates_are_those_of_sql(
+    engines: tuple[duckdb.DuckDBPyConnection, Table], group: str
+) -> None:
+    """With so much budget that the noise is below 1e-6: what is shown is what an engine computes."""
+    raw, table = engines
+    key = f"{group}, " if group else ""
+    rest = " FROM sales WHERE price < 1.9" + (f" GROUP BY {group} ORDER BY {group}" if group else "")
+    where = rest.replace("WHERE", f"WHERE {group} IS NOT NULL AND") if group else rest
+    for listed in (PAIRED, COUNTED):
+        expected = raw.execute(f"SELECT {key}{', '.join(listed)}{where}").fetchall()
+        names = ", ".join(f"{call} AS v{i}" for i, call in enumerate(listed))
+        found = table.sql(f"SELECT {key}{names}{rest}", epsilon=10**12, delta=0).rows
+        assert len(found) == len(expected)
+        for ours, theirs in zip(found, expected, strict=True):
+            assert list(map(float, ours)) == pytest.approx(list(map(float, theirs)), abs=1e-6)
+
+
+def test_extremes_and_modes_are_those_of_sql(engines: tuple[duckdb.DuckDBPyConnection, Table]) -> None:
+    raw, table = engines
+    where = " FROM sales WHERE n < 15 AND price > 0.3 AND day < DATE '2020-01-04' AND (kind = 'é' OR paid)"
+    ((low, high, least, most, first, last),) = raw.execute(
+        f"SELECT MIN(n), MAX(n), MIN(price), MAX(price), MIN(day), MAX(day){where}"
+    ).fetchall()
+    text = "SELECT MIN(n), MAX(n), MIN(price), MAX(price), MIN(day), MAX(day), MODE(kind), MODE(paid)" + where
+    answer = table.sql(text, epsilon=10**6, delta=0)
+    modes = tuple(
+        raw.execute(
+            f"SELECT {name}{where} AND {name} IS NOT NULL GROUP BY 1 ORDER BY COUNT(*) DESC LIMIT 1"
+        ).fetchall()[0][0]
+        for name in ("kind", "paid")
+    )
+    # The value before the last one, where the budget leaves a doubt of one row.
+    assert answer.rows[0] == (low, high, float(least), float(most), first, last, *modes)
+    assert answer.interval("max_day", 0.95) == ((last, datetime.date(2020, 1, 5)),)
+    assert answer.interval("min_n", 0.95) == ((-10, low),)
+    spread = table.sql(
+        "SELECT MAX(day) - MIN(day) AS days, MAX(n) > 5 AS any" + where, epsilon=10**6, delta=0
+    )
+    assert spread.rows == (((last - first).days, True),)
+    assert spread.interval("days", 0.9) == (((last - first).days, 8),)

@@ -11,8 +11,8 @@ import pytest
 
 from discreet import audit
 from discreet.audit.inputs import INPUTS, NOISY, list_inputs
-from discreet.audit.rows import list_inputs_for, steps_of
-from discreet.audit.samplers import drawn_at_once
+from discreet.audit.rows import collect_steps, list_inputs_for
+from discreet.audit.samplers import count_at_once
 from discreet.catalogue import find
 from discreet.core.errors import InvalidParameter
 from discreet.mechanisms.randomized_response import Respond
@@ -73,9 +73,9 @@ SAMPLERS = [
 
 
 def sampler_rows(card):
-    met = steps_of(list(find(card).tiny()), unsafe_seeded(1))
+    met = collect_steps(list(find(card).tiny()), unsafe_seeded(1))
     for step, value in [*met, *list_inputs_for(met)]:
-        at_once = drawn_at_once(step, value)
+        at_once = count_at_once(step, value)
         yield audit.sampler(step, value, draws=math.ceil(DRAWS / at_once), rng=unsafe_seeded(2))
 
 

@@ -17,7 +17,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from discreet.audit.empirical import direct, draw_both, strongest
+from discreet.audit.empirical import direct, draw_both, find_strongest
 from discreet.audit.museum.float_noise import FloatLaplace
 from discreet.audit.precision import ALPHA, Bits, low_bit_events
 from discreet.audit.runs import Raised, freeze
@@ -96,7 +96,9 @@ def attack(tiny, pair, runs):
             Counter(Bits.of(run[place] if len(run) > place else "nothing") for run in side)
             for side in (left, right)
         )
-        bound, (event, _) = strongest(direct(low_bit_events()), seen, runs, alpha=ALPHA, delta=delta_of(tiny))
+        bound, (event, _) = find_strongest(
+            direct(low_bit_events()), seen, runs, alpha=ALPHA, delta=delta_of(tiny)
+        )
         best = max(best, (bound, f"number {place}: {event.name}"))
     return best
 

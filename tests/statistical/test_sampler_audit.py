@@ -20,11 +20,12 @@ from discreet import audit
 from discreet.audit.inputs import INPUTS, NOISY
 from discreet.audit.museum.protocol import Coin
 from discreet.audit.museum.sparse_vector import NoisyAboveOnly
-from discreet.audit.rows import steps_of
+from discreet.audit.rows import collect_steps
 from discreet.audit.runs import freeze
 from discreet.catalogue import catalogue, find
 from discreet.core.errors import InvalidParameter
 from discreet.core.rng import Primitive
+from discreet.data.pricing.modes import ModeChoices
 from discreet.data.pricing.quantiles import QuantileChoices
 from discreet.data.pricing.thresholds import KeysAbove
 from discreet.mechanisms.randomized_response import Respond
@@ -116,7 +117,7 @@ class Step:
     draws: int
 
     def case(self):
-        steps = (step for tiny in find(self.card).tiny() for step in steps_of([tiny], unsafe_seeded(1)))
+        steps = (step for tiny in find(self.card).tiny() for step in collect_steps([tiny], unsafe_seeded(1)))
         found = max((step for step in steps if type(step[0]).__name__ == self.kind), key=entropy)
         return Case(*found, self.draws, has_scale=False)
 
@@ -130,6 +131,7 @@ FAR = np.array([0, 40, 55, 63])
 CUTS = np.array([[0, 6, 4], [6, 0, 5], [4, 5, 0]])
 KEYS = {("a",): 3, ("b",): 1, ("c",): 0}
 ROWS = ({1: 3, 4: 2, 9: 1},)
+MODES = ({0: 2, 2: 1},)
 CASES = {
     "laplace": Case(AddNoise(DiscreteLaplace(F(2)), ONE), 3, 16_000),
     "laplace, huge value": Case(AddNoise(DiscreteLaplace(F(2)), ONE), 10**30, 16_000),
@@ -162,6 +164,7 @@ CASES = {
     "uniform order": Case(UniformOrder(), 4, 15_000, has_scale=False),
     "keys above": Case(KeysAbove(DiscreteLaplace(ONE), 2, ONE), KEYS, 20_000),
     "quantiles": Case(QuantileChoices(F(1, 2), (0, 12), F(1, 3), ONE), ROWS, 14_000, has_scale=False),
+    "modes": Case(ModeChoices(4, F(1, 2), ONE), MODES, 14_000, has_scale=False),
     "coin": Case(Coin(), 1, 30_000, has_scale=False),
     "noisy above only": Case(NoisyAboveOnly(DiscreteLaplace(F(2)), ONE), (0, 2), 40_000),
     "capped": Step("analyst-game", "CappedChoice", 15_000),
@@ -305,7 +308,7 @@ def test_the_audit_of_a_card_finds_a_sampler_that_is_wrong(method, many, monkeyp
 @pytest.mark.soak
 @pytest.mark.parametrize("card", catalogue(), ids=str)
 def test_every_card_draws_what_its_laws_say(card):
-    steps = steps_of(list(card.tiny()), unsafe_seeded(45))
+    steps = collect_steps(list(card.tiny()), unsafe_seeded(45))
     assert steps
     for step, value in steps:
         report = audit.sampler(step, value, draws=200_000 // np.size(value), rng=unsafe_seeded(46))

@@ -22,3 +22,5 @@ from discreet.accounting.group import GroupLoss as GroupLoss
 from discreet.accounting.odometer import Odometer as Odometer
 from discreet.accounting.post import Processed as Processed
 from discreet.accounting.post import post_process as post_process
+from discreet.accounting.sampled_gaussian import dp_sgd as dp_sgd
+from discreet.accounting.sampled_gaussian import dp_sgd_noise as dp_sgd_noise

@@ -22,17 +22,18 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import Loss, Pair, PureLoss
-from discreet.core.losses.base import check_order
+from discreet.core.losses.base import FailingExactly, check_order
 from discreet.core.losses.pld import LossDistribution, Vector, from_floats
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.rounding import above, below, down, up
 
 _NEAR_ONE = Fraction(1, 10**9)
 _NEGLIGIBLE = 1e-40
+_FINENESS = 64  # points to a standard deviation of a normal loss, or to a loss of 1 where that is less
 
 
 @dataclass(frozen=True, slots=True)
-class _Sampled(Loss):
+class _Sampled(FailingExactly):
     """What both schemes share: with rate q, a pure epsilon becomes log(1 + q (e^epsilon - 1))."""
 
     loss: Loss
@@ -77,14 +78,20 @@ class _Sampled(Loss):
         """Return rate times the inner failure mass."""
         return self.rate * self.loss.exact_failure()
 
-    @property
-    def failure(self) -> float:
-        """Rate times the inner failure mass."""
-        return up(self.exact_failure())
-
     @abstractmethod
     def pld(self, step: Fraction) -> Pair | None:
         """Return the amplified loss distributions."""
+
+    def _inner(self, step: Fraction) -> Pair | None:
+        """Return the inner distributions, on a grid of their own where that can be coarser.
+
+        A small sample makes losses small, and steps with them: millions of points for the inner loss, where
+        a few thousand add less than a part in ten thousand to the variance.
+        """
+        view = self.loss.gaussian()
+        if view is None or not view[1] or self.rate == 1:
+            return self.loss.pld(step)
+        return self.loss.pld(max(step, Fraction(min(1.0, math.sqrt(float(view[1])))) / _FINENESS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +100,10 @@ class PoissonLoss(_Sampled):
 
     def pld(self, step: Fraction) -> Pair | None:
         """Return both directions: with the unit P becomes (1 - q) Q + q P, without it Q does."""
-        inner = self.loss.pld(step)
+        inner = self._inner(step)
         if inner is None or self.rate == 1:
             return inner
-        return _mixed_first(inner[0], self.rate), _mixed_second(inner[1], self.rate)
+        return _mixed_first(inner[0], self.rate, step), _mixed_second(inner[1], self.rate, step)
 
     def __str__(self) -> str:
         return f"{self.loss} on a Poisson sample of rate {float(self.rate):.4g}"
@@ -112,7 +119,7 @@ class FixedSampleLoss(_Sampled):
         Changing a unit is symmetric, so the curve below e^epsilon = 1 follows from the one above.
         Every loss l > 0 has a twin at -l with e^-l of its mass, and what is left has no loss.
         """
-        inner = self.loss.pld(step)
+        inner = self._inner(step)
         if inner is None or self.rate == 1:
             return inner
         if inner[0] is not inner[1]:
@@ -216,7 +223,7 @@ def _mixture(inner: LossDistribution, rate: Fraction) -> tuple[Vector, Vector]:
     return _log_mixture(x, q), masses
 
 
-def _mixed_first(inner: LossDistribution, rate: Fraction) -> LossDistribution:
+def _mixed_first(inner: LossDistribution, rate: Fraction, step: Fraction) -> LossDistribution:
     """Return the distribution of (1 - q) Q + q P against Q.
 
     Outputs that P never gives keep the loss log(1 - q); they take what the listed masses leave of 1.
@@ -225,16 +232,16 @@ def _mixed_first(inner: LossDistribution, rate: Fraction) -> LossDistribution:
     infinity = above(up(rate) * inner.infinity)
     rest = max(0.0, above(1 - below(float(np.sum(masses)) + infinity) + 1e-12))
     floor = math.log1p(-float(rate))
-    return from_floats(inner.step, np.append(losses, floor), np.append(masses, rest), infinity)
+    return from_floats(step, np.append(losses, floor), np.append(masses, rest), infinity)
 
 
-def _mixed_second(inner: LossDistribution, rate: Fraction) -> LossDistribution:
+def _mixed_second(inner: LossDistribution, rate: Fraction, step: Fraction) -> LossDistribution:
     """Return the distribution of P against (1 - q) P + q Q: no loss is above -log(1 - q)."""
     q = float(rate)
     losses = -_log_mixture(-inner.losses(), q)
     if inner.infinity < _NEGLIGIBLE:  # infinite it stays: a ceiling far away would make the vector long
-        return from_floats(inner.step, losses, inner.masses, inner.infinity)
+        return from_floats(step, losses, inner.masses, inner.infinity)
     ceiling = -math.log1p(-q)
     return from_floats(
-        inner.step, np.append(losses, ceiling), np.append(inner.masses, inner.infinity), infinity=0.0
+        step, np.append(losses, ceiling), np.append(inner.masses, inner.infinity), infinity=0.0
     )

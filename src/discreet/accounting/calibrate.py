@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.accounting.optimal import compose_equal
 from discreet.core import checks
@@ -76,8 +77,12 @@ def gaussian_sigma(*, epsilon: checks.Number, delta: checks.Number) -> Fraction:
 
 def zcdp_rho(*, epsilon: checks.Number, delta: checks.Number) -> Fraction:
     """Return the largest rho whose rho-zCDP implies (epsilon, delta)."""
-    e, d = down(checks.positive(epsilon=epsilon)), checks.probability(delta=delta)
-    return largest(lambda rho: zcdp_delta(up(rho), e) <= d)
+    return _zcdp_rho(down(checks.positive(epsilon=epsilon)), checks.probability(delta=delta))
+
+
+@lru_cache(maxsize=256)
+def _zcdp_rho(epsilon: float, delta: Fraction) -> Fraction:
+    return largest(lambda rho: zcdp_delta(up(rho), epsilon) <= delta)
 
 
 def per_step_epsilon(*, count: int, epsilon: checks.Number, delta: checks.Number) -> Fraction:

@@ -19,17 +19,16 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import Loss, Pair
-from discreet.core.losses.base import check_order, short
+from discreet.core.losses.base import FailingExactly, check_order, short
 from discreet.core.losses.pld import common_unit
 from discreet.core.mechanism import Promise, Release
 from discreet.core.neighbours import Neighbours
-from discreet.core.rounding import up
 
 _TAIL = 1e-24  # sent to infinity by the `pld` view, which does not know the delta it is for
 
 
 @dataclass(frozen=True, slots=True)
-class Composed(Loss):
+class Composed(FailingExactly):
     """Losses with counts, taken together. Nested compositions are flattened and equal losses merged."""
 
     parts: Parts
@@ -99,11 +98,6 @@ class Composed(Loss):
     def exact_failure(self) -> Fraction:
         """Return the sum of the failure masses, at most 1."""
         return min(Fraction(1), routes.failure(self.parts))
-
-    @property
-    def failure(self) -> float:
-        """The sum of the failure masses."""
-        return up(self.exact_failure())
 
     @property
     def unit(self) -> Fraction:

@@ -8,11 +8,12 @@ from fractions import Fraction
 
 from discreet.core import checks
 from discreet.core.loss import Loss
+from discreet.core.losses.base import FailingExactly
 from discreet.core.rounding import up
 
 
 @dataclass(frozen=True, slots=True)
-class FailingLoss(Loss):
+class FailingLoss(FailingExactly):
     """A loss on top of which a failure mass comes."""
 
     loss: Loss
@@ -50,11 +51,6 @@ class FailingLoss(Loss):
     def exact_failure(self) -> Fraction:
         """Return the mass and the inner failure together."""
         return min(Fraction(1), self.mass + self.loss.exact_failure())
-
-    @property
-    def failure(self) -> float:
-        """The mass and the inner failure together."""
-        return up(self.exact_failure())
 
     def __str__(self) -> str:
         return f"{self.loss}, failing with probability {float(self.mass):.4g}"

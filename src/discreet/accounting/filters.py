@@ -9,9 +9,9 @@ doubled budget.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from operator import methodcaller
 from typing import ClassVar
 
 from discreet.accounting.calibrate import zcdp_rho
@@ -25,8 +25,18 @@ from discreet.core.losses.base import check_order
 from discreet.core.neighbours import Neighbours
 from discreet.core.rounding import up
 
+_VIEWS: dict[str, Callable[[Loss], Fraction | None]] = {
+    "epsilon": methodcaller("exact_epsilon"),
+    "rho": methodcaller("exact_rho"),
+    "delta": methodcaller("exact_failure"),
+}
+"""What a loss costs in a coordinate."""
 
-class Filter(Single, ABC):
+HELD_BACK = Fraction(1, 10)
+"""The part of a budget's delta that the deltas of single charges may add up to, whichever way it goes on."""
+
+
+class Filter(Single):
     """A budget that stops in time. Sums are exact, one for each coordinate.
 
     Charges are mechanisms, releases, guarantees or losses. Those that say what they hide must all hide the
@@ -39,20 +49,23 @@ class Filter(Single, ABC):
     ways: ClassVar[tuple[tuple[str, ...], ...]]
     """Sets of coordinates: charges fit as long as all the sums of one set are within the budget."""
 
-    def __init__(self, budget: Mapping[str, Fraction], neighbours: Neighbours | None) -> None:
+    def __init__(
+        self, budget: Mapping[str, Fraction], guarantee: Loss, neighbours: Neighbours | None
+    ) -> None:
         super().__init__(neighbours)
+        self._guarantee = guarantee
         self._budget = dict(budget)
         self._units = tuple(grid_unit(most) for most in budget.values())
         self._spent = self.nothing
 
     @property
-    @abstractmethod
     def guarantee(self) -> Loss:
         """The loss of everything this filter will ever let through, together."""
+        return self._guarantee
 
-    @abstractmethod
     def _charges(self, loss: Loss) -> tuple[Fraction | None, ...]:
         """Return what a loss costs, one number a coordinate."""
+        return tuple(_VIEWS[name](loss) for name in self._budget)
 
     @property
     def budget(self) -> dict[str, Fraction]:
@@ -186,13 +199,8 @@ class PureFilter(Filter):
     ways = (("epsilon",),)
 
     def __init__(self, *, epsilon: checks.Number, neighbours: Neighbours | None = None) -> None:
-        self._value = checks.positive(epsilon=epsilon)
-        super().__init__({"epsilon": self._value}, neighbours)
-
-    @property
-    def guarantee(self) -> PureLoss:
-        """Pure differential privacy at the budget."""
-        return PureLoss(self._value)
+        value = checks.positive(epsilon=epsilon)
+        super().__init__({"epsilon": value}, PureLoss(value), neighbours)
 
     def _charges(self, loss: Loss) -> tuple[Fraction | None, ...]:
         return (None if loss.exact_failure() else loss.exact_epsilon(),)
@@ -210,37 +218,24 @@ class ApproxFilter(Filter):
     def __init__(
         self, *, epsilon: checks.Number, delta: checks.Number, neighbours: Neighbours | None = None
     ) -> None:
-        self._value = ApproxLoss(checks.positive(epsilon=epsilon), checks.delta(delta=delta))
-        super().__init__({"epsilon": self._value.value, "delta": self._value.mass}, neighbours)
-
-    @property
-    def guarantee(self) -> ApproxLoss:
-        """Approximate differential privacy at the budget."""
-        return self._value
-
-    def _charges(self, loss: Loss) -> tuple[Fraction | None, ...]:
-        return loss.exact_epsilon(), loss.exact_failure()
+        most = ApproxLoss(checks.positive(epsilon=epsilon), checks.delta(delta=delta))
+        super().__init__({"epsilon": most.value, "delta": most.mass}, most, neighbours)
 
 
 class ConcentratedFilter(Filter):
-    """Rhos add up, however they are chosen, and so do failure masses [WRRW23]."""
+    """Rhos add up, however they are chosen, and so do failure masses [WRRW23].
+
+    The guarantee is the zCDP budget, with the failure mass on top.
+    """
 
     way_out = "Use RenyiFilter, at an order the loss is known for"
-    ways = (("rho", "delta"),)
+    ways: ClassVar[tuple[tuple[str, ...], ...]] = (("rho", "delta"),)
 
     def __init__(
         self, *, rho: checks.Number, failure: checks.Number, neighbours: Neighbours | None = None
     ) -> None:
-        self._rho, self._failure = checks.positive(rho=rho), checks.delta(failure=failure)
-        super().__init__({"rho": self._rho, "delta": self._failure}, neighbours)
-
-    @property
-    def guarantee(self) -> Loss:
-        """The zCDP budget, with the failure mass on top."""
-        return ZCDPLoss(self._rho) if not self._failure else FailingLoss(ZCDPLoss(self._rho), self._failure)
-
-    def _charges(self, loss: Loss) -> tuple[Fraction | None, ...]:
-        return loss.exact_rho(), loss.exact_failure()
+        most, mass = ZCDPLoss(checks.positive(rho=rho)), checks.delta(failure=failure)
+        super().__init__({"rho": most.rho, "delta": mass}, _add_failure(most, mass), neighbours)
 
 
 class AdvancedFilter(ConcentratedFilter):
@@ -248,7 +243,8 @@ class AdvancedFilter(ConcentratedFilter):
 
     The published filter stops before sqrt(2 ln(1/slack) S) + S / 2 exceeds epsilon, S the sum of the
     epsilon_i^2, and before the delta_i exceed `failure`. Its proof goes through zCDP; this one takes
-    the tight rho of every step and the tight conversion, so it stops later.
+    the tight rho of every step and the tight conversion, so it stops later. The guarantee is the target
+    (epsilon, delta): `failure` of its delta pays for failure masses, and the rest converts rho to epsilon.
     """
 
     def __init__(
@@ -259,16 +255,17 @@ class AdvancedFilter(ConcentratedFilter):
         failure: checks.Number,
         neighbours: Neighbours | None = None,
     ) -> None:
-        self._target, rho, f = _convert(epsilon, delta, failure)
-        super().__init__(rho=rho, failure=f, neighbours=neighbours)
+        target = ApproxLoss(checks.positive(epsilon=epsilon), checks.probability(delta=delta))
+        mass = checks.delta(failure=failure)
+        if not mass < target.mass:
+            raise InvalidParameter(name="failure", rule=f"below delta, {float(target.mass)}", value=failure)
+        rho = zcdp_rho(epsilon=target.value, delta=target.mass - mass)
+        most = {"epsilon": target.value, "rho": rho, "delta": mass}
+        used = {name for way in self.ways for name in way}
+        Filter.__init__(self, {name: most[name] for name in most if name in used}, target, neighbours)
 
-    @property
-    def guarantee(self) -> ApproxLoss:
-        """The target (epsilon, delta)."""
-        return self._target
 
-
-class EitherFilter(Filter):
+class EitherFilter(AdvancedFilter):
     """Goes on as long as pure epsilons add up to at most epsilon, *or* rhos to at most the rho of the target.
 
     Both together cost nothing extra. Whatever ends with the epsilons within the budget has a likelihood
@@ -279,31 +276,14 @@ class EitherFilter(Filter):
     So it allows whatever `PureFilter` and `AdvancedFilter` allow, and a larger delta never allows less.
     """
 
-    way_out = "Use RenyiFilter, at an order the loss is known for"
     ways = (("epsilon", "delta"), ("rho", "delta"))
-
-    def __init__(
-        self,
-        *,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        failure: checks.Number,
-        neighbours: Neighbours | None = None,
-    ) -> None:
-        self._target, rho, f = _convert(epsilon, delta, failure)
-        super().__init__({"epsilon": self._target.value, "rho": rho, "delta": f}, neighbours)
-
-    @property
-    def guarantee(self) -> ApproxLoss:
-        """The target (epsilon, delta)."""
-        return self._target
-
-    def _charges(self, loss: Loss) -> tuple[Fraction | None, ...]:
-        return loss.exact_epsilon(), loss.exact_rho(), loss.exact_failure()
 
 
 class RenyiFilter(Filter):
-    """Rényi divergences of one order, fixed in advance, add up, however they are chosen [FZ21]."""
+    """Rényi divergences of one order, fixed in advance, add up, however they are chosen [FZ21].
+
+    The guarantee is the Rényi loss at the order, with the failure mass on top.
+    """
 
     way_out = "Use an order the loss is known for"
     ways = (("divergence", "delta"),)
@@ -317,26 +297,27 @@ class RenyiFilter(Filter):
         neighbours: Neighbours | None = None,
     ) -> None:
         self._order = check_order(order)
-        self._value, self._failure = checks.positive(divergence=divergence), checks.delta(failure=failure)
-        super().__init__({"divergence": self._value, "delta": self._failure}, neighbours)
-
-    @property
-    def guarantee(self) -> Loss:
-        """The Rényi loss at the order, with the failure mass on top."""
-        loss = RenyiLoss(((self._order, up(self._value)),))
-        return FailingLoss(loss, self._failure) if self._failure else loss
+        value, mass = checks.positive(divergence=divergence), checks.delta(failure=failure)
+        most = _add_failure(RenyiLoss(((self._order, up(value)),)), mass)
+        super().__init__({"divergence": value, "delta": mass}, most, neighbours)
 
     def _charges(self, loss: Loss) -> tuple[Fraction | None, ...]:
         divergence = loss.renyi(self._order)
         return None if math.isinf(divergence) else Fraction(divergence), loss.exact_failure()
 
 
-def _convert(
-    epsilon: checks.Number, delta: checks.Number, failure: checks.Number
-) -> tuple[ApproxLoss, Fraction, Fraction]:
-    """Return a target, the rho that converts to it, and the part of its delta that pays for failures."""
-    target = ApproxLoss(checks.positive(epsilon=epsilon), checks.probability(delta=delta))
-    f = checks.delta(failure=failure)
-    if not f < target.mass:
-        raise InvalidParameter(name="failure", rule=f"below delta, {float(target.mass)}", value=failure)
-    return target, zcdp_rho(epsilon=target.value, delta=target.mass - f), f
+def _add_failure(loss: Loss, mass: Fraction) -> Loss:
+    return FailingLoss(loss, mass) if mass else loss
+
+
+def make_filter(*, epsilon: checks.Number, delta: checks.Number, neighbours: Neighbours | None) -> Filter:
+    """Return the filter of a budget that anything may be charged to: what ledgers and sessions spend from.
+
+    Without delta epsilons add up. With one it goes on in either of two ways: while epsilons and deltas add up
+    to at most (epsilon, a tenth of delta), or while rhos add up to at most what the rest of delta allows.
+    """
+    whole, missed = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
+    if not missed:
+        return PureFilter(epsilon=whole, neighbours=neighbours)
+    held = missed * HELD_BACK
+    return EitherFilter(epsilon=whole, delta=missed - held, failure=held, neighbours=neighbours)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.core import checks
 from discreet.core.loss import ApproxLoss, Loss, Pair, PureLoss, gaussian_delta, gaussian_pld, zcdp_delta
 from discreet.core.losses.base import check_order, short
+from discreet.core.parameters import checked, public
 from discreet.core.rounding import above, down, exp_up, shorten_down, up
 
 
-@dataclass(frozen=True, slots=True)
+@checked
 class GroupLoss(Loss):
     """The loss towards a group of `size` units, from the views of the loss towards one.
 
@@ -22,12 +22,8 @@ class GroupLoss(Loss):
     the order, from order 2 on [Mir17].
     """
 
-    loss: Loss
-    size: int
-
-    def __post_init__(self) -> None:
-        checks.instance(Loss, loss=self.loss)
-        object.__setattr__(self, "size", checks.integer(1, size=self.size))
+    loss: Loss = public(checks.instance, Loss)
+    size: int = public(checks.integer, 1)
 
     def delta(self, epsilon: checks.Number) -> float:
         """Return the best of the approximate, the zCDP and the Gaussian statement."""

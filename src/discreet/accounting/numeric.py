@@ -14,6 +14,7 @@ from functools import lru_cache
 from discreet.core.loss import Loss, Pair, gaussian_pld
 from discreet.core.losses.pld import LossDistribution, common_unit
 from discreet.core.rounding import sum_up
+from discreet.core.search import minimise
 
 Parts = tuple[tuple[Loss, int], ...]
 
@@ -154,12 +155,4 @@ def _tilt(trials: list[tuple[LossDistribution, int]], delta: float) -> float:
         tilt = math.exp(log_tilt)
         return (sum(count * d.cumulant(tilt) for d, count in trials) - math.log(delta)) / tilt
 
-    low, high = math.log(1e-5), math.log(1e5)
-    ratio = (math.sqrt(5) - 1) / 2
-    for _ in range(24):
-        a, b = high - ratio * (high - low), low + ratio * (high - low)
-        if bound(a) < bound(b):
-            high = b
-        else:
-            low = a
-    return math.exp((low + high) / 2)
+    return math.exp(minimise(bound, math.log(1e-5), math.log(1e5), steps=24))

@@ -2,20 +2,17 @@
 
 Every (epsilon, delta)-private mechanism is a post-processing of one: reveal with probability delta, else
 randomized response at epsilon. So composing these worst cases is exact [KOV15]. For equal parameters the
-losses are binomial. For different ones the exact value is #P-hard [MV16]; every epsilon is rounded
-up to a grid and the loss distribution is added up mechanism by mechanism.
+losses are binomial. For different ones the exact value is #P-hard [MV16]: the numerical route bounds it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.loss import ApproxLoss
 from discreet.core.losses.pld import LossDistribution, Vector
 from discreet.core.rounding import above, up
 
@@ -23,8 +20,9 @@ _MOST = 1 << 21
 """The largest count whose binomial law is spelled out."""
 
 
-@lru_cache(maxsize=4)
-def _log_factorials(count: int) -> Vector:
+@lru_cache(maxsize=8)
+def log_factorials(count: int) -> Vector:
+    """Return the logarithms of 0!, 1!, ..., count!."""
     return np.array([math.lgamma(j + 1) for j in range(count + 1)])
 
 
@@ -38,7 +36,7 @@ def compose_equal(*, epsilon: checks.Number, delta: checks.Number, count: int) -
     k = checks.integer(1, count=count)
     e, d = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
     value = float(e)
-    logs = _log_factorials(k)
+    logs = log_factorials(k)
     j = np.arange(k + 1)
     # log of p = 1 / (1 + e^-e) and of 1 - p.
     log_p = -math.log1p(math.exp(-value))
@@ -52,26 +50,6 @@ def compose_equal(*, epsilon: checks.Number, delta: checks.Number, count: int) -
     return LossDistribution(e, -k, masses, infinity + lost)
 
 
-def compose_different(
-    mechanisms: Sequence[tuple[checks.Number, checks.Number]], counts: Sequence[int], *, step: checks.Number
-) -> LossDistribution:
-    """Return an upper bound on the optimal composition of different (epsilon_i, delta_i) [MV16].
-
-    Every epsilon_i is rounded up to a multiple of `step`. The epsilon found at a delta is at most the
-    optimal one plus the sum of what the rounding added, below step * sum(counts).
-    """
-    h = checks.positive(step=step)
-    total: LossDistribution | None = None
-    for (epsilon, delta), count in zip(mechanisms, checks.several(counts=counts), strict=True):
-        e = checks.non_negative(epsilon=epsilon)
-        loss = ApproxLoss(math.ceil(e / h) * h, checks.delta(delta=delta))
-        part = loss.pld(h)[0].power(checks.integer(1, count=count), spare=1e-20)
-        total = part if total is None else total.compose(part, spare=1e-20 / len(counts))
-    if total is None:
-        return LossDistribution(h, 0, np.ones(1), 0.0)
-    return total
-
-
 def is_spelled_out(count: int) -> bool:
-    """Tell whether `homogeneous` is affordable for this many mechanisms."""
+    """Tell whether `compose_equal` is affordable for this many mechanisms."""
     return count <= _MOST

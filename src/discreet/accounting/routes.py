@@ -14,7 +14,7 @@ from typing import NamedTuple
 from discreet.accounting import optimal
 from discreet.accounting.advanced import advanced_slack, advanced_sum
 from discreet.accounting.numeric import Parts, distributions
-from discreet.core.loss import ORDERS, ApproxLoss, ZCDPLoss, gaussian_delta, renyi_delta
+from discreet.core.loss import ORDERS, ApproxLoss, Loss, ZCDPLoss, gaussian_delta, renyi_delta
 from discreet.core.losses.base import smallest_epsilon
 from discreet.core.losses.pld import LossDistribution
 from discreet.core.rounding import above, down, sum_up, up
@@ -86,15 +86,21 @@ def worst_cases(parts: Parts) -> list[tuple[Fraction, Fraction, int]] | None:
     return cases
 
 
-# --- one mechanism -------------------------------------------------------------------------------
+# --- one loss that stands for all ----------------------------------------------------------------
 
 
-def _alone_epsilon(parts: Parts, delta: Fraction) -> float:
-    return parts[0][0].epsilon(delta) if _is_single(parts) else math.inf
+def _stand_in(name: str, words: str, find: Callable[[Parts], Loss | LossDistribution | None]) -> Route:
+    """Return the route by one loss that covers all parts, where there is one."""
 
+    def epsilon(parts: Parts, delta: Fraction) -> float:
+        found = find(parts)
+        return math.inf if found is None else found.epsilon(delta)
 
-def _alone_delta(parts: Parts, epsilon: Fraction) -> float:
-    return parts[0][0].delta(epsilon) if _is_single(parts) else 1.0
+    def delta(parts: Parts, epsilon: Fraction) -> float:
+        found = find(parts)
+        return 1.0 if found is None else found.delta(epsilon)
+
+    return Route(name, words, epsilon, delta)
 
 
 def _is_single(parts: Parts) -> bool:
@@ -180,24 +186,6 @@ def _mix(parts: Parts) -> Parts | None:
     return tuple((ApproxLoss(e, d), count) for e, d, count in cases)
 
 
-def _mixed_epsilon(parts: Parts, delta: Fraction) -> float:
-    worst = _mix(parts)
-    return math.inf if worst is None else _pld_epsilon(worst, delta)
-
-
-def _mixed_delta(parts: Parts, epsilon: Fraction) -> float:
-    worst = _mix(parts)
-    return 1.0 if worst is None else _pld_delta(worst, epsilon)
-
-
-def _read_epsilon(found: LossDistribution | None, delta: Fraction) -> float:
-    return math.inf if found is None else found.epsilon(delta)
-
-
-def _read_delta(found: LossDistribution | None, epsilon: Fraction) -> float:
-    return 1.0 if found is None else found.delta(epsilon)
-
-
 # --- concentrated ----------------------------------------------------------------------------------
 
 
@@ -271,20 +259,17 @@ def _pld_delta(parts: Parts, epsilon: Fraction) -> float:
     return best
 
 
-ALONE = Route("alone", "the curve of the only mechanism", _alone_epsilon, _alone_delta)
+ALONE = _stand_in(
+    "alone", "the curve of the only mechanism", lambda parts: parts[0][0] if _is_single(parts) else None
+)
 BASIC = Route("basic", "the sum of the epsilons and of the deltas", _basic_epsilon, _basic_delta)
 ADVANCED = Route("advanced", "Theorem 3.20 of the book", _advanced_epsilon, _advanced_delta)
-OPTIMAL = Route(
-    "optimal",
-    "the optimal theorem for equal (epsilon, delta)",
-    lambda parts, delta: _read_epsilon(_compose_equal(parts), delta),
-    lambda parts, epsilon: _read_delta(_compose_equal(parts), epsilon),
-)
+OPTIMAL = _stand_in("optimal", "the optimal theorem for equal (epsilon, delta)", _compose_equal)
 OPTIMAL_MIXED = Route(
     "optimal, mixed",
     "the optimal theorem for different (epsilon, delta), approximated from above",
-    _mixed_epsilon,
-    _mixed_delta,
+    lambda parts, delta: _pld_epsilon(worst, delta) if (worst := _mix(parts)) else math.inf,
+    lambda parts, epsilon: _pld_delta(worst, epsilon) if (worst := _mix(parts)) else 1.0,
 )
 ZCDP = Route("zCDP", "the sum of the rhos, converted with the best order", _zcdp_epsilon, _zcdp_delta)
 RENYI = Route("Rényi", "the sum of the Rényi divergences at the best order", _renyi_epsilon, _renyi_delta)

@@ -7,7 +7,6 @@ a guarantee about rows into one about units, asks here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, Self
 
@@ -16,6 +15,7 @@ from discreet.core import checks
 from discreet.core.errors import NeighboursMismatch
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
+from discreet.core.parameters import checked, public
 
 
 class HasUnits(Protocol):
@@ -30,7 +30,7 @@ class HasUnits(Protocol):
         """How many rows of one unit count."""
 
 
-@dataclass(frozen=True, slots=True)
+@checked
 class PrivacyUnit:
     """Whom a table protects, as a group of rows.
 
@@ -42,12 +42,8 @@ class PrivacyUnit:
         The most rows that count of one unit.
     """
 
-    neighbours: Neighbours
-    rows: int
-
-    def __post_init__(self) -> None:
-        checks.instance(Neighbours, neighbours=self.neighbours)
-        object.__setattr__(self, "rows", checks.integer(1, rows=self.rows))
+    neighbours: Neighbours = public(checks.instance, Neighbours)
+    rows: int = public(checks.integer, 1)
 
     @classmethod
     def of(cls, table: HasUnits) -> Self:

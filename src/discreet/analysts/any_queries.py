@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -32,19 +32,19 @@ from discreet.analysts.tiny import BUDGET, COIN, PEOPLE
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.fixed import Fixed, seal
+from discreet.core.fixed import Fixed, build
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import Exact, MaybeExact, Public, derived, frozen, public
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import up
 from discreet.core.sensitive import Sensitive
-from discreet.mechanisms.grid import Grid, total
+from discreet.mechanisms.grid import Grid, evaluate_finite
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import read_name
 from discreet.query_release.base import read_histogram
-from discreet.query_release.linear.joint_noise import Joint, smallest_noise
+from discreet.query_release.linear.joint_noise import Joint
 from discreet.query_release.tiny import list_pairs
 
 
@@ -56,11 +56,6 @@ class OwnAnswers(Delivery):
         """Return an analyst's answers, by place."""
         del book  # everything is in what she received
         return {answer.place: answer.count for answer in self.leftovers(analyst)}
-
-
-def read_trusted(trusted: Iterable[Trusted]) -> tuple[Trusted, ...]:
-    """Return the functions whose writers are believed."""
-    return tuple(checks.instance(Trusted, trusted=one) for one in trusted)
 
 
 @frozen
@@ -92,7 +87,9 @@ class AnyQueries(Apart):
 
     sensitivity: Exact = public(checks.positive)
     grid: MaybeExact = public(checks.positive, default=None)
-    trusted: Public[Iterable[Trusted], tuple[Trusted, ...]] = public(read_trusted, default=())
+    trusted: Public[Iterable[Trusted], tuple[Trusted, ...]] = public(
+        checks.each, checks.instance, Trusted, default=()
+    )
     noise: Joint = derived()
 
     def _complete(self) -> None:
@@ -100,15 +97,7 @@ class AnyQueries(Apart):
             hint = "Declare a grid for statistics that move by less than one"
             rule = ">= 1 for whole numbers"
             raise InvalidParameter(name="sensitivity", rule=rule, value=self.sensitivity, hint=hint)
-        noise = smallest_noise(
-            shift=self.caps.places * self.steps,
-            square=self.caps.places * self.steps**2,
-            size=self.caps.places,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            neighbours=self.neighbours,
-        )
-        self._set(noise=noise)
+        self._set(noise=self._smallest_noise(self.steps))
 
     @property
     def steps(self) -> int:
@@ -150,7 +139,7 @@ class AnyQueries(Apart):
         # Empty places get noise too, and are sent to nobody.
         noisy = Grid(self.grid).from_units(np.ravel(self.noise.release(units, rng=rng).value))
         private = tuple(
-            (name, tuple(Leftover(place, float(noisy[place])) for place in asked.book.asked_by(name)))
+            (name, tuple(Leftover(place, float(noisy[place])) for place in asked.book.list_asked(name)))
             for name in asked.book.names
         )
         return OwnAnswers(Nothing(self.universe), private)
@@ -171,7 +160,7 @@ class AnyQueries(Apart):
 
     def _units(self, statistic: Statistic, histogram: Histogram) -> int:
         # Whatever goes wrong in one analyst's statistic must not stop the answers of the others.
-        value = total(statistic.value, histogram, Fraction(0))
+        value = evaluate_finite(statistic.value, histogram, Fraction(0))
         return int(Grid(Grid(self.grid).step).to_units(value, 1))
 
 
@@ -210,16 +199,9 @@ class StatisticBook(Fixed):
                 why=f"the public cap is {self.mode.caps.queries}",
                 way_out="Ask less, or open a book with larger caps",
             )
-        return self._of(self.mode, {**self._asked, analyst: own})
+        return build(StatisticBook, StatisticBook._set, self.mode, {**self._asked, analyst: own})
 
-    @classmethod
-    def _of(cls, mode: AnyQueries, asked: Mapping[str, tuple[Statistic, ...]]) -> Self:
-        self = cls.__new__(cls)
-        self._set(mode, asked)
-        seal(self)
-        return self
-
-    def asked_by(self, analyst: str) -> dict[int, Statistic]:
+    def list_asked(self, analyst: str) -> dict[int, Statistic]:
         """Return one analyst's statistics by place."""
         number = self.names.index(checks.one_of(self.names, analyst=analyst))
         return dict(enumerate(self._asked[analyst], start=number * self.mode.caps.queries))
@@ -227,7 +209,7 @@ class StatisticBook(Fixed):
     def items(self) -> Iterator[tuple[int, Statistic]]:
         """List all places that are taken. Only mechanisms should call this."""
         for name in self.names:
-            yield from self.asked_by(name).items()
+            yield from self.list_asked(name).items()
 
     def _read_statistic(self, given: Statistic) -> Statistic:
         mode, statistic = self.mode, write_statistic(checks.instance(Statistic, statistic=given))
@@ -309,8 +291,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="any-queries",
-    family="analysts",
     title="Statistics of bounded sensitivity, linear or not, each answered to its owner alone",
     theorem="(epsilon, delta) for one row, and (0, 0) between analysts",
     reference="[HRU13] Section 5, end; [DR14] Theorems 3.6 and 3.22",

@@ -5,54 +5,49 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.analysts.promises import (
-    NOTHING,
-    Leftover,
-    ManyAnalysts,
-    OneAnalystToMany,
-    QueriesAndData,
-    read_asked,
-)
-from discreet.analysts.query_book import Caps
-from discreet.core import checks
+from discreet.analysts.promises import NOTHING, Leftover, ManyAnalysts, OneAnalystToMany
 from discreet.core.errors import Refused
+from discreet.core.fixed import Array
 from discreet.core.loss import Loss
 from discreet.core.neighbours import Neighbours
-from discreet.core.parameters import Exact, frozen, public
+from discreet.core.parameters import frozen, public
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
-from discreet.query_release.base import about_rows
+from discreet.query_release.base import require_rows
 from discreet.query_release.fitting.consistency import onto_simplex
 from discreet.query_release.linear.independent import NoisyAnswers
+from discreet.query_release.linear.joint_noise import Joint, smallest_noise
+from discreet.query_release.online.table_weights import CLOSE, fit_weights
 from discreet.query_release.online.warm_start import starting_weights
-from discreet.query_release.online.warm_start_fit import CLOSE, fit_weights
 from discreet.query_release.synopses.marginal_tables import MarginalTables
-from discreet.query_release.synopses.synopsis import Synopsis
-from discreet.query_release.synopses.weights_later import WeightsLater
+from discreet.query_release.synopses.synopsis import Synopsis, WeightsLater
 
 
 @frozen
 class Apart(ManyAnalysts):
     """Public parameters of a mechanism that keeps analysts apart, and what follows from them."""
 
-    universe: Universe = public(checks.instance, Universe)
-    caps: Caps = public(checks.instance, Caps)
-    epsilon: Exact = public(checks.positive)
-    delta: Exact = public(checks.delta)
-    neighbours: Neighbours = public(about_rows)
-
     promise = OneAnalystToMany()
+    neighbours: Neighbours = public(require_rows)
 
     @property
     def analyst_loss(self) -> Loss:
         """Nothing: the others' view does not depend on what one analyst asks."""
         return NOTHING
 
-    def _check(self, data: Any) -> QueriesAndData:
-        return read_asked(data, self.universe, self.caps, neighbours=self.neighbours)
+    def _smallest_noise(self, steps: int) -> Joint:
+        """Return the noise for as many numbers as the caps allow, each of which a row moves by some steps."""
+        places = self.caps.places
+        return smallest_noise(
+            shift=places * steps,
+            square=places * steps**2,
+            size=places,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbours=self.neighbours,
+        )
 
 
 class Nothing(Synopsis):
@@ -85,7 +80,7 @@ class Nothing(Synopsis):
         return "<nothing shared>"
 
 
-def leftovers(places: NDArray[Any], counts: NDArray[Any]) -> tuple[Leftover, ...]:
+def leftovers(places: Array, counts: Array) -> tuple[Leftover, ...]:
     """Return the private answers of one analyst."""
     return tuple(map(Leftover, places.tolist(), counts.astype(np.float64).tolist()))
 

@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.composition import Composed
 from discreet.analysts.online_queries_plan import (
@@ -21,22 +20,21 @@ from discreet.analysts.online_queries_plan import (
 )
 from discreet.analysts.promises import (
     Delivery,
+    LearnsTogether,
     Leftover,
-    ManyAnalysts,
     OneQueryToMany,
     QueriesAndData,
-    about_swaps,
-    read_asked,
 )
 from discreet.analysts.query_book import Caps, book_of
 from discreet.analysts.tiny import BUDGET, COIN, HEADS, PEOPLE, TAILS, tiny_data
 from discreet.core import checks
-from discreet.core.bounds import useful
+from discreet.core.bounds import require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.fixed import Integers
 from discreet.core.loss import Loss, PureLoss, ZCDPLoss
 from discreet.core.mechanism import Conversation
-from discreet.core.neighbours import Neighbours, Replace
+from discreet.core.neighbours import Replace
 from discreet.core.parameters import Exact, Public, derived, frozen, public
 from discreet.core.progress import track
 from discreet.core.rng import Rng
@@ -44,10 +42,7 @@ from discreet.noise.selection import ExponentialChoice
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import LinearQuery
-from discreet.queries.universe import Universe
 from discreet.query_release.synopses.synopsis import Weights
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -64,7 +59,7 @@ class _Epoch:
 
 
 @frozen
-class OnlineQueries(ManyAnalysts):
+class OnlineQueries(LearnsTogether):
     """Answer queries tick by tick from one shared hypothesis that learns; each stays hidden from the others.
 
     At tick j every analyst's j-th place is answered. A query that the hypothesis answers badly gets a private
@@ -81,12 +76,8 @@ class OnlineQueries(ManyAnalysts):
         What all queries are over.
     caps
         The public limits of the query book; there are `caps.queries` ticks.
-    rows
-        The public number of rows.
-    epsilon, delta
-        The budget for the people in the data.
-    analyst_epsilon, analyst_delta
-        The budget for each query, towards all other analysts together.
+    rows, epsilon, delta, analyst_epsilon, analyst_delta
+        As in `QueryGame`.
     sizes
         How it runs; worked out from the public quantities above where left out. Given sizes come without a
         bound on the error, and are not refused for lack of one: for audits and experiments.
@@ -101,34 +92,22 @@ class OnlineQueries(ManyAnalysts):
         Where no sizes promise an error below `bound`. Says how many rows it would take.
     """
 
-    universe: Universe = public(checks.instance, Universe)
-    caps: Caps = public(checks.instance, Caps)
-    rows: int = public(checks.integer, 1)
-    epsilon: Exact = public(checks.positive)
-    delta: Exact = public(checks.delta)
-    analyst_epsilon: Exact = public(checks.positive)
-    analyst_delta: Exact = public(checks.probability)
+    promise = OneQueryToMany()
     sizes: Public[OnlineSizes | None, OnlineSizes] = public(checks.instance, OnlineSizes, default=None)
     bound: Exact = public(checks.probability, default=Fraction(1, 2))
-    neighbours: Neighbours = public(about_swaps)
     off: float = derived()
-
-    promise = OneQueryToMany()
 
     def _complete(self) -> None:
         self.universe.require_dense()
-        self._plan(self.sizes)
+        given: Any = self.sizes
+        if given is None:
+            best = self._find_best(self.bound)
+            self._set(sizes=best.sizes(self.rows), off=best.rows_off(self.rows))
+        else:
+            self._set(off=float(self.rows))
         if self.analyst_loss.delta(self.analyst_epsilon) > self.analyst_delta:
             rule = "with a rate that keeps within the analysts' budget"
             raise InvalidParameter(name="sizes", rule=rule, value=self.sizes, hint="Take a smaller rate")
-
-    def _plan(self, sizes: OnlineSizes | None) -> None:
-        """Set what the error is, and the sizes where they were left out."""
-        if sizes is not None:
-            self._set(off=float(self.rows))
-            return
-        best = self._find_best(self.bound)
-        self._set(sizes=best.sizes(self.rows), off=best.rows_off(self.rows))
 
     def _find_best(self, bound: Fraction) -> OnlineCandidate:
         """Return the sizes with the smallest error, or refuse."""
@@ -178,7 +157,7 @@ class OnlineQueries(ManyAnalysts):
 
         Thresholds are planned for one beta, and sizes that are given for none: otherwise there is no bound.
         """
-        return useful(
+        return require_useful(
             self.off if checks.probability(beta=beta) >= PLANNED_BETA else math.inf,
             trivial=float(self.rows),
             what="the answers of online queries",
@@ -188,12 +167,12 @@ class OnlineQueries(ManyAnalysts):
     # The release -------------------------------------------------------------------------------------
 
     def _draw(self, data: QueriesAndData, rng: Rng) -> Delivery:
-        read_asked(data, self.universe, self.caps, neighbours=self.neighbours, rows=self.rows)
+        self._check(data, rows=self.rows)
         book, histogram = data.book, data.histogram
         gate = self._budgets.gate(self.sizes.positives)
         gates = {name: gate.open(histogram, rng=rng) for name in book.names}
         answers: dict[str, list[Leftover]] = {name: [] for name in book.names}
-        asked = {name: book.asked_by(name) for name in book.names}
+        asked = {name: book.list_asked(name) for name in book.names}
         scores, history = np.zeros(self.universe.size, dtype=np.int64), []
         flat = np.full(self.universe.size, self.rows / self.universe.size)
         epoch = self._begin(flat, [], rng)
@@ -264,8 +243,6 @@ def _example() -> tuple[OnlineQueries, QueriesAndData]:
 
 
 CARD = Card(
-    name="online-queries",
-    family="analysts",
     title="Queries one after the other, answered from a hypothesis that learns and hides each of them",
     theorem="(epsilon, delta) for one row, and for one query towards all other analysts together",
     reference="[HRU13] Algorithm 5, corrected",

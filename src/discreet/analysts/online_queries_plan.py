@@ -20,6 +20,7 @@ from discreet.accounting.calibrate import per_step_epsilon, zcdp_rho
 from discreet.analysts.query_book import Caps
 from discreet.core import checks
 from discreet.core.neighbours import Neighbours, OneQuery
+from discreet.core.parameters import Exact, checked, public
 from discreet.core.rounding import above, down, shorten_down, up
 from discreet.mechanisms.scores import Monotone
 from discreet.sparse.above_threshold import AboveThreshold
@@ -32,7 +33,7 @@ PLANNED_BETA = Fraction(1, 20)
 _GAPS = tuple(Fraction(1, 1 << power) for power in range(3, 8))  # below, samples take too long
 
 
-@dataclass(frozen=True, slots=True)
+@checked
 class OnlineSizes:
     """How the online mechanism runs.
 
@@ -52,18 +53,12 @@ class OnlineSizes:
         By how many rows a hypothesis must be off for a query to be bad.
     """
 
-    updates: int
-    samples: int
-    batch: int
-    rate: Fraction
-    positives: int
-    threshold: int
-
-    def __post_init__(self) -> None:
-        for name in ("updates", "samples", "batch", "positives"):
-            checks.integer(1, **{name: getattr(self, name)})
-        checks.integer(0, threshold=self.threshold)
-        object.__setattr__(self, "rate", checks.positive(rate=self.rate))
+    updates: int = public(checks.integer, 1)
+    samples: int = public(checks.integer, 1)
+    batch: int = public(checks.integer, 1)
+    rate: Exact = public(checks.positive)
+    positives: int = public(checks.integer, 1)
+    threshold: int = public(checks.integer, 0)
 
     @property
     def rho(self) -> Fraction:

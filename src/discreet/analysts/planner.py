@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -24,9 +24,10 @@ from discreet.analysts.public_synopsis import PublicSynopsis
 from discreet.analysts.query_book import Caps
 from discreet.analysts.separate_budgets import ROUNDS, SeparateBudgets
 from discreet.core import checks
-from discreet.core.bounds import known_error
+from discreet.core.bounds import read_error
 from discreet.core.errors import InvalidParameter, NoBound, Refused
 from discreet.core.neighbours import Replace
+from discreet.core.parameters import Exact, checked, public
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
 from discreet.query_release.base import WorkloadRelease
@@ -43,7 +44,7 @@ _LENGTHS = (10, 40, 160, 640)
 _LATER = 10  # measured answers after a warm start, which leaves little to learn
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@checked
 class ServiceSetting:
     """Everything public that a plan depends on.
 
@@ -61,25 +62,18 @@ class ServiceSetting:
         Questions are cells of tables over at most so many attributes. None: any counting query.
     """
 
-    universe: Universe
-    rows: int
-    caps: Caps
-    epsilon: Fraction
-    delta: Fraction
-    analyst_epsilon: Fraction
-    analyst_delta: Fraction
-    order: int | None = None
+    _: KW_ONLY
+    universe: Universe = public(checks.instance, Universe)
+    rows: int = public(checks.integer, 1)
+    caps: Caps = public(checks.instance, Caps)
+    epsilon: Exact = public(checks.positive)
+    delta: Exact = public(checks.probability)
+    analyst_epsilon: Exact = public(checks.positive)
+    analyst_delta: Exact = public(checks.probability)
+    order: int | None = public(checks.integer, 1, default=None)
 
-    def __post_init__(self) -> None:
-        checks.instance(Universe, universe=self.universe).require_dense()
-        checks.integer(1, rows=self.rows)
-        checks.instance(Caps, caps=self.caps)
-        for name in ("epsilon", "analyst_epsilon"):
-            object.__setattr__(self, name, checks.positive(**{name: getattr(self, name)}))
-        for name in ("delta", "analyst_delta"):
-            object.__setattr__(self, name, checks.probability(**{name: getattr(self, name)}))
-        if self.order is not None:
-            checks.integer(1, order=self.order)
+    def _complete(self) -> None:
+        self.universe.require_dense()
 
     @property
     def tables(self) -> Marginals:
@@ -197,7 +191,7 @@ def candidates(setting: ServiceSetting, promise: AnalystPromise) -> Iterator[Mod
     yield Mode("private answers", _keep_useful(answers.error(BETA), setting.rows), lambda: answers)
     rounds = min(setting.caps.queries, ROUNDS)
     separate = SeparateBudgets(universe=setting.universe, rows=setting.rows, rounds=rounds, **public)
-    yield Mode("separate budgets", known_error(separate, BETA), lambda: separate)
+    yield Mode("separate budgets", read_error(separate, BETA), lambda: separate)
     if setting.caps.analysts > 1:
         yield from _learning(setting, promise, public)
 
@@ -215,15 +209,15 @@ def _learning(
     }
     if isinstance(promise, OneAnalystToMany):
         analysts = AnalystGame(**given)
-        yield Mode("analyst game", known_error(analysts, BETA), lambda: analysts)
+        yield Mode("analyst game", read_error(analysts, BETA), lambda: analysts)
         return
     game = QueryGame(**given)
-    yield Mode("query game", known_error(game, BETA), lambda: game)
+    yield Mode("query game", read_error(game, BETA), lambda: game)
     try:
         online = OnlineQueries(**given)
     except Refused:  # it cannot promise half of the rows
         return
-    yield Mode("online queries", known_error(online, BETA), lambda: online)
+    yield Mode("online queries", read_error(online, BETA), lambda: online)
 
 
 def synopsis_error(setting: ServiceSetting, synopsis: PublicSynopsis) -> float:

@@ -15,7 +15,7 @@ from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss
 from discreet.core.parameters import derived, frozen
 from discreet.core.rng import Rng
-from discreet.query_release.linear.joint_noise import Joint, smallest_noise
+from discreet.query_release.linear.joint_noise import Joint
 
 
 @frozen
@@ -38,15 +38,7 @@ class PrivateAnswers(Apart):
     noise: Joint = derived()
 
     def _complete(self) -> None:
-        noise = smallest_noise(
-            shift=self.caps.places,
-            square=self.caps.places,
-            size=self.caps.places,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            neighbours=self.neighbours,
-        )
-        self._set(noise=noise)
+        self._set(noise=self._smallest_noise(1))
 
     @property
     def loss(self) -> Loss:
@@ -84,8 +76,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="private-answers",
-    family="analysts",
     title="Independent noise for as many queries as the caps allow, each sent to its owner alone",
     theorem="(epsilon, delta) for one row, and (0, 0) between analysts",
     reference="[HRU13] Section 1; [DR14] Theorems 3.6 and 3.22",

@@ -22,6 +22,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.mechanism import Mechanism, Release
 from discreet.core.neighbours import Neighbours, Replace
+from discreet.core.parameters import Exact, frozen, public
 from discreet.core.progress import LongRun
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.sensitive import Sensitive
@@ -40,13 +41,10 @@ class AnalystPromise(Neighbours):
 
     way_out: ClassVar[str] = "Pass OneQueryToMany(), OneAnalystToMany() or ManyToOne()"
 
-    @abstractmethod
     def observers(self, left: QueryBook, right: QueryBook) -> tuple[str, ...]:
-        """Return the analysts whose joint view of two neighbouring books must be alike."""
-
-    @abstractmethod
-    def _is_related(self, left: QueryBook, right: QueryBook) -> bool:
-        """Tell whether two different books of one kind are neighbours."""
+        """Return the analysts whose joint view of neighbouring books must be alike: all who ask the same."""
+        changed = left.find_changed(right)
+        return tuple(name for name in left.names if name not in changed)
 
     def pairs(self, domain: Sequence[LinearQuery], size: int) -> Iterator[tuple[QueryBook, QueryBook]]:
         """List every ordered pair of neighbouring books of two analysts with up to `size` queries each.
@@ -64,7 +62,7 @@ class AnalystPromise(Neighbours):
             for places in itertools.product((None, *domain), repeat=caps.places)
         ]
         for left, right in itertools.permutations(books, 2):
-            if self._is_related(left, right):
+            if self.distance(left, right) == 1:
                 yield left, right
 
 
@@ -79,13 +77,6 @@ class OneQueryToMany(AnalystPromise):
         """Places that hold different queries."""
         return len(left.differences(right)) if left.is_like(right) else math.inf
 
-    def observers(self, left: QueryBook, right: QueryBook) -> tuple[str, ...]:
-        """Return everybody but the owner of the query."""
-        return _all_but(left, right)
-
-    def _is_related(self, left: QueryBook, right: QueryBook) -> bool:
-        return self.distance(left, right) == 1
-
 
 @dataclass(frozen=True, slots=True)
 class OneAnalystToMany(AnalystPromise):
@@ -97,13 +88,6 @@ class OneAnalystToMany(AnalystPromise):
     def distance(self, left: QueryBook, right: QueryBook) -> float:
         """Analysts who ask something else."""
         return len(left.find_changed(right)) if left.is_like(right) else math.inf
-
-    def observers(self, left: QueryBook, right: QueryBook) -> tuple[str, ...]:
-        """Return everybody but the analyst who asks something else."""
-        return _all_but(left, right)
-
-    def _is_related(self, left: QueryBook, right: QueryBook) -> bool:
-        return self.distance(left, right) == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +108,7 @@ class ManyToOne(AnalystPromise):
 
     def observers(self, left: QueryBook, right: QueryBook) -> tuple[str, ...]:
         """Return one analyst who asks the same: the promise is about each of them alone."""
-        return _all_but(left, right)[:1]
-
-    def _is_related(self, left: QueryBook, right: QueryBook) -> bool:
-        return self.distance(left, right) == 1
-
-
-def _all_but(left: QueryBook, right: QueryBook) -> tuple[str, ...]:
-    changed = left.find_changed(right)
-    return tuple(name for name in left.names if name not in changed)
+        return AnalystPromise.observers(self, left, right)[:1]
 
 
 def perfect(promise: AnalystPromise) -> Guarantee:
@@ -162,25 +138,11 @@ class QueriesAndData:
         return f"<QueriesAndData: {self.histogram!r}, {self.book!r}>"
 
 
-def about_swaps(neighbours: Neighbours) -> Neighbours:
+def require_swaps(neighbours: Neighbours) -> Neighbours:
     """Return neighbours that must leave the number of rows alone, since that is public."""
     if not isinstance(checks.instance(Neighbours, neighbours=neighbours), Replace):
         raise NeighboursMismatch("games and thresholds need a public number of rows. Pass Replace('row')")
     return neighbours
-
-
-def read_asked(
-    data: Any, universe: Universe, caps: Caps, *, neighbours: Neighbours, rows: int | None = None
-) -> QueriesAndData:
-    """Return data that must be a histogram and a book with these caps, of a given size if one is public."""
-    if type(data) is not QueriesAndData:
-        rule, hint = "a QueriesAndData", "Make one with QueriesAndData(histogram, book)"
-        raise InvalidParameter(name="data", rule=rule, got=f"a {type(data).__name__}", hint=hint)
-    if data.book.universe != universe or data.book.caps != caps:
-        rule = "a book over this universe with these caps"
-        raise InvalidParameter(name="data", rule=rule, got="others")
-    read_histogram(data.histogram, universe, neighbours=neighbours, rows=rows)
-    return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,12 +203,16 @@ class AnalystRelease(Release[Delivery]):
         )
 
 
+@frozen
 class ManyAnalysts(LongRun[QueriesAndData, Delivery]):
     """A mechanism that serves many analysts at once, with one guarantee for people and one for analysts."""
 
-    __slots__ = ()
     measures = False
     promise: ClassVar[AnalystPromise]
+    universe: Universe = public(checks.instance, Universe)
+    caps: Caps = public(checks.instance, Caps)
+    epsilon: Exact = public(checks.positive)
+    delta: Exact = public(checks.delta)
 
     @property
     @abstractmethod
@@ -264,6 +230,27 @@ class ManyAnalysts(LongRun[QueriesAndData, Delivery]):
         """Draw one release, with a progress bar on request. It costs both guarantees, whatever comes out."""
         made = LongRun.release(self, data, rng=rng, progress=progress)
         return AnalystRelease(made.value, self, made.unsafe_seeded)
+
+    def _check(self, data: Any, *, rows: int | None = None) -> QueriesAndData:
+        """Return data that must be a histogram, of a public size if that is one, and a book of these caps."""
+        if type(data) is not QueriesAndData:
+            rule, hint = "a QueriesAndData", "Make one with QueriesAndData(histogram, book)"
+            raise InvalidParameter(name="data", rule=rule, got=f"a {type(data).__name__}", hint=hint)
+        if data.book.universe != self.universe or data.book.caps != self.caps:
+            rule = "a book over this universe with these caps"
+            raise InvalidParameter(name="data", rule=rule, got="others")
+        read_histogram(data.histogram, self.universe, neighbours=self.neighbours, rows=rows)
+        return data
+
+
+@frozen
+class LearnsTogether(ManyAnalysts):
+    """One that learns from what all ask, on a budget between analysts and a public number of rows."""
+
+    rows: int = public(checks.integer, 1)
+    analyst_epsilon: Exact = public(checks.positive)
+    analyst_delta: Exact = public(checks.probability)
+    neighbours: Neighbours = public(require_swaps)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,23 +20,16 @@ from discreet.core.parameters import Exact, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Workload
-from discreet.queries.written import write_workload
+from discreet.query_release.base import write_as
 from discreet.query_release.linear.independent import Independent
 from discreet.query_release.linear.joint_noise import variance
 from discreet.query_release.linear.residual_marginals import FINENESS, ResidualMarginals
 from discreet.query_release.online.warm_start import all_marginals
 
 
-def read_marginals(workload: Workload) -> Marginals:
-    """Return a workload that must be of marginal tables, written down."""
-    tables: Marginals = checks.instance(Marginals, workload=write_workload(workload))
-    return tables
-
-
 @frozen
 class PublicSynopsis(Apart):
-    """Publish a synopsis of a public workload once; everybody answers whatever he likes from it.
+    """Publish a synopsis of a public workload once; everybody answers whatever they like from it.
 
     The table over all attributes is measured cell by cell; other tables by `ResidualMarginals`.
 
@@ -59,7 +52,7 @@ class PublicSynopsis(Apart):
         As in `ResidualMarginals`; only audits want it coarse.
     """
 
-    workload: Marginals = public(read_marginals)
+    workload: Marginals = public(write_as, Marginals)
     delta: Exact = public(checks.probability)
     fineness: int = public(checks.integer, 1, default=FINENESS)
     universe: Universe = derived()
@@ -140,8 +133,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="public-synopsis",
-    family="analysts",
     title="One synopsis of a public workload for all analysts, who learn nothing of each other",
     theorem="(epsilon, delta) for one row, and (0, 0) between analysts",
     reference="[HRU13] Section 1; [XHZK23]",

@@ -1,4 +1,4 @@
-"""Who asks what: the query book that many analysts fill, each on pages of his own."""
+"""Who asks what: the query book that many analysts fill, each on pages of their own."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from types import MappingProxyType
 from typing import Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.fixed import Fixed, fix_array, seal
+from discreet.core.fixed import Fixed, Integers, fix_array, seal
+from discreet.core.parameters import checked, public
 from discreet.queries.query import LinearQuery, read_name
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
 from discreet.queries.written import write_query, write_workload
 
 
-@dataclass(frozen=True, slots=True)
+@checked
 class Caps:
     """How much may be asked at most. Public, and the only thing about the book that parameters may use.
 
@@ -32,12 +32,8 @@ class Caps:
         How many queries each of them may ask.
     """
 
-    analysts: int
-    queries: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "analysts", checks.integer(1, analysts=self.analysts))
-        object.__setattr__(self, "queries", checks.integer(1, queries=self.queries))
+    analysts: int = public(checks.integer, 1)
+    queries: int = public(checks.integer, 1)
 
     @property
     def places(self) -> int:
@@ -49,7 +45,7 @@ class Caps:
 class Page:
     """What one analyst asks: queries that are answered together, and their places, ascending."""
 
-    places: NDArray[np.int64]
+    places: Integers
     queries: Workload
 
     def items(self) -> Iterator[tuple[int, LinearQuery]]:
@@ -58,7 +54,7 @@ class Page:
 
 
 class QueryBook(Fixed):
-    """Queries at fixed places. Who takes part is public; what he asks, and how much, is not.
+    """Queries at fixed places. Who takes part is public; what they ask, and how much, is not.
 
     Queries are written down as they come in: nothing that analysts hand in is kept, and nothing is believed.
 
@@ -125,7 +121,7 @@ class QueryBook(Fixed):
         return Page(fix_array(np.array(places, dtype=np.int64)), queries)
 
     def with_queries(self, analyst: str, queries: Iterable[LinearQuery] | Workload) -> QueryBook:
-        """Return the book with more queries of one analyst, each at his first free place."""
+        """Return the book with more queries of one analyst, each at their first free place."""
         owner = self._owner(analyst)
         return self._with({owner: self._fill(owner, queries)})
 
@@ -174,10 +170,10 @@ class QueryBook(Fixed):
         return self
 
     def page(self, analyst: str) -> Page | None:
-        """Return one analyst's queries as they are kept, to be answered together; None where he has none."""
+        """Return one analyst's queries as they are kept, to be answered together, or None."""
         return self._pages.get(self._owner(analyst))
 
-    def asked_by(self, analyst: str) -> dict[int, LinearQuery]:
+    def list_asked(self, analyst: str) -> dict[int, LinearQuery]:
         """Return one analyst's queries by place."""
         return self._own(self._owner(analyst))
 

@@ -1,4 +1,4 @@
-"""A hypothesis for each analyst, learnt from his own queries on a budget of his own."""
+"""A hypothesis for each analyst, learnt from their own queries on a budget of their own."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ ROUNDS = 20
 
 @frozen
 class SeparateBudgets(Apart):
-    """Learn a hypothesis for each analyst, from his own queries, on a budget of his own.
+    """Learn a hypothesis for each analyst, from their own queries, on a budget of their own.
 
     Privacy: (epsilon, delta) for one row, in equal parts of zCDP. Nothing between analysts: what one
-    receives is made of the data, his own queries and public facts.
+    receives is made of the data, their own queries and public facts.
     Accuracy: that of `MWEM` on a share of the budget; there is no error(beta).
     Time: `analysts` runs of `MWEM`.
 
@@ -120,7 +120,7 @@ def _example() -> tuple[SeparateBudgets, QueriesAndData]:
 
 
 def _tiny() -> Iterator[Tiny]:
-    # The second analyst is silent, and his share stays unused: two hypotheses are too much to enumerate.
+    # The second analyst is silent, and their share stays unused: two hypotheses are too much to enumerate.
     mechanism = SeparateBudgets(
         universe=COIN, caps=TWO, rows=2, rounds=1, epsilon=3, delta=0.01, neighbours=Replace("row")
     )
@@ -128,8 +128,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="separate-budgets",
-    family="analysts",
     title="A hypothesis for each analyst, learnt on a share of the budget",
     theorem="(epsilon, delta) for one row, and (0, 0) between analysts",
     reference="[HRU13] Section 1; [DR14] Section 4.2",

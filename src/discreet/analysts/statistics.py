@@ -18,13 +18,13 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
 from discreet.core.neighbours import AddRemove, Neighbours
-from discreet.mechanisms.grid import total
+from discreet.mechanisms.grid import evaluate_finite
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import LinearQuery, TableQuery, require_table
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
 from discreet.queries.written import write_workload
-from discreet.query_release.base import about_rows
+from discreet.query_release.base import require_rows
 from discreet.query_release.tiny import list_pairs
 
 
@@ -148,7 +148,7 @@ class HowMany(OfCounts):
 
     def sensitivity(self, neighbours: Neighbours) -> Fraction:
         """Return how many of the counts one row is in."""
-        about_rows(neighbours)
+        require_rows(neighbours)
         return self.workload.sensitivity_bound(AddRemove("row"), norm=1)
 
     def _of(self, counts: list[int]) -> int:
@@ -303,7 +303,7 @@ class Trusted(Statistic):
             ("universe", checks.instance(Universe, universe=universe)),
             ("name", checks.text(name=name)),
             ("bound", min(checks.positive(sensitivity=sensitivity), high - low)),
-            ("neighbours", about_rows(neighbours)),
+            ("neighbours", require_rows(neighbours)),
             ("lower", low),
             ("upper", high),
         ):
@@ -329,7 +329,7 @@ class Trusted(Statistic):
 
     def value(self, histogram: Histogram) -> Fraction:
         """Return the true value, clamped; `lower` where there is none."""
-        return max(self.lower, min(self.upper, total(self.function, histogram, self.lower)))
+        return max(self.lower, min(self.upper, evaluate_finite(self.function, histogram, self.lower)))
 
 
 def write_statistic(statistic: Statistic) -> Statistic:

@@ -21,7 +21,7 @@ from typing import Any
 
 from scipy.special import betaincinv
 
-from discreet.audit.runs import Run, observe, require_answers, runner, single
+from discreet.audit.runs import Run, make_runner, observe, read_pair, require_answers
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, MissingExtra
 from discreet.core.mechanism import Conversation, Interactive, Mechanism
@@ -50,7 +50,7 @@ NOTHING = OutputEvent("no event", lambda _: False)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class EmpiricalReport:
+class LowerBound:
     """A lower bound on epsilon at a delta.
 
     Attributes
@@ -59,23 +59,27 @@ class EmpiricalReport:
         What the mechanism claims at `delta`, and what was proved from samples.
     event, left, right
         The event that gave the bound, and the data on which it is likely and unlikely.
-    samples
-        How many runs on each data set the bound itself rests on.
     """
 
     claimed: float
     epsilon: float
     delta: float
-    confidence: float
     event: str
     left: Any
     right: Any
-    samples: int
 
     @property
     def holds(self) -> bool:
         """Whether the claim was not refuted."""
         return self.epsilon <= self.claimed
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EmpiricalReport(LowerBound):
+    """A lower bound at a confidence; `samples` runs on each data set are what it rests on."""
+
+    confidence: float
+    samples: int
 
     @property
     def ratio(self) -> float:
@@ -137,8 +141,8 @@ def epsilon_lower_bound(
     progress
         Whether to draw a progress bar (needs the extra ``cli``).
     """
-    count, pair = checks.integer(2, samples=samples), single(pair)
-    drawn = draw_both(runner(mechanism, script), pair, count, rng=rng, progress=progress)
+    count, pair = checks.integer(2, samples=samples), read_pair(pair)
+    drawn = draw_both(make_runner(mechanism, script), pair, count, rng=rng, progress=progress)
     claimed = mechanism.loss.epsilon(delta)
     return _report(drawn, pair, claimed=claimed, delta=delta, confidence=confidence, events=events)
 
@@ -203,9 +207,9 @@ def _report(
         tested = [_search(left[:half], right[:half], alpha=alpha, delta=mass)]
         left, right = left[half:], right[half:]
     seen, trials = (Counter(left), Counter(right)), len(left)
-    bound, best = strongest(tested, seen, trials, alpha=alpha / max(1, len(tested)), delta=mass)
+    bound, best = find_strongest(tested, seen, trials, alpha=alpha / max(1, len(tested)), delta=mass)
     first, second = pair[::-1] if best[1] else pair
-    return EmpiricalReport(claimed, bound, mass, 1 - alpha, best[0].name, first, second, trials)
+    return EmpiricalReport(claimed, bound, mass, best[0].name, first, second, 1 - alpha, trials)
 
 
 def direct(events: Iterable[OutputEvent]) -> list[Directed]:
@@ -213,7 +217,7 @@ def direct(events: Iterable[OutputEvent]) -> list[Directed]:
     return [(event, swapped) for event in events for swapped in (False, True)]
 
 
-def strongest(
+def find_strongest(
     tested: Iterable[Directed],
     seen: tuple[Mapping[Any, int], Mapping[Any, int]],
     trials: int,
@@ -259,7 +263,7 @@ def _search(left: Sequence[Hashable], right: Sequence[Hashable], *, alpha: float
     """Return the event, and its direction, with the best bound on these samples."""
     p, q = Counter(left), Counter(right)
     events = [*_likeliest(p, q), *_thresholds([*left, *right])]
-    return strongest(direct(events), (p, q), len(left), alpha=alpha, delta=delta)[1]
+    return find_strongest(direct(events), (p, q), len(left), alpha=alpha, delta=delta)[1]
 
 
 def _likeliest(p: Counter[Hashable], q: Counter[Hashable]) -> Iterable[OutputEvent]:

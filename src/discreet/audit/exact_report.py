@@ -15,13 +15,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.audit.enumeration import PATHS, REPEATS, Distribution, Enumerator, output_distribution
-from discreet.audit.runs import NO_STEP, freeze, list_pairs, require_answers, runner
+from discreet.audit.runs import NO_STEP, freeze, list_pairs, make_runner, require_answers
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive, Mechanism
 from discreet.core.rounding import above, down, exp_up, log_down, up
+from discreet.core.search import narrow
 
 __all__ = ["ExactReport", "Finding", "divergences", "exact", "output_distribution"]
 
@@ -60,6 +60,12 @@ class Finding:
     def holds(self) -> bool:
         """Whether no violation is proved."""
         return self.measured <= self.claimed
+
+    @property
+    def where(self) -> str:
+        """The view and where it was taken, in words."""
+        unit = {"epsilon": "delta", "delta": "epsilon", "renyi": "order"}[self.view]
+        return f"{self.view} at {unit} {self.at:g}"
 
     @property
     def ratio(self) -> float:
@@ -134,10 +140,9 @@ class ExactReport:
 
     def __repr__(self) -> str:
         worst, verdict = self.worst, "holds" if self.holds else "BROKEN"
-        at = {"epsilon": "delta", "delta": "epsilon", "renyi": "order"}[worst.view]
         verdict += "" if self.steps else f" | {NO_STEP}"
         return (
-            f"{self.mechanism}: {verdict} | {worst.view} at {at} {worst.at:g}: claimed {worst.claimed:.6g}, "
+            f"{self.mechanism}: {verdict} | {worst.where}: claimed {worst.claimed:.6g}, "
             f"exact {worst.measured:.6g}, ratio {worst.ratio:.4f} | {self.pairs} pairs, {self.paths} paths | "
             f"worst {worst.left!r} vs {worst.right!r}, outcome {worst.outcome!r}"
         )
@@ -163,15 +168,15 @@ def exact(
     limit
         The largest number of paths a data set.
     """
-    run = runner(mechanism, script)
+    run = make_runner(mechanism, script)
     asked = {frozenset(map(_identity, pair)): pair for pair in list_pairs(pairs)}
     data = {_identity(side): side for pair in asked.values() for side in pair}
     enumerator = Enumerator(limit=limit, repeats=math.ceil(REPEATS / len(data)))
     known = {key: enumerator.distribution(run, side) for key, side in data.items()}
     require_answers(itertools.chain.from_iterable(known.values()), name="pairs")
     worst: dict[Claim, Finding] = {}
-    claimed, resolved = claims(mechanism.loss), Fraction(1)
-    for left, right in _both_ways(asked.values()):
+    claimed, resolved = list_claims(mechanism.loss), Fraction(1)
+    for left, right in itertools.chain.from_iterable(map(itertools.permutations, asked.values())):
         p, q = known[_identity(left)], known[_identity(right)]
         resolved = min(resolved, _find_resolution(p, q))
         for claim, measured, outcome in divergences(p, q, claimed):
@@ -182,7 +187,7 @@ def exact(
     return ExactReport(repr(mechanism), tuple(worst.values()), 2 * len(asked), paths, steps, down(resolved))
 
 
-def claims(loss: Loss) -> tuple[Claim, ...]:
+def list_claims(loss: Loss) -> tuple[Claim, ...]:
     """Return (view, at, claimed) for every view the loss has a number for."""
     pure = loss.epsilon(0)
     found: list[Claim] = [("epsilon", 0.0, pure)]
@@ -238,8 +243,7 @@ class _Sides:
 
     def __init__(self, p: Distribution, q: Distribution) -> None:
         outcomes = list(dict.fromkeys(itertools.chain(p, q)))
-        self._p = _floats(p, outcomes)
-        self._q = _floats(q, outcomes)
+        self._p, self._q = (np.array([float(side.get(o, Fraction(0))) for o in outcomes]) for side in (p, q))
         self._error_p, self._lost_q = up(p.error), up(q.left_out + q.error)
 
     def delta(self, epsilon: float) -> float:
@@ -257,13 +261,10 @@ class _Sides:
         """Return a lower bound on the smallest epsilon at a delta, searched up to twice the claim and 10."""
         if self.delta(0.0) <= delta:
             return 0.0
-        low, high = 0.0, 2 * beyond + 10
+        high = 2 * beyond + 10
         if self.delta(high) > delta:
             return high
-        for _ in range(50):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.delta(middle) > delta else (low, middle)
-        return low
+        return narrow(lambda epsilon: self.delta(epsilon) <= delta, 0.0, high, steps=50)[0]
 
     def renyi(self, order: float) -> float:
         """Return a lower bound on the Rényi divergence D_order(p || q)."""
@@ -278,10 +279,6 @@ class _Sides:
         return max(0.0, (top + math.log(total)) / (order - 1))
 
 
-def _floats(distribution: Distribution, outcomes: list[Hashable]) -> NDArray[np.float64]:
-    return np.array([float(distribution.get(outcome, Fraction(0))) for outcome in outcomes])
-
-
 def _find_resolution(p: Distribution, q: Distribution) -> Fraction:
     """Return p's mass on outcomes whose probabilities are known to a relative 2**-20 on both sides."""
     lost = max(p.left_out + p.error, q.left_out + q.error)
@@ -290,12 +287,6 @@ def _find_resolution(p: Distribution, q: Distribution) -> Fraction:
     small = lost / _RESOLVED
     zero = Fraction(0)
     return sum((mass for outcome, mass in p.items() if min(mass, q.get(outcome, zero)) >= small), zero)
-
-
-def _both_ways(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
-    for left, right in pairs:
-        yield left, right
-        yield right, left
 
 
 def _identity(data: Any) -> Hashable:

@@ -15,8 +15,8 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.audit.empirical import OutputEvent, direct, draw_both, strongest
-from discreet.audit.runs import runner, single
+from discreet.audit.empirical import LowerBound, OutputEvent, direct, draw_both, find_strongest
+from discreet.audit.runs import make_runner, read_pair
 from discreet.core import checks
 from discreet.core.mechanism import Mechanism
 from discreet.core.rng import SYSTEM, Rng
@@ -29,20 +29,8 @@ _FINEST = 60
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class PrecisionReport:
-    """The strongest event of the attack: `epsilon` is a lower bound, `claimed` the claim at `delta`."""
-
-    claimed: float
-    epsilon: float
-    delta: float
-    event: str
-    left: Any
-    right: Any
-
-    @property
-    def holds(self) -> bool:
-        """Whether the low bits give away no more than was claimed."""
-        return self.epsilon <= self.claimed
+class PrecisionReport(LowerBound):
+    """The strongest event of the attack, from the low bits alone."""
 
     def __repr__(self) -> str:
         verdict = "stands" if self.holds else "FALLS"
@@ -66,10 +54,10 @@ def precision_attack(
     3e-7 in total.
     """
     count, mass = checks.integer(1, samples=samples), float(checks.delta(delta=delta))
-    run, pair = runner(mechanism), single(pair)
+    run, pair = make_runner(mechanism), read_pair(pair)
     left, right = draw_both(run, pair, count, rng=rng)
     seen = Counter(map(Bits.of, left)), Counter(map(Bits.of, right))
-    bound, best = strongest(direct(low_bit_events()), seen, count, alpha=ALPHA, delta=mass)
+    bound, best = find_strongest(direct(low_bit_events()), seen, count, alpha=ALPHA, delta=mass)
     first, second = pair[::-1] if best[1] else pair
     return PrecisionReport(mechanism.loss.epsilon(delta), bound, mass, best[0].name, first, second)
 

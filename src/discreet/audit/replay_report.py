@@ -23,11 +23,11 @@ from discreet.audit.runs import (
     Raised,
     Run,
     hidden_randomness,
+    make_runner,
     observe,
     raw_draw,
+    read_pair,
     require_answers,
-    runner,
-    single,
 )
 from discreet.core.errors import DiscreetError
 from discreet.core.mechanism import Conversation, Interactive, Mechanism
@@ -86,12 +86,12 @@ def replay(
     rng: Rng = SYSTEM,
 ) -> ReplayReport:
     """Record a run on the first data set of a pair and replay it on the second, each of them twice."""
-    return replay_run(runner(mechanism, script), pair, rng=rng)
+    return replay_run(make_runner(mechanism, script), pair, rng=rng)
 
 
 def replay_run(run: Run, pair: tuple[Any, Any], *, rng: Rng = SYSTEM) -> ReplayReport:
     """Record and replay any program ``run(data, rng)``."""
-    left, right = single(pair)
+    left, right = read_pair(pair)
     recorder = _Recorder(rng)
     published = observe(run, left, recorder)
     replayer = _Replayer(tuple(recorder.steps))

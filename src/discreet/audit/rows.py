@@ -14,7 +14,7 @@ from discreet.audit.empirical import epsilon_lower_bound
 from discreet.audit.exact_report import exact
 from discreet.audit.inputs import Input, list_inputs
 from discreet.audit.runs import observe
-from discreet.audit.samplers import DRAWS, drawn_at_once, sampler
+from discreet.audit.samplers import DRAWS, count_at_once, sampler
 from discreet.core.card import Card, Tiny
 from discreet.core.rng import SYSTEM, Primitive, Rng
 from discreet.noise import AddNoise, Noise
@@ -63,13 +63,13 @@ def audit_card(
     instances = list(card.tiny())
     rows = [row for tiny in instances for row in _audit_instance(tiny, samples, rng)]
     if draws:
-        met = steps_of(instances, rng)
+        met = collect_steps(instances, rng)
         steps = [*met, *list_inputs_for(met)]
         rows += [_audit_step(step, value, draws, rng) for step, value in steps]
     return tuple(rows)
 
 
-def steps_of(instances: list[Tiny], rng: Rng) -> list[Input]:
+def collect_steps(instances: list[Tiny], rng: Rng) -> list[Input]:
     """Return the random steps that instances take, one of each kind, each with an input it was given.
 
     Of the inputs it is the most telling one. Steps that add noise count once for each law of noise.
@@ -128,7 +128,7 @@ class _Collector(Rng):
 
 
 def _audit_step(step: Primitive[Any, Any], value: Any, draws: int, rng: Rng) -> AuditRow:
-    at_once = drawn_at_once(step, value)
+    at_once = count_at_once(step, value)
     report = sampler(step, value, draws=math.ceil(draws / at_once), rng=rng)
     ratio = report.seen / report.expected if report.expected else math.inf
     name = report.primitive if np.size(value) == 1 else f"{report.primitive} on {np.size(value)} numbers"
@@ -138,9 +138,7 @@ def _audit_step(step: Primitive[Any, Any], value: Any, draws: int, rng: Rng) -> 
 def _audit_instance(tiny: Tiny, samples: int, rng: Rng) -> Iterator[AuditRow]:
     report = exact(tiny.mechanism, tiny.pairs, tiny.script)
     worst, name = report.worst, repr(tiny.mechanism)
-    at = {"epsilon": "delta", "delta": "epsilon", "renyi": "order"}[worst.view]
-    view = f"{worst.view} at {at} {worst.at:g}"
-    yield AuditRow(name, "exact", view, worst.claimed, worst.measured, worst.ratio, report.holds)
+    yield AuditRow(name, "exact", worst.where, worst.claimed, worst.measured, worst.ratio, report.holds)
     if not samples:
         return
     loss = tiny.mechanism.loss

@@ -32,7 +32,7 @@ class Raised:
     message: str
 
 
-def runner(
+def make_runner(
     mechanism: Mechanism[Any, Any] | Interactive[Any, Any],
     script: Callable[[Conversation[Any]], Hashable] | None = None,
 ) -> Run:
@@ -72,7 +72,7 @@ def list_pairs(pairs: Any) -> list[tuple[Any, Any]]:
     return [(left, right) for left, right in given]
 
 
-def single(pair: Any) -> tuple[Any, Any]:
+def read_pair(pair: Any) -> tuple[Any, Any]:
     """Return the two data sets of one pair."""
     if not (isinstance(pair, tuple | list) and len(pair) == 2):
         raise InvalidParameter(name="pair", rule="two data sets", got=type(pair).__name__, hint=_ONE_PAIR)

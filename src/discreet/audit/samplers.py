@@ -155,7 +155,7 @@ def missed(
     return min(passed)
 
 
-def drawn_at_once(primitive: Primitive[Any, Any], value: Any) -> int:
+def count_at_once(primitive: Primitive[Any, Any], value: Any) -> int:
     """Return how many numbers one draw gives that follow one law, independently."""
     each = _alike(primitive, value)
     return 1 if each is None else each.size

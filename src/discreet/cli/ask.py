@@ -72,7 +72,7 @@ def ask(
     if not as_json:
         click.echo(repr(answer))
         return
-    intervals = {name: answer.interval(name, 0.95) for name in _list_measures(answer)}
+    intervals = {name: answer.interval(name, 0.95) for name in answer.numbers}
     reply = {"columns": answer.columns, "rows": answer.rows, "intervals_95": intervals}
     click.echo(json.dumps(reply | {"guarantee": str(answer.guarantee)}, indent=2, default=str))
 
@@ -91,11 +91,6 @@ def plan(sql: str, *, schema: str, epsilon: str, delta: str, as_json: bool) -> N
     except DiscreetError as error:
         raise click.ClickException(str(error)) from None
     click.echo(json.dumps(planned.to_dict(), indent=2, default=str) if as_json else repr(planned))
-
-
-def _list_measures(answer: Any) -> list[str]:
-    """Return the columns that have intervals: all but the keys."""
-    return [output.name for output in answer.outputs if not isinstance(output.what, int)]
 
 
 def _read_number(name: str, text: str) -> Any:

@@ -6,7 +6,6 @@ import csv
 import itertools
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,11 @@ from rich.progress import Progress
 from rich.table import Table as Grid
 
 from discreet.accounting.calibrate import gaussian_sigma
-from discreet.cli.demo_report import ReportLine, report
+from discreet.cli.demo_report import DemoResult, write_report
 from discreet.core.neighbours import AddRemove
 from discreet.core.rng import SYSTEM
 from discreet.curator.curator import Curator
 from discreet.curator.doors import Analyst
-from discreet.curator.reply import Reply
 from discreet.data.schema.columns import Category, Integer
 from discreet.data.schema.schema import Row, Schema
 from discreet.data.table import Table
@@ -59,24 +57,6 @@ UNION = (
 )
 SWEEP = 1500  # questions the ministry asks by SQL, one for every combination of an age, a degree and a region
 BATCH, BATCHES = 5000, 20  # questions the university asks from Python
-
-
-@dataclass
-class DemoResult:
-    """What one analyst asked and how far the answers were off, which only a demo can know."""
-
-    who: str
-    asked: int = 0
-    measured: int = 0
-    misses: list[float] = field(default_factory=list)
-    shown: list[tuple[str, Reply]] = field(default_factory=list)
-
-    def add(self, answers: Iterator[tuple[str, float, float]]) -> None:
-        """Note answers as (kind, value, truth)."""
-        for kind, value, truth in answers:
-            self.asked += 1
-            self.measured += kind == "measured"
-            self.misses.append(abs(value - truth))
 
 
 @click.command()
@@ -116,9 +96,7 @@ def demo(out: Path) -> None:
         f"be off by about {alone:,.0f} at the same epsilon: [b]{alone / off:,.0f} times[/] as much."
     )
     console.print(f"left for priced questions: {_left(curator)}")
-    lines = [ReportLine(one.who, one.asked, one.measured, float(np.mean(one.misses))) for one in learned]
-    replies = [pair for one in learned for pair in one.shown]
-    page = report(lines, replies, budget=str(curator.guarantee), left=_left(curator), alone=alone)
+    page = write_report(learned, budget=str(curator.guarantee), left=_left(curator), alone=alone)
     (out / "index.html").write_text(page, encoding="utf-8")
     console.print(f"\nThe report with plots: [b]{out / 'index.html'}[/]")
 
@@ -157,7 +135,7 @@ def _ask(curator: Curator, truth: Any, console: Console) -> list[DemoResult]:
         task = progress.add_task("asking", total=SWEEP + BATCH * BATCHES)
         for text, cells in itertools.islice(_sweep(curator.universe), SWEEP):
             reply = doors["ministry"].sql(text)
-            ministry.add(iter([(reply.kind, float(reply.rows[0][0]), float(truth[cells].sum()))]))
+            ministry.add([(reply.kind, float(reply.rows[0][0]), float(truth[cells].sum()))])
             progress.advance(task)
         for _ in range(BATCHES):
             workload = _random_conjunctions(curator.universe, BATCH)
@@ -171,7 +149,7 @@ def _ask(curator: Curator, truth: Any, console: Console) -> list[DemoResult]:
         young = np.zeros(truth.shape, dtype=bool)
         young[: age - 21] = True
         young[:, 0, :, :, 3] = True
-        union.add(iter([(reply.kind, float(reply.rows[0][0]), float(truth[young].sum()))]))
+        union.add([(reply.kind, float(reply.rows[0][0]), float(truth[young].sum()))])
     return [ministry, union, university]
 
 
@@ -230,7 +208,7 @@ def _summary(learned: list[DemoResult], rows: int) -> Grid:
     for heading in ("analyst", "counts asked", "measured", "off by on average", "off by at most"):
         grid.add_column(heading, justify="left" if heading == "analyst" else "right")
     for one in learned:
-        mean, most = float(np.mean(one.misses)), float(np.max(one.misses))
+        mean, most = one.off, float(np.max(one.misses))
         grid.add_row(
             one.who,
             f"{one.asked:,}",

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from html import escape
+
+import numpy as np
 
 from discreet import plots
 from discreet.curator.reply import Reply
 
 
-@dataclass(frozen=True, slots=True)
-class ReportLine:
-    """One analyst's questions: how many, how many of them were measured, and how far off they were."""
+@dataclass
+class DemoResult:
+    """What one analyst asked and how far the answers were off, which only a demo can know."""
 
     who: str
-    asked: int
-    measured: int
-    off: float
+    asked: int = 0
+    measured: int = 0
+    misses: list[float] = field(default_factory=list)
+    shown: list[tuple[str, Reply]] = field(default_factory=list)
+
+    @property
+    def off(self) -> float:
+        """How far the answers were off on average."""
+        return float(np.mean(self.misses))
+
+    def add(self, answers: Iterable[tuple[str, float, float]]) -> None:
+        """Note answers as (kind, value, truth)."""
+        for kind, value, truth in answers:
+            self.asked += 1
+            self.measured += kind == "measured"
+            self.misses.append(abs(value - truth))
 
 
-def report(
-    lines: Sequence[ReportLine], replies: Sequence[tuple[str, Reply]], *, budget: str, left: str, alone: float
-) -> str:
+def write_report(lines: Sequence[DemoResult], *, budget: str, left: str, alone: float) -> str:
     """Return the page as HTML."""
     questions = sum(line.asked for line in lines)
     off = sum(line.off * line.asked for line in lines) / questions
@@ -31,7 +44,8 @@ def report(
     )
     sections = "".join(
         f"<section><pre>{escape(text)}</pre>{_picture(text, reply)}{reply._repr_html_()}</section>"
-        for text, reply in replies
+        for line in lines
+        for text, reply in line.shown
     )
     return _PAGE.format(
         budget=escape(budget),

@@ -24,8 +24,9 @@ def init(data: str, table: str | None, name: str | None, out: Path | None) -> No
     """
     from discreet.data.template import template  # noqa: PLC0415  the engine is an extra
 
+    own = table.split(".")[-1] if table else Path(data).name.split(".")[0]
     try:
-        text = template(choose_data(data, table), name=name or _guess_name(data, table))
+        text = template(choose_data(data, table), name=name or own)
     except DiscreetError as error:
         hint = "" if name else " Choose what queries will call the table with --name."
         named = isinstance(error, InvalidParameter) and error.name == "name"
@@ -45,8 +46,3 @@ def init(data: str, table: str | None, name: str | None, out: Path | None) -> No
 
 def _name_file(out: Path) -> str:
     return "the file of --out" if may_hold_password(str(out)) else str(out)
-
-
-def _guess_name(data: str, table: str | None) -> str:
-    """Return the name of the table, or of the file up to its first dot."""
-    return table.split(".")[-1] if table else Path(data).name.split(".")[0]

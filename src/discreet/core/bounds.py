@@ -29,7 +29,7 @@ class Erring(Protocol):
 M = TypeVar("M", bound=Erring)
 
 
-def useful(bound: float, *, trivial: float, least: float = 0.0, what: str, way_out: str) -> float:
+def require_useful(bound: float, *, trivial: float, least: float = 0.0, what: str, way_out: str) -> float:
     """Return a bound that is below what is true without any release.
 
     Parameters
@@ -54,7 +54,7 @@ def useful(bound: float, *, trivial: float, least: float = 0.0, what: str, way_o
     raise NoBound(what=what, why=why, way_out=way_out)
 
 
-def known_error(mechanism: Erring, beta: checks.Number) -> float:
+def read_error(mechanism: Erring, beta: checks.Number) -> float:
     """Return error(beta), or infinity where there is none: for comparisons."""
     try:
         return mechanism.error(beta)
@@ -62,7 +62,7 @@ def known_error(mechanism: Erring, beta: checks.Number) -> float:
         return math.inf
 
 
-def cheapest(
+def find_cheapest(
     make: Callable[[Fraction], M],
     *,
     alpha: checks.Number,
@@ -92,7 +92,7 @@ def cheapest(
             mechanism = make(epsilon)
         except BudgetTooSmall:
             return False
-        return (known_error if error is None else error)(mechanism, missed) <= wanted
+        return (read_error if error is None else error)(mechanism, missed) <= wanted
 
     high = Fraction(1)
     while not fits(high):

@@ -48,31 +48,38 @@ class Tiny:
         return self.script(self.mechanism.open(data, rng=rng))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
     """What the catalogue knows of one algorithm.
 
     Attributes
     ----------
-    name
-        Short name with hyphens; the page is docs/algorithms/<name>.md.
-    family
-        The package it lives in: "mechanisms", "sparse", ...
     title, theorem, reference
         One line each; `reference` is a key of docs/references.bib with a place in it.
     example
         Makes a realistic mechanism, and the data for it: () -> (mechanism, data).
     tiny
         Makes instances for the exact audit.
+    name
+        Short name with hyphens; the page is docs/algorithms/<name>.md. By default that of the module which
+        `tiny` stands in.
+    family
+        The package it lives in: "mechanisms", "sparse", ...; by default found in the same way.
     """
 
-    name: str
-    family: str
     title: str
     theorem: str
     reference: str
     example: Callable[[], tuple[Any, Any]]
     tiny: Callable[[], Iterable[Tiny]]
+    name: str = ""
+    family: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            _, family, *_, module = self.tiny.__module__.split(".")
+            object.__setattr__(self, "name", module.replace("_", "-"))
+            object.__setattr__(self, "family", family)
 
     def __str__(self) -> str:
         return self.name

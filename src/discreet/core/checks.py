@@ -115,14 +115,7 @@ def at_least(minimum: Number, **named: object) -> Fraction:
 
 def integer(minimum: int, **named: object) -> int:
     """Return a whole number that must be >= minimum."""
-    ((name, value),) = named.items()
-    rule = f"an integer >= {minimum}"
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        raise InvalidParameter(name=name, rule=rule, value=value)
-    number = _whole(value)
-    if not number >= minimum:
-        raise InvalidParameter(name=name, rule=rule, value=value)
-    return number
+    return _check_integer(named, f"an integer >= {minimum}", minimum)
 
 
 def several(**named: object) -> tuple[Any, ...]:
@@ -133,16 +126,15 @@ def several(**named: object) -> tuple[Any, ...]:
     return tuple(value)
 
 
+def each(check: Callable[..., T], *arguments: Any, **named: object) -> tuple[T, ...]:
+    """Return the members of a list, each of which must pass a check: `check(*arguments, name=member)`."""
+    ((name, _),) = named.items()
+    return tuple(check(*arguments, **{name: member}) for member in several(**named))
+
+
 def index(length: int, **named: object) -> int:
     """Return a position that must lie in range(length)."""
-    ((name, value),) = named.items()
-    rule = f"an integer in 0..{length - 1}"
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidParameter(name=name, rule=rule, value=value)
-    number = _whole(value)
-    if not 0 <= number < length:
-        raise InvalidParameter(name=name, rule=rule, value=value)
-    return number
+    return _check_integer(named, f"an integer in 0..{length - 1}", 0, length - 1)
 
 
 def one_of(allowed: tuple[T, ...], **named: object) -> T:
@@ -200,6 +192,15 @@ def exactly(kind: type[T], **named: object) -> T:
 def _whole(value: int | np.integer[Any]) -> int:
     """Return the stored integer; a subclass's own conversion is not asked."""
     return int.__int__(value) if isinstance(value, int) else int(value)
+
+
+def _check_integer(named: dict[str, object], rule: str, least: int, most: int | None = None) -> int:
+    ((name, value),) = named.items()
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        number = _whole(value)
+        if least <= number and (most is None or number <= most):
+            return number
+    raise InvalidParameter(name=name, rule=rule, value=value)
 
 
 def _check_rule(named: dict[str, object], rule: str, holds: Callable[[Fraction], bool]) -> Fraction:

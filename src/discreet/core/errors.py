@@ -11,8 +11,10 @@
     ├── BudgetExceeded         a filter or ledger refused; no data was read
     ├── ConversationClosed     an interactive mechanism has given all the answers it was paid for
     ├── TableClosed            a table was asked after its owner had given its engine back
+    ├── TableHeld              a table was asked by itself after a session had taken it
     ├── EngineFailed           a data engine gave up; its own words may quote data and are kept back
-    │   └── OpenFailed         it did so while the owner opened a table; says why by one of a few codes
+    │   ├── OpenFailed         it did so while the owner opened a table; says why by one of a few codes
+    │   └── ReadFailed         a function that reads private data for a session did
     ├── MissingExtra           an optional dependency is not installed
     └── InternalError          a promise of our own was about to be broken: please report it
 
@@ -102,6 +104,13 @@ class TableClosed(DiscreetError):
         super().__init__("the table is closed: open it again with Table(...), and ask before it is closed.")
 
 
+class TableHeld(DiscreetError):
+    """A session holds the table: nothing is read from it but through the session."""
+
+    def __init__(self) -> None:
+        super().__init__("the table is held by a session, whose budget it goes with: ask the session.")
+
+
 class MissingExtra(DiscreetError, ImportError):
     """An optional dependency is needed; the message names the extra that brings it, if one does."""
 
@@ -133,6 +142,17 @@ class OpenFailed(EngineFailed):
             self,
             f"the data could not be opened: {reason}. {way_out}. "
             "The engine's own message is withheld, it may quote data.",
+        )
+
+
+class ReadFailed(EngineFailed):
+    """A function failed once private data were touched. The charge stays; what it said may quote data."""
+
+    def __init__(self) -> None:
+        DiscreetError.__init__(
+            self,
+            "reading the data, or working on them, failed; the message is withheld, it may quote data. The "
+            "charge stays. Try it on made-up data of the same kind first.",
         )
 
 

@@ -16,6 +16,12 @@ from numpy.typing import NDArray
 
 T = TypeVar("T")
 
+# What arrays hold, for signatures.
+Array = NDArray[Any]
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
 _EMPTY: Any = object()
 
 
@@ -50,9 +56,20 @@ class Fixed(metaclass=_Sealing):
         object.__delattr__(self, name)
 
 
+F = TypeVar("F", bound=Fixed)
+
+
 def seal(made: Fixed) -> None:
     """End the making of an object; for those that were made without their constructor."""
     object.__setattr__(made, "_sealed", True)
+
+
+def build(kind: type[F], fill: Callable[..., None], *given: Any, **named: Any) -> F:
+    """Make an object that a method fills in place of the constructor."""
+    made = kind.__new__(kind)
+    fill(made, *given, **named)
+    seal(made)
+    return made
 
 
 def keep(owner: Fixed, slot: str, compute: Callable[[], T]) -> T:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
-
 from discreet.core import checks
 from discreet.core.errors import NeighboursMismatch
 from discreet.core.loss import Loss
 from discreet.core.neighbours import Neighbours
+from discreet.core.parameters import checked, public
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@checked
 class Guarantee:
     """What a mechanism promises, known before it sees a row."""
 
-    loss: Loss
-    neighbours: Neighbours
-
-    def __post_init__(self) -> None:
-        checks.instance(Loss, loss=self.loss)
-        checks.instance(Neighbours, neighbours=self.neighbours)
+    loss: Loss = public(checks.instance, Loss)
+    neighbours: Neighbours = public(checks.instance, Neighbours)
 
     def epsilon(self, delta: checks.Number) -> float:
         """Return the epsilon this guarantee gives at a delta, rounded up."""
@@ -43,27 +37,3 @@ class Guarantee:
 
     def __repr__(self) -> str:
         return f"Guarantee({self})"
-
-
-@runtime_checkable
-class Planned(Protocol):
-    """What something would cost and how well it would be answered, from public facts alone.
-
-    Whatever is called `plan` returns one: of a release, of a question to a table, of a question to a curator.
-    """
-
-    @property
-    def price(self) -> str:
-        """What it would cost, in one line."""
-
-    @property
-    def guarantee(self) -> Guarantee | None:
-        """The same for accountants; None where nothing more is charged."""
-
-    def error(self, of: Any, /) -> float | None:
-        """Return a bound on the error; None where it is not known beforehand.
-
-        Of a question, `of` is the name of a column, and the bound is at 95 %. Of a release, all answers at
-        once are meant, and `of` is the probability that the bound may fail with; where nothing is proved it
-        raises NoBound, as mechanisms do.
-        """

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.bounds import cheapest
+from discreet.core.bounds import find_cheapest
 from discreet.core.errors import ConversationClosed, DiscreetError, InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, Loss, PureLoss
@@ -28,7 +28,7 @@ from discreet.core.sensitive import Sensitive
 Data = TypeVar("Data")
 Value = TypeVar("Value")
 
-_PRINTED = 24  # numbers of an array that are printed; of a longer one, those at either end
+_PRINTED = 24  # numbers of an array that are printed
 
 
 class Promise(ABC):
@@ -36,6 +36,8 @@ class Promise(ABC):
 
     __slots__ = ()
     neighbours: Neighbours
+    _budget: ClassVar[str] = "epsilon"
+    """The parameter that `for_error` makes as small as it can be."""
 
     def _set(self, **fields: Any) -> None:
         """Fill the fields of a frozen mechanism; only constructors call it."""
@@ -96,12 +98,12 @@ class Promise(ABC):
         NoBound
             Where no error is known at any budget.
         """
-        return cheapest(cls._for_budget(alpha, public), alpha=alpha, beta=beta)
+        return find_cheapest(cls._for_budget(alpha, public), alpha=alpha, beta=beta)
 
     @classmethod
     def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
         """Return what builds the mechanism from a budget; a parameter may follow from the wanted error."""
-        return lambda epsilon: cls(epsilon=epsilon, **public)  # type: ignore[call-arg]
+        return lambda budget: cls(**{cls._budget: budget}, **public)
 
     def __repr__(self) -> str:
         shown = (f"{f.name}={_write_plain(getattr(self, f.name))}" for f in fields(self))  # type: ignore[arg-type]
@@ -246,7 +248,10 @@ class Release(Generic[Value]):
         if self.mechanism.measures and _is_numeric(self.value):
             shown, sure = str(self.value), "95 %"
             if isinstance(self.value, np.ndarray):
-                shown, sure = _shorten(self.value), "95 %, all at once"
+                shown = np.array2string(  # of a long one, the numbers at either end
+                    self.value, threshold=_PRINTED, edgeitems=4, separator=", ", max_line_width=100
+                )
+                sure = "95 %, all at once"
             return f"{shown} ± {self.error(0.05):.4g} ({sure}), {self.mechanism.words}{ending}"
         return f"Release({self.value!r}, {self.mechanism.words}{ending})"
 
@@ -258,11 +263,6 @@ class Release(Generic[Value]):
 def _write_plain(value: object) -> str:
     """Print a parameter the way a person would write it."""
     return f"{float(value):.12g}" if isinstance(value, Fraction) else repr(value)
-
-
-def _shorten(array: np.ndarray[Any, Any]) -> str:
-    """Print the first and the last numbers of an array."""
-    return np.array2string(array, threshold=_PRINTED, edgeitems=4, separator=", ", max_line_width=100)
 
 
 def _is_numeric(value: object) -> bool:

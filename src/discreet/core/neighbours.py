@@ -11,11 +11,12 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.core import checks
+from discreet.core.parameters import checked, public
 
 Row = Hashable
 Rows = tuple[Row, ...]
@@ -39,17 +40,10 @@ class Neighbours(ABC):
         """List every ordered pair of neighbours made of elements of `domain`, at most `size` of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class AddRemove(Neighbours):
-    """Hides whether one `unit` is present. The number of units is private."""
+class _Multisets(Neighbours):
+    """One element more or fewer."""
 
-    unit: str = "row"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "unit", checks.text(unit=self.unit))
-
-    def __str__(self) -> str:
-        return f"adding or removing one {self.unit}"
+    __slots__ = ()
 
     def distance(self, left: Sequence[Row], right: Sequence[Row]) -> float:
         """Size of the symmetric difference of two multisets."""
@@ -67,18 +61,45 @@ class AddRemove(Neighbours):
                     yield tuple(fewer), rows
 
 
+class _Positions(Neighbours):
+    """One position holds another element; length and order are public."""
+
+    __slots__ = ()
+
+    def distance(self, left: Sequence[Row], right: Sequence[Row]) -> float:
+        """Positions that differ."""
+        if len(left) != len(right):
+            return math.inf
+        return sum(a != b for a, b in zip(left, right, strict=True))
+
+    def pairs(self, domain: Sequence[Row], size: int) -> Iterator[tuple[Rows, Rows]]:
+        """All sequences of length `size` that differ in one position."""
+        for stream in itertools.product(domain, repeat=size):
+            for place, other in itertools.product(range(size), domain):
+                if stream[place] != other:
+                    yield stream, (*stream[:place], other, *stream[place + 1 :])
+
+
+@checked
+class _Units(Neighbours):
+    unit: str = public(checks.text, default="row")
+
+
+@dataclass(frozen=True, slots=True)
+class AddRemove(_Units, _Multisets):
+    """Hides whether one `unit` is present. The number of units is private."""
+
+    def __str__(self) -> str:
+        return f"adding or removing one {self.unit}"
+
+
 ROWS = AddRemove("row")
 """What a sensitivity is taken to be about where its owner does not say otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
-class Replace(Neighbours):
+class Replace(_Units):
     """Hides the content of one `unit`. The number of units is public."""
-
-    unit: str = "row"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "unit", checks.text(unit=self.unit))
 
     def __str__(self) -> str:
         return f"changing one {self.unit}"
@@ -114,19 +135,11 @@ class LocalReport(Neighbours):
 
 
 @dataclass(frozen=True, slots=True)
-class Event(Neighbours):
+class Event(_Positions):
     """Hides one event of a stream: one position holds another symbol; length and order are public."""
 
     def __str__(self) -> str:
         return "changing one event of the stream"
-
-    def distance(self, left: Sequence[Row], right: Sequence[Row]) -> float:
-        """Positions that differ."""
-        return _hamming(left, right)
-
-    def pairs(self, domain: Sequence[Row], size: int) -> Iterator[tuple[Rows, Rows]]:
-        """All streams of length `size` that differ in one position."""
-        yield from _change_one_position(domain, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,66 +194,16 @@ class Edge(Neighbours):
 
 
 @dataclass(frozen=True, slots=True)
-class Bidder(Neighbours):
+class Bidder(_Positions):
     """Hides one bidder's report; who takes part is public."""
 
     def __str__(self) -> str:
         return "changing one bidder's report"
 
-    def distance(self, left: Sequence[Row], right: Sequence[Row]) -> float:
-        """Bidders whose reports differ."""
-        return _hamming(left, right)
-
-    def pairs(self, domain: Sequence[Row], size: int) -> Iterator[tuple[Rows, Rows]]:
-        """All profiles of `size` bidders that differ in one report."""
-        yield from _change_one_position(domain, size)
-
 
 @dataclass(frozen=True, slots=True)
-class OneQuery(Neighbours):
+class OneQuery(_Multisets):
     """Hides one query from all analysts but its owner: query sets that differ in one query."""
 
     def __str__(self) -> str:
         return "adding or removing one query of one analyst, towards all the others"
-
-    def distance(self, left: Sequence[Row], right: Sequence[Row]) -> float:
-        """Size of the symmetric difference of two multisets of queries."""
-        return AddRemove("query").distance(left, right)
-
-    def pairs(self, domain: Sequence[Row], size: int) -> Iterator[tuple[Rows, Rows]]:
-        """All query multisets of at most `size`, each with one query fewer, in both orders."""
-        yield from AddRemove("query").pairs(domain, size)
-
-
-@dataclass(frozen=True, slots=True)
-class OneAnalyst(Neighbours):
-    """Hides everything one analyst asks from all the others: one analyst's queries are replaced."""
-
-    def __str__(self) -> str:
-        return "changing every query of one analyst, towards all the others"
-
-    def distance(self, left: Mapping[str, Rows], right: Mapping[str, Rows]) -> float:
-        """Analysts whose questions differ."""
-        if set(left) != set(right):
-            return math.inf
-        return sum(tuple(left[name]) != tuple(right[name]) for name in left)
-
-    def pairs(self, domain: Sequence[Row], size: int) -> Iterator[tuple[dict[str, Rows], dict[str, Rows]]]:
-        """Two analysts with up to `size` queries each; the first one's are replaced."""
-        asked = [queries for count in range(size + 1) for queries in itertools.product(domain, repeat=count)]
-        for other in asked:
-            for a, b in itertools.permutations(asked, 2):
-                yield {"first": a, "second": other}, {"first": b, "second": other}
-
-
-def _hamming(left: Sequence[Row], right: Sequence[Row]) -> float:
-    if len(left) != len(right):
-        return math.inf
-    return sum(a != b for a, b in zip(left, right, strict=True))
-
-
-def _change_one_position(domain: Sequence[Row], size: int) -> Iterator[tuple[Rows, Rows]]:
-    for stream in itertools.product(domain, repeat=size):
-        for place, other in itertools.product(range(size), domain):
-            if stream[place] != other:
-                yield stream, (*stream[:place], other, *stream[place + 1 :])

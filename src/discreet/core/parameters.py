@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, dataclass_transform
 
 from discreet.core import checks
@@ -73,12 +74,24 @@ def frozen(kind: type[T]) -> type[T]:
     return dataclass(frozen=True, slots=True, kw_only=True, repr=False)(kind)
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(public,))
+def checked(kind: type[T]) -> type[T]:
+    """Turn a class into a frozen value, like `frozen`; fields may be given by place too, and are printed."""
+    kind.__post_init__ = _check_fields  # type: ignore[attr-defined]
+    return dataclass(frozen=True, slots=True)(kind)
+
+
+@cache
+def _list_checks(kind: Any) -> list[tuple[str, Callable[..., Any], tuple[Any, ...], bool]]:
+    """Return the name of each parameter with its check, and whether it may be left out as None."""
+    given = [(each.name, each.metadata, each.default is None) for each in fields(kind) if each.init]
+    return [(name, data["check"], data["arguments"], spare) for name, data, spare in given if "check" in data]
+
+
 def _check_fields(self: Any) -> None:
-    for each in fields(self):
-        if each.init and "check" in each.metadata:
-            value = getattr(self, each.name)
-            if value is not None or each.default is not None:
-                kept = each.metadata["check"](*each.metadata["arguments"], **{each.name: value})
-                object.__setattr__(self, each.name, kept)
+    for name, check, arguments, spare in _list_checks(self.__class__):
+        value = getattr(self, name)
+        if value is not None or not spare:
+            object.__setattr__(self, name, check(*arguments, **{name: value}))
     if hasattr(self, "_complete"):
         self._complete()

@@ -26,7 +26,7 @@ def up(x: Fraction | float) -> float:
     try:
         nearest = float(x)
     except OverflowError:
-        return math.inf if x > 0 else -_largest()
+        return math.inf if x > 0 else math.nextafter(-math.inf, 0.0)
     if math.isinf(nearest) or math.isnan(nearest) or Fraction(nearest) >= x:
         return nearest
     return math.nextafter(nearest, math.inf)
@@ -54,16 +54,6 @@ def below(x: float, steps: int = _STEPS) -> float:
 def exp_up(x: float) -> float:
     """Return a float >= exp(x)."""
     return math.inf if x > 709.0 else above(math.exp(x))
-
-
-def exp_down(x: float) -> float:
-    """Return a float <= exp(x), never negative."""
-    return _largest() if x > 709.0 else max(0.0, below(math.exp(x)))
-
-
-def log_up(x: float) -> float:
-    """Return a float >= log(x)."""
-    return above(math.log(x)) if x > 0 else -math.inf
 
 
 def log_down(x: float) -> float:
@@ -134,7 +124,3 @@ def exp_fraction(x: Fraction, bits: int = 128) -> Fraction:
     """Return exp(-x) as a Fraction within 2**-bits, for exact audits."""
     lower, upper = exp_bounds(x, bits + 4)
     return Fraction(lower + upper, 1 << (bits + 5))
-
-
-def _largest() -> float:
-    return math.nextafter(math.inf, 0.0)

@@ -6,6 +6,7 @@ between two numbers that are known to lie on either side; integers may be search
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar
@@ -18,7 +19,7 @@ def narrow(
 ) -> tuple[N, N]:
     """Return the gap where a rule begins to hold, halved `steps` times: it fails at low and holds at high.
 
-    Neither end is tried: a caller who does not know them says so by what he takes from the result.
+    Neither end is tried: a caller who does not know them says so by what is taken from the result.
 
     Parameters
     ----------
@@ -29,6 +30,15 @@ def narrow(
         centre = (low + high) / 2 if middle is None else middle(low, high)
         low, high = (low, centre) if holds(centre) else (centre, high)
     return low, high
+
+
+def minimise(curve: Callable[[float], float], low: float, high: float, *, steps: int) -> float:
+    """Return about where a curve that falls and then rises is lowest, by golden sections."""
+    ratio = (math.sqrt(5) - 1) / 2
+    for _ in range(steps):
+        a, b = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, b) if curve(a) < curve(b) else (a, high)
+    return (low + high) / 2
 
 
 def first_integer(holds: Callable[[int], bool], *, low: int, high: int | None = None) -> int:

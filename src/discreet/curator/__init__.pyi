@@ -2,4 +2,8 @@ from discreet.curator.curator import Curator as Curator
 from discreet.curator.doors import Analyst as Analyst
 from discreet.curator.history import AskedQuestion as AskedQuestion
 from discreet.curator.history import Quote as Quote
+from discreet.curator.ledger import Ledger as Ledger
 from discreet.curator.reply import Reply as Reply
+from discreet.curator.sessions.purchases import SessionEntry as SessionEntry
+from discreet.curator.sessions.purchases import SessionHistory as SessionHistory
+from discreet.curator.sessions.session import Session as Session

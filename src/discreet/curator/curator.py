@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
+from discreet.accounting.filters import HELD_BACK
 from discreet.analysts.promises import AnalystPromise, perfect
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter
@@ -24,7 +25,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.doors import Analyst, Desk, make_door
 from discreet.curator.expects import read_expects
-from discreet.curator.ledger import HELD_BACK, Ledger
+from discreet.curator.ledger import Ledger
 from discreet.curator.published import Published
 from discreet.curator.service import Service
 from discreet.curator.shared import Shared, SharedHypothesis
@@ -85,7 +86,7 @@ class Curator:
         large_delta: bool = False,
     ) -> None:
         self._table: Table = checks.instance(Table, table=table)
-        e, d = checks.positive(epsilon=epsilon), _read_delta(delta, large=large_delta)
+        e, d = checks.positive(epsilon=epsilon), read_delta(delta, large=large_delta)
         columns = None if columns is None else tuple(columns)
         expected = read_expects(expects, table, columns)
         part = expected.shared if shared is None else checks.non_negative(shared=shared)
@@ -206,7 +207,8 @@ class Curator:
         return f"<Curator of {self._table.schema.name}: {facts}>"
 
 
-def _read_delta(delta: checks.Number, *, large: bool) -> Fraction:
+def read_delta(delta: checks.Number, *, large: bool) -> Fraction:
+    """Return the delta of a budget; one that nobody can mean must be said to be meant."""
     value = checks.delta(delta=delta)
     if value > MOST_DELTA and not large:
         raise InvalidParameter(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 from discreet.accounting.charges import Charge
+from discreet.accounting.composition import Item
+from discreet.core.guarantee import Guarantee
+from discreet.core.loss import ApproxLoss
 
 State = Literal["reserved", "started", "finished", "voided"]
 
@@ -72,3 +75,38 @@ class LineSum:
 
     spent: Charge
     entries: int = 0
+
+
+@runtime_checkable
+class SpendingLedger(Protocol):
+    """What whoever spends needs of a ledger: `discreet.curator.ledger.Ledger` says what each step means."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What everything that is ever charged promises together."""
+
+    def fit(self, analyst: str, item: Item, *, bought: ApproxLoss | None = None) -> Literal[0, 1, 2]:
+        """Tell whether an item could be reserved now."""
+
+    def reserve(
+        self,
+        analyst: str,
+        what: str,
+        item: Item,
+        *,
+        bought: ApproxLoss | None = None,
+        ticket: Ticket | None = None,
+    ) -> int:
+        """Charge an item, before any data are touched; return its number."""
+
+    def start(self, number: int) -> None:
+        """Mark that data are touched now."""
+
+    def finish(self, number: int) -> None:
+        """Mark that the answer is out."""
+
+    def void_unless_started(self, ticket: Ticket) -> bool:
+        """Give back what no data were touched for."""
+
+    def entry(self, number: int) -> Entry:
+        """Return one entry."""

@@ -24,7 +24,7 @@ from typing import Literal, NoReturn
 
 from discreet.accounting.charges import Charge, words
 from discreet.accounting.composition import Item
-from discreet.accounting.filters import EitherFilter, Filter, PureFilter
+from discreet.accounting.filters import Filter, make_filter
 from discreet.core import checks
 from discreet.core.errors import BudgetExceeded, DiscreetError, InternalError, InvalidParameter, Refused
 from discreet.core.guarantee import Guarantee
@@ -33,9 +33,6 @@ from discreet.core.neighbours import Neighbours
 from discreet.curator.amounts import Amounts
 from discreet.curator.entries import NEXT, ChargedEntry, Entry, LineSum, State, Ticket
 from discreet.curator.limits import ENTRIES
-
-HELD_BACK = Fraction(1, 10)
-"""The part of delta that the deltas of single questions may add up to, whichever way the budget goes on."""
 
 
 @dataclass(slots=True)
@@ -114,11 +111,8 @@ class Ledger:
         self._process = os.getpid()
 
     def _make_filter(self, share: Fraction) -> Filter:
-        epsilon, delta = share * self._epsilon, share * self._delta
-        if not delta:
-            return PureFilter(epsilon=epsilon, neighbours=self._neighbours)
-        held = delta * HELD_BACK
-        return EitherFilter(epsilon=epsilon, delta=delta - held, failure=held, neighbours=self._neighbours)
+        part = {"epsilon": share * self._epsilon, "delta": share * self._delta}
+        return make_filter(**part, neighbours=self._neighbours)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from discreet.core.errors import Refused
 from discreet.data.linear import Counts
+from discreet.data.plan.after import count_computed
+from discreet.data.plan.nodes import Plan
 from discreet.queries.kinds.groups import Groups
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.workload import Workload
@@ -16,6 +18,9 @@ from discreet.query_release.online.boxes import reading_work
 
 GROUPS = 1 << 17
 """The most numbers one question may ask for."""
+
+COMPUTED = 1 << 18
+"""The most parts of expressions that are computed for one question, all groups together."""
 
 WORK = 1 << 28
 """The most numbers that are looked at for one question, or sixteen times the cells of the hypothesis."""
@@ -33,6 +38,26 @@ ENTRIES = 100_000
 """The most questions that one analyst may buy."""
 
 
+def require_shown(plan: Plan, *, groups: int) -> None:
+    """Raise unless numbers that were released are shown in another form by a bounded amount of work."""
+    _require_little(groups * count_computed(plan))
+    if groups * len(plan.outputs) > ROWS:
+        raise Refused(
+            what="numbers that were given before in another form",
+            why=f"{groups} groups of {len(plan.outputs)} columns are more than {ROWS} numbers",
+            way_out="Ask for them in the same form, or for fewer columns",
+        )
+
+
+def _require_little(parts: int) -> None:
+    if parts > COMPUTED:
+        raise Refused(
+            what="a question that takes too much work",
+            why=f"its arithmetic has {parts} parts in all groups; {COMPUTED} is the most",
+            way_out="Ask for the numbers, and compute the rest from the answer",
+        )
+
+
 def require_small(asked: Counts | Workload, *, cells: int) -> None:
     """Raise unless a question at no cost asks for a bounded amount of work."""
     if isinstance(asked, Counts):
@@ -47,6 +72,8 @@ def require_small(asked: Counts | Workload, *, cells: int) -> None:
             why=f"at most {GROUPS} are answered at once from the hypothesis",
             way_out="Ask for fewer groups, or in several questions",
         )
+    if isinstance(asked, Counts):
+        _require_little(groups * asked.computed)
     most = max(WORK, 16 * cells)
     if work > most:
         raise Refused(

@@ -32,7 +32,7 @@ class Records:
         """Keep a reply to who asked first."""
         with self._lock:
             shelf = self._shelves.setdefault((analyst, reply.kind == "priced"), _Shelf())
-            shelf.add(key, len(reply))
+            shelf.add(key, reply.groups)
             self._replies[key] = reply
             # A reply goes before its place on the shelf: nothing is kept that no shelf knows of.
             while (old := shelf.too_many()) is not None:

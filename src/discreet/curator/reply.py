@@ -8,12 +8,14 @@ from fractions import Fraction
 from typing import Any, Literal, Self
 
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter, NoBound
+from discreet.core.errors import InternalError, InvalidParameter, NoBound
 from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
 from discreet.curator.amounts import Amounts
 from discreet.curator.history import Quote
-from discreet.data.plan.nodes import Aggregate
+from discreet.curator.limits import require_shown
+from discreet.data.plan.nodes import Plan
 from discreet.data.pricing.answer import Answer
+from discreet.data.pricing.presented import PresentedTable, ReleasedNumbers
 from discreet.data.pricing.question_plan import ColumnError
 
 Kind = Literal["free", "measured", "stale", "priced"]
@@ -51,9 +53,13 @@ class Reply:
         Whether it was given before: then these are the same numbers, at no further cost.
     answer
         What the numbers of a priced question came from.
+    shown
+        The released numbers behind the table: the same ones can be shown in another form.
+    proved
+        Where the shared hypothesis answered: the same numbers with intervals that hold for all counts of all
+        questions at once with probability 95 %, which is proved.
     together
-        Where the shared hypothesis answered: the intervals that hold for all counts of all questions at once
-        with probability 95 %, which is proved.
+        Those intervals, as `intervals` has the others.
     """
 
     columns: tuple[str, ...]
@@ -63,17 +69,57 @@ class Reply:
     cost: Amounts
     repeated: bool = False
     answer: Answer | None = None
+    shown: PresentedTable | None = None
+    proved: ReleasedNumbers | None = None
     together: Mapping[str, tuple[Interval, ...]] | None = None
 
     @classmethod
     def of(cls, answer: Answer, cost: Mapping[str, Fraction]) -> Self:
         """Make the reply of a question that was answered by itself."""
-        numbers = [output.name for output in answer.outputs if isinstance(output.what, Aggregate)]
-        intervals = {name: answer.interval(name, CONFIDENCE) for name in numbers}
-        return cls(answer.columns, answer.rows, intervals, "priced", Amounts(cost), answer=answer)
+        return replace(cls.of_table(answer.shown, "priced"), cost=Amounts(cost), answer=answer)
 
-    def repeat(self, columns: tuple[str, ...]) -> Self:
-        """Return a copy with the same numbers under other names, marked as repeated."""
+    @classmethod
+    def of_table(cls, shown: PresentedTable, kind: Kind, *, proved: ReleasedNumbers | None = None) -> Self:
+        """Make the reply that shows released numbers, and where there are, their proved intervals too."""
+        together = None if proved is None else _intervals(replace(shown, released=proved))
+        rows = tuple(shown.rows())
+        return cls(
+            shown.columns,
+            rows,
+            _intervals(shown),
+            kind,
+            Amounts(),
+            shown=shown,
+            proved=proved,
+            together=together,
+        )
+
+    def repeat(self, question: Plan) -> Self:
+        """Return the same numbers as a question asks for them, marked as repeated.
+
+        Raises
+        ------
+        Refused
+            Where they are to be shown in a form that takes too much work.
+        """
+        if self.shown is None:
+            raise InternalError("a reply that was put together is not repeated")
+        before = self.shown.question
+        if [one.what for one in question.outputs] == [one.what for one in before.outputs] and (
+            question.after == before.after
+        ):
+            return self._rename(tuple(output.name for output in question.outputs))
+        require_shown(question, groups=self.groups)
+        answer = None if self.answer is None else self.answer.present(question)
+        shown = self.shown.present(question) if answer is None else answer.shown
+        made = self.of_table(shown, self.kind, proved=self.proved)
+        return replace(made, repeated=True, answer=answer)
+
+    def copy(self) -> Self:
+        """Return a copy of its own, marked as repeated: who has this one may write in it."""
+        return self._rename(self.columns)
+
+    def _rename(self, columns: tuple[str, ...]) -> Self:
         names = dict(zip(self.columns, columns, strict=True))
         intervals = {names[name]: ends for name, ends in self.intervals.items()}
         together = None
@@ -82,6 +128,11 @@ class Reply:
         return replace(
             self, columns=columns, intervals=intervals, together=together, repeated=True, cost=Amounts()
         )
+
+    @property
+    def groups(self) -> int:
+        """How many groups were released, shown or not."""
+        return len(self) if self.shown is None else len(self.shown.released)
 
     def column(self, name: str) -> tuple[Any, ...]:
         """Return one column of values."""
@@ -146,6 +197,16 @@ class Reply:
         return len(self.rows)
 
     @property
+    def _names(self) -> tuple[str, ...]:
+        """What the columns were called where their numbers were released."""
+        return self.columns if self.shown is None else self.shown.columns
+
+    @property
+    def _keys(self) -> tuple[str, ...]:
+        shown = () if self.shown is None else self.shown.keys
+        return tuple(name for name, old in zip(self.columns, self._names, strict=True) if old in shown)
+
+    @property
     def _cells(self) -> list[list[str]]:
         cells = [list(self.columns)]
         for place, row in enumerate(self.rows[:ROWS]):
@@ -153,7 +214,7 @@ class Reply:
             for name, value in zip(self.columns, row, strict=True):
                 ends = self.intervals.get(name)
                 bar = "" if ends is None else f" [{_print(ends[place][0])}, {_print(ends[place][1])}]"
-                shown.append(_print(value) + bar)
+                shown.append(_print(value, "(all)" if name in self._keys else "NULL") + bar)
             cells.append(shown)
         return cells
 
@@ -172,16 +233,20 @@ class Reply:
         return html_table(self._cells, self._notes)
 
 
+def _intervals(shown: PresentedTable) -> dict[str, tuple[Interval, ...]]:
+    return {name: tuple(shown.intervals(name, CONFIDENCE)) for name in shown.numbers}
+
+
 def _errors(intervals: Mapping[str, tuple[Interval, ...]]) -> tuple[ColumnError, ...]:
     """Return the half width of the widest interval of every column."""
     columns = []
     for name, ends in intervals.items():
-        wide = [high - low for low, high in ends if not isinstance(low, tuple)]
+        wide = [high - low for low, high in ends if isinstance(low, int | float)]
         half = float(max(wide)) / 2 if wide else None
         words = "the same numbers as before" + ("" if half is None else f", within {half:.6g} at 95 %")
         columns.append(ColumnError(name, half, words))
     return tuple(columns)
 
 
-def _print(value: Any) -> str:
-    return "(all)" if value is None else value_text(value)
+def _print(value: Any, empty: str = "NULL") -> str:
+    return empty if value is None else value_text(value)

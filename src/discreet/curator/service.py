@@ -10,28 +10,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, EngineFailed, Refused
-from discreet.core.loss import ApproxLoss
 from discreet.curator.amounts import Amounts
 from discreet.curator.doors import Desk
 from discreet.curator.entries import Ticket
 from discreet.curator.history import Quote
 from discreet.curator.ledger import Ledger
+from discreet.curator.offers import choose_offer, read_bought
 from discreet.curator.records import Records
+from discreet.curator.released_counts import find_least_sure
 from discreet.curator.reply import Reply
-from discreet.curator.shared import SharedHypothesis, find_least_sure
+from discreet.curator.shared import SharedHypothesis
 from discreet.curator.ticks import FairLock, Ticks
-from discreet.data.ask import price_plan
 from discreet.data.linear import Counts
 from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.nodes import Plan, Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.question_plan import QuestionPlan
-from discreet.data.pricing.usefulness import require_useful
+from discreet.data.pricing.usefulness import RowsKnown, require_useful
 from discreet.data.sql.parse import parse
 from discreet.data.sql.printing import to_sql
 from discreet.data.table import Table
@@ -49,11 +48,6 @@ class _Question:
     plan: Plan
     tables: PlanTables
     key: Hashable
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the asker calls the columns of the answer."""
-        return tuple(output.name for output in self.plan.outputs)
 
     @property
     def text(self) -> str:
@@ -115,12 +109,12 @@ class Service:
             question = self._read(desk, text, fresh)
             known = self._records.get(question.key)
             if known is not None:
-                return known.repeat(question.names).quote()
+                return known.repeat(question.plan).quote()
             counts = self._counts(question, fresh)
             if counts is not None:
                 return self._open_hypothesis().quote(question.plan, counts)
             plan = self._price(desk, question)
-            cost = self._ledger.quote(desk.name, plan.guarantee, bought=_read_bought(plan))
+            cost = self._ledger.quote(desk.name, plan.guarantee, bought=read_bought(plan))
             words = plan.describe(self._expect(question))
             return Quote("priced", plan.columns, cost, plan.guarantee, words)
 
@@ -134,15 +128,14 @@ class Service:
                 self._require_open()
                 known = self._records.get(question.key)
                 if known is not None:
-                    reply = known.repeat(question.names)
+                    reply = known.repeat(question.plan)
                 else:
                     counts = self._counts(question, fresh)
                     if counts is None:
                         reply = self._buy(desk, question, insist=insist)
                     else:
                         reply = self._look(question, counts)
-                    # A copy: the reply is hers, she may write in it.
-                    self._records.keep(desk.name, question.key, reply.repeat(question.names))
+                    self._records.keep(desk.name, question.key, reply.copy())
             desk.history.note(question.text, reply.kind, reply.cost, repeated=reply.repeated)
             return reply
 
@@ -173,24 +166,12 @@ class Service:
         checks.instance(bool, fresh=fresh)
         plan = parse(text, schemas=self._tables, policy=self._policy)
         owner = desk.name if self._apart else None
-        key = owner, canonicalise(plan), tuple(one.what for one in plan.outputs), fresh
+        # What is computed from the numbers, and which rows are shown, makes no other question of it.
+        key = owner, canonicalise(plan), plan.shown_sets, fresh
         return _Question(plan, self._tables, key)
 
     def _price(self, desk: Desk, question: _Question) -> QuestionPlan:
-        """Price a question with the noise that is best for it, or where that does not fit with pure noise.
-
-        Nor does it fit where it would be the end of adding up pairs, and pure noise would not: the next
-        question may need them.
-        """
-        best = price_plan(question.plan, question.tables, self._policy)
-        if not best.delta or any(vector.threshold is not None for vector in best.budget.vectors):
-            return best
-        pure = price_plan(question.plan, question.tables, replace(self._policy, delta=Fraction(0)))
-        offers = [self._fit(desk, one) for one in (best, pure)]
-        return best if offers[0] >= offers[1] else pure
-
-    def _fit(self, desk: Desk, plan: QuestionPlan) -> int:
-        return self._ledger.fit(desk.name, plan.guarantee, bought=_read_bought(plan))
+        return choose_offer(self._ledger, desk.name, question.plan, question.tables, self._policy)
 
     def _counts(self, question: _Question, fresh: bool) -> Counts | None:
         """Return the question as counts that the hypothesis answers; None where it must be bought."""
@@ -201,8 +182,8 @@ class Service:
     def _look(self, question: _Question, counts: Counts) -> Reply:
         return self._open_hypothesis().answer(question.plan, counts)
 
-    def _expect(self, question: _Question) -> Fraction | None:
-        """Return about how many rows a question is about, where the hypothesis says so. Public."""
+    def _expect(self, question: _Question) -> RowsKnown | None:
+        """Return how many rows there are, where the hypothesis says so: it is released already."""
         if self.hypothesis is None or question.plan.joins:
             return None
         return self.hypothesis.expect(question.plan, question.tables)
@@ -216,7 +197,7 @@ class Service:
             ticket, charge = Ticket(), Amounts()
             try:
                 number = self._ledger.reserve(
-                    desk.name, question.text, plan.guarantee, bought=_read_bought(plan), ticket=ticket
+                    desk.name, question.text, plan.guarantee, bought=read_bought(plan), ticket=ticket
                 )
                 charge |= self._ledger.entry(number).charge
                 with self.engine.turn():
@@ -255,8 +236,3 @@ class Service:
                 way_out="Ask by SQL, or open it with shared above 0",
             )
         return self.hypothesis
-
-
-def _read_bought(plan: QuestionPlan) -> ApproxLoss:
-    """Return the pair that a question was bought for, which its noise was planned to keep."""
-    return ApproxLoss(plan.epsilon, plan.delta)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +17,18 @@ from discreet.accounting.units import PrivacyUnit
 from discreet.core.errors import ConversationClosed, InvalidParameter, Refused
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours, Replace
-from discreet.core.rounding import shorten_down
-from discreet.curator.amounts import Amounts
+from discreet.core.rounding import shorten_down, up
 from discreet.curator.history import Quote
 from discreet.curator.limits import require_small
-from discreet.curator.reply import Interval, Kind, Reply
+from discreet.curator.released_counts import make_reply
+from discreet.curator.reply import Reply
 from discreet.curator.ticks import FairLock
 from discreet.data.linear import Counts
-from discreet.data.plan.nodes import Aggregate, Field, Options, Output, Plan
+from discreet.data.plan.after import has_interval, linear_parts
+from discreet.data.plan.nodes import After, Aggregate, Options, Output, Plan
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.question_plan import ColumnError
+from discreet.data.pricing.usefulness import RowsKnown
 from discreet.data.table import Table
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import LinearQuery
@@ -75,19 +76,27 @@ class SharedHypothesis(ABC):
         require_small(counts, cells=self.universe.size)
         return counts
 
-    def expect(self, plan: Plan, tables: PlanTables) -> Fraction:
-        """Return how many rows a question is about, as far as the hypothesis knows. No row is read."""
+    def expect(self, plan: Plan, tables: PlanTables) -> RowsKnown:
+        """Return how many rows a question is about at most, and there are, as far as the hypothesis knows.
+
+        From what was released alone: no row is read.
+        """
+        total = Fraction(max(0.0, self._total))
         counted = Output("n", Aggregate("count"))
-        alone = replace(plan, sets=((),), outputs=(counted,), options=Options())
+        alone = replace(plan, sets=((),), outputs=(counted,), options=Options(), after=After())
         with contextlib.suppress(Refused):
             counts = self.counts(alone, tables)
             if counts is not None:
-                return Fraction(max(0.0, float(self._say(counts.workload())[0])))
-        return Fraction(max(0.0, self._total))
+                workload = counts.workload()
+                off = float(self._foretell(workload)[0][0])
+                if math.isfinite(off):
+                    said = max(0.0, float(self._say(workload)[0])) + off
+                    return RowsKnown(asked=min(total, Fraction(said)), table=total)
+        return RowsKnown(asked=total, table=total)
 
     def answer(self, plan: Plan, counts: Counts) -> Reply:
         """Answer a question that counts rows, all groups at once."""
-        return make_reply(plan, self.universe, self.ask_many(counts.workload()))
+        return make_reply(plan, counts, self.ask_many(counts.workload()))
 
     @abstractmethod
     def ask(self, query: LinearQuery) -> OnlineAnswer:
@@ -106,21 +115,35 @@ class SharedHypothesis(ABC):
 
     def quote(self, plan: Plan, counts: Counts) -> Quote:
         """Say how well a question would be answered: as wide as its intervals would be. No row is read."""
-        found = self._foretell(counts.workload())
-        own, most = (_bounded(float(each.max(initial=0.0))) for each in found)
-        several = ", in each group by itself" if counts.groups > 1 else ""
-        if most is None:
+        own, most = (float(each.max(initial=0.0)) for each in self._foretell(counts.workload()))
+        alone = ", in each group by itself" if counts.groups > 1 else ""
+        columns, together = [], []
+        for output in plan.outputs:
+            if not has_interval(output.what, counts.cells.tables):
+                continue
+            # All counts of a question are one: COUNT(*).
+            linear = (
+                {output.what: Fraction(1)}
+                if isinstance(output.what, Aggregate)
+                else linear_parts(output.what)
+            )
+            if linear is None:
+                words = f"computed from a count that is off by {self._say_errors(own, most, alone)}"
+                columns.append(ColumnError(output.name, None, words))
+                together.append(ColumnError(output.name, None, words))
+                continue
+            times = sum(map(abs, linear.values()), Fraction(0))
+            near, far = (each if math.isinf(each) else up(times * Fraction(each)) for each in (own, most))
+            words = self._say_errors(near, far, alone)
+            columns.append(ColumnError(output.name, _bounded(near), words))
+            together.append(ColumnError(output.name, _bounded(far), words))
+        return Quote("shared", tuple(columns), together=tuple(together))
+
+    def _say_errors(self, own: float, most: float, alone: str) -> str:
+        words = f"at most {most:.6g} at 95 %, all counts of all questions at once (proved)"
+        if math.isinf(most):
             words = f"no bound for all counts at once: {self.unsure}; fresh=True buys an answer"
-        else:
-            words = f"at most {most:.6g} at 95 %, all counts of all questions at once (proved)"
-        if own is not None:
-            words = f"at most {own:.6g} at 95 %{several} (calibrated); {words}"
-        numbers = [output.name for output in plan.outputs if not isinstance(output.what, Field)]
-        return Quote(
-            "shared",
-            tuple(ColumnError(name, own, words) for name in numbers),
-            together=tuple(ColumnError(name, most, words) for name in numbers),
-        )
+        return words if math.isinf(own) else f"at most {own:.6g} at 95 %{alone} (calibrated); {words}"
 
     @abstractmethod
     def _foretell(self, workload: Workload) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -249,66 +272,5 @@ def measure_small_tables(
     )
 
 
-def make_reply(plan: Plan, universe: Universe, answers: OnlineAnswers) -> Reply:
-    """Return counts as the table a question asked for: one row a declared group."""
-    columns: dict[Field, list[Any]] = {field: [] for field in plan.keys}
-    for keys in plan.shown_sets:
-        values = [
-            [value for value in universe.attribute(field.name).values if value is not None] for field in keys
-        ]
-        groups = list(itertools.product(*values))
-        for field, column in columns.items():
-            place = keys.index(field) if field in keys else None
-            column.extend(None if place is None else group[place] for group in groups)
-    counts = np.maximum(0, np.rint(answers.values)).astype(np.int64).tolist()
-    ends, together = _own_ends(answers), _ends(answers)
-    rows = tuple(
-        zip(
-            *(columns[out.what] if isinstance(out.what, Field) else counts for out in plan.outputs),
-            strict=True,
-        )
-    )
-    names = tuple(output.name for output in plan.outputs)
-    counted = [output.name for output in plan.outputs if not isinstance(output.what, Field)]
-    return Reply(
-        columns=names,
-        rows=rows,
-        intervals=dict.fromkeys(counted, ends),
-        kind=find_least_sure(answers),
-        cost=Amounts(),
-        together=dict.fromkeys(counted, together),
-    )
-
-
-def find_least_sure(answers: OnlineAnswers) -> Kind:
-    """Return the kind of the answers that says least of the data."""
-    kinds: set[Any] = set(answers.kinds.tolist())
-    order: tuple[Kind, ...] = ("stale", "measured", "free")
-    return next(one for one in order if one in kinds)
-
-
 def _bounded(error: float) -> float | None:
     return None if math.isinf(error) else error
-
-
-def _own_ends(answers: OnlineAnswers) -> tuple[Interval, ...]:
-    """Return between which whole numbers each true count lies: those within its error, and the answer."""
-    ends = []
-    for value, error in zip(answers.values.tolist(), answers.owns.tolist(), strict=True):
-        shown = max(0, round(value))
-        low, high = (0, math.inf) if math.isinf(error) else (value - error, value + error)
-        ends.append(
-            (max(0, min(shown, math.ceil(low))), high if high == math.inf else max(shown, math.floor(high)))
-        )
-    return tuple(ends)
-
-
-def _ends(answers: OnlineAnswers) -> tuple[Interval, ...]:
-    """Return between which whole numbers all true counts lie; without a check there is no upper end."""
-    values, errors = answers.values.tolist(), answers.errors.tolist()
-    return tuple(
-        (0, math.inf)
-        if math.isinf(error)
-        else (max(0, math.floor(value - error)), max(0, math.ceil(value + error)))
-        for value, error in zip(values, errors, strict=True)
-    )

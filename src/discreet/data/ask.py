@@ -21,20 +21,24 @@ from discreet.core.rng import Rng
 from discreet.data.engines.base import Source
 from discreet.data.engines.histogram import keep_rows
 from discreet.data.engines.render import render
-from discreet.data.plan.facts import Facts, Measure, SetFacts
-from discreet.data.plan.nodes import Aggregate, Field, Plan, Policy
+from discreet.data.plan.facts import Facts, SetFacts
+from discreet.data.plan.keys import list_groups, name_group
+from discreet.data.plan.measures import CHOSEN, Measure
+from discreet.data.plan.nodes import Key, Plan, Policy, sort_keys
+from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
-from discreet.data.pricing.answer import Answer, AnswerColumn, Block, Chosen, NoisyVector, Value
-from discreet.data.pricing.budget import Vector, budget
+from discreet.data.pricing.answer import Answer, Block, Chosen, NoisyVector
+from discreet.data.pricing.budget import ModeChoice, Vector, budget
+from discreet.data.pricing.presented import Value
 from discreet.data.pricing.quantiles import KeptRows
 from discreet.data.pricing.question_plan import QuestionPlan, price_question
-from discreet.data.pricing.thresholds import Key
+from discreet.data.pricing.thresholds import Key as Group
 from discreet.data.schema.columns import Category, Code
 from discreet.data.schema.schema import Schema
 from discreet.data.sql.parse import parse
 
-Totals = dict[Key, int]
-Counts = dict[Key, KeptRows]
+Totals = dict[Group, int]
+Counts = dict[Group, KeptRows]
 
 
 def plan_question(
@@ -89,22 +93,16 @@ def ask(plan: QuestionPlan, *, source: Source, key: str, rng: Rng, alone: bool =
     question, known = plan.question, plan.budget.facts
     releaser = _Releaser(plan, _read(known, source, key, alone), rng)
     facts = {one.keys: one for one in known.sets}
-    blocks = tuple(releaser.block(facts[tuple(sorted(shown))], shown) for shown in question.shown_sets)
-    outputs = []
-    for output in question.outputs:
-        if isinstance(output.what, Aggregate):
-            outputs.append(AnswerColumn(output.name, output.what, known.measured[output.what]))
-        else:
-            outputs.append(AnswerColumn(output.name, question.keys.index(output.what)))
-    return Answer(plan, tuple(outputs), blocks, rng.unsafe)
+    blocks = tuple(releaser.block(facts[sort_keys(shown)], shown) for shown in question.shown_sets)
+    return Answer.of(plan, blocks, unsafe_seeded=rng.unsafe)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     """Exact aggregates of the groups an engine found, by grouping set and measure."""
 
-    totals: Mapping[tuple[tuple[Field, ...], Measure], Totals]
-    counts: Mapping[tuple[tuple[Field, ...], Measure], Counts]
+    totals: Mapping[tuple[tuple[Key, ...], Measure], Totals]
+    counts: Mapping[tuple[tuple[Key, ...], Measure], Counts]
 
     def __repr__(self) -> str:
         return "exact aggregates (...)"
@@ -119,22 +117,35 @@ def _read(known: Facts, source: Source, key: str, alone: bool) -> _Found:
         }
         queries = render(known, key=key, kept=kept, sums_widen=source.sums_widen)
         answers = [source.execute(query.tree) for query in queries]
-    totals: dict[tuple[tuple[Field, ...], Measure], Totals] = {}
-    counts: dict[tuple[tuple[Field, ...], Measure], Counts] = {}
+    totals: dict[tuple[tuple[Key, ...], Measure], Totals] = {}
+    counts: dict[tuple[tuple[Key, ...], Measure], Counts] = {}
     for query, rows in zip(queries, answers, strict=True):
         width = len(query.keys)
-        if query.measures[0].kind == "histogram":
+        if query.measures[0].kind in CHOSEN:
             by_value: Counts = counts.setdefault((query.keys, query.measures[0]), {})
+            place_of = _place_of(query.measures[0], known.tables)
             for row in rows:
-                rows_of = by_value.setdefault(_key(row[:width]), KeptRows())
-                rows_of[_whole(row[width])] = _whole(row[width + 1])
+                place = place_of(row[width])
+                if place is not None:
+                    by_value.setdefault(_key(row[:width]), KeptRows())[place] = _whole(row[width + 1])
             continue
         for place, measure in enumerate(query.measures):
             totals[query.keys, measure] = {_key(row[:width]): _whole(row[width + place]) for row in rows}
     return _Found(totals, counts)
 
 
-def _key(codes: tuple[Code | None, ...]) -> Key:
+def _place_of(measure: Measure, tables: PlanTables) -> Callable[[Code | None], int | None]:
+    """Return what finds the place of a code among the values that are chosen from; None where it has none."""
+    if measure.column is None:
+        return _whole
+    column = tables.column(measure.column)
+    if isinstance(column, Category):
+        return {code: place for place, code in enumerate(column.codes())}.get  # type: ignore[return-value]
+    low, high = measure.row
+    return lambda code: code - low if isinstance(code, int) and low <= code <= high else None
+
+
+def _key(codes: tuple[Code | None, ...]) -> Group:
     return tuple(code for code in codes if code is not None)
 
 
@@ -150,7 +161,7 @@ class _Releaser:
     found: _Found
     rng: Rng
 
-    def block(self, one: SetFacts, order: tuple[Field, ...]) -> Block:
+    def block(self, one: SetFacts, order: tuple[Key, ...]) -> Block:
         """Release everything about one grouping set, its groups in the order of some of its keys."""
         vectors = [vector for vector in self.plan.budget.vectors if vector.keys == one.keys]
         done: dict[Measure, NoisyVector] = {}
@@ -162,8 +173,9 @@ class _Releaser:
             groups = [key for key, _ in shown]
             done[finder.measure] = NoisyVector(finder, tuple(count for _, count in shown))
         else:
-            listed = itertools.product(*(self.plan.tables.column(field).codes() for field in order))
-            places = [order.index(field) for field in one.keys]
+            where = self.plan.question.where
+            listed = itertools.product(*(list_groups(key, where, self.plan.tables) for key in order))
+            places = [order.index(key) for key in one.keys]
             groups = [tuple(codes[place] for place in places) for codes in listed]
         for vector in vectors:
             if vector.measure not in done:
@@ -172,47 +184,49 @@ class _Releaser:
         keys = tuple(_show(self.plan.question, self.plan.tables, one.keys, group) for group in groups)
         return Block(keys, done, self._choose(one, groups))
 
-    def _choose(self, one: SetFacts, groups: list[Key]) -> dict[Measure, list[Chosen]]:
+    def _choose(self, one: SetFacts, groups: list[Group]) -> dict[Measure, list[Chosen]]:
         chosen: dict[Measure, list[Chosen]] = {}
         nobody = KeptRows()
         for choice in self.plan.budget.choices:
             if choice.keys == one.keys:
                 histograms = self.found.counts[one.keys, choice.measure]
                 given = tuple(histograms.get(group, nobody) for group in groups)
-                step = self.plan.budget.aim(choice, len(groups))
-                values = self.rng.perform(step, given)
-                chosen.setdefault(choice.measure, []).append(Chosen(choice.step.point, choice.side, values))
+                if isinstance(choice, ModeChoice):
+                    found = Chosen(Fraction(0), 0, self.rng.perform(choice.step, given))
+                else:
+                    step = self.plan.budget.aim(choice, len(groups))
+                    values = self.rng.perform(step, given)
+                    found = Chosen(choice.step.point, choice.side, values, choice.extreme)
+                chosen.setdefault(choice.measure, []).append(found)
         return chosen
 
 
-def _rank(
-    tables: PlanTables, keys: tuple[Field, ...], order: tuple[Field, ...]
-) -> Callable[[Key], list[Code]]:
+def _rank(tables: PlanTables, keys: tuple[Key, ...], order: tuple[Key, ...]) -> Callable[[Group], list[Code]]:
     """Return what found groups are sorted by: declared values in their order, other text by itself."""
-    columns = [tables.column(field) for field in order]
+    columns = [tables.column(key) if isinstance(key, Field) else None for key in order]
     known = [{v: i for i, v in enumerate(c.values)} if isinstance(c, Category) else {} for c in columns]
-    places = [keys.index(field) for field in order]
+    places = [keys.index(key) for key in order]
     pairs = list(zip(places, known, strict=True))
     return lambda group: [ranks.get(group[place], group[place]) for place, ranks in pairs]
 
 
-def _add_noise(vector: Vector, groups: list[Key], totals: Totals, rng: Rng) -> NoisyVector:
+def _add_noise(vector: Vector, groups: list[Group], totals: Totals, rng: Rng) -> NoisyVector:
     """Add noise to the vector over given groups, zero where the engine found none."""
     exact = np.empty(len(groups), dtype=object)
     exact[:] = [totals.get(group, 0) >> vector.dropped for group in groups]
     return NoisyVector(vector, tuple(np.ravel(rng.perform(vector.step, exact)).tolist()))
 
 
-def _show(plan: Plan, tables: PlanTables, keys: tuple[Field, ...], group: Key) -> tuple[Value, ...]:
-    """Return the values of all keys of the plan; None for those the grouping set leaves out."""
+def _show(
+    plan: Plan, tables: PlanTables, keys: tuple[Key, ...], group: Group
+) -> tuple[Value | Fraction, ...]:
+    """Return the exact values of all keys of the plan; None for those the grouping set leaves out."""
     codes = dict(zip(keys, group, strict=True))
-    return tuple(_value(tables, field, codes[field]) if field in codes else None for field in plan.keys)
+    return tuple(_value(tables, key, codes[key]) if key in codes else None for key in plan.keys)
 
 
-def _value(tables: PlanTables, field: Field, code: Code) -> Value:
-    value: Any = tables.column(field).decode(code)
-    if isinstance(value, Fraction):
-        return float(value)
+def _value(tables: PlanTables, key: Key, code: Code) -> Value | Fraction:
+    value: Any = name_group(key, code, tables)
     if value is None:
-        raise InternalError(f"{field.name} has a key without a value")
+        raise InternalError(f"{key.name} has a key without a value")
     return value  # type: ignore[no-any-return]

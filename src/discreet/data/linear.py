@@ -18,9 +18,24 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.data.plan.facts import cells_of
-from discreet.data.plan.nodes import FALSE, And, Compare, Condition, Field, Plan, Within
-from discreet.data.plan.numbers import scale
+from discreet.data.plan.after import count_computed
+from discreet.data.plan.evaluate import ABSENT, holds, inside
+from discreet.data.plan.keys import cells_of, possible_spans
+from discreet.data.plan.nodes import Plan
+from discreet.data.plan.row_nodes import (
+    FALSE,
+    And,
+    Atom,
+    Choice,
+    Compare,
+    Condition,
+    Field,
+    Or,
+    Polynomial,
+    Quotient,
+    Within,
+    fields_of,
+)
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Category
 from discreet.data.schema.schema import Schema
@@ -28,8 +43,6 @@ from discreet.data.sql.printing import condition_sql
 from discreet.queries.kinds.groups import Grouping, Groups
 from discreet.queries.query import Axes, LinearQuery, Predicate, PredicateQuery, ProductQuery
 from discreet.queries.universe import Universe
-
-_ABSENT = np.iinfo(np.int64).min
 
 Mask = NDArray[np.bool_]
 Columns = Mapping[int, NDArray[np.integer[Any]]]
@@ -67,20 +80,37 @@ class Counts:
     ----------
     groupings
         The attributes of every grouping set in the order of the answer's rows, and the codes of their groups.
+    computed
+        How many parts of expressions are computed from the count of a group.
     """
 
     condition: Condition
     cells: _Cells
     groupings: tuple[Grouping, ...]
+    computed: int = 0
 
     @classmethod
     def of(cls, plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables, universe: Universe) -> Counts:
         """Read a plan; see `compile_counts` for what is refused."""
         tables = PlanTables.of(schemas)
         _check(plan, tables)
-        fields = {*plan.keys, *_fields(plan.where)}
-        cells = _Cells.of(fields, tables, checks.instance(Universe, universe=universe))
-        return cls(plan.where, cells, tuple(tuple(map(cells.grouping, keys)) for keys in plan.shown_sets))
+        keys = _plain_keys(plan)
+        cells = _Cells.of(
+            {*keys, *fields_of(plan.where)}, tables, checks.instance(Universe, universe=universe)
+        )
+        groupings = tuple(
+            tuple(cells.grouping(key, plan.where) for key in shown if isinstance(key, Field))
+            for shown in plan.shown_sets
+        )
+        return cls(plan.where, cells, groupings, count_computed(plan))
+
+    def group_names(self) -> list[list[list[Any]]]:
+        """Return what the groups of each key are called, for every grouping."""
+        attributes = self.cells.universe.attributes
+        return [
+            [[attributes[place].values[code] for code in codes] for place, codes in grouping]
+            for grouping in self.groupings
+        ]
 
     @property
     def groups(self) -> int:
@@ -91,14 +121,14 @@ class Counts:
     def work(self) -> int:
         """About how often a cell is looked at: once for each part of the condition and each grouping."""
         places = {place for grouping in self.groupings for place, _ in grouping}
-        places.update(self.cells.place(field) for field in _fields(self.condition))
+        places.update(self.cells.place(field) for field in fields_of(self.condition))
         cells = math.prod(self.cells.universe.shape[place] for place in places)
         return cells * (_parts(self.condition) + len(self.groupings))
 
     def workload(self) -> Groups:
         """Return all groups as one workload, the condition evaluated."""
         universe = self.cells.universe
-        axes = tuple(sorted({self.cells.place(field) for field in _fields(self.condition)}))
+        axes = tuple(sorted({self.cells.place(field) for field in fields_of(self.condition)}))
         # Each part is evaluated over its own attributes; what it does not look at is broadcast.
         codes = np.meshgrid(*(np.arange(universe.shape[axis]) for axis in axes), indexing="ij", sparse=True)
         held = self.cells.holds(self.condition, dict(zip(axes, codes, strict=True)))
@@ -110,7 +140,7 @@ class Counts:
 def _check(plan: Plan, tables: PlanTables) -> None:
     plain = all(a.kind == "count" and a.number is None and a.group_bounds is None for a in plan.aggregates)
     bounds = plan.options.max_rows or plan.options.max_groups
-    if not plain or plan.joins or bounds:
+    if not plain or plan.joins or plan.units is not None or bounds:
         raise Refused(
             what="query",
             why="only COUNT(*) of one table is a linear query over its universe",
@@ -118,6 +148,17 @@ def _check(plan: Plan, tables: PlanTables) -> None:
         )
     if any(cells_of(keys, tables) is None for keys in plan.sets):
         raise Refused(what="GROUP BY", why="its values are not declared", way_out="Group by declared columns")
+
+
+def _plain_keys(plan: Plan) -> list[Field]:
+    keys = [key for key in plan.keys if isinstance(key, Field)]
+    if len(keys) < len(plan.keys):
+        raise Refused(
+            what="GROUP BY an expression",
+            why="only columns are groups of a universe",
+            way_out="GROUP BY the column itself and add up the answer",
+        )
+    return keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,47 +184,19 @@ class _Cells:
         """Return the place of the attribute that stands for a column."""
         return self.universe.axis(field.name)
 
-    def grouping(self, field: Field) -> tuple[int, tuple[int, ...]]:
-        """Return the place of a key and the codes of its groups: a missing key is in none."""
-        return self.place(field), tuple(np.flatnonzero(self.codes[field] != _ABSENT).tolist())
+    def grouping(self, field: Field, where: Condition) -> tuple[int, tuple[int, ...]]:
+        """Return the place of a key and the codes of its possible groups: a missing key is in none."""
+        listed = inside(self.codes[field], possible_spans(field, where, self.tables), missing=False)
+        return self.place(field), tuple(np.flatnonzero(listed).tolist())
 
     def member(self, condition: Within) -> Mask:
         """Say which values of an attribute a set of codes holds."""
-        codes = self.codes[condition.field]
-        low, high = np.array(condition.spans, dtype=np.int64).reshape(-1, 2).T
-        # Spans ascend: of those that begin at or below a code, the last is the one that may hold it.
-        before = np.searchsorted(low, codes, side="right")
-        inside = (before > 0) & (codes <= np.append(high, _ABSENT)[before - 1])
-        return np.asarray(np.where(codes == _ABSENT, condition.missing, inside), dtype=np.bool_)
+        return inside(self.codes[condition.field], condition.spans, condition.missing)
 
     def holds(self, condition: Condition, columns: Columns) -> Any:
         """Evaluate a condition on the codes of some cells; True or False where it looks at none."""
-        if isinstance(condition, Within):
-            return self.member(condition)[columns[self.place(condition.field)]]
-        if isinstance(condition, Compare):
-            return self._compare(condition, columns)
-        every = isinstance(condition, And)
-        result: Any = every
-        for part in condition.parts:
-            held = self.holds(part, columns)
-            result = result & held if every else result | held
-        return result
-
-    def _compare(self, condition: Compare, columns: Columns) -> Mask:
-        present: Any = True
-        values: dict[Field, NDArray[np.int64]] = {}
-        for field in condition.number.fields:
-            codes = self.codes[field][columns[self.place(field)]]
-            present = present & (codes != _ABSENT)
-            values[field] = np.where(codes == _ABSENT, 0, codes)
-        total: Any = np.int64(0)
-        for monomial, coefficient in scale(condition.number, self.tables).terms:
-            term: Any = np.int64(coefficient)
-            for field in monomial:
-                term = term * values[field]
-            total = total + term
-        signs = {"<": total < 0, "<=": total <= 0, "=": total == 0, "<>": total != 0}
-        return np.asarray(present & signs[condition.sign], dtype=np.bool_)
+        codes = {field: self.codes[field][columns[self.place(field)]] for field in fields_of(condition)}
+        return holds(condition, codes, self.tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +228,7 @@ class _Compiled:
             # Nothing is the complement of everything.
             return ProductQuery(universe, (), name, masks=(), complement=True)
         if self.masks is None:
-            axes = tuple(sorted({*group, *(self.cells.place(field) for field in _fields(self.condition))}))
+            axes = tuple(sorted({*group, *(self.cells.place(field) for field in fields_of(self.condition))}))
             return PredicateQuery(universe, axes, name, holds=self._predicate(axes, group))
         masks = dict(self.masks)
         for place, code in group.items():
@@ -249,7 +262,7 @@ def _codes(field: Field, tables: PlanTables, universe: Universe) -> NDArray[np.i
         encode = {value: i for i, value in enumerate(column.values)}.__getitem__
     values = universe.attribute(field.name).values
     try:
-        listed = [_ABSENT if value is None else int(encode(value)) for value in values]
+        listed = [ABSENT if value is None else int(encode(value)) for value in values]
     except (InvalidParameter, KeyError):
         raise Refused(
             what=column.name,
@@ -259,18 +272,14 @@ def _codes(field: Field, tables: PlanTables, universe: Universe) -> NDArray[np.i
     return np.array(listed, dtype=np.int64)
 
 
-def _fields(condition: Condition) -> Iterable[Field]:
-    if isinstance(condition, Within):
-        return [condition.field]
-    if isinstance(condition, Compare):
-        return condition.number.fields
-    return [field for part in condition.parts for field in _fields(part)]
-
-
-def _parts(condition: Condition) -> int:
-    """Count what is evaluated on cells: sets of values, the factors of comparisons, and what joins them."""
-    if isinstance(condition, Within):
-        return 1
-    if isinstance(condition, Compare):
-        return 1 + sum(1 + len(monomial) for monomial, _ in condition.number.terms)
-    return 1 + sum(map(_parts, condition.parts))
+def _parts(node: Condition | Polynomial | Atom | None) -> int:
+    """Count what is evaluated on cells: sets of values, the factors of numbers, and what joins them."""
+    if isinstance(node, Compare):
+        return 1 + _parts(node.number)
+    if isinstance(node, Polynomial):
+        return sum(1 + sum(map(_parts, monomial)) for monomial, _ in node.terms)
+    if isinstance(node, Choice):
+        return 1 + _parts(node.otherwise) + sum(_parts(part) for case in node.cases for part in case)
+    if isinstance(node, Quotient):
+        return 1 + _parts(node.numerator) + _parts(node.denominator)
+    return 1 + sum(map(_parts, node.parts)) if isinstance(node, And | Or) else 1

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import NoReturn
 
 from discreet.accounting.units import PrivacyUnit
 from discreet.core import checks
-from discreet.core.errors import DiscreetError, InvalidParameter
+from discreet.core.errors import DiscreetError, InvalidParameter, TableHeld
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours
 from discreet.core.rng import SYSTEM, Rng
@@ -23,6 +24,13 @@ from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.answer import Answer
 from discreet.data.pricing.question_plan import QuestionPlan, require_priced
 from discreet.data.pricing.usefulness import require_useful
+from discreet.data.pricing.wanted_errors import (
+    BETA,
+    OneOrMore,
+    QuestionsPlan,
+    make_fits,
+    plan_questions,
+)
 from discreet.data.schema.columns import Column
 from discreet.data.schema.schema import Dimension, Schema
 from discreet.data.schema.toml_file import read_schema
@@ -60,7 +68,7 @@ class Table:
         The schema of this table, and of it and all joined ones.
     """
 
-    __slots__ = ("_key", "_source", "schema", "schemas")
+    __slots__ = ("__weakref__", "_engine", "_key", "schema", "schemas")
 
     def __init__(
         self,
@@ -81,7 +89,8 @@ class Table:
         inputs = {self.schema.name: data} | {other.name: one for one, other in others}
         _check_names(inputs, public, dimensions or {})
         inputs |= {name: (dimensions or {})[name] for name in public}
-        self._source: Source = open_source(inputs, timeout=float(checks.positive(timeout=timeout)))
+        seconds = float(checks.positive(timeout=timeout))
+        self._engine: Source | _HandedOver = open_source(inputs, timeout=seconds)
         read: dict[str, tuple[tuple[Column, ...], str | None]]
         read = {one.name: (one.columns, one.unit.column) for one in self.schemas}
         read |= {name: (dimension.columns, None) for name, dimension in public.items()}
@@ -108,6 +117,37 @@ class Table:
             The most it may cost. The query's own OPTIONS clause may ask for less.
         """
         return plan_question(query, schemas=self.schemas, policy=_policy(epsilon, delta))
+
+    def plan_within(
+        self,
+        questions: Iterable[str],
+        *,
+        within: OneOrMore,
+        of: OneOrMore | None = None,
+        beta: checks.Number = BETA,
+        epsilon: checks.Number,
+        delta: checks.Number,
+    ) -> QuestionsPlan:
+        """Split a budget over several questions so that all meet their wanted errors. No row is read.
+
+        Parameters
+        ----------
+        questions
+            SELECTs; see `sql`.
+        within, of
+            The wanted errors, one for all or one for each; in parts of a public size where `of` says one:
+            within=0.02, of=60_000 is 1,200 rows.
+        beta
+            With what probability any number of any answer may be further off.
+        epsilon, delta
+            The budget. Where that is too small, the plan says which would do.
+        """
+        tables = PlanTables.of(self.schemas)
+        fits = make_fits(epsilon=epsilon, delta=delta, neighbours=self.neighbours)
+        missed = checks.delta(delta=delta)
+        return plan_questions(
+            questions, tables=tables, within=within, of=of, beta=beta, delta=missed, fits=fits
+        )
 
     def sql(
         self,
@@ -224,6 +264,30 @@ class Table:
         """
         return PrivacyUnit.of(self).per_unit(guarantee)
 
+    def hand_over(self) -> Table:
+        """Return a table with the engine of this one, through which nothing is read any more.
+
+        For whoever holds a table on a budget: what was kept of the old one is of no use around it. Public
+        facts, plans and `close` stay as they were.
+
+        Raises
+        ------
+        TableHeld
+            Where it was handed over before.
+        """
+        with _HANDING:
+            other = object.__new__(Table)
+            other.schema, other.schemas, other._key = self.schema, self.schemas, self._key
+            other._engine = self._source
+            self._engine = _HandedOver(self._source)
+        return other
+
+    @property
+    def _source(self) -> Source:
+        if isinstance(self._engine, _HandedOver):
+            raise TableHeld
+        return self._engine
+
     def reopen(self) -> None:
         """Read the data again, as they are now: for the owner, after a connection to PostgreSQL was lost.
 
@@ -239,7 +303,7 @@ class Table:
 
     def close(self) -> None:
         """Give the engine back. The table cannot be read any more."""
-        self._source.close()
+        self._engine.close()
 
     def __enter__(self) -> Table:
         return self
@@ -250,10 +314,20 @@ class Table:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Table({self.schema.name!r}, {len(self.schema.columns)} columns, {self._source.dialect})"
+        return f"Table({self.schema.name!r}, {len(self.schema.columns)} columns, {self._engine.dialect})"
 
     def __reduce__(self) -> NoReturn:
         raise DiscreetError("a private table cannot be pickled or copied")
+
+
+class _HandedOver:
+    """Where the engine of a table was that somebody else holds: it can be given back, and nothing more."""
+
+    def __init__(self, source: Source) -> None:
+        self.close, self.dialect = source.close, source.dialect
+
+
+_HANDING = threading.Lock()
 
 
 def _policy(epsilon: checks.Number, delta: checks.Number) -> Policy:

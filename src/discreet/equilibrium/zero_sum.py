@@ -24,7 +24,7 @@ class Equilibrium:
     row, column
         The strategies: distributions over rows and columns.
     lower, upper
-        What the column player gets at least with `column`, and at most against `row` while he keeps to the
+        What the column player gets at least with `column`, and at most against `row` while they keep to the
         cap. The constrained value of the game lies between them.
     regret
         The bound on upper - lower that the learning rates promise.

@@ -46,11 +46,11 @@ class Count(Geometric):
     wording = COUNT
 
     def __init__(self, *, epsilon: checks.Number, neighbours: Neighbours) -> None:
-        cells_moved(neighbours)
+        count_moved_cells(neighbours)
         super().__init__(sensitivity=1, epsilon=epsilon, neighbours=neighbours)
 
 
-def cells_moved(neighbours: Neighbours) -> int:
+def count_moved_cells(neighbours: Neighbours) -> int:
     """Return how many cells of a histogram one change moves, each by one.
 
     Raises
@@ -74,8 +74,6 @@ def _tiny_counts() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="count",
-    family="mechanisms",
     title="Counting query",
     theorem="(epsilon, 0)-differential privacy; error at most the noise's exact quantile",
     reference="[DR14] Theorems 3.6 and 3.8",

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Hashable, Iterable, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any, Self
 
 from discreet.accounting.calibrate import largest
@@ -16,8 +17,8 @@ from discreet.core.loss import BoundedRangeLoss, Loss
 from discreet.core.parameters import Public, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above
-from discreet.mechanisms.scores import Monotone, Selection, Sensitivity, rate_within
-from discreet.mechanisms.tiny import REAL_GRID, REAL_PAIRS, score_pairs
+from discreet.mechanisms.scores import Monotone, Selection, Sensitivity
+from discreet.mechanisms.tiny import CASES, DISEASES, REAL_GRID, REAL_PAIRS, score_pairs
 from discreet.noise.selection import ExponentialChoice
 
 WIDEST_BASE = 1 << 1000
@@ -45,19 +46,10 @@ class Exponential(Selection):
 
     Parameters
     ----------
-    sensitivity
-        `Sensitivity(value)` or `Monotone(value)`; a plain number means the former.
-    epsilon
-        The budget of one release.
-    size, candidates
-        How many candidates there are, or their names. Public, and never chosen by looking at the data.
-        Scores that carry labels are put in the order of the names; a missing one counts as 0.
     base
         Positive public weights, one a candidate; equal where left out.
-    grid
-        The unit real scores are rounded to. Without it only integers are taken.
-    neighbours
-        The change the sensitivity was computed for.
+
+    Sensitivity, epsilon, size or candidates, grid and neighbours are those of every `Selection`.
 
     Examples
     --------
@@ -76,11 +68,6 @@ class Exponential(Selection):
     def for_rho(cls, rho: checks.Number, **public: Any) -> Self:
         """Return the mechanism that costs at most rho in zCDP: about epsilon = sqrt(8 rho)."""
         return cls(epsilon=range_for_rho(rho), **public)
-
-    @property
-    def rate(self) -> Fraction:
-        """The exponent of one grid unit, never above epsilon / spread."""
-        return rate_within(self.epsilon, self.spread)
 
     @property
     def loss(self) -> Loss:
@@ -117,10 +104,6 @@ def range_for_rho(rho: checks.Number) -> Fraction:
     return largest(lambda range_: BoundedRangeLoss(range_).zcdp() <= wanted, digits=12)
 
 
-def _name_scores(scores: tuple[float, ...]) -> dict[str, float]:
-    return dict(zip("cab", scores, strict=True))
-
-
 def _tiny() -> Iterator[Tiny]:
     levels = list(itertools.product((0, 4, 9), repeat=3))
     for sensitivity in (Sensitivity(1), Monotone(1), Sensitivity(2)):
@@ -129,19 +112,15 @@ def _tiny() -> Iterator[Tiny]:
     weighted = Exponential(sensitivity=1, epsilon=2, candidates=("a", "b"), base=(1, 5))
     yield Tiny(weighted, list(score_pairs(Sensitivity(1), itertools.product((0, 4, 9), repeat=2))))
     rounded = Exponential(sensitivity=1, epsilon=1, candidates=("a", "b", "c"), grid=REAL_GRID)
-    named = [(_name_scores(left), _name_scores(right)) for left, right in REAL_PAIRS]
+    name = partial(zip, "cab", strict=True)
+    named = [(dict(name(left)), dict(name(right))) for left, right in REAL_PAIRS]
     yield Tiny(rounded, [*REAL_PAIRS, *named])
 
 
 CARD = Card(
-    name="exponential",
-    family="mechanisms",
     title="Exponential mechanism, sampled exactly",
     theorem="(epsilon, 0)-differential privacy with bounded range; rho below epsilon^2 / 8",
     reference="[DR14] Theorems 3.10 and 3.11",
-    example=lambda: (
-        Exponential(sensitivity=Monotone(1), epsilon=0.5, candidates=("flu", "cold", "asthma", "none")),
-        (812, 1040, 377, 995),
-    ),
+    example=lambda: (Exponential(sensitivity=Monotone(1), epsilon=0.5, candidates=DISEASES), CASES),
     tiny=_tiny,
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, ClassVar
 
 from discreet.accounting.calibrate import smallest
 from discreet.core import checks
@@ -20,8 +20,7 @@ from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.parameters import Exact, MaybeExact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_up, up
-from discreet.mechanisms.grid import Grid
-from discreet.mechanisms.reading import GRID_HINT
+from discreet.mechanisms.grid import Grid, require_units
 from discreet.noise import AddNoise, DiscreteGaussian
 
 NARROWEST = Fraction(26, 100)
@@ -40,10 +39,7 @@ class GaussianNoise(Mechanism[Any, Any]):
     neighbours: Neighbours = public(checks.instance, Neighbours, default=ROWS)
 
     def _complete(self) -> None:
-        if self.square_shift < 1:
-            raise InvalidParameter(
-                name="l2_sensitivity", rule=">= 1 for integers", value=self.l2_sensitivity, hint=GRID_HINT
-            )
+        require_units(self.square_shift, l2_sensitivity=self.l2_sensitivity)
 
     @property
     @abstractmethod
@@ -83,11 +79,6 @@ class PairNoise(GaussianNoise):
 
     epsilon: Exact = public(checks.positive)
     delta: Exact = public(checks.probability)
-
-    @property
-    def words(self) -> str:
-        """The pair in words."""
-        return f"epsilon {float(self.epsilon):.6g} at delta {float(self.delta):.6g} for {self.neighbours}"
 
 
 @frozen
@@ -146,11 +137,7 @@ class ConcentratedGaussian(GaussianNoise):
     """
 
     rho: Exact = public(checks.positive)
-
-    @classmethod
-    def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
-        """Take the budget for rho."""
-        return lambda rho: cls(rho=rho, **public)
+    _budget: ClassVar[str] = "rho"
 
     @property
     def variance(self) -> Fraction:
@@ -228,8 +215,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="gaussian",
-    family="mechanisms",
     title="Gaussian mechanism, analytic calibration and discrete noise",
     theorem="(epsilon, delta)-differential privacy for every epsilon; error the exact quantile of the noise",
     reference="[BW18] Theorem 8; [DR14] Theorem 3.22",

@@ -88,8 +88,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="geometric",
-    family="mechanisms",
     title="Two-sided geometric mechanism for counts",
     theorem="(epsilon, 0)-differential privacy with integer noise of a known law",
     reference="[DR14] Theorem 3.6",

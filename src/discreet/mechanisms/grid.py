@@ -30,6 +30,7 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.sensitive import lend
 from discreet.mechanisms.reading import (
+    GRID_HINT,
     NUMBERS,
     Wording,
     is_column,
@@ -201,6 +202,13 @@ class Grid:
         return max(-LIMIT, min(LIMIT, math.floor(sum(numbers, Fraction(0)) / self.step + _HALF)))
 
 
+def require_units(units: Fraction | int, **named: Fraction | float) -> None:
+    """Refuse a sensitivity that is no unit of the integers: real numbers need a grid."""
+    ((name, value),) = named.items()
+    if units < 1:
+        raise InvalidParameter(name=name, rule=">= 1 for integers", value=value, hint=GRID_HINT)
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """A declared range on a grid: numbers are rounded, then clamped to the grid values inside it.
@@ -247,7 +255,7 @@ class Bounds:
         return max(low, min(high, math.floor(number / self.unit + _HALF)))
 
 
-def total(function: Callable[[Any], Any], rows: Any, otherwise: Fraction) -> Fraction:
+def evaluate_finite(function: Callable[[Any], Any], rows: Any, otherwise: Fraction) -> Fraction:
     """Evaluate a stranger's function on a loan of private rows so that only a finite number can come out.
 
     An exception, NaN, an infinity or anything that is not a number becomes `otherwise`: an error message

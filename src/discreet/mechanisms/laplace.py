@@ -10,15 +10,14 @@ from typing import Any, ClassVar
 from discreet.core import checks
 from discreet.core.bounds import each_of
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.parameters import Exact, MaybeExact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_up, up
-from discreet.mechanisms.grid import Grid
-from discreet.mechanisms.reading import GRID_HINT, NUMBERS, Wording
+from discreet.mechanisms.grid import Grid, require_units
+from discreet.mechanisms.reading import NUMBERS, Wording
 from discreet.noise import AddNoise, DiscreteLaplace
 
 
@@ -57,10 +56,7 @@ class Laplace(Mechanism[Any, Any]):
     wording: ClassVar[Wording] = NUMBERS
 
     def _complete(self) -> None:
-        if self.shift < 1:
-            raise InvalidParameter(
-                name="sensitivity", rule=">= 1 for integers", value=self.sensitivity, hint=GRID_HINT
-            )
+        require_units(self.shift, sensitivity=self.sensitivity)
 
     @property
     def shift(self) -> int:
@@ -114,8 +110,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="laplace",
-    family="mechanisms",
     title="Laplace mechanism on a grid",
     theorem="(epsilon, 0)-differential privacy; error at most the noise's exact quantile",
     reference="[DR14] Theorems 3.6 and 3.8",

@@ -18,7 +18,7 @@ from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, up
-from discreet.mechanisms.count import cells_moved
+from discreet.mechanisms.count import count_moved_cells
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.laplace import laplace_step
@@ -75,7 +75,7 @@ class NoisyHistogram(Geometric):
         size: int | None = None,
         cells: Iterable[Hashable] | None = None,
     ) -> None:
-        moved = cells_moved(neighbours)
+        moved = count_moved_cells(neighbours)
         names = None if cells is None else read_names(cells=cells)
         count = count_names(size, cells=names)
         Geometric.__init__(self, sensitivity=moved, epsilon=epsilon, size=count, neighbours=neighbours)
@@ -133,8 +133,6 @@ def theorem_3_8(
 
 
 CARD = Card(
-    name="noisy-histogram",
-    family="mechanisms",
     title="Histogram of disjoint cells",
     theorem="(epsilon, 0)-differential privacy, any number of cells; error about log(size / beta) / epsilon",
     reference="[DR14] Theorem 3.8 and Example 3.3",

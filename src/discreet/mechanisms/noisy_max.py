@@ -21,8 +21,8 @@ from discreet.core.search import first_integer
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
-from discreet.mechanisms.scores import Monotone, Selection, Sensitivity, rate_within
-from discreet.mechanisms.tiny import REAL_GRID, REAL_PAIRS, score_pairs
+from discreet.mechanisms.scores import Monotone, Selection, Sensitivity
+from discreet.mechanisms.tiny import CASES, DISEASES, REAL_GRID, REAL_PAIRS, score_pairs
 from discreet.noise import DiscreteLaplace
 from discreet.noise.selection import ExponentialChoice, FlippedChoice, NoisyArgmax, NoisyArgmaxGap
 
@@ -52,17 +52,8 @@ class NoisyMax(Selection):
         A `MaxNoise`.
     gap
         Release (name, gap): also by how much the winner won, at no further cost. Laplace noise only.
-    sensitivity
-        `Sensitivity(value)` or `Monotone(value)`; a plain number means the former.
-    epsilon
-        The budget of one release.
-    size, candidates
-        How many candidates there are, or their names. Public, and never chosen by looking at the data.
-        Scores that carry labels are put in the order of the names; a missing one counts as 0.
-    grid
-        The unit real scores are rounded to. Without it only integers are taken.
-    neighbours
-        The change the sensitivity was computed for.
+
+    Sensitivity, epsilon, size or candidates, grid and neighbours are those of every `Selection`.
 
     Examples
     --------
@@ -83,7 +74,7 @@ class NoisyMax(Selection):
     @property
     def scale(self) -> Fraction:
         """The scale of Laplace noise in grid units, never below spread / epsilon."""
-        return 1 / rate_within(self.epsilon, self.spread)
+        return 1 / self.rate
 
     @property
     def loss(self) -> Loss:
@@ -112,7 +103,7 @@ class NoisyMax(Selection):
         if self.noise is MaxNoise.LAPLACE:
             return NoisyArgmax(DiscreteLaplace(self.scale), spread)
         kind = FlippedChoice if self.noise is MaxNoise.EXPONENTIAL else ExponentialChoice
-        return kind(rate_within(self.epsilon, self.spread), spread)
+        return kind(self.rate, spread)
 
     def _draw(self, data: Any, rng: Rng) -> Hashable:
         if self.gap:
@@ -156,19 +147,12 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="noisy-max",
-    family="mechanisms",
     title="Report noisy max",
     theorem="(epsilon, 0)-differential privacy for the index of the largest noisy score",
     reference="[DR14] Claim 3.9 and Theorem 3.13",
     example=lambda: (
-        NoisyMax(
-            noise=MaxNoise.EXPONENTIAL,
-            sensitivity=Monotone(1),
-            epsilon=0.5,
-            candidates=("flu", "cold", "asthma", "none"),
-        ),
-        (812, 1040, 377, 995),
+        NoisyMax(noise=MaxNoise.EXPONENTIAL, sensitivity=Monotone(1), epsilon=0.5, candidates=DISEASES),
+        CASES,
     ),
     tiny=_tiny,
 )

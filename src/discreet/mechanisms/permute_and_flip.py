@@ -15,8 +15,8 @@ from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import down
 from discreet.core.search import narrow
-from discreet.mechanisms.scores import Monotone, Selection, Sensitivity, rate_within
-from discreet.mechanisms.tiny import REAL_GRID, REAL_PAIRS, score_pairs
+from discreet.mechanisms.scores import Monotone, Selection, Sensitivity
+from discreet.mechanisms.tiny import CASES, DISEASES, REAL_GRID, REAL_PAIRS, score_pairs
 from discreet.noise.selection import FlippedChoice
 
 
@@ -28,30 +28,13 @@ class PermuteAndFlip(Selection):
     Accuracy: error(beta) is exact for the worst scores, and never above the exponential mechanism's.
     Time: O(size).
 
-    Parameters
-    ----------
-    sensitivity
-        `Sensitivity(value)` or `Monotone(value)`; a plain number means the former.
-    epsilon
-        The budget of one release.
-    size, candidates
-        How many candidates there are, or their names. Public, and never chosen by looking at the data.
-        Scores that carry labels are put in the order of the names; a missing one counts as 0.
-    grid
-        The unit real scores are rounded to. Without it only integers are taken.
-    neighbours
-        The change the sensitivity was computed for.
+    Sensitivity, epsilon, size or candidates, grid and neighbours are those of every `Selection`.
 
     Examples
     --------
     >>> PermuteAndFlip(sensitivity=Monotone(1), epsilon=1, size=100).error(0.05)
     6.0
     """
-
-    @property
-    def rate(self) -> Fraction:
-        """The exponent of one grid unit, never above epsilon / spread."""
-        return rate_within(self.epsilon, self.spread)
 
     @property
     def loss(self) -> Loss:
@@ -95,14 +78,9 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="permute-and-flip",
-    family="mechanisms",
     title="Permute-and-flip",
     theorem="(epsilon, 0)-differential privacy; expected error never above the exponential mechanism's",
     reference="[MS20] Theorems 1 and 2",
-    example=lambda: (
-        PermuteAndFlip(sensitivity=Monotone(1), epsilon=0.5, candidates=("flu", "cold", "asthma", "none")),
-        (812, 1040, 377, 995),
-    ),
+    example=lambda: (PermuteAndFlip(sensitivity=Monotone(1), epsilon=0.5, candidates=DISEASES), CASES),
     tiny=_tiny,
 )

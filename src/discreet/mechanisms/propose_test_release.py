@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
-from discreet.mechanisms.grid import LIMIT, Bounds, Grid, total
+from discreet.mechanisms.grid import LIMIT, Bounds, Grid, evaluate_finite
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
 from discreet.mechanisms.reading import make_plain, read_entry
 from discreet.noise import DiscreteLaplace, NoisyComparison
@@ -64,6 +64,7 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
     value: Callable[[Any], Any] = public(checks.function, "the data")
     grid: Exact = public(checks.positive)
     neighbours: Neighbours = public(checks.instance, Neighbours)
+    _budget: ClassVar[str] = "epsilon_release"  # only the reply has an error; what the test costs is given
 
     def _complete(self) -> None:
         if self.delta <= _MARGIN:
@@ -74,11 +75,6 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
         """Return the mechanism for a budget, half for the test and half for the reply."""
         half = checks.positive(epsilon=epsilon) / 2
         return cls(epsilon_test=half, epsilon_release=half, **public)
-
-    @classmethod
-    def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
-        """Only the reply has an error; what the test costs is given."""
-        return lambda epsilon: cls(epsilon_release=epsilon, **public)
 
     @classmethod
     def median(
@@ -150,12 +146,12 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
         return self.threshold + self.test_noise.reach(beta)
 
     def _draw(self, data: Any, rng: Rng) -> float | int | None:
-        steps = min(Fraction(LIMIT), max(Fraction(0), total(self.distance, data, Fraction(0))))
+        steps = min(Fraction(LIMIT), max(Fraction(0), evaluate_finite(self.distance, data, Fraction(0))))
         test = NoisyComparison(self.test_noise, sensitivity=Fraction(1))
         if not rng.perform(test, (math.floor(steps), self.threshold)):
             return None
         grid = Grid(self.grid)
-        units = grid.to_units(total(self.value, data, Fraction(0)), 1)
+        units = grid.to_units(evaluate_finite(self.value, data, Fraction(0)), 1)
         noisy = rng.perform(laplace_step(self.shift, self.epsilon_release), units)
         reply: float | int = grid.from_units(noisy)
         return reply
@@ -224,33 +220,15 @@ class MedianDistance:
 
 
 def _tiny() -> Iterator[Tiny]:
-    mechanism = ProposeTestRelease.median(
-        bound=1,
-        lower=0,
-        upper=3,
-        grid=1,
-        epsilon_test=2,
-        epsilon_release=2,
-        delta=0.01,
-        neighbours=Replace("row"),
-    )
-    yield Tiny(mechanism, list(Replace("row").pairs((0, 1, 2, 3), 3)), tight=False)
-    rounded = ProposeTestRelease.median(
-        bound=1,
-        lower=0,
-        upper=1.7,
-        grid=0.5,
-        epsilon_test=2,
-        epsilon_release=2,
-        delta=0.01,
-        neighbours=Replace("row"),
-    )
-    yield Tiny(rounded, list(Replace("row").pairs((0.2, 0.74, 0.76, 1.7), 3)), tight=False)
+    row, paid = Replace("row"), {"epsilon_test": 2, "epsilon_release": 2, "delta": 0.01}
+    for grid, rows in ((1, (0, 1, 2, 3)), (0.5, (0.2, 0.74, 0.76, 1.7))):
+        mechanism = ProposeTestRelease.median(
+            bound=1, lower=0, upper=rows[-1], grid=grid, neighbours=row, **paid
+        )
+        yield Tiny(mechanism, list(row.pairs(rows, 3)), tight=False)
 
 
 CARD = Card(
-    name="propose-test-release",
-    family="mechanisms",
     title="Propose-test-release, with the median",
     theorem="(epsilon_test + epsilon_release, delta)-differential privacy, reply or not",
     reference="[DL09]; [NRS07] for the median",

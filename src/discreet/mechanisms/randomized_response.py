@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.core import checks
-from discreet.core.bounds import cheapest, each_of
+from discreet.core.bounds import each_of, find_cheapest
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
@@ -158,7 +158,7 @@ class RandomizedResponse(Mechanism[Any, Any]):
     @classmethod
     def for_frequency_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
         """Return the cheapest mechanism with frequency_error(beta) <= alpha."""
-        return cheapest(
+        return find_cheapest(
             lambda epsilon: cls(epsilon=epsilon, **public),
             alpha=alpha,
             beta=beta,
@@ -278,8 +278,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="randomized-response",
-    family="mechanisms",
     title="Randomized response, binary and k-ary, with unbiased estimates",
     theorem="(epsilon, 0)-differential privacy for each person towards everybody; unbiased frequencies",
     reference="[DR14] Claim 3.5",

@@ -102,10 +102,13 @@ def stray(crowd: Crowd, distance: float, categories: int) -> float:
     if categories == 2:
         return max(points.values())
     hull: list[tuple[float, float]] = []
-    for point in sorted(points.items()):
-        while len(hull) > 1 and _beneath(hull[-2], hull[-1], point):
+    for x, y in sorted(points.items()):
+        while len(hull) > 1:
+            (a, b), (c, d) = hull[-2:]
+            if (d - b) * (x - a) > (y - b) * (c - a):  # the last one is above the line past it
+                break
             hull.pop()
-        hull.append(point)
+        hull.append((x, y))
     return categories * float(np.interp(1 / categories, *np.transpose(hull)))
 
 
@@ -183,8 +186,3 @@ def _window(count: int, coin: ReportCoin) -> tuple[int, Floats]:
     logs = np.cumsum(np.append(0.0, np.log((count - k) / (k + 1)) + math.log(coin.yes / coin.no)))
     weights = np.exp(logs - logs.max())
     return first, weights / weights.sum()
-
-
-def _beneath(left: tuple[float, float], middle: tuple[float, float], right: tuple[float, float]) -> bool:
-    """Tell whether the middle point is on or below the line between the others."""
-    return (middle[1] - left[1]) * (right[0] - left[0]) <= (right[1] - left[1]) * (middle[0] - left[0])

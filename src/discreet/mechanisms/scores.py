@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.errors import NeighboursMismatch
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import ROWS, AddRemove, Edge, Neighbours, OneQuery, UserStream
 from discreet.core.parameters import Exact, MaybeExact, Public, frozen, public
 from discreet.core.rounding import shorten_down, up
-from discreet.mechanisms.grid import Grid
-from discreet.mechanisms.reading import GRID_HINT, MaybeNames, Wording, count_names, is_labelled, read_names
+from discreet.mechanisms.grid import Grid, require_units
+from discreet.mechanisms.reading import MaybeNames, Wording, count_names, is_labelled, read_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,7 @@ class Sensitivity:
     def shift(self, grid: Grid) -> int:
         """Return how many units of the grid one rounded score moves at most."""
         units = grid.shift(self.value, 1)
-        if units < 1:
-            raise InvalidParameter(
-                name="sensitivity", rule=">= 1 for integers", value=float(self.value), hint=GRID_HINT
-            )
+        require_units(units, sensitivity=float(self.value))
         return units
 
     def spread(self, grid: Grid) -> int:
@@ -109,7 +106,22 @@ Scores = Public[checks.Number | Sensitivity, Sensitivity]
 
 @frozen
 class Selection(Mechanism[Any, Any]):
-    """What all selection mechanisms share: public candidates, private scores, one name out."""
+    """What all selection mechanisms share: public candidates, private scores, one name out.
+
+    Parameters
+    ----------
+    sensitivity
+        `Sensitivity(value)` or `Monotone(value)`; a plain number means the former.
+    epsilon
+        The budget of one release.
+    size, candidates
+        How many candidates there are, or their names. Public, and never chosen by looking at the data.
+        Scores that carry labels are put in the order of the names; a missing one counts as 0.
+    grid
+        The unit real scores are rounded to. Without it only integers are taken.
+    neighbours
+        The change the sensitivity was computed for.
+    """
 
     sensitivity: Scores = public(Sensitivity.read)
     epsilon: Exact = public(checks.positive)
@@ -127,6 +139,11 @@ class Selection(Mechanism[Any, Any]):
     def spread(self) -> int:
         """How far the difference of two scores moves between neighbours, in grid units."""
         return self.sensitivity.spread(Grid(self.grid))
+
+    @property
+    def rate(self) -> Fraction:
+        """The exponent of one grid unit, never above epsilon / spread."""
+        return rate_within(self.epsilon, self.spread)
 
     def _units(self, scores: Any) -> NDArray[np.int64]:
         """Put the scores on the grid, labelled ones in the order of the candidates."""

@@ -20,7 +20,7 @@ from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import up
-from discreet.mechanisms.grid import Bounds, total
+from discreet.mechanisms.grid import Bounds, evaluate_finite
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
 from discreet.mechanisms.reading import is_column, make_plain
 from discreet.noise import DiscreteLaplace, coins
@@ -144,7 +144,7 @@ class SubsampleAggregate(Mechanism[Any, Any]):
 
     def _result(self, rows: Sequence[Any] | NDArray[Any]) -> int:
         return self.bounds.to_units(
-            total(self.function, rows, self.otherwise) if len(rows) else self.otherwise
+            evaluate_finite(self.function, rows, self.otherwise) if len(rows) else self.otherwise
         )
 
 
@@ -161,31 +161,21 @@ def _split(data: Any, assigned: Sequence[int], blocks: int) -> Iterator[Any]:
 
 
 def _tiny() -> Iterator[Tiny]:
-    mechanism = SubsampleAggregate(
-        function=max, blocks=2, lower=0, upper=2, epsilon=4, grid=1, neighbours=Replace("row")
-    )
-    yield Tiny(mechanism, list(Replace("row").pairs((0, 1, 2), 3)))
-    rounded = SubsampleAggregate(
-        function=max, blocks=2, lower=0, upper=1.3, epsilon=4, grid=0.5, neighbours=Replace("row")
-    )
-    yield Tiny(rounded, list(Replace("row").pairs((0.2, 0.7, 1.3), 2)))
+    row = Replace("row")
+    for upper, grid, pairs in ((2, 1, row.pairs((0, 1, 2), 3)), (1.3, 0.5, row.pairs((0.2, 0.7, 1.3), 2))):
+        mechanism = SubsampleAggregate(
+            function=max, blocks=2, lower=0, upper=upper, epsilon=4, grid=grid, neighbours=row
+        )
+        yield Tiny(mechanism, list(pairs))
 
 
 CARD = Card(
-    name="subsample-aggregate",
-    family="mechanisms",
     title="Subsample-and-aggregate with a clamped mean",
     theorem="(epsilon, 0)-differential privacy for the mean of any function over random blocks",
     reference="[NRS07]",
     example=lambda: (
         SubsampleAggregate(
-            function=max,
-            blocks=10,
-            lower=0,
-            upper=100,
-            epsilon=1,
-            grid=1,
-            neighbours=AddRemove("person"),
+            function=max, blocks=10, lower=0, upper=100, epsilon=1, grid=1, neighbours=AddRemove("person")
         ),
         tuple(range(100)) * 3,
     ),

@@ -9,6 +9,9 @@ from typing import Any
 
 from discreet.mechanisms.scores import Monotone, Sensitivity
 
+DISEASES, CASES = ("flu", "cold", "asthma", "none"), (812, 1040, 377, 995)
+"""Candidates and their scores, for examples."""
+
 REAL_GRID = Fraction(2, 5)
 """A grid on which scores that move by one move by three units."""
 

@@ -16,7 +16,7 @@ from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.mechanisms.exponential import range_for_rho, units_behind
 from discreet.mechanisms.scores import Monotone, Selection, Sensitivity, rate_within
-from discreet.mechanisms.tiny import REAL_GRID, REAL_PAIRS, score_pairs
+from discreet.mechanisms.tiny import CASES, DISEASES, REAL_GRID, REAL_PAIRS, score_pairs
 from discreet.noise.selection import PeeledChoices
 
 
@@ -32,17 +32,9 @@ class TopK(Selection):
     ----------
     k
         How many to choose.
-    sensitivity
-        `Sensitivity(value)` or `Monotone(value)`; a plain number means the former.
-    epsilon
-        The budget of one release, all k choices together.
-    size, candidates
-        How many candidates there are, or their names. Public, and never chosen by looking at the data.
-        Scores that carry labels are put in the order of the names; a missing one counts as 0.
-    grid
-        The unit real scores are rounded to. Without it only integers are taken.
-    neighbours
-        The change the sensitivity was computed for.
+
+    Sensitivity, epsilon (for all k choices together), size or candidates, grid and
+    neighbours are those of every `Selection`.
 
     Examples
     --------
@@ -99,14 +91,9 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="top-k",
-    family="mechanisms",
     title="Top-k by peeling, in one shot",
     theorem="k bounded-range steps: (epsilon, 0)-differential privacy and rho below epsilon^2 / (8 k)",
     reference="[DDR20], with [DR14] Theorem 3.10 for each step",
-    example=lambda: (
-        TopK(k=2, sensitivity=Monotone(1), epsilon=1, candidates=("flu", "cold", "asthma", "none")),
-        (812, 1040, 377, 995),
-    ),
+    example=lambda: (TopK(k=2, sensitivity=Monotone(1), epsilon=1, candidates=DISEASES), CASES),
     tiny=_tiny,
 )

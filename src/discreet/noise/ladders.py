@@ -33,9 +33,18 @@ class Ladder(ABC):
     def rungs(self, bits: int) -> Iterator[Rung]:
         """Yield bounds on C_0, C_1, ... in units of 2**-bits; stop where more bits are needed to go on."""
 
-    @abstractmethod
     def outcome(self, index: int) -> int:
-        """Return the outcome at a place in the order."""
+        """Return the outcome at a place in the order: the place itself, where nothing else is said."""
+        return index
+
+
+class Folded(Ladder):
+    """A ladder whose outcomes are 0, -1, 1, -2, 2, ..."""
+
+    def outcome(self, index: int) -> int:
+        """Return 0, -1, 1, -2, 2, ..."""
+        half = index >> 1
+        return -1 - half if index & 1 else half
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +60,9 @@ class OneSided(Ladder):
         for low, high in _powers(self.scale, self.shift, bits):
             yield one - high, one - low
 
-    def outcome(self, index: int) -> int:
-        """Return the place itself."""
-        return index
-
 
 @dataclass(frozen=True, slots=True)
-class TwoSided(Ladder):
+class TwoSided(Folded):
     """Outcomes 0, -1, 1, -2, 2, ... of h = H or -1 - H.
 
     P[h] is (1 - Q) Q**h / (1 + q) for h >= 0, and q times P[-1 - h] for h < 0. Hence
@@ -80,11 +85,6 @@ class TwoSided(Ladder):
             yield one - (power[1] * left_high >> bits) - 1, one - (power[0] * left_low >> bits)
             power = following
             yield one - power[1], one - power[0]
-
-    def outcome(self, index: int) -> int:
-        """Return 0, -1, 1, -2, 2, ..."""
-        half = index >> 1
-        return -1 - half if index & 1 else half
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +112,6 @@ class Digits(Ladder):
             return
         yield one, one
 
-    def outcome(self, index: int) -> int:
-        """Return the place itself."""
-        return index
-
 
 @dataclass(frozen=True, slots=True)
 class Bell(Ladder):
@@ -136,7 +132,7 @@ class Bell(Ladder):
 
 
 @dataclass(frozen=True, slots=True)
-class FoldedBell(Ladder):
+class FoldedBell(Folded):
     """Outcomes 0, -1, 1, -2, 2, ...; j and -1 - j both have weight exp(-j^2 / (2 variance))."""
 
     variance: Fraction
@@ -145,11 +141,6 @@ class FoldedBell(Ladder):
         """Yield partial sums of the weights over the sum of all."""
         weights, rest = bell_weights(self.variance, bits)
         yield from _quotients([w for weight in weights for w in (weight, weight)], 2 * rest, bits)
-
-    def outcome(self, index: int) -> int:
-        """Return 0, -1, 1, -2, 2, ..."""
-        half = index >> 1
-        return -1 - half if index & 1 else half
 
 
 def bell_weights(variance: Fraction, bits: int) -> tuple[list[Rung], int]:

@@ -8,7 +8,6 @@ error theorem of one draw.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.parameters import checked, public
 from discreet.core.rng import TAIL, Rng
 from discreet.noise import samplers, tails
 
@@ -63,14 +63,11 @@ class Noise(ABC):
         return range(-t, t + 1)
 
 
-@dataclass(frozen=True, slots=True)
+@checked
 class DiscreteLaplace(Noise):
     """P[z] proportional to exp(-|z| / scale)."""
 
-    scale: Fraction
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", checks.positive(scale=self.scale))
+    scale: Fraction = public(checks.positive)
 
     def draw(self, rng: Rng) -> int:
         """Draw one value."""
@@ -95,14 +92,11 @@ class DiscreteLaplace(Noise):
         return tails.laplace_reach(self.scale, checks.probability(beta=beta))
 
 
-@dataclass(frozen=True, slots=True)
+@checked
 class OneSidedGeometric(Noise):
     """One-sided: P[z] proportional to exp(-z / scale) for z >= 0. The discrete exponential noise."""
 
-    scale: Fraction
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", checks.positive(scale=self.scale))
+    scale: Fraction = public(checks.positive)
 
     def draw(self, rng: Rng) -> int:
         """Draw one value."""
@@ -129,14 +123,11 @@ class OneSidedGeometric(Noise):
         return range(self.reach(TAIL) + 1)
 
 
-@dataclass(frozen=True, slots=True)
+@checked
 class DiscreteGaussian(Noise):
     """P[z] proportional to exp(-z^2 / (2 variance))."""
 
-    variance: Fraction
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "variance", checks.positive(variance=self.variance))
+    variance: Fraction = public(checks.positive)
 
     def draw(self, rng: Rng) -> int:
         """Draw one value."""

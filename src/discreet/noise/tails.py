@@ -36,23 +36,20 @@ def middle(bounds: Rung, bits: int = BITS) -> Fraction:
 
 
 @lru_cache(maxsize=128)
-def _ratio(scale: Fraction, bits: int) -> Rung:
-    return exp_bounds(1 / scale, bits)
+def _ratio(scale: Fraction, bits: int) -> tuple[int, int, int]:
+    """Return one, and bounds on q = exp(-1 / scale), in units of 2**-bits."""
+    return (1 << bits, *exp_bounds(1 / scale, bits))
 
 
 def laplace_pmf(scale: Fraction, x: int, bits: int) -> Rung:
     """Bound (1 - q) / (1 + q) q^|x|."""
-    one = 1 << bits
-    q_low, q_high = _ratio(scale, bits)
-    low, high = exp_bounds(abs(x) / scale, bits)
+    (one, q_low, q_high), (low, high) = _ratio(scale, bits), exp_bounds(abs(x) / scale, bits)
     return low * (one - q_high) // (one + q_high), high * (one - q_low) // (one + q_low) + 1
 
 
 def laplace_tail(scale: Fraction, x: int, bits: int) -> Rung:
     """Bound P[X >= x] = q^x / (1 + q), for x > 0."""
-    one = 1 << bits
-    q_low, q_high = _ratio(scale, bits)
-    low, high = exp_bounds(x / scale, bits)
+    (one, q_low, q_high), (low, high) = _ratio(scale, bits), exp_bounds(x / scale, bits)
     return (low << bits) // (one + q_high), (high << bits) // (one + q_low) + 1
 
 
@@ -63,9 +60,7 @@ def geometric_tail(scale: Fraction, x: int, bits: int) -> Rung:
 
 def geometric_pmf(scale: Fraction, x: int, bits: int) -> Rung:
     """Bound (1 - q) q^x, for x >= 0."""
-    one = 1 << bits
-    q_low, q_high = _ratio(scale, bits)
-    low, high = exp_bounds(x / scale, bits)
+    (one, q_low, q_high), (low, high) = _ratio(scale, bits), exp_bounds(x / scale, bits)
     return low * (one - q_high) >> bits, (high * (one - q_low) >> bits) + 1
 
 

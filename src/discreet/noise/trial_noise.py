@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.core.fixed import Floats
 from discreet.core.rng import Rng
 
 
@@ -31,6 +31,6 @@ class TrialNoise(Rng):
         self._calls += 1
         return hashlib.shake_256(f"{self._seed} {self._calls}".encode()).digest(count)
 
-    def uniform(self, count: int) -> NDArray[np.float64]:
+    def uniform(self, count: int) -> Floats:
         """Return the next numbers between 0 and 1."""
         return np.asarray(self.words(count, np.uint32) / 2.0**32)

@@ -17,13 +17,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.fixed import Array, Bools
 from discreet.queries.kinds.conjunctions import Clauses
 from discreet.queries.kinds.halfspaces import Halfspaces
 from discreet.queries.kinds.marginals import Marginals
@@ -96,7 +95,7 @@ def fat_by_search(workload: Workload, gamma: checks.Number) -> int:
     return _largest_shattered(candidates)
 
 
-Split = tuple[int, NDArray[np.bool_], NDArray[np.bool_]]
+Split = tuple[int, Bools, Bools]
 """A cell with the queries that are above its level and those that are below."""
 
 
@@ -130,7 +129,7 @@ def _splits_all(useful: Sequence[Split], chosen: tuple[int, ...]) -> bool:
     return bool(len(np.unique(number[decided])) == 2 ** len(chosen))
 
 
-def _weights(workload: Workload) -> NDArray[Any]:
+def _weights(workload: Workload) -> Array:
     """Return the different rows and columns of a small workload."""
     codes = workload.cells(_WORK // len(workload))
     if codes is None:

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter
-from discreet.core.fixed import Fixed, fix_array
+from discreet.core.fixed import Fixed, Integers, fix_array
 from discreet.core.sensitive import Sensitive
 from discreet.queries.universe import Codes, Universe
 
@@ -99,7 +98,7 @@ class Histogram(Fixed):
         """How many rows there are. Private where rows may be added or removed."""
         return int(self._counts.reveal().sum())
 
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Integers:
         """Return the true counts as an array over the universe. Only mechanisms should call this."""
         if self._codes is None:
             return self._counts.reveal()
@@ -114,7 +113,7 @@ class Histogram(Fixed):
             return self
         return type(self)(self.universe, self.counts(), rows_per_unit=self.rows_per_unit)
 
-    def entries(self) -> tuple[Codes, NDArray[np.int64]]:
+    def entries(self) -> tuple[Codes, Integers]:
         """Return rows of codes with their true counts. Only mechanisms should call this."""
         if self._codes is not None:
             return self._codes.reveal(), self._counts.reveal()
@@ -146,7 +145,7 @@ class Histogram(Fixed):
     __hash__ = __bool__ = __iter__ = __len__ = __copy__ = __deepcopy__ = _refuse
 
 
-def _read_counts(counts: Any) -> NDArray[np.int64]:
+def _read_counts(counts: Any) -> Integers:
     values = np.asarray(counts)
     if values.dtype.kind not in "iu":
         raise InvalidParameter(name="counts", rule="an array of whole numbers", value=values.dtype)

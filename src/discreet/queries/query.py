@@ -16,15 +16,13 @@ from fractions import Fraction
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.fixed import Fixed, fix_array, is_fixed, keep
+from discreet.core.fixed import Array, Bools, Fixed, fix_array, is_fixed, keep
 from discreet.queries.histogram import MOST, Histogram
 from discreet.queries.universe import DENSE, MOST_AXES, Codes, Universe
 
-Array = NDArray[Any]
 Axes = tuple[int, ...]
 Predicate = Callable[..., Any]
 """Takes one array of codes an attribute, all of one length, and says which rows count."""
@@ -133,7 +131,7 @@ class ProductQuery(LinearQuery):
         axes: Axes,
         name: str,
         *,
-        masks: Sequence[NDArray[np.bool_]],
+        masks: Sequence[Bools],
         complement: bool = False,
     ) -> None:
         super().__init__(universe, axes, name)

@@ -15,10 +15,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InternalError, NeighboursMismatch, Refused
+from discreet.core.fixed import Array, Integers
 from discreet.core.neighbours import AddRemove, Bidder, Event, LocalReport, Neighbours, Replace
 from discreet.queries.universe import Codes
 
@@ -154,7 +154,7 @@ class _Scale:
             return cls(len(workload), power, True, 0)
         return cls(len(workload), power, False, math.frexp(float(largest))[1])
 
-    def read(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def read(self, rows: Array) -> Array:
         """Return weights as numbers to add up."""
         return rows.astype(np.int64) if self.is_exact else np.ldexp(rows.astype(np.float64), -self.exponent)
 
@@ -172,7 +172,7 @@ class _Scale:
         return Fraction(self.count, 1 << (1000 if self.power == 2 else 1072))
 
 
-def combine(classes: list[NDArray[np.int64]], most: int) -> Codes | None:
+def combine(classes: list[Integers], most: int) -> Codes | None:
     """Return every combination of one code a class and attribute; None if there are too many."""
     choices = [np.unique(labels, return_index=True)[1] for labels in classes]
     total = math.prod(len(codes) for codes in choices)
@@ -185,7 +185,7 @@ def combine(classes: list[NDArray[np.int64]], most: int) -> Codes | None:
     return np.stack(columns, axis=1)
 
 
-def _blocks(workload: Workload, codes: Codes, scale: _Scale) -> Iterator[NDArray[Any]]:
+def _blocks(workload: Workload, codes: Codes, scale: _Scale) -> Iterator[Array]:
     """Yield the weights of the queries at some cells, some queries at a time."""
     step = max(1, 4_000_000 // max(1, len(codes)))
     for start in range(0, len(workload), step):

@@ -19,15 +19,12 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.core.fixed import Fixed, fix_array, keep
-from discreet.queries.sparse_rows import SparseRows
+from discreet.core.fixed import Array, Fixed, Integers, fix_array, keep
 from discreet.queries.universe import Codes
 
 Axes = tuple[int, ...]
-Array = NDArray[Any]
 
 _Source = tuple[Axes, tuple[int, ...]]  # a small table, and the wanted ones that are made of it
 
@@ -35,6 +32,27 @@ _SMALL = 4096  # cells: below this a call costs more than the sums it makes
 _TINY = 128
 _POOLED = 1 << 21  # cells of small tables that matrices are made for
 _RUN = 256  # cells next to one another that make a sum over the last axes fast
+
+
+class SparseRows(Fixed):
+    """The rows of a sparse matrix: three arrays that nobody can write to.
+
+    SciPy's own matrices can be written to, so one is made for each use, around the same memory, and not kept.
+    """
+
+    __slots__ = ("data", "indices", "indptr", "shape")
+    data: Array
+    indices: Array
+    indptr: Array
+    shape: tuple[int, int]
+
+    def __init__(self, matrix: sparse.csr_array[Any]) -> None:
+        self.data, self.indices, self.indptr = map(fix_array, (matrix.data, matrix.indices, matrix.indptr))
+        self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
+
+    def matrix(self) -> sparse.csr_array[Any]:
+        """Return the matrix to compute with."""
+        return sparse.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
 
 
 class _Step(NamedTuple):
@@ -46,6 +64,15 @@ class _Step(NamedTuple):
     gone: Axes  # which of those are summed out
     feeds: bool  # whether later steps, or the matrices, read it
     sets: tuple[int, ...] = ()  # wanted tables that the matrices make of it
+
+
+def ravel_codes(codes: Codes, axes: Iterable[int], shape: Sequence[int]) -> Integers:
+    """Return the place of every row of codes in the table over some axes."""
+    cells = np.zeros(len(codes), dtype=np.int64)
+    for axis in axes:
+        cells *= shape[axis]
+        cells += codes[:, axis]
+    return cells
 
 
 class TableLayout(Fixed):
@@ -155,6 +182,10 @@ class TableLayout(Fixed):
         """Return all tables of an array over the universe."""
         return self._fill(lambda step: _sum_out(data, step), np.result_type(data.dtype, np.int64))
 
+    def of_data(self, data: Any) -> Array:
+        """Return all tables of a histogram, or of an array over the universe."""
+        return self.of_array(data) if isinstance(data, np.ndarray) else self.of_entries(*data.entries())
+
     def of_entries(self, codes: Codes, counts: Array) -> Array:
         """Return all tables of a sparse histogram."""
         worth = max(1 << 16, 8 * len(counts))
@@ -168,10 +199,7 @@ class TableLayout(Fixed):
         return self._fill(count, np.result_type(counts.dtype, np.int64))
 
     def _count(self, codes: Codes, counts: Array, axes: Axes) -> Array:
-        cells = np.zeros(len(codes), dtype=np.int64)
-        for axis in axes:
-            cells *= self.shape[axis]
-            cells += codes[:, axis]
+        cells = ravel_codes(codes, axes, self.shape)
         table = np.zeros(self.cells(axes), dtype=np.result_type(counts.dtype, np.int64))
         np.add.at(table, cells, counts)
         return table

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.fixed import Integers
 
 DENSE = 100_000_000
 """The most cells an array over a universe may have."""
@@ -178,7 +179,7 @@ class Universe:
         """Return the universe of some of the attributes, in the order of this one."""
         return Universe(self.attributes[axis] for axis in self.axes(names))
 
-    def ravel(self, codes: Any) -> NDArray[np.int64]:
+    def ravel(self, codes: Any) -> Integers:
         """Return the cell number of each row of codes."""
         if self.size > np.iinfo(np.int64).max:
             raise Refused(
@@ -193,7 +194,7 @@ class Universe:
             cells += rows[:, axis]
         return cells
 
-    def unravel(self, cells: Any) -> NDArray[np.int64]:
+    def unravel(self, cells: Any) -> Integers:
         """Return the row of codes of each cell number."""
         numbers = np.asarray(cells)
         whole = numbers.ndim == 1 and numbers.dtype.kind in "iu"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import Fixed, fix_array, keep
+from discreet.core.fixed import Array, Fixed, fix_array, keep
 from discreet.core.neighbours import Neighbours
 from discreet.queries import sensitivity
 from discreet.queries.histogram import MOST, Histogram
-from discreet.queries.query import Array, LinearQuery, as_data, as_numbers, weigh
+from discreet.queries.query import LinearQuery, as_data, as_numbers, weigh
 from discreet.queries.tables import Axes, TableLayout
 from discreet.queries.universe import Codes, Universe
 
@@ -29,6 +29,10 @@ class Workload(Fixed, ABC):
 
     __slots__ = ("_largest_weight", "universe")
     universe: Universe
+    way_out: ClassVar[str] = (
+        "Make one of discreet.queries, such as Marginals.of_order(universe, 2); `release` and `plan` "
+        "also take marginals(table, order=2)"
+    )
 
     def __init__(self, universe: Universe) -> None:
         self.universe = checks.instance(Universe, universe=universe)
@@ -214,12 +218,18 @@ class Tabled(Workload):
         """Return the transpose of `_from_tables`."""
 
     def _answers(self, data: Histogram | Array) -> Array:
-        if isinstance(data, Histogram):
-            return self._from_tables(self.tables.of_entries(*data.entries()))
-        return self._from_tables(self.tables.of_array(data))
+        return self._from_tables(self.tables.of_data(data))
 
     def _adjoint(self, vector: Array) -> Array:
         return self.tables.adjoint(self._to_tables(vector))
+
+
+def require_sets(sets: Sequence[Axes]) -> tuple[Axes, ...]:
+    """Return sets of attributes, of which there must be one, and none twice."""
+    if not sets or len(set(sets)) < len(sets):
+        rule = "a list of at least one set of attributes, each once"
+        raise InvalidParameter(name="sets", rule=rule, value=sets)
+    return tuple(sets)
 
 
 def locate(groups: Sequence[Array]) -> Array:

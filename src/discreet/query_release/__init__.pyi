@@ -2,6 +2,7 @@ from discreet.query_release.asked import marginals as marginals
 from discreet.query_release.explicit.mwem import MWEM as MWEM
 from discreet.query_release.explicit.projection import Projection as Projection
 from discreet.query_release.explicit.small_database import SmallDatabase as SmallDatabase
+from discreet.query_release.front_door import plan as plan
 from discreet.query_release.front_door import release as release
 from discreet.query_release.halfspaces.half_planes import HalfPlanes as HalfPlanes
 from discreet.query_release.halfspaces.halfspace_net import HalfspaceNet as HalfspaceNet
@@ -24,6 +25,5 @@ from discreet.query_release.online.multiplicative_weights import (
 )
 from discreet.query_release.planning.bootstrap import standard_errors as standard_errors
 from discreet.query_release.planning.planner import ReleasePlan as ReleasePlan
-from discreet.query_release.planning.planner import plan as plan
 from discreet.query_release.population_count import PopulationCount as PopulationCount
 from discreet.query_release.synopses.synopsis import Synopsis as Synopsis

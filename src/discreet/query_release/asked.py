@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol, overload, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, overload, runtime_checkable
 
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import Neighbours
@@ -31,6 +31,17 @@ class Countable(Protocol):
 
     def histogram(self, columns: Iterable[str] | None = None) -> Histogram:
         """Count the rows; private."""
+
+
+Plan_co = TypeVar("Plan_co", covariant=True)
+
+
+@runtime_checkable
+class PlansQuestions(Protocol[Plan_co]):
+    """What answers questions by SQL, and can say what wanted errors would cost: a table, or a session."""
+
+    def plan_within(self, questions: Iterable[str], **wanted: Any) -> Plan_co:
+        """Split a budget over several questions so that all meet their wanted errors."""
 
 
 class TableWorkload(NamedTuple):

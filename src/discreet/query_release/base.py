@@ -22,7 +22,7 @@ from discreet.query_release.synopses.synopsis import Synopsis
 Kind = TypeVar("Kind", bound=Workload)
 
 
-def about_rows(neighbours: Neighbours) -> Neighbours:
+def require_rows(neighbours: Neighbours) -> Neighbours:
     """Return neighbours that must differ in one row."""
     checks.instance(Neighbours, neighbours=neighbours)
     if isinstance(neighbours, AddRemove | Replace):
@@ -53,7 +53,7 @@ class WorkloadRelease(LongRun[Histogram, Synopsis]):
     workload: Workload = public(write_workload)
     epsilon: Exact = public(checks.positive)
     delta: Exact = public(checks.delta)
-    neighbours: Neighbours = public(about_rows)
+    neighbours: Neighbours = public(require_rows)
 
     @property
     def is_noise_alone(self) -> bool:

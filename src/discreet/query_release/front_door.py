@@ -2,18 +2,116 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, overload
 
 from discreet.core import checks
+from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.workload import Workload
-from discreet.query_release.asked import TableWorkload, read_asked
-from discreet.query_release.planning.planner import plan
+from discreet.query_release.asked import PlansQuestions, TableWorkload, read_asked
+from discreet.query_release.planning.planner import ReleasePlan
+from discreet.query_release.planning.planner import plan as plan_release
 from discreet.query_release.planning.population import Public
 from discreet.query_release.planning.released import Released
 
+T = TypeVar("T")
 
+
+@overload
+def plan(
+    wanted: Workload | TableWorkload | tuple[Any, Workload],
+    *,
+    epsilon: checks.Number,
+    delta: checks.Number,
+    rows: int | None = None,
+    neighbours: Neighbours | None = None,
+    public: Public | None = None,
+    by: str = "average",
+    score: str = "answers",
+) -> ReleasePlan: ...
+@overload
+def plan(
+    wanted: Sequence[str],
+    data: PlansQuestions[T],
+    *,
+    within: Any,
+    of: Any = None,
+    beta: checks.Number | None = None,
+    epsilon: checks.Number | None = None,
+    delta: checks.Number | None = None,
+) -> T: ...
+def plan(
+    wanted: Any,
+    data: Any = None,
+    *,
+    epsilon: checks.Number | None = None,
+    delta: checks.Number | None = None,
+    rows: int | None = None,
+    neighbours: Neighbours | None = None,
+    public: Public | None = None,
+    by: str | None = None,
+    score: str | None = None,
+    within: Any = None,
+    of: Any = None,
+    beta: checks.Number | None = None,
+) -> Any:
+    """Say what a release, or several questions, would cost and how well they would be answered.
+
+    No private data are looked at and nothing is spent.
+
+    Parameters
+    ----------
+    wanted
+        What `discreet.marginals` returns, a workload, or a pair of data and workload. Or a list of SELECTs.
+    data
+        The table or session that the questions are asked of.
+    epsilon, delta
+        The budget. Of a session left out: it has one.
+    rows
+        About how many rows there are, from public knowledge; 10,000 where nobody says.
+    neighbours
+        The change that is hidden; where left out, what the table declares, or one row of a histogram.
+    public
+        A public table, histogram or synopsis of similar data to try mechanisms on; a made-up population
+        where left out.
+    by, score
+        Whether to make the "average" or the "largest" error small, of the "answers" or of synthetic "rows".
+    within, of, beta
+        Of questions, the wanted errors, one for all or one for each; in parts of a public size where `of`
+        says one; and the probability that any of them may be missed. See `Table.plan_within`.
+
+    Examples
+    --------
+    >>> from discreet.queries import Prefixes, Universe
+    >>> ages = Prefixes(Universe([("age", range(1000))]), ["age"])
+    >>> plan(ages, epsilon=1, delta=0, by="largest").best.name
+    'range-tree'
+    """
+    for_all = _keep_given(epsilon=epsilon, delta=delta)
+    for_release = _keep_given(rows=rows, neighbours=neighbours, public=public, by=by, score=score)
+    for_questions = _keep_given(within=within, of=of, beta=beta)
+    if isinstance(wanted, list | tuple) and wanted and all(isinstance(one, str) for one in wanted):
+        _refuse_given(for_release, "questions by SQL")
+        _require_given(for_questions, "within")
+        if not isinstance(data, PlansQuestions):
+            got = "nothing" if data is None else f"a {type(data).__name__}"
+            raise InvalidParameter(name="data", rule="the table or session that is asked", got=got)
+        return data.plan_within(wanted, **for_all, **for_questions)
+    _refuse_given(for_questions, "a workload")
+    _require_given(for_all, "epsilon", "delta")
+    if data is not None:
+        rule = "left out, or given with the workload as (data, workload)"
+        raise InvalidParameter(name="data", rule=rule, got=f"a {type(data).__name__}")
+    return plan_release(wanted, **for_all, **for_release)
+
+
+@overload
+def release(
+    wanted: ReleasePlan, data: Any = None, *, rng: Rng = SYSTEM, progress: bool = False
+) -> Released: ...
+@overload
 def release(
     wanted: Workload | TableWorkload | tuple[Any, Workload],
     data: Any = None,
@@ -27,21 +125,36 @@ def release(
     score: str = "answers",
     rng: Rng = SYSTEM,
     progress: bool = False,
+) -> Released: ...
+def release(
+    wanted: ReleasePlan | Workload | TableWorkload | tuple[Any, Workload],
+    data: Any = None,
+    *,
+    epsilon: checks.Number | None = None,
+    delta: checks.Number | None = None,
+    neighbours: Neighbours | None = None,
+    rows: int | None = None,
+    public: Public | None = None,
+    by: str | None = None,
+    score: str | None = None,
+    rng: Rng = SYSTEM,
+    progress: bool = False,
 ) -> Released:
     """Answer a workload as well as the budget allows: plan from public facts, measure once, make a synopsis.
 
     Privacy: (epsilon, delta) for one unit of the table, with all the rows that count, or for one row of a
     histogram. The plan is that of `plan` for the same facts, and is made before the data are read.
     Accuracy: see `Released.plan` beforehand and `Released.standard_errors` afterwards.
+    Time: planning tries every mechanism, which takes most of it; a plan made before is used as it is.
 
     Parameters
     ----------
     wanted
-        What `discreet.marginals` returns, a workload, or a pair of data and workload.
+        What `plan` returned; or what `discreet.marginals` returns, a workload, or data with a workload.
     data
-        The table or histogram, where `wanted` is a workload alone.
+        The table or histogram, where `wanted` is a workload alone or a plan for one.
     epsilon, delta
-        The budget.
+        The budget; a plan has it already, and everything below.
     neighbours
         The change that is hidden; where left out, what the table declares, or one row of a histogram.
     rows
@@ -58,19 +171,31 @@ def release(
     >>> from discreet.queries import Histogram, Marginals, Universe
     >>> universe = Universe([("smoker", (False, True)), ("region", ("north", "south"))])
     >>> people = Histogram.dense(universe, [300, 200, 150, 350])
-    >>> found = release(Marginals.of_order(universe, 2), people, epsilon=1, delta=1e-9, rows=1000)
-    >>> len(found.synthetic(100))
+    >>> planned = plan((people, Marginals.of_order(universe, 2)), epsilon=1, delta=1e-9, rows=1000)
+    >>> len(release(planned).synthetic(100))
     100
     """
-    request = read_asked(wanted, data)
-    planned = plan(
-        request,
-        epsilon=epsilon,
-        delta=delta,
-        neighbours=neighbours,
-        rows=rows,
-        public=public,
-        by=by,
-        score=score,
+    facts = _keep_given(
+        epsilon=epsilon, delta=delta, neighbours=neighbours, rows=rows, public=public, by=by, score=score
     )
-    return planned.release(request.data, rng=rng, progress=progress)
+    if isinstance(wanted, ReleasePlan):
+        _refuse_given(facts, "a plan, which was made for it")
+        return wanted.release(data, rng=rng, progress=progress)
+    _require_given(facts, "epsilon", "delta")
+    request = read_asked(wanted, data)
+    return plan_release(request, **facts).release(request.data, rng=rng, progress=progress)
+
+
+def _keep_given(**named: Any) -> dict[str, Any]:
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _refuse_given(named: Mapping[str, Any], of: str) -> None:
+    for name, value in named.items():
+        raise InvalidParameter(name=name, rule=f"left out of {of}", value=value)
+
+
+def _require_given(named: Mapping[str, Any], *names: str) -> None:
+    for name in names:
+        if name not in named:
+            raise InvalidParameter(name=name, rule="given", got="nothing")

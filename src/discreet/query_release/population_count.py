@@ -163,8 +163,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="population-count",
-    family="query_release",
     title="Distributional privacy: a count that tells of the population only",
     theorem="(epsilon, beta)-distributional privacy with noise sqrt(rows ln(2 / beta)) / epsilon",
     reference="[Roth10] Section 3.7, Theorems 12 and 13",

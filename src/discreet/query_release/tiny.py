@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 
@@ -11,15 +11,13 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
 
 
-def list_pairs(
-    universe: Universe, neighbours: Neighbours, rows: int
-) -> Iterator[tuple[Histogram, Histogram]]:
+def list_pairs(universe: Universe, neighbours: Neighbours, rows: int) -> list[tuple[Histogram, Histogram]]:
     """List all pairs of neighbours with at most `rows` rows, or as many, as histograms."""
-    made: dict[tuple[int, ...], Histogram] = {}
-    for left, right in neighbours.pairs(range(universe.size), rows):
-        pair = []
-        for cells in (left, right):
-            key = tuple(sorted(cells))
-            counts = np.bincount(np.array(key, dtype=np.int64), minlength=universe.size)
-            pair.append(made.setdefault(key, Histogram.dense(universe, counts)))
-        yield pair[0], pair[1]
+
+    @cache
+    def count(cells: tuple[int, ...]) -> Histogram:
+        rows = np.array(cells, dtype=np.int64)
+        return Histogram.dense(universe, np.bincount(rows, minlength=universe.size))
+
+    pairs = neighbours.pairs(range(universe.size), rows)
+    return [(count(tuple(sorted(left))), count(tuple(sorted(right)))) for left, right in pairs]

@@ -22,24 +22,7 @@ class AboveThreshold(SparseVector[bool]):
     Accuracy: error(beta) is the smallest alpha for `queries` answers, from exact tails. Theorem 3.24.
     Time: O(1) a question.
 
-    Parameters
-    ----------
-    sensitivity
-        How far neighbours move every query: a number, or `Monotone(number)` where all move the same way.
-    epsilon, delta
-        The budget of one conversation; delta may be 0.
-    threshold
-        The public threshold; without it every question brings its own.
-    noise
-        Exponential (one-sided), Laplace, or Gaussian, which needs delta > 0.
-    rule
-        The optimal split, or the book's scales.
-    grid
-        The unit values are rounded to. Without it values are whole numbers.
-    queries
-        How many questions `error` speaks about. With Gaussian noise it is a cap.
-    neighbours
-        The change the sensitivity was computed for.
+    Its parameters are those of every `SparseVector`.
 
     Examples
     --------
@@ -75,8 +58,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="above-threshold",
-    family="sparse",
     title="AboveThreshold: questions until the first positive answer",
     theorem="(epsilon, 0)-differential privacy for any number of adaptive questions with one positive answer",
     reference="[DR14] Theorems 3.23 and 3.24",

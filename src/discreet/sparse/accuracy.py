@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,9 +87,9 @@ def value_failure(noise: Noise, alpha: int, *, positives: int) -> float:
     return min(1.0, 2 * beyond * positives * (1 + _SLACK))
 
 
-def smallest(holds: Callable[[int], bool]) -> int:
-    """Return the smallest alpha >= 0 that holds, for a condition that stays true."""
-    return first_integer(holds, low=-1)
+def find_error(failure: Callable[[int], float], missed: Fraction | float) -> int:
+    """Return the smallest error >= 0, in units, whose probability of being exceeded is at most `missed`."""
+    return first_integer(lambda alpha: failure(alpha) <= missed, low=-1)
 
 
 def _edges(noise: Noise) -> Floats:

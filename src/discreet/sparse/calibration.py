@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -18,7 +17,7 @@ from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.loss import GaussianLoss, Loss, ZCDPLoss
 from discreet.core.rounding import above, shorten_down, shorten_up
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, OneSidedGeometric
-from discreet.sparse.accuracy import comparison_failure, smallest
+from discreet.sparse.accuracy import comparison_failure, find_error
 from discreet.sparse.loss import SparseLoss
 from discreet.sparse.plan import Form, NoiseKind, Rule, SparsePlan, SparseSetting
 
@@ -44,11 +43,8 @@ def make_plan(setting: SparseSetting) -> SparsePlan:
 
 
 def _planned_error(plan: SparsePlan, setting: SparseSetting) -> int:
-    def holds(alpha: int) -> bool:
-        failure = comparison_failure(plan, alpha, queries=setting.queries, positives=setting.positives)
-        return failure <= PLANNED_BETA
-
-    return smallest(holds)
+    asked = {"queries": setting.queries, "positives": setting.positives}
+    return find_error(lambda alpha: comparison_failure(plan, alpha, **asked), PLANNED_BETA)
 
 
 def require(loss: Loss, epsilon: Fraction, delta: Fraction) -> None:
@@ -57,7 +53,7 @@ def require(loss: Loss, epsilon: Fraction, delta: Fraction) -> None:
         raise InternalError(f"the planned noise costs more than epsilon {epsilon}, delta {delta}")
 
 
-def largest(fits: Callable[[Fraction], bool], start: Fraction) -> Fraction:
+def find_largest(fits: Callable[[Fraction], bool], start: Fraction) -> Fraction:
     """Return nearly the largest number that fits, from one that does."""
     low = start
     while fits(2 * low):
@@ -89,7 +85,7 @@ def _best_scale(setting: SparseSetting, form: Form, ratio: Fraction) -> SparsePl
     def fits(step: Fraction) -> bool:
         return _linear(setting, form, step, ratio).loss.delta(setting.epsilon) <= setting.delta
 
-    return _linear(setting, form, largest(fits, pure), ratio)
+    return _linear(setting, form, find_largest(fits, pure), ratio)
 
 
 def _linear(setting: SparseSetting, form: Form, step: Fraction, ratio: Fraction) -> SparsePlan:
@@ -134,12 +130,14 @@ def _gaussian(setting: SparseSetting) -> SparsePlan:
 
     step = setting.epsilon
     if count > 1:
-        step = largest(lambda e: compose(e).delta(setting.epsilon) <= target, setting.epsilon / (4 * count))
+        step = find_largest(
+            lambda e: compose(e).delta(setting.epsilon) <= target, setting.epsilon / (4 * count)
+        )
 
     def fits(precision: Fraction) -> bool:
         return _gaussian_mass(setting, *_variances(setting, precision), step) <= mass
 
-    threshold, query = _variances(setting, largest(fits, _small_precision(fits, setting)))
+    threshold, query = _variances(setting, find_largest(fits, _small_precision(fits, setting)))
     return SparsePlan(Form.REDRAWN, DiscreteGaussian(threshold), DiscreteGaussian(query), 0, compose(step))
 
 
@@ -176,14 +174,3 @@ def _shift_delta(mu_squared: Fraction, variance: Fraction, epsilon: Fraction) ->
     if 4 * variance <= 2:
         return ZCDPLoss(mu_squared / 2).delta(epsilon)
     return GaussianLoss(Fraction(above(math.sqrt(mu_squared))), (1 - 1 / (4 * variance)) ** -2).delta(epsilon)
-
-
-def with_values(loss: SparseLoss, *, value: Fraction, count: int) -> SparseLoss:
-    """Return the loss with `count` values of pure loss `value` released beside the answers."""
-    return replace(loss, value=value, values=count)
-
-
-def with_gaussian_values(loss: SparseLoss, *, shift: int, variance: Fraction, count: int) -> SparseLoss:
-    """Return the loss with `count` values released with integer Gaussian noise."""
-    mu = Fraction(above(math.sqrt(Fraction(count * shift**2) / variance)))
-    return replace(loss, mu=mu, slack=(1 - 1 / (4 * variance)) ** -2)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -33,7 +34,27 @@ QUERIES = 1000
 
 @frozen
 class SparseVector(Interactive[Any, Value]):
-    """Public parameters of a sparse-vector mechanism and all that follows from them."""
+    """Public parameters of a sparse-vector mechanism and all that follows from them.
+
+    Parameters
+    ----------
+    sensitivity
+        How far neighbours move every query: a number, or `Monotone(number)` where all move the same way.
+    epsilon, delta
+        The budget of one conversation; delta may be 0.
+    threshold
+        The public threshold; without it every question brings its own.
+    noise
+        The noise of the tests: exponential (one-sided), Laplace, or Gaussian, which needs delta > 0.
+    rule
+        Budget divided for the smallest error, or the book's scales.
+    grid
+        The unit values are rounded to. Without it values are whole numbers.
+    queries
+        How many questions `error` speaks about. With Gaussian tests it is a cap.
+    neighbours
+        The change the sensitivity was computed for.
+    """
 
     sensitivity: Scores = public(Sensitivity.read)
     epsilon: Exact = public(checks.positive)
@@ -57,10 +78,6 @@ class SparseVector(Interactive[Any, Value]):
         return 1
 
     @property
-    def _wanted_form(self) -> Form | None:
-        return None
-
-    @property
     def on(self) -> Grid:
         """The grid values are rounded to: whole numbers where none was declared."""
         return Grid(self.grid or Fraction(1))
@@ -73,17 +90,18 @@ class SparseVector(Interactive[Any, Value]):
     @property
     def plan(self) -> SparsePlan:
         """The noise laws, when the threshold is drawn, and the cost."""
-        return make_plan(self._setting(self.epsilon, self.delta))
+        return make_plan(self._setting)
 
-    def _setting(self, epsilon: Fraction, delta: Fraction) -> SparseSetting:
+    @property
+    def _setting(self) -> SparseSetting:
         return SparseSetting(
             shift=self.shift,
             monotone=isinstance(self.sensitivity, Monotone),
             positives=self.cutoff,
-            epsilon=epsilon,
-            delta=delta,
+            epsilon=self.epsilon,
+            delta=self.delta,
             noise=self.noise,
-            form=self._wanted_form,
+            form=getattr(self, "form", None),
             rule=self.rule,
             queries=self.queries,
         )
@@ -111,7 +129,7 @@ class SparseVector(Interactive[Any, Value]):
         """
         b = checks.probability(beta=beta)
         k = self.queries if queries is None else checks.integer(1, queries=queries)
-        alpha = accuracy.smallest(lambda units: self._failure(units, k) <= b)
+        alpha = accuracy.find_error(lambda units: self._failure(units, k), b)
         lifted = Fraction(0)
         if self.threshold is not None:
             lifted = self.bar(self.threshold) * self.on.step - self.threshold
@@ -131,6 +149,38 @@ class SparseVector(Interactive[Any, Value]):
 
     def _begin(self, data: Sensitive[Any], rng: Rng) -> Conversation[Value]:
         return SparseConversation(self, data, rng)
+
+
+@frozen
+class ManyPositives(SparseVector[Value]):
+    """A sparse vector that goes on after its first positive answer.
+
+    Parameters
+    ----------
+    positives
+        The number of positive answers, or values, after which the conversation closes.
+    form
+        Whether the threshold is drawn once or again after each of them; by default whichever errs less.
+    """
+
+    positives: int = public(checks.integer, 1)
+    form: Form | None = public(checks.instance, Form, default=None)
+
+    @property
+    def cutoff(self) -> int:
+        """The number of positive answers after which a conversation closes."""
+        return self.positives
+
+    @classmethod
+    def _follow_the_book(cls, share: float, *, delta: checks.Number, positives: int, **public: Any) -> Self:
+        """Take the book's scales; warn where those for this share of delta are above those for delta 0."""
+        given = checks.delta(delta=delta)
+        if given > 0 and positives <= 8 * math.log(1 / (share * given)):
+            warnings.warn(
+                "with so few positive answers the book's noise is smaller with delta=0", stacklevel=3
+            )
+        book: dict[str, Any] = {"noise": NoiseKind.LAPLACE, "rule": Rule.BOOK}
+        return cls(delta=delta, positives=positives, **book, **public)
 
 
 class SparseConversation(Conversation[Any]):

@@ -16,9 +16,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.accounting.optimal import log_factorials
 from discreet.core import checks
 from discreet.core.loss import BoundedRangeLoss, GaussianLoss, Loss, Pair, PureLoss, gaussian_pld
 from discreet.core.losses import normal
+from discreet.core.losses.base import FailingExactly
 from discreet.core.losses.pld import LossDistribution, from_floats
 from discreet.core.rounding import above, down, up
 
@@ -29,7 +31,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class SparseLoss(Loss):
+class SparseLoss(FailingExactly):
     """`count` steps with losses in [-low, high], each failing with probability `mass`, and released values.
 
     Attributes
@@ -93,7 +95,8 @@ class SparseLoss(Loss):
     def zcdp(self) -> float:
         """Add up the steps, the better of bounded range and pure, and the values."""
         values = self.values * PureLoss(self.value).zcdp() if self.values else 0.0
-        return above(self.count * self._step_zcdp() + values + GaussianLoss(self.mu).zcdp())
+        step = min(BoundedRangeLoss(self.low + self.high).zcdp(), PureLoss(self.high).zcdp())
+        return above(self.count * step + values + GaussianLoss(self.mu).zcdp())
 
     def exact_epsilon(self) -> Fraction | None:
         """Return the largest loss of all that does not fail; None with Gaussian values."""
@@ -102,14 +105,6 @@ class SparseLoss(Loss):
     def exact_failure(self) -> Fraction:
         """Return the sum of the steps' failure masses."""
         return min(Fraction(1), self.count * self.mass)
-
-    @property
-    def failure(self) -> float:
-        """The probability that some step fails."""
-        return up(self.exact_failure())
-
-    def _step_zcdp(self) -> float:
-        return min(BoundedRangeLoss(self.low + self.high).zcdp(), PureLoss(self.high).zcdp())
 
     def pld(self, step: Fraction) -> Pair:
         """Return the losses of the bits, of the values and the mass at infinity.
@@ -167,10 +162,9 @@ class SparseLoss(Loss):
 def _bits(fall: Fraction, rise: Fraction, count: int) -> tuple[Floats, Floats, float]:
     """Return the losses j * rise - (count - j) * fall, upper bounds on their masses, and what is left out."""
     low, high = float(fall), float(rise)
-    up_step = math.log(-math.expm1(-low)) - math.log(-math.expm1(-low - high))
-    down_step = -low + math.log(-math.expm1(-high)) - math.log(-math.expm1(-low - high))
+    up_step, down_step = _log_chances(low, high)
     j = np.arange(count + 1, dtype=np.float64)
-    factorials = _log_factorials(count)
+    factorials = log_factorials(count)
     logs = factorials[-1] - factorials - factorials[::-1] + j * up_step + (count - j) * down_step
     # Absolute errors of the logarithms are relative errors of the masses.
     slack = 1e-13 + 1e-15 * (4 * float(factorials[-1]) + count * (abs(up_step) + abs(down_step)))
@@ -180,16 +174,16 @@ def _bits(fall: Fraction, rise: Fraction, count: int) -> tuple[Floats, Floats, f
     return losses[kept], masses[kept], float(masses[~kept].sum()) * (1 + _SLACK)
 
 
-@lru_cache(maxsize=16)
-def _log_factorials(count: int) -> Floats:
-    return np.array([math.lgamma(k + 1) for k in range(count + 1)])
+def _log_chances(low: float, high: float) -> tuple[float, float]:
+    """Return the logarithms of the chances of the losses `high` and `-low` of the one-bit pair."""
+    both = math.log(-math.expm1(-low - high))
+    return math.log(-math.expm1(-low)) - both, -low + math.log(-math.expm1(-high)) - both
 
 
 def _divergence(fall: Fraction, rise: Fraction, order: float) -> float:
     """Return the Rényi divergence of the one-bit pair with losses `rise` and `-fall`."""
     low, high = float(fall), up(rise)
-    log_rise = math.log(-math.expm1(-low)) - math.log(-math.expm1(-low - high))
-    log_down = -low + math.log(-math.expm1(-high)) - math.log(-math.expm1(-low - high))
+    log_rise, log_down = _log_chances(low, high)
     # p^a q^(1-a) = p e^{(a-1) loss}
     first, second = log_rise + (order - 1) * high, log_down - (order - 1) * low
     top = max(first, second)

@@ -18,23 +18,15 @@ from discreet.core.rounding import above, shorten_up
 from discreet.mechanisms.scores import Monotone
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, Noise
 from discreet.sparse import accuracy
-from discreet.sparse.calibration import (
-    PLANNED_BETA,
-    largest,
-    make_plan,
-    require,
-    with_gaussian_values,
-    with_values,
-)
-from discreet.sparse.conversation import SparseVector
+from discreet.sparse.calibration import PLANNED_BETA, find_largest, make_plan, require
+from discreet.sparse.conversation import ManyPositives
 from discreet.sparse.loss import SparseLoss
-from discreet.sparse.plan import Form, NoiseKind, Rule, SparsePlan, SparseSetting
-from discreet.sparse.sparse import warn_of_useless_delta
+from discreet.sparse.plan import NoiseKind, Rule, SparsePlan, SparseSetting
 from discreet.sparse.tiny import each_value
 
 
 @frozen
-class NumericSparse(SparseVector["float | None"]):
+class NumericSparse(ManyPositives["float | None"]):
     """Answer None for values that seem below a threshold and a noisy value for those that do not.
 
     Privacy: (epsilon, delta) for the whole conversation, however many questions. [DR14] Theorem 3.27.
@@ -43,40 +35,20 @@ class NumericSparse(SparseVector["float | None"]):
 
     Parameters
     ----------
-    sensitivity
-        How far neighbours move every query: a number, or `Monotone(number)` where all move the same way.
-    epsilon, delta
-        The budget of one conversation; delta may be 0.
-    positives
-        The number of values after which the conversation closes.
-    threshold
-        The public threshold; without it every question brings its own.
-    noise
-        The noise of the tests: exponential (one-sided), Laplace, or Gaussian, which needs delta > 0.
     values
         The noise of released values, always fresh: Laplace, or Gaussian, which needs delta > 0. By default
         whichever the error is smaller with.
-    form
-        Whether the threshold is drawn once or again after each value; by default whichever errs less.
-    rule
-        Budget divided for the smallest error, or the book's scales.
-    grid
-        The unit values are rounded to. Without it values are whole numbers.
-    queries
-        How many questions `error` speaks about. With Gaussian tests it is a cap.
-    neighbours
-        The change the sensitivity was computed for.
+
+    The others are those of every `SparseVector`, and positives and form of `ManyPositives`.
     """
 
-    positives: int = public(checks.integer, 1)
-    form: Form | None = public(checks.instance, Form, default=None)
     values: NoiseKind | None = public(checks.instance, NoiseKind, default=None)
 
     def _complete(self) -> None:
         if self.values is NoiseKind.EXPONENTIAL or (self.values is NoiseKind.GAUSSIAN and self.delta == 0):
             rule = "Laplace, or Gaussian with delta > 0"
             raise InvalidParameter(name="values", rule=rule, value=self.values)
-        SparseVector._complete(self)  # noqa: SLF001 - its own base
+        ManyPositives._complete(self)  # noqa: SLF001 - its own base
 
     @classmethod
     def as_printed(
@@ -86,29 +58,12 @@ class NumericSparse(SparseVector["float | None"]):
 
         Warns where delta > 0 makes the noise larger instead of smaller: for c <= 8 ln(2 / delta).
         """
-        warn_of_useless_delta(delta, positives, 0.5)
-        return cls(
-            epsilon=epsilon,
-            delta=delta,
-            positives=positives,
-            noise=NoiseKind.LAPLACE,
-            values=NoiseKind.LAPLACE,
-            rule=Rule.BOOK,
-            **public,
-        )
-
-    @property
-    def cutoff(self) -> int:
-        """The number of positive answers after which a conversation closes."""
-        return self.positives
-
-    @property
-    def _wanted_form(self) -> Form | None:
-        return self.form
+        public |= {"epsilon": epsilon, "delta": delta, "positives": positives}
+        return cls._follow_the_book(0.5, values=NoiseKind.LAPLACE, **public)
 
     @property
     def _both(self) -> tuple[SparsePlan, Noise, SparseLoss]:
-        return _divide(self._setting(self.epsilon, self.delta), self.values)
+        return _divide(self._setting, self.values)
 
     @property
     def plan(self) -> SparsePlan:
@@ -147,12 +102,8 @@ def _divide(setting: SparseSetting, values: NoiseKind | None) -> tuple[SparsePla
 
     def error(candidate: tuple[SparsePlan, Noise, SparseLoss]) -> int:
         plan, noise, _ = candidate
-
-        def holds(alpha: int) -> bool:
-            missed = _failure(plan, noise, alpha, queries=setting.queries, positives=setting.positives)
-            return missed <= PLANNED_BETA
-
-        return accuracy.smallest(holds)
+        asked = {"queries": setting.queries, "positives": setting.positives}
+        return accuracy.find_error(lambda alpha: _failure(plan, noise, alpha, **asked), PLANNED_BETA)
 
     best = found[0] if len(found) == 1 else min(found, key=error)
     require(best[2], setting.epsilon, setting.delta)
@@ -168,17 +119,16 @@ def _share(setting: SparseSetting, kind: NoiseKind, share: Fraction) -> tuple[Sp
         if setting.delta == 0:
             scale = shorten_up(c * shift / (setting.epsilon - tests.count * tests.high), 12)
         else:
-            scale = shift / largest(
-                lambda value: (
-                    with_values(tests, value=value, count=c).delta(setting.epsilon) <= setting.delta
-                ),
+            value = find_largest(
+                lambda value: replace(tests, value=value, values=c).delta(setting.epsilon) <= setting.delta,
                 (1 - share) * setting.epsilon / (8 * c),
             )
-            scale = shorten_up(scale, 12)
-        return plan, DiscreteLaplace(scale), with_values(tests, value=shift / scale, count=c)
+            scale = shorten_up(shift / value, 12)
+        return plan, DiscreteLaplace(scale), replace(tests, value=shift / scale, values=c)
 
     def gaussian(precision: Fraction) -> SparseLoss:
-        return with_gaussian_values(tests, shift=shift, variance=1 / precision, count=c)
+        mu = Fraction(above(math.sqrt(c * shift**2 * precision)))
+        return replace(tests, mu=mu, slack=(1 - precision / 4) ** -2)
 
     def fits(precision: Fraction) -> bool:
         return precision < 2 and gaussian(precision).delta(setting.epsilon) <= setting.delta
@@ -186,7 +136,7 @@ def _share(setting: SparseSetting, kind: NoiseKind, share: Fraction) -> tuple[Sp
     start = Fraction(1)
     while not fits(start):
         start /= 4
-    variance = shorten_up(1 / largest(fits, start), 12)
+    variance = shorten_up(1 / find_largest(fits, start), 12)
     return plan, DiscreteGaussian(variance), gaussian(1 / variance)
 
 
@@ -203,7 +153,7 @@ def _book(setting: SparseSetting) -> tuple[SparsePlan, Noise, SparseLoss]:
         spread = Fraction(above(math.sqrt(32 * c * above(math.log(2 / setting.delta)))))
         scale = spread * (root + 1) / (2 * setting.epsilon)
     scale = shorten_up(scale * setting.shift, 12)
-    return plan, DiscreteLaplace(scale), with_values(plan.loss, value=setting.shift / scale, count=c)
+    return plan, DiscreteLaplace(scale), replace(plan.loss, value=setting.shift / scale, values=c)
 
 
 def _tiny() -> Iterator[Tiny]:
@@ -225,8 +175,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="numeric-sparse",
-    family="sparse",
     title="NumericSparse: questions until c values have been released",
     theorem="(epsilon, delta)-differential privacy for any number of questions with c released values",
     reference="[DR14] Theorems 3.27 and 3.28",

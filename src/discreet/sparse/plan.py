@@ -10,7 +10,12 @@ from discreet.noise import Noise
 from discreet.sparse.loss import SparseLoss
 
 
-class NoiseKind(Enum):
+class _Word(Enum):
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
+
+class NoiseKind(_Word):
     """The noise of thresholds, queries and values."""
 
     EXPONENTIAL = "exponential"
@@ -19,30 +24,21 @@ class NoiseKind(Enum):
     GAUSSIAN = "gaussian"
     """Light tails; needs delta > 0 and a public cap on the number of questions."""
 
-    def __repr__(self) -> str:
-        return f"NoiseKind.{self.name}"
 
-
-class Form(Enum):
+class Form(_Word):
     """When the noisy threshold is drawn."""
 
     ONCE = "once"
     REDRAWN = "redrawn"
     """Again after each positive answer: as many AboveThresholds, composed."""
 
-    def __repr__(self) -> str:
-        return f"Form.{self.name}"
 
-
-class Rule(Enum):
+class Rule(_Word):
     """How the budget becomes noise."""
 
     OPTIMAL = "optimal"
     BOOK = "book"
     """The scales of [DR14], Algorithms 1 to 3: redrawn, Laplace, half the budget on the threshold."""
-
-    def __repr__(self) -> str:
-        return f"Rule.{self.name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,55 +2,28 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Iterator
 from typing import Any, Self
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.parameters import frozen, public
+from discreet.core.parameters import frozen
 from discreet.mechanisms.scores import Monotone, Sensitivity
-from discreet.sparse.conversation import SparseVector
-from discreet.sparse.plan import Form, NoiseKind, Rule
+from discreet.sparse.conversation import ManyPositives
+from discreet.sparse.plan import Form
 from discreet.sparse.tiny import each_value, moved_pairs
 
 
 @frozen
-class Sparse(SparseVector[bool]):
+class Sparse(ManyPositives[bool]):
     """Answer whether values reach a threshold, and close after `positives` that seem to.
 
     Privacy: (epsilon, delta) for the whole conversation, however many questions. [DR14] Theorem 3.25.
     Accuracy: error(beta) is the smallest alpha for `queries` answers, from exact tails. Theorem 3.26.
     Time: O(1) a question.
 
-    Parameters
-    ----------
-    sensitivity
-        How far neighbours move every query: a number, or `Monotone(number)` where all move the same way.
-    epsilon, delta
-        The budget of one conversation; delta may be 0.
-    positives
-        The number of positive answers after which the conversation closes.
-    threshold
-        The public threshold; without it every question brings its own.
-    noise
-        Exponential (one-sided), Laplace, or Gaussian, which needs delta > 0.
-    form
-        Whether the threshold is drawn once or again after each positive answer; by default whichever needs
-        less query noise.
-    rule
-        The optimal split, or the book's scales.
-    grid
-        The unit values are rounded to. Without it values are whole numbers.
-    queries
-        How many questions `error` speaks about. With Gaussian noise it is a cap.
-    neighbours
-        The change the sensitivity was computed for.
+    Its parameters are those of every `SparseVector`, and positives and form of `ManyPositives`.
     """
-
-    positives: int = public(checks.integer, 1)
-    form: Form | None = public(checks.instance, Form, default=None)
 
     @classmethod
     def as_printed(
@@ -60,31 +33,8 @@ class Sparse(SparseVector[bool]):
 
         Warns where delta > 0 makes the noise larger instead of smaller: for c <= 8 ln(1 / delta).
         """
-        warn_of_useless_delta(delta, positives, 1.0)
-        return cls(
-            epsilon=epsilon,
-            delta=delta,
-            positives=positives,
-            noise=NoiseKind.LAPLACE,
-            rule=Rule.BOOK,
-            **public,
-        )
-
-    @property
-    def cutoff(self) -> int:
-        """The number of positive answers after which a conversation closes."""
-        return self.positives
-
-    @property
-    def _wanted_form(self) -> Form | None:
-        return self.form
-
-
-def warn_of_useless_delta(delta: checks.Number, positives: int, share: float) -> None:
-    """Warn where the book's scales for delta > 0 are above those for delta 0."""
-    given = checks.delta(delta=delta)
-    if given > 0 and positives <= 8 * math.log(1 / (share * given)):
-        warnings.warn("with so few positive answers the book's noise is smaller with delta=0", stacklevel=3)
+        public |= {"epsilon": epsilon, "delta": delta, "positives": positives}
+        return cls._follow_the_book(1.0, **public)
 
 
 def _tiny() -> Iterator[Tiny]:
@@ -108,8 +58,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="sparse",
-    family="sparse",
     title="Sparse: questions until c positive answers",
     theorem="(epsilon, delta)-differential privacy for any number of questions with c positive answers",
     reference="[DR14] Theorems 3.25 and 3.26, [LSL17] Algorithm 1",

@@ -31,7 +31,7 @@ ROWS = 3000
 
 def _received(label: str, mechanism: Any, data: Histogram, asked: dict[str, Any], **more: Any) -> Case:
     book = book_of(data.universe, mechanism.caps, asked)
-    truth = {name: {p: q.evaluate(data) for p, q in book.asked_by(name).items()} for name in book.names}
+    truth = {name: {p: q.evaluate(data) for p, q in book.list_asked(name).items()} for name in book.names}
 
     def off(rng: Rng) -> float:
         delivery = mechanism.release(QueriesAndData(data, book), rng=rng).value
@@ -75,7 +75,7 @@ def _any_queries() -> list[Case]:
     truth = {
         (name, place): statistic.value(asked.histogram)
         for name in asked.book.names
-        for place, statistic in asked.book.asked_by(name).items()
+        for place, statistic in asked.book.list_asked(name).items()
     }
 
     def off(rng: Rng) -> float:
@@ -95,7 +95,7 @@ def _learning() -> dict[str, list[Case]]:
     truth = {
         (name, place): query.evaluate(asked.histogram)
         for name in asked.book.names
-        for place, query in asked.book.asked_by(name).items()
+        for place, query in asked.book.list_asked(name).items()
     }
 
     def online(rng: Rng) -> float:

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.accounting import advanced, gaussian, numeric, routes
+from discreet.accounting import advanced, numeric, routes
 from discreet.accounting.amplification import (
     FixedSampleLoss,
     PoissonLoss,
@@ -13,9 +13,9 @@ from discreet.accounting.amplification import (
     poisson,
     without_replacement,
 )
+from discreet.accounting.calibrate import gaussian_sigma
 from discreet.accounting.composition import Composed, compose
 from discreet.accounting.group import GroupLoss
-from discreet.accounting.optimal import compose_different
 from discreet.accounting.post import post_process
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.guarantee import Guarantee
@@ -220,12 +220,11 @@ def test_basic_and_advanced():
 
 
 def test_gaussian_composition():
-    assert gaussian.compose_mu([3, 4]) == pytest.approx(5)
-    assert gaussian.compose_mu([3, 4]) >= 5
-    assert gaussian.compose_mu([]) == 0
-    mu = gaussian.mu_for(epsilon=1, delta=1e-6)
-    assert gaussian.delta_of(mu=mu, epsilon=1) <= 1e-6
-    assert gaussian.epsilon_of(mu=mu, delta=1e-6) == pytest.approx(1, rel=1e-6)
+    three, four = GaussianLoss(Fraction(3)), GaussianLoss(Fraction(4))
+    assert Composed(((three, 1), (four, 1))).gaussian() == (25, 25)
+    loss = GaussianLoss(1 / gaussian_sigma(epsilon=1, delta=1e-6))
+    assert loss.delta(1) <= 1e-6
+    assert loss.epsilon(1e-6) == pytest.approx(1, rel=1e-6)
 
 
 # --- groups ------------------------------------------------------------------------------------------
@@ -366,7 +365,6 @@ def test_extremes_of_the_named_theorems():
     assert advanced.advanced_slack([(Fraction(1), 5)], 0.1) == 1
     with pytest.raises(InvalidParameter, match="below 1"):
         advanced.corollary(epsilon=1, count=1, slack=0.1)
-    assert compose_different([], [], step=TENTH).epsilon(1e-9) == 0
 
 
 def test_groups_without_a_promise():

@@ -187,7 +187,7 @@ def test_two_guarantees_and_answers_to_their_owners():
     assert is_perfect(release.analyst_guarantee)
     book = asked(one).book
     answers = release.value.answers("acme", book)
-    assert list(answers) == list(book.asked_by("acme")) == [0, 1]
+    assert list(answers) == list(book.list_asked("acme")) == [0, 1]
     assert [answers[0], answers[1]] == pytest.approx([60, 70], abs=one.error(1e-9))
     assert list(release.value.answers("cork", book)) == [2]
     assert release.value.answers("blue", book) == {}
@@ -316,7 +316,7 @@ def test_the_book_refuses_what_the_public_limits_forbid():
         with pytest.raises(Refused, match=why):
             book.with_statistics("acme", [statistic])
     half = Combined([(Fraction(1, 2), Distance(SMOKERS, OTHERS, norm=1))])
-    assert len(book.with_statistics("acme", [half, vouched]).asked_by("acme")) == 2
+    assert len(book.with_statistics("acme", [half, vouched]).list_asked("acme")) == 2
     with pytest.raises(Refused, match="number 3 of one analyst"):
         book.with_statistics("acme", [MIDDLE, MIDDLE, MIDDLE])
     with pytest.raises(InvalidParameter, match="universe"):
@@ -411,7 +411,7 @@ def test_many_attributes_need_no_array_over_all_cells():
     one = mode(universe=wide, epsilon=100)
     book = one.book({"acme": [HowMany(pairs, at_least=1), Ranked(pairs, rank=1)]})
     found = one.release(AskedStatistics(table, book), rng=unsafe_seeded(5)).value.answers("acme", book)
-    truth = [statistic.value(table) for statistic in book.asked_by("acme").values()]
+    truth = [statistic.value(table) for statistic in book.list_asked("acme").values()]
     assert list(found.values()) == pytest.approx(truth, abs=one.error(1e-9))
 
 

@@ -18,7 +18,7 @@ from discreet.analysts.public_synopsis import PublicSynopsis
 from discreet.analysts.query_book import Caps, QueryBook, book_of
 from discreet.analysts.separate_budgets import SeparateBudgets
 from discreet.analysts.tiny import COIN, HEADS
-from discreet.core.bounds import known_error
+from discreet.core.bounds import read_error
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries.histogram import Histogram
@@ -74,11 +74,11 @@ def test_one_face(mode):
     delivery = mode.release(data, rng=unsafe_seeded(1)).value
     for name in data.book.names:
         answers = delivery.answers(name, data.book)
-        own = data.book.asked_by(name)
+        own = data.book.list_asked(name)
         assert list(answers) == list(own)
         for place, query in own.items():
-            assert abs(answers[place] - query.evaluate(TABLE)) <= min(ROWS, known_error(mode, 1e-6))
-    assert known_error(mode, 0.01) >= known_error(mode, 0.1)
+            assert abs(answers[place] - query.evaluate(TABLE)) <= min(ROWS, read_error(mode, 1e-6))
+    assert read_error(mode, 0.01) >= read_error(mode, 0.1)
 
 
 def test_fitted_answers_have_a_bound_for_one_table_and_counted_rows_only():

@@ -133,7 +133,7 @@ def test_all_answers_of_the_example_are_within_the_error():
     mechanism, data = CARD.example()
     release = mechanism.release(data, rng=unsafe_seeded(9))
     for name in data.book.names:
-        asked = data.book.asked_by(name)
+        asked = data.book.list_asked(name)
         found = release.value.answers(name, data.book)
         off = [abs(found[place] - query.evaluate(data.histogram)) for place, query in asked.items()]
         assert max(off) <= mechanism.error(0.05)

@@ -128,6 +128,12 @@ def test_only_public_quantities_are_asked_for():
     assert set(inspect.signature(outlook).parameters) == {"setting", "promise"}
 
 
+def test_budgets_are_given_by_name():
+    """Two pairs of like numbers follow each other: by place, one person's budget is soon another's."""
+    with pytest.raises(TypeError, match="positional"):
+        ServiceSetting(UNIVERSE, 100_000, Caps(analysts=3, queries=100), 1, 1e-6, 1, 1e-6)
+
+
 def test_it_says_what_it_recommends():
     text = str(outlook(SETTING, OneQueryToMany()))
     assert "recommended: public synopsis" in text

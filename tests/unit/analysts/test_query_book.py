@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from discreet.analysts.games.bits import GameTable
+from discreet.analysts.games.scores import GameTable
 from discreet.analysts.promises import (
     Delivery,
     Leftover,
@@ -41,7 +41,7 @@ def weights(queries):
 
 
 def counted(asked, name):
-    return weights(asked.asked_by(name))
+    return weights(asked.list_asked(name))
 
 
 def test_what_one_analyst_does_moves_nobody_elses_queries():
@@ -113,7 +113,7 @@ def test_a_book_takes_counting_queries_over_its_universe_only():
     with pytest.raises(InvalidParameter, match="place"):
         QueryBook(COIN, CAPS, ["a"], {2: HEADS})  # the second analyst's page, and there is none
     with pytest.raises(InvalidParameter, match="analyst"):
-        book(a=[HEADS]).asked_by("b")
+        book(a=[HEADS]).list_asked("b")
     with pytest.raises(InvalidParameter, match="analyst"):
         book(a=[HEADS]).fill({"b": [HEADS]})
 

@@ -9,7 +9,7 @@ import pytest
 
 from discreet import Laplace, audit
 from discreet.audit.enumeration import Distribution, output_distribution
-from discreet.audit.exact_report import ORDERS, claims, divergences, max_divergence
+from discreet.audit.exact_report import ORDERS, divergences, list_claims, max_divergence
 from discreet.audit.museum.exhibit import Exhibited
 from discreet.audit.museum.protocol import Coin
 from discreet.catalogue import find
@@ -234,7 +234,9 @@ def test_left_out_mass_never_invents_a_violation():
     p = Distribution({"a": Fraction(1)}, Fraction(0), Fraction(0), 1, 1)
     q = Distribution({"b": Fraction(1, 2)}, Fraction(1, 2), Fraction(0), 1, 1)
     assert max_divergence(p, q)[0] == pytest.approx(math.log(2))
-    found = {(view, at): measured for (view, at, _), measured, _ in divergences(p, q, claims(PureLoss(1)))}
+    found = {
+        (view, at): measured for (view, at, _), measured, _ in divergences(p, q, list_claims(PureLoss(1)))
+    }
     assert found["delta", 0.0] == pytest.approx(0.5)
     assert found["renyi", 2.0] == pytest.approx(math.log(2))
 
@@ -244,7 +246,7 @@ def test_every_number_is_below_the_truth():
     run = output_distribution(lambda data, rng: rng.perform(Coin(), data), 0)
     other = output_distribution(lambda data, rng: rng.perform(Coin(), data), 1)
     claim = PureLoss(Fraction(1098612289, 10**9))
-    for (view, at, claimed), measured, _ in divergences(run, other, claims(claim)):
+    for (view, at, claimed), measured, _ in divergences(run, other, list_claims(claim)):
         truth = {
             "epsilon": lambda at: math.log(3),
             "delta": lambda at: (3 - math.exp(at)) / 4,

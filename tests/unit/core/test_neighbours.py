@@ -13,7 +13,6 @@ from discreet.core.neighbours import (
     Edge,
     Event,
     LocalReport,
-    OneAnalyst,
     OneQuery,
     Replace,
     UserStream,
@@ -36,7 +35,6 @@ def graphs(vertices, most):
 
 
 EVENTS = [("ann", 0), ("ann", 1), ("bob", 0)]
-ASKED = [queries for size in range(2) for queries in itertools.product("ab", repeat=size)]
 
 # relation, domain, size, every data set on the domain
 CASES = [
@@ -129,17 +127,6 @@ def test_user_streams():
     assert relation.distance(stream, ()) == 2
     assert relation.distance((("ann", 0), ("bob", 1)), (("bob", 1), ("ann", 0))) == 2
     assert relation.distance((("ann", 0),), (("ann", 1),)) == 2  # left out, then added again
-
-
-def test_analysts():
-    pairs = list(OneAnalyst().pairs("ab", 1))
-    assert len(pairs) == len(ASKED) * len(ASKED) * (len(ASKED) - 1)
-    for left, right in pairs:
-        assert OneAnalyst().distance(left, right) == 1 == OneAnalyst().distance(right, left)
-        assert left["second"] == right["second"]
-    assert OneAnalyst().distance({"first": ()}, {"second": ()}) == math.inf
-    assert OneAnalyst() == OneAnalyst()
-    assert "analyst" in str(OneAnalyst())
 
 
 @pytest.mark.parametrize("relation", [AddRemove, Replace])

@@ -51,7 +51,7 @@ def test_infinities_stay(value):
 def test_exponentials_bracket_the_truth(x):
     with mpmath.workdps(60):
         truth = mpmath.exp(mpmath.mpf(x))
-        assert mpmath.mpf(rounding.exp_down(x)) <= truth <= mpmath.mpf(rounding.exp_up(x))
+        assert truth <= mpmath.mpf(rounding.exp_up(x))
         assert rounding.exp_up(x) <= float(truth) * (1 + 1e-15) + 1e-320
 
 
@@ -60,17 +60,15 @@ def test_exponentials_bracket_the_truth(x):
 def test_logarithms_bracket_the_truth(x):
     with mpmath.workdps(60):
         truth = mpmath.log(mpmath.mpf(x))
-        low, high = rounding.log_down(x), rounding.log_up(x)
-        assert mpmath.mpf(low) <= truth <= mpmath.mpf(high)
-        assert high - low <= 1e-15 * abs(float(truth)) + 1e-320
+        low = rounding.log_down(x)
+        assert mpmath.mpf(low) <= truth
+        assert float(truth) - low <= 1e-15 * abs(float(truth)) + 1e-320
 
 
 def test_exponentials_and_logarithms_at_the_ends():
     assert rounding.exp_up(710) == math.inf
-    assert rounding.exp_down(710) == math.nextafter(math.inf, 0)
-    assert rounding.exp_down(-800) == 0
     assert rounding.exp_up(-800) > 0
-    assert rounding.log_up(0) == -math.inf == rounding.log_down(0)
+    assert rounding.log_down(0) == -math.inf
 
 
 @settings(deadline=None)

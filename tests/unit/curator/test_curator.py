@@ -20,7 +20,7 @@ from discreet.core.errors import (
     NoBound,
     Refused,
 )
-from discreet.curator import service
+from discreet.curator import limits, offers
 from discreet.curator.amounts import Amounts
 from discreet.curator.reply import Reply
 from discreet.data import Integer, Row, Table
@@ -84,7 +84,8 @@ def test_names_of_columns_are_kept_for_who_asked(shared):
     assert (again.columns, again.rows) == (("s", "years"), first.rows)
     assert dict(again.intervals) == {"years": first.intervals["mean"]}
     turned = acme.sql("SELECT AVG(age) AS mean, smoker FROM people GROUP BY smoker")
-    assert not turned.repeated, "columns in another order are another table"
+    assert turned.repeated and turned.cost == {}
+    assert turned.rows == tuple(row[::-1] for row in first.rows)
 
 
 def test_fresh_answers_are_bought(shared):
@@ -344,7 +345,7 @@ def test_free_answers_are_not_priced(shared, monkeypatch):
     def fail(*given, **named):
         raise AssertionError("a question at no cost was priced")
 
-    monkeypatch.setattr(service, "price_plan", fail)
+    monkeypatch.setattr(offers, "price_plan", fail)
     acme = shared.analyst("unpriced")
     assert acme.plan("SELECT COUNT(*) AS n FROM people WHERE age = 23").kind == "shared"
     assert acme.sql("SELECT COUNT(*) AS n FROM people WHERE age = 23").kind == "free"
@@ -481,3 +482,50 @@ def test_how_many_rows_a_question_is_about_comes_from_the_hypothesis_alone(share
     words = repr(shared.analyst("rows").plan(USELESS))
     assert "would span" in words and "for about" in words
     assert 20 < float(words.split("for about ")[1].split(" rows")[0]) < 300, "60 of 6000"
+
+
+def test_answers_of_the_hypothesis_are_shown_as_they_are_asked_for(shared):
+    acme = shared.analyst("forms")
+    plain = acme.sql("SELECT smoker, region, COUNT(*) AS n FROM people GROUP BY smoker, region")
+    assert plain.kind == "free"
+    form = (
+        "SELECT smoker, region, 100.0 * COUNT(*) / 1000 AS share, COUNT(*) > 10 AS many FROM people "
+        "GROUP BY smoker, region HAVING COUNT(*) > 1 ORDER BY COUNT(*) DESC, region LIMIT 3"
+    )
+    assert acme.plan(form).kind == "repeated"
+    shown = acme.sql(form)
+    assert (shown.kind, shown.repeated, shown.cost) == ("free", True, {})
+    counts = sorted((n for *_, n in plain.rows if n > 1), reverse=True)[:3]
+    assert list(shown.column("share")) == [n / 10 for n in counts]
+    assert list(shown.intervals) == ["share"] and len(shown.interval("share", 0.9)) == len(shown) == 3
+    ends = {row[:2]: ends for row, ends in zip(plain.rows, plain.intervals["n"], strict=True)}
+    for row, (low, high) in zip(shown.rows, shown.intervals["share"], strict=True):
+        assert (low, high) == (pytest.approx(ends[row[:2]][0] / 10), pytest.approx(ends[row[:2]][1] / 10))
+    fresh = acme.plan("SELECT COUNT(*) - 5 AS less, SQRT(COUNT(*)) AS root FROM people WHERE smoker = 'yes'")
+    assert fresh.kind == "shared" and fresh.error("less") is not None and fresh.error("root") is None
+
+
+def test_a_priced_question_in_another_form_costs_nothing(shared):
+    acme = shared.analyst("priced forms")
+    first = acme.sql(
+        "SELECT smoker, AVG(age) AS mean, COUNT(age) AS n FROM people GROUP BY smoker", fresh=True
+    )
+    again = acme.sql(
+        "SELECT smoker, AVG(age) * COUNT(age) AS total FROM people GROUP BY smoker ORDER BY 2 LIMIT 1",
+        fresh=True,
+    )
+    assert first.kind == again.kind == "priced"
+    assert again.repeated and again.cost == {}
+    assert again.column("total")[0] == pytest.approx(min(mean * n for _, mean, n in first.rows))
+    assert again.answer.guarantee == first.answer.guarantee
+    more = acme.plan("SELECT smoker, AVG(age) FROM people GROUP BY smoker HAVING MEDIAN(age) > 1", fresh=True)
+    assert more.kind == "priced"
+
+
+def test_arithmetic_at_no_cost_is_bounded(shared, monkeypatch):
+    monkeypatch.setattr(limits, "COMPUTED", 30)
+    acme = shared.analyst("busy")
+    text = "SELECT smoker, region, {} AS v FROM people WHERE age < 27 GROUP BY smoker, region"
+    assert acme.sql(text.format("COUNT(*) + 1")).kind == "free"
+    with pytest.raises(Refused, match="30 is the most"):
+        acme.sql(text.format("COUNT(*) + 1 + 2 + 3 + 4 + 5"))

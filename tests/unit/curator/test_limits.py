@@ -246,7 +246,9 @@ def test_what_nothing_meets_is_nothing_and_asks_no_gate():
     with curator() as one:
         acme, conversation = one.analyst("acme"), one._shared._conversation
         text = "SELECT region, COUNT(*) AS n FROM people WHERE region = 'east' GROUP BY region"
-        assert [row for row in acme.sql(text).rows if row[0] != "east"] == [("north", 0), ("west", 0)]
+        assert [row[0] for row in acme.sql(text).rows] == ["east"], (
+            "groups that WHERE leaves out are not listed"
+        )
         never = ProductQuery(acme.universe, (0,), "never", masks=[np.zeros(4, dtype=bool)])
         assert acme.ask(never) == OnlineAnswer(0.0, 0.0, "free")
         assert conversation.tested == 0

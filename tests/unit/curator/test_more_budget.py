@@ -9,7 +9,7 @@ from tests.unit.curator.conftest import BY_USER, curator
 
 from discreet.analysts.promises import OneAnalystToMany
 from discreet.core.errors import BudgetExceeded
-from discreet.curator.service import _read_bought
+from discreet.curator.offers import read_bought
 from discreet.data import User
 
 DELTAS = [0, 1e-12, 1e-9, 1e-6, 1e-3]
@@ -30,7 +30,7 @@ def bought(one, texts, share=1):
     for place in range(MOST):
         planned = service._price(desk, questions[place % len(questions)])
         try:
-            one.ledger.reserve("acme", "q", planned.guarantee, bought=_read_bought(planned))
+            one.ledger.reserve("acme", "q", planned.guarantee, bought=read_bought(planned))
         except BudgetExceeded:
             break
         errors.append([column.error for column in planned.columns])

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.analysts.games.bits import BitRows
 from discreet.analysts.games.bregman_choice import CappedChoice, Level, Sides, Teams
+from discreet.analysts.games.scores import BitRows
 from discreet.core.errors import InvalidParameter
 from discreet.equilibrium.bregman import DOUBT, cap_project, exact_level, log_level
 from discreet.testing import unsafe_seeded

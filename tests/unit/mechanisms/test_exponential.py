@@ -18,7 +18,6 @@ from discreet.core.neighbours import (
     Edge,
     Event,
     LocalReport,
-    OneAnalyst,
     OneQuery,
     Replace,
     UserStream,
@@ -79,7 +78,7 @@ class TestSensitivity:
     def test_monotone_scores_need_neighbours_that_contain_each_other(self, one_way):
         assert make(sensitivity=Monotone(1), neighbours=one_way).guarantee.neighbours == one_way
 
-    @pytest.mark.parametrize("both_ways", [Replace("row"), Event(), Bidder(), LocalReport(), OneAnalyst()])
+    @pytest.mark.parametrize("both_ways", [Replace("row"), Event(), Bidder(), LocalReport()])
     def test_monotone_scores_elsewhere_are_refused(self, both_ways):
         with pytest.raises(NeighboursMismatch, match="one score can rise while another falls"):
             make(sensitivity=Monotone(1), neighbours=both_ways)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidParameter
-from discreet.mechanisms.grid import LIMIT, Bounds, Grid, total
+from discreet.mechanisms.grid import LIMIT, Bounds, Grid, evaluate_finite
 
 UNITS = st.sampled_from([Fraction(1), Fraction(1, 10), Fraction(1, 3), Fraction(7), Fraction(1, 1000)])
 
@@ -177,14 +177,14 @@ def _raises(_):
      lambda _: 1 / 0],
 )  # fmt: skip
 def test_whatever_a_function_does_wrong_looks_the_same(function):
-    assert total(function, (1, 2), Fraction(5)) == 5
+    assert evaluate_finite(function, (1, 2), Fraction(5)) == 5
 
 
 @pytest.mark.parametrize(
     "value", [3, 3.0, np.int8(3), np.float32(3), np.array([3.0]), np.array(3), Fraction(3)]
 )
 def test_numbers_of_every_kind_come_through(value):
-    assert total(lambda _: value, (), Fraction(5)) == 3
+    assert evaluate_finite(lambda _: value, (), Fraction(5)) == 3
 
 
 @given(

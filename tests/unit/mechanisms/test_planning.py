@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.bounds import cheapest, each_of
+from discreet.core.bounds import each_of, find_cheapest
 from discreet.core.errors import InvalidParameter
 from discreet.mechanisms.laplace import Laplace
 
@@ -29,7 +29,7 @@ def test_the_cheapest_fits_and_a_hundredth_less_does_not(alpha):
     def make(epsilon):
         return Laplace(sensitivity=1, epsilon=epsilon)
 
-    found = cheapest(make, alpha=alpha, beta=0.05)
+    found = find_cheapest(make, alpha=alpha, beta=0.05)
     assert found.error(0.05) <= alpha
     assert make(found.epsilon * Fraction(99, 100)).error(0.05) > alpha
 
@@ -40,14 +40,14 @@ def test_a_rounder_epsilon_must_fit_like_any_other():
     def rises(mechanism, beta):
         return mechanism.error(beta) + (10 if mechanism.epsilon.denominator % 5 == 0 else 0)  # a decimal
 
-    found = cheapest(
+    found = find_cheapest(
         lambda epsilon: Laplace(sensitivity=1, epsilon=epsilon), alpha=12, beta=0.05, error=rises
     )
     assert rises(found, 0.05) <= 12
 
 
 def test_another_error_may_be_asked_for():
-    found = cheapest(
+    found = find_cheapest(
         lambda epsilon: Laplace(sensitivity=1, epsilon=epsilon),
         alpha=5,
         beta=0.05,

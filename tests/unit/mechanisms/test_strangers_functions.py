@@ -12,7 +12,7 @@ import pytest
 
 from discreet import audit
 from discreet.core.neighbours import Replace
-from discreet.mechanisms.grid import shield, total
+from discreet.mechanisms.grid import evaluate_finite, shield
 from discreet.mechanisms.propose_test_release import ProposeTestRelease
 from discreet.mechanisms.subsample_aggregate import SubsampleAggregate
 from discreet.sparse.above_threshold import AboveThreshold
@@ -110,7 +110,7 @@ def test_conversations(kind, function):
 
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_plain_fractions_come_out(function):
-    found = total(function, (1, 2), Fraction(7, 2))
+    found = evaluate_finite(function, (1, 2), Fraction(7, 2))
     assert type(found) is Fraction
     assert type(found.numerator) is int
     assert found in (Fraction(7, 2), 3)

@@ -7,7 +7,7 @@ import pytest
 
 import discreet as dp
 from discreet.accounting.units import PrivacyUnit
-from discreet.core.errors import InternalError, InvalidParameter
+from discreet.core.errors import InternalError, InvalidParameter, TableHeld
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.data import Category, Identifier, Integer, Row, Schema, User
 from discreet.queries import Histogram, Marginals, Union, Universe
@@ -160,6 +160,55 @@ def test_a_workload_needs_data_and_marginals_need_something_with_values():
         dp.marginals([1, 2], order=1)
 
 
+def test_a_table_without_a_workload_is_told_how_to_make_one():
+    for ask in (dp.release, dp.plan):
+        with pytest.raises(InvalidParameter, match=r"also take marginals\(table, order=2\)"):
+            ask(DATA, epsilon=1, delta=0)
+
+
 def test_marginals_of_some_columns():
     assert len(dp.marginals(UNIVERSE, order=1, columns=["b"])) == 3
     assert dp.marginals(DATA, order=1, columns=["a"]).workload.universe.names == ("a",)
+
+
+def test_a_plan_that_was_made_before_is_released_without_planning_again(monkeypatch):
+    with people(Row(), AddRemove("row")) as table:
+        planned = dp.plan(dp.marginals(table, order=1), epsilon=5, delta=1e-6, rows=400)
+
+        def fail(*given, **named):
+            raise AssertionError("it was planned again")
+
+        monkeypatch.setattr("discreet.query_release.planning.planner.predict", fail)
+        for found in (dp.release(planned), dp.release(planned, table), dp.release(planned, data=table)):
+            assert found.plan is planned and found.guarantee == planned.guarantee
+        for name, value in {"epsilon": 5, "rows": 3, "by": "largest"}.items():
+            with pytest.raises(InvalidParameter, match=f"{name} must be left out"):
+                dp.release(planned, **{name: value})
+    for name, given in (("epsilon", {}), ("delta", {"epsilon": 1})):
+        with pytest.raises(InvalidParameter, match=f"{name} must be given"):
+            dp.release(planned.facts.workload, **given)
+
+
+def test_a_plan_holds_no_data():
+    data = Histogram.dense(Universe([("x", range(3))]), [5, 6, 7])
+    workload = Marginals.of_order(data.universe, 1)
+    planned = dp.plan((data, workload), epsilon=1, delta=0, rows=20)
+    assert dp.release(planned).plan is planned
+    assert dp.release(planned.at(2)).plan.epsilon == 2
+    other = dp.plan(workload, epsilon=1, delta=0, rows=20)
+    with pytest.raises(InvalidParameter, match="data must be given"):
+        dp.release(other)
+    assert len(dp.release(other, data).answers()) == 3
+    del data
+    with pytest.raises(InvalidParameter, match="remembers what it was made with"):
+        dp.release(planned)
+
+
+def test_a_plan_for_a_table_that_a_session_took_releases_nothing_around_it():
+    table = people(Row(), AddRemove("row"))
+    planned = dp.plan(dp.marginals(table, order=1), epsilon=1, delta=0, rows=400)
+    with dp.Session(table, epsilon=1, delta=0) as session:
+        with pytest.raises(TableHeld):
+            dp.release(planned)
+        assert session.release(planned).plan is planned
+        assert session.left == pytest.approx(0, abs=1e-9)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
 
 from discreet.analysts.games.bregman_choice import CappedChoice, Standing, Teams
 from discreet.analysts.games.calibration import GameSizes
-from discreet.analysts.games.play import SampledGame
-from discreet.analysts.promises import OneAnalystToMany, QueriesAndData
-from discreet.analysts.tiny import BUDGET, COIN, COINS, TWO, example_data, tiny_data
-from discreet.core.card import Card, Tiny
-from discreet.core.neighbours import Replace
+from discreet.analysts.games.play import SampledGame, example_game, tiny_games
+from discreet.analysts.promises import OneAnalystToMany
+from discreet.core.card import Card
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.noise.selection import ExponentialChoice
@@ -56,7 +53,7 @@ class AnalystGame(SampledGame):
         return Teams(np.zeros((self.caps.analysts, self.caps.queries), dtype=np.int64))
 
     def _pick(self, standing: Standing, rate: Fraction, before: int, rng: Rng) -> int:
-        """Draw an analyst from the capped weights of all, then one of his queries or complements."""
+        """Draw an analyst from the capped weights of all, then one of their queries or complements."""
         moved = Fraction(2 * before)
         analyst = rng.perform(CappedChoice(rate, self.density, sensitivity=moved), standing)
         side = rng.perform(ExponentialChoice(rate, sensitivity=moved), np.array(standing.members(analyst)))
@@ -64,35 +61,10 @@ class AnalystGame(SampledGame):
         return complement * self.caps.places + analyst * self.caps.queries + place
 
 
-def _tiny() -> Iterator[Tiny]:
-    short = AnalystGame(
-        universe=COIN,
-        caps=TWO,
-        rows=2,
-        epsilon=8,
-        delta=0.01,
-        analyst_epsilon=6,
-        analyst_delta=0.01,
-        rounds=3,
-        density=1,
-        neighbours=Replace("row"),
-    )
-    yield Tiny(short, tiny_data(COINS, 2), tight=False)
-
-
-def _example() -> tuple[AnalystGame, QueriesAndData]:
-    asked = example_data()
-    given = {"universe": asked.book.universe, "caps": asked.book.caps, **BUDGET}
-    game = AnalystGame(rows=2000, analyst_epsilon=1, analyst_delta=1e-6, rounds=200, density=2, **given)
-    return game, asked
-
-
 CARD = Card(
-    name="analyst-game",
-    family="analysts",
     title="One synopsis for many analysts that hides all that each of them asks",
     theorem="(epsilon, delta) for one row, and for one analyst towards all others together",
     reference="[HRU13] Algorithm 4, corrected",
-    example=_example,
-    tiny=_tiny,
+    example=lambda: example_game(AnalystGame, density=2),
+    tiny=lambda: tiny_games(AnalystGame, density=1),
 )

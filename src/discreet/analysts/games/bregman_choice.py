@@ -17,17 +17,14 @@ from functools import partial
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.analysts.games.bits import BitRows
-from discreet.analysts.games.scores import LateScores
+from discreet.analysts.games.scores import BitRows, LateScores
+from discreet.core.fixed import Bools, Integers
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import exp_bounds
 from discreet.equilibrium.arrays import NUMPY, Array, Arrays
 from discreet.equilibrium.bregman import DOUBT, Floats, exact_level, log_level
 from discreet.noise import coins
-
-Integers = NDArray[np.int64]
 
 _BATCH = 4096
 _LAW_BITS = 160
@@ -243,9 +240,7 @@ class CappedChoice(Primitive[Standing, int]):
                 if sure[k] or self._settle(value, int(places[k]), int(darts[k]), rng):
                     return int(places[k])
 
-    def _judge(
-        self, value: Standing, logs: Floats, darts: Floats
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _judge(self, value: Standing, logs: Floats, darts: Floats) -> tuple[Bools, Bools]:
         """Tell which proposals are accepted for sure, and which may be, given 62 bits of each dart."""
         level = value.level or Level(0.0, math.inf)
         slack = level.slack + value.moved * float(self.rate) * (1 + DOUBT) + DOUBT

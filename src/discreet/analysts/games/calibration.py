@@ -15,8 +15,8 @@ from functools import lru_cache
 
 from discreet.analysts.games.loss import GameLoss
 from discreet.core.errors import InternalError
-from discreet.core.rounding import above, below, down, shorten_down, up
-from discreet.sparse.calibration import largest
+from discreet.core.rounding import above, below, down, shorten_down
+from discreet.sparse.calibration import find_largest
 
 PLANNED_BETA = Fraction(1, 20)
 """Rounds and cap are balanced for the error that is missed with this probability."""
@@ -115,7 +115,9 @@ def _cell_rate(most: GameLoss, epsilon: Fraction, delta: Fraction) -> Fraction:
     cap = shorten_down(most.rate, 12)
     if fits(cap):
         return cap
-    return largest(fits, shorten_down(epsilon / (most.rounds * (most.rounds + 1)), 12))  # pure at that rate
+    return find_largest(
+        fits, shorten_down(epsilon / (most.rounds * (most.rounds + 1)), 12)
+    )  # pure at that rate
 
 
 @lru_cache(maxsize=256)
@@ -154,8 +156,3 @@ def share_off(field: GameSizes, rates: Rates, *, rounds: int, density: int, beta
     queries = eta_action / 8 + field.spread(density) / (eta_action * rounds)
     chance = 1.5 * math.sqrt(math.log(2 / down(beta)) / (2 * rounds))
     return above(2 * (data + queries + chance) * (1 + 1e-12))
-
-
-def rows_off(share: float, rows: int) -> float:
-    """Return an error as a number of rows."""
-    return up(Fraction(share) * rows)

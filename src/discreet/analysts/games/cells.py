@@ -15,17 +15,14 @@ from fractions import Fraction
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.analysts.games.bits import BitRows
-from discreet.analysts.games.scores import LateScores
+from discreet.analysts.games.scores import BitRows, LateScores
+from discreet.core.fixed import Integers
 from discreet.core.rng import Primitive, Rng
 from discreet.equilibrium.bregman import DOUBT
 from discreet.noise.oracle import uniform_below
 from discreet.noise.samplers import below_exp
 from discreet.noise.selection import ExponentialChoice
-
-Integers = NDArray[np.int64]
 
 _BITS = 40  # of the widest bar
 _ROOM = 0.25  # how much wider than needed, as a logarithm, bars are made so that they last

@@ -12,19 +12,17 @@ touched rounds is amplified by the part that both books share [BBG18].
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from discreet.core import checks
+from discreet.core.fixed import Floats
 from discreet.core.loss import Loss
+from discreet.core.parameters import Exact, checked, public
 from discreet.core.rounding import above, down, up
-
-Floats = NDArray[np.float64]
 
 _BINS, _COUNTS = 32, 96
 _SLACK = 1e-9  # relative: far above the rounding errors of the special functions it covers
@@ -32,7 +30,7 @@ _LEFT_OUT = 1e-16  # the share of the touched runs whose count of touched rounds
 _MULTIPLES = np.geomspace(1 / 8, 8, 81)
 
 
-@dataclass(frozen=True, slots=True)
+@checked
 class GameLoss(Loss):
     """The analyst's side of a sampled game.
 
@@ -46,14 +44,9 @@ class GameLoss(Loss):
         What one action adds to the log-weight of the cells it counts.
     """
 
-    rounds: int
-    sigma: Fraction
-    rate: Fraction
-
-    def __post_init__(self) -> None:
-        checks.integer(1, rounds=self.rounds)
-        checks.non_negative(sigma=self.sigma)
-        checks.non_negative(rate=self.rate)
+    rounds: int = public(checks.integer, 1)
+    sigma: Exact = public(checks.non_negative)
+    rate: Exact = public(checks.non_negative)
 
     @property
     def touched(self) -> float:

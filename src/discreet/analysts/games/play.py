@@ -3,67 +3,54 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.calibrate import largest, zcdp_rho
 from discreet.accounting.composition import Composed
 from discreet.analysts.games import calibration as game_calibration
-from discreet.analysts.games.bits import GameTable
 from discreet.analysts.games.bregman_choice import Standing
 from discreet.analysts.games.calibration import LEFTOVER_SHARE, GameSizes, Rates
 from discreet.analysts.games.cells import CellChoice, Hits
 from discreet.analysts.games.loss import GameLoss
-from discreet.analysts.promises import (
-    Delivery,
-    Leftover,
-    ManyAnalysts,
-    QueriesAndData,
-    about_swaps,
-    read_asked,
-)
-from discreet.analysts.query_book import Caps
+from discreet.analysts.games.scores import GameTable
+from discreet.analysts.promises import Delivery, LearnsTogether, Leftover, QueriesAndData
+from discreet.analysts.tiny import BUDGET, COIN, COINS, TWO, example_data, tiny_data
 from discreet.core import checks
-from discreet.core.bounds import useful
+from discreet.core.bounds import require_useful
+from discreet.core.card import Tiny
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Integers
 from discreet.core.loss import Loss, PureLoss, ZCDPLoss
-from discreet.core.neighbours import Neighbours
+from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.progress import track
 from discreet.core.rng import Rng
-from discreet.queries.universe import Universe
+from discreet.core.rounding import up
 from discreet.query_release.synopses.synopsis import Weights
 from discreet.sparse.numeric_sparse import NumericSparse
-
-Integers = NDArray[np.int64]
 
 _LARGEST = 1 << 62  # scores are 64-bit integers, up to rounds * rows
 _MOST_ROWS = 1 << 53  # counts are added up in floats, exactly up to here
 
 
 @frozen
-class SampledGame(ManyAnalysts):
+class SampledGame(LearnsTogether):
     """A game between a player who picks cells and one who picks queries; the picked cells are the synopsis.
 
     The query player wants queries that the picked cells answer badly, the data player wants cells that
     make up for it. Both pick at random from multiplicative weights: the noise that hides people and queries.
     """
 
-    universe: Universe = public(checks.instance, Universe)
-    caps: Caps = public(checks.instance, Caps)
-    rows: int = public(checks.integer, 1)
-    epsilon: Exact = public(checks.positive)
     delta: Exact = public(checks.probability)
-    analyst_epsilon: Exact = public(checks.positive)
-    analyst_delta: Exact = public(checks.probability)
     rounds: Public[int | None, int] = public(checks.integer, 2, default=None)
     density: Public[int | None, int] = public(checks.integer, 1, default=None)
     leftovers: int = public(checks.integer, 0, default=0)
-    neighbours: Neighbours = public(about_swaps)
 
     def _complete(self) -> None:
         self.universe.require_dense()
@@ -126,7 +113,7 @@ class SampledGame(ManyAnalysts):
 
     @property
     def sparse(self) -> NumericSparse | None:
-        """What tells one analyst which of his queries the synopsis answers badly, and their counts."""
+        """What tells one analyst which of their queries the synopsis answers badly, and their counts."""
         if not self.leftovers:
             return None
         share = LEFTOVER_SHARE * _whole_rho(self.epsilon, self.delta) / self.caps.analysts
@@ -158,8 +145,8 @@ class SampledGame(ManyAnalysts):
             density=self.density,
             beta=checks.probability(beta=beta),
         )
-        return useful(
-            game_calibration.rows_off(share, self.rows),
+        return require_useful(
+            up(Fraction(share) * self.rows),
             trivial=float(self.rows),
             what="the answers of a game",
             way_out="It takes more rows or larger budgets; PrivateAnswers has an exact bound",
@@ -168,7 +155,7 @@ class SampledGame(ManyAnalysts):
     # The release -------------------------------------------------------------------------------------
 
     def _draw(self, data: QueriesAndData, rng: Rng) -> Delivery:
-        read_asked(data, self.universe, self.caps, neighbours=self.neighbours, rows=self.rows)
+        self._check(data, rows=self.rows)
         table = GameTable(data.book)
         answers = table.answers(data.histogram)
         tally = self._play(table, answers, rng)
@@ -198,7 +185,7 @@ class SampledGame(ManyAnalysts):
         if sparse is None:
             return ()
         found: list[Leftover] = []
-        asked = data.book.asked_by(name)
+        asked = data.book.list_asked(name)
         guesses = {place: round(shared.answer(query)) for place, query in asked.items()}
         gaps = {place: int(query.evaluate(data.histogram)) - guesses[place] for place, query in asked.items()}
         talk = sparse.open(gaps | {~place: -gap for place, gap in gaps.items()}, rng=rng)
@@ -231,3 +218,19 @@ def _leftover_sparse(rho: Fraction, positives: int, queries: int, neighbours: Ne
 def _threshold(sparse: NumericSparse) -> float:
     """Return the gap in rows from which a query counts as answered badly: where the test can tell."""
     return sparse.error(game_calibration.PLANNED_BETA)
+
+
+def tiny_games(kind: type[SampledGame], *, density: int) -> Iterator[Tiny]:
+    """Yield a game that is short enough to enumerate."""
+    loud: dict[str, Any] = {"epsilon": 8, "delta": 0.01, "analyst_epsilon": 6, "analyst_delta": 0.01}
+    short = kind(
+        universe=COIN, caps=TWO, rows=2, rounds=3, density=density, neighbours=Replace("row"), **loud
+    )
+    yield Tiny(short, tiny_data(COINS, 2), tight=False)
+
+
+def example_game(kind: type[SampledGame], *, density: int) -> tuple[SampledGame, QueriesAndData]:
+    """Return a game about the people of all examples."""
+    asked = example_data()
+    given = {"universe": asked.book.universe, "caps": asked.book.caps, "rounds": 200, **BUDGET}
+    return kind(rows=2000, analyst_epsilon=1, analyst_delta=1e-6, density=density, **given), asked

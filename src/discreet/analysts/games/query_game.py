@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
 
 from discreet.analysts.games.bregman_choice import CappedChoice, Sides, Standing
 from discreet.analysts.games.calibration import GameSizes
-from discreet.analysts.games.play import SampledGame
-from discreet.analysts.promises import OneQueryToMany, QueriesAndData
-from discreet.analysts.tiny import BUDGET, COIN, COINS, TWO, example_data, tiny_data
-from discreet.core.card import Card, Tiny
-from discreet.core.neighbours import Replace
+from discreet.analysts.games.play import SampledGame, example_game, tiny_games
+from discreet.analysts.promises import OneQueryToMany
+from discreet.core.card import Card
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 
@@ -71,35 +68,10 @@ class QueryGame(SampledGame):
         return rng.perform(step, standing)
 
 
-def _tiny() -> Iterator[Tiny]:
-    short = QueryGame(
-        universe=COIN,
-        caps=TWO,
-        rows=2,
-        epsilon=8,
-        delta=0.01,
-        analyst_epsilon=6,
-        analyst_delta=0.01,
-        rounds=3,
-        density=2,
-        neighbours=Replace("row"),
-    )
-    yield Tiny(short, tiny_data(COINS, 2), tight=False)
-
-
-def _example() -> tuple[QueryGame, QueriesAndData]:
-    asked = example_data()
-    given = {"universe": asked.book.universe, "caps": asked.book.caps, **BUDGET}
-    game = QueryGame(rows=2000, analyst_epsilon=1, analyst_delta=1e-6, rounds=200, density=96, **given)
-    return game, asked
-
-
 CARD = Card(
-    name="query-game",
-    family="analysts",
     title="One synopsis for many analysts that hides each query from the others",
     theorem="(epsilon, delta) for one row, and for one query towards all other analysts together",
     reference="[HRU13] Algorithm 3, corrected",
-    example=_example,
-    tiny=_tiny,
+    example=lambda: example_game(QueryGame, density=96),
+    tiny=lambda: tiny_games(QueryGame, density=2),
 )

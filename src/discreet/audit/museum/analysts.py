@@ -5,7 +5,7 @@ The other faults of that source, in accuracy or only in the limit, are in `print
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +13,7 @@ from discreet.analysts.games.analyst_game import AnalystGame
 from discreet.analysts.promises import OneQueryToMany
 from discreet.analysts.query_book import Caps, book_of
 from discreet.analysts.tiny import COIN, HEADS, TAILS, tiny_data
-from discreet.audit.museum.exhibit import Exhibit, Exhibited
+from discreet.audit.museum.exhibit import Exhibit, Exhibited, Shown
 from discreet.audit.museum.printed_games import InvertedRate, PrintedConstants
 from discreet.core.card import Tiny
 from discreet.core.neighbours import Neighbours, OneQuery, Replace
@@ -32,7 +32,7 @@ _SIZE = 2  # a batch is meant to be closed once it has more than so many queries
 _NEXT_TO_NOTHING = Fraction(1, 100)  # where the source claims perfect privacy
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Closing(Exhibited):
     """When a batch of bad queries is closed: at one noisy size, or by AboveThreshold at public ticks."""
 
@@ -73,7 +73,7 @@ class Closing(Exhibited):
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LastAnswer(Exhibited):
     """What the last analyst hears of her query: from one sparse vector for everybody, or from her own."""
 
@@ -94,7 +94,7 @@ class LastAnswer(Exhibited):
         return heard
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SynopsisRounds(Exhibited):
     """The size of the published synopsis, for queries given by their number."""
 
@@ -106,17 +106,11 @@ class SynopsisRounds(Exhibited):
         return PrintedConstants.of(rows=1000, cells=2, actions=actions, epsilon=1, delta=1e-6).rounds
 
 
-def _closings(at_ticks: bool) -> Tiny:
-    without = (BAD, BAD, GOOD, GOOD, BAD)
-    return Tiny(Closing(Fraction(4), at_ticks=at_ticks), [(without, (*without[:3], HIDDEN, *without[3:]))])
+_WITHOUT = (BAD, BAD, GOOD, GOOD, BAD)
+_LAST = LastAnswer(_NEXT_TO_NOTHING)
 
 
-def _last(*, first: int, positives: int, form: Form, shared: bool) -> Tiny:
-    mechanism = LastAnswer(_NEXT_TO_NOTHING, positives=positives, form=form, shared=shared)
-    return Tiny(mechanism, [((-20, 5), (first, 5))])
-
-
-def _teams(kind: type[AnalystGame]) -> Tiny:
+def _play(kind: type[AnalystGame]) -> Tiny:
     caps = Caps(analysts=2, queries=1)
     game = kind(
         universe=COIN,
@@ -138,40 +132,32 @@ EXHIBITS = (
         name="analysts-printed-closing",
         wrong="a batch may be closed after any query: a change after a good one gives a hidden one away",
         source="[HRU13] Algorithm 5 and Claim 5.4",
-        audit="exact",
-        broken=lambda: _closings(at_ticks=False),
-        right=lambda: _closings(at_ticks=True),
+        shown=Closing(Fraction(4)).against(
+            [(_WITHOUT, (*_WITHOUT[:3], HIDDEN, *_WITHOUT[3:]))], at_ticks=True
+        ),
     ),
     Exhibit(
         name="analysts-shared-cutoff",
         wrong="one analyst's positive answer closes the conversation of all",
         source="[HRU13] Lemma 2.8, item 3",
-        audit="exact",
-        broken=lambda: _last(first=20, positives=1, form=Form.ONCE, shared=True),
-        right=lambda: _last(first=20, positives=1, form=Form.ONCE, shared=False),
+        shown=_LAST.against([((-20, 5), (20, 5))], shared=False),
     ),
     Exhibit(
         name="analysts-redrawn-threshold",
         wrong="whether another analyst's answer was positive tells how the shared threshold's noise lies",
         source="[HRU13] Lemma 2.8, item 3",
-        audit="exact",
-        broken=lambda: _last(first=5, positives=2, form=Form.REDRAWN, shared=True),
-        right=lambda: _last(first=5, positives=2, form=Form.REDRAWN, shared=False),
+        shown=replace(_LAST, positives=2, form=Form.REDRAWN).against([((-20, 5), (5, 5))], shared=False),
     ),
     Exhibit(
         name="analysts-printed-rounds",
         wrong="the published synopsis is as long as the logarithm of the number of queries says",
         source="[HRU13] Algorithm 3, T = n max(ln|X|, ln|Q|)",
-        audit="exact",
-        broken=lambda: Tiny(SynopsisRounds(Fraction(1)), [(1000, 1001)]),
-        right=lambda: Tiny(SynopsisRounds(Fraction(1), cap=2000), [(1000, 1001)]),
+        shown=SynopsisRounds(Fraction(1)).against([(1000, 1001)], cap=2000),
     ),
     Exhibit(
         name="analysts-inverted-rate",
         wrong="the rate is upside down: sqrt(T ln(1 / delta)) / (2 epsilon)",
         source="[HRU13] Algorithm 4",
-        audit="exact",
-        broken=lambda: _teams(InvertedRate),
-        right=lambda: _teams(AnalystGame),
+        shown=Shown(lambda: _play(InvertedRate), lambda: _play(AnalystGame)),
     ),
 )

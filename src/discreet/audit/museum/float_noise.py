@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.audit.museum.exhibit import Exhibit, Exhibited
+from discreet.audit.museum.exhibit import Exhibit, Exhibited, Shown
 from discreet.core.card import Tiny
 from discreet.core.loss import GaussianLoss, Loss
 from discreet.core.rng import Rng
@@ -44,8 +44,9 @@ def _uniform(rng: Rng) -> float:
     return int(rng.words(1)[0] >> 11) * 2.0**-53
 
 
-def _make_right() -> Tiny:
-    return Tiny(Laplace(sensitivity=1, epsilon=1, grid=2.0**-10), _PAIRS[:2])
+def _show(kind: type[Exhibited]) -> Shown:
+    right = Laplace(sensitivity=1, epsilon=1, grid=2.0**-10)
+    return Shown(lambda: Tiny(kind(Fraction(1)), _PAIRS), lambda: Tiny(right, _PAIRS[:2]))
 
 
 EXHIBITS = (
@@ -53,16 +54,14 @@ EXHIBITS = (
         name="float-laplace",
         wrong="the sum of two floats is rounded to the larger one's grid, so its low bits tell the data",
         source="[Mir12]; [HDHSH22]",
+        shown=_show(FloatLaplace),
         audit="precision",
-        broken=lambda: Tiny(FloatLaplace(Fraction(1)), _PAIRS),
-        right=_make_right,
     ),
     Exhibit(
         name="float-gaussian",
         wrong="the same rounding gives Gaussian noise away",
         source="[HDHSH22]",
+        shown=_show(FloatGaussian),
         audit="precision",
-        broken=lambda: Tiny(FloatGaussian(Fraction(1)), _PAIRS),
-        right=_make_right,
     ),
 )

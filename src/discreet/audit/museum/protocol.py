@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.audit.museum.exhibit import Exhibit, Exhibited
-from discreet.core import checks
-from discreet.core.card import Tiny
+from discreet.audit.museum.exhibit import Claimed, Exhibit, Exhibited
 from discreet.core.errors import BudgetExceeded, InvalidParameter
-from discreet.core.loss import Loss, PureLoss
 from discreet.core.mechanism import Conversation, Interactive
-from discreet.core.neighbours import LocalReport, Neighbours
+from discreet.core.neighbours import LocalReport
 from discreet.core.rng import Primitive, Rng
 from discreet.core.sensitive import Sensitive
 from discreet.noise import AddNoise, DiscreteLaplace
@@ -60,9 +56,8 @@ class TwoCounts(Exhibited):
     fresh: bool = False
 
     def _draw(self, data: tuple[int, int], rng: Rng) -> tuple[int, int]:
-        step = AddNoise(DiscreteLaplace(2 / self.epsilon), Fraction(2))
-        first = rng.perform(step, data[0])
-        second = rng.perform(step, data[1]) if self.fresh else first - data[0] + data[1]
+        first = self._add_noise(data[0], rng, moved=2)
+        second = self._add_noise(data[1], rng, moved=2) if self.fresh else first - data[0] + data[1]
         return int(first), int(second)
 
 
@@ -73,11 +68,10 @@ class Retry(Exhibited):
     clamp: bool = False
 
     def _draw(self, data: int, rng: Rng) -> int:
-        step = AddNoise(DiscreteLaplace(1 / self.epsilon), Fraction(1))
-        drawn = int(rng.perform(step, data))
+        drawn = int(self._add_noise(data, rng))
         if self.clamp:
             return max(0, drawn)
-        return drawn if drawn >= 0 else int(rng.perform(step, data))
+        return drawn if drawn >= 0 else int(self._add_noise(data, rng))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -89,26 +83,14 @@ class Complaining(Exhibited):
     def _draw(self, data: int, rng: Rng) -> int:
         if data < self.least:
             raise InvalidParameter(name="data", rule="enough rows", value="too few")
-        return int(rng.perform(AddNoise(DiscreteLaplace(1 / self.epsilon), Fraction(1)), data))
+        return int(self._add_noise(data, rng))
 
 
-@dataclass(frozen=True, slots=True)
-class Meter(Interactive[int, int]):
-    """Sells one noisy count for `epsilon`. `charge_first` is the sound order."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Meter(Claimed, Interactive[int, int]):
+    """Sells one noisy count for `epsilon`, which must not be overspent. `charge_first` is the sound order."""
 
-    epsilon: Fraction
-    neighbours: Neighbours
-    charge_first: bool
-
-    @property
-    def loss(self) -> Loss:
-        """The budget that must not be overspent."""
-        return PureLoss(self.epsilon)
-
-    def error(self, beta: checks.Number) -> float:
-        """Promise nothing."""
-        checks.probability(beta=beta)
-        return math.inf
+    charge_first: bool = False
 
     def _begin(self, data: Sensitive[int], rng: Rng) -> Conversation[int]:
         return _Metered(self, data, rng)
@@ -149,11 +131,7 @@ def fail_after_looking(conversation: Conversation[int]) -> Hashable:
     return tuple(seen)
 
 
-def _people(values: Sequence[Any]) -> tuple[tuple[Any, Any], ...]:
-    return tuple(LocalReport().pairs(values, 1))
-
-
-_BITS = tuple(itertools.product((0, 1), repeat=2))
+_PEOPLE = tuple(LocalReport().pairs(tuple(itertools.product((0, 1), repeat=2))))
 _COUNTS = tuple((a, b) for a in range(4) for b in range(4) if abs(a - b) == 1)
 _THREE = (((1, 0), (1, 1)), ((0, 0), (1, 1)))
 _LN9 = Fraction(2197224578, 10**9)  # a little above log 9, the loss of two honest coins
@@ -163,40 +141,30 @@ EXHIBITS = (
         name="reused-coin",
         wrong="one coin hides two answers, so whether they are equal is plain to see",
         source="[DR14] section 3.2, done once instead of twice",
-        audit="exact",
-        broken=lambda: Tiny(TwoQuestions(_LN9, LocalReport()), _people(_BITS)),
-        right=lambda: Tiny(TwoQuestions(_LN9, LocalReport(), fresh=True), _people(_BITS)),
+        shown=TwoQuestions(_LN9, LocalReport()).against(_PEOPLE, fresh=True),
     ),
     Exhibit(
         name="reused-noise",
         wrong="one draw of noise serves two counts, so their difference is exact",
         source="a cache of noise",
-        audit="exact",
-        broken=lambda: Tiny(TwoCounts(Fraction(4)), _THREE),
-        right=lambda: Tiny(TwoCounts(Fraction(4), fresh=True), _THREE),
+        shown=TwoCounts(Fraction(4)).against(_THREE, fresh=True),
     ),
     Exhibit(
         name="retry-until-nice",
         wrong="a result that looks wrong is drawn again and charged once",
         source="lomas 0.4.1, SmartNoise querier",
-        audit="exact",
-        broken=lambda: Tiny(Retry(Fraction(1)), _COUNTS),
-        right=lambda: Tiny(Retry(Fraction(1), clamp=True), _COUNTS),
+        shown=Retry(Fraction(1)).against(_COUNTS, clamp=True),
     ),
     Exhibit(
         name="data-dependent-error",
         wrong="whether an exception is raised depends on the data",
         source="smartnoise-sdk #572",
-        audit="exact",
-        broken=lambda: Tiny(Complaining(Fraction(1), least=2), _COUNTS),
-        right=lambda: Tiny(Complaining(Fraction(1)), _COUNTS),
+        shown=Complaining(Fraction(1), least=2).against(_COUNTS, least=0),
     ),
     Exhibit(
         name="charge-after",
         wrong="the budget is charged after the answer was seen, so a failing analyst asks on for free",
         source="lomas 0.4.1, diffprivlib: answer first, charge after",
-        audit="exact",
-        broken=lambda: Tiny(Meter(Fraction(2), LocalReport(), False), ((0, 1),), fail_after_looking),
-        right=lambda: Tiny(Meter(Fraction(2), LocalReport(), True), ((0, 1),), fail_after_looking),
+        shown=Meter(Fraction(2), LocalReport()).against([(0, 1)], fail_after_looking, charge_first=True),
     ),
 )

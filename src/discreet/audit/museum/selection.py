@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.museum.exhibit import Exhibit, Exhibited
-from discreet.core.card import Tiny
 from discreet.core.loss import BoundedRangeLoss, LaplaceLoss, Loss
 from discreet.core.rng import Rng
 from discreet.noise import AddNoise, DiscreteLaplace
@@ -52,26 +51,18 @@ class Weighing(Exhibited):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MisnamedFlip(Weighing):
-    """Permute-and-flip at rate epsilon / 2, with the loss curve of the exponential mechanism."""
+class BoundedRangeChoice(Exhibited):
+    """A choice at rate epsilon / 2 with the exponential mechanism's curve: permute-and-flip has none."""
+
+    choice: type[ExponentialChoice | FlippedChoice] = FlippedChoice
 
     @property
     def loss(self) -> Loss:
-        """A claim with a proof for another algorithm."""
+        """A claim that is proved for the exponential mechanism."""
         return BoundedRangeLoss(self.epsilon)
 
     def _draw(self, data: Sequence[int], rng: Rng) -> int:
-        return rng.perform(FlippedChoice(self.epsilon / 2, Fraction(2)), np.array(data))
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class HonestWeighing(Weighing):
-    """The exponential mechanism at rate epsilon / 2, with its own curve."""
-
-    @property
-    def loss(self) -> Loss:
-        """The exponential mechanism's curve."""
-        return BoundedRangeLoss(self.epsilon)
+        return rng.perform(self.choice(self.epsilon / 2, Fraction(2)), np.array(data))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -86,7 +77,7 @@ class ContinuousCurve(Exhibited):
         return super(ContinuousCurve, self).loss if self.pure else LaplaceLoss(self.epsilon)
 
     def _draw(self, data: int, rng: Rng) -> Any:
-        return rng.perform(AddNoise(DiscreteLaplace(1 / self.epsilon), Fraction(1)), data)
+        return self._add_noise(data, rng)
 
 
 def _general(size: int, top: int) -> tuple[tuple[Any, Any], ...]:
@@ -108,40 +99,30 @@ EXHIBITS = (
         name="noisy-max-general",
         wrong="Laplace noise of scale 1 / epsilon is enough only where all scores move the same way",
         source="[DR14] Claim 3.9 used for general scores",
-        audit="exact",
-        broken=lambda: Tiny(LaplaceMax(Fraction(1)), _SHIFTED),
-        right=lambda: Tiny(LaplaceMax(Fraction(1), factor=2), _SHIFTED),
+        shown=LaplaceMax(Fraction(1)).against(_SHIFTED, factor=2),
     ),
     Exhibit(
         name="winning-count",
         wrong="the noisy score of the winner is published for free",
         source="[DR14] section 3.3: noisy max releases the index only",
-        audit="exact",
-        broken=lambda: Tiny(WinningCount(Fraction(2)), _COUNTS),
-        right=lambda: Tiny(WinningCount(Fraction(2), value=False), _COUNTS),
+        shown=WinningCount(Fraction(2)).against(_COUNTS, value=False),
     ),
     Exhibit(
         name="exponential-without-two",
         wrong="the exponent lacks the factor 1 / 2, so general scores cost twice the claim",
         source="[DR14] Definition 3.4",
-        audit="exact",
-        broken=lambda: Tiny(Weighing(Fraction(1)), _general(3, 2)),
-        right=lambda: Tiny(Weighing(Fraction(1), factor=2), _general(3, 2)),
+        shown=Weighing(Fraction(1)).against(_general(3, 2), factor=2),
     ),
     Exhibit(
         name="permute-and-flip-as-exponential",
         wrong="permute-and-flip has no bounded range, yet was charged as if it had",
         source="opendp #2911",
-        audit="exact",
-        broken=lambda: Tiny(MisnamedFlip(Fraction(4)), _general(3, 2)),
-        right=lambda: Tiny(HonestWeighing(Fraction(4), factor=2), _general(3, 2)),
+        shown=BoundedRangeChoice(Fraction(4)).against(_general(3, 2), choice=ExponentialChoice),
     ),
     Exhibit(
         name="continuous-curve-on-integers",
         wrong="integer noise was charged by the curve of continuous noise",
         source="docs/algorithms/laplace.md",
-        audit="exact",
-        broken=lambda: Tiny(ContinuousCurve(Fraction(1)), ((0, 1),)),
-        right=lambda: Tiny(ContinuousCurve(Fraction(1), pure=True), ((0, 1),)),
+        shown=ContinuousCurve(Fraction(1)).against([(0, 1)], pure=True),
     ),
 )

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.museum.exhibit import Exhibit, Exhibited
-from discreet.core.card import Tiny
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.rng import Rng
 from discreet.noise import AddNoise, DiscreteLaplace
 
 _ROWS = tuple(AddRemove("row").pairs((0, 1), 3))
+_CHANGED = tuple(Replace("row").pairs((0, 1), 2))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -26,8 +26,7 @@ class MovedHistogram(Exhibited):
     moved: int = 1
 
     def _draw(self, data: Sequence[int], rng: Rng) -> Any:
-        step = AddNoise(DiscreteLaplace(self.moved / self.epsilon), sensitivity=Fraction(self.moved))
-        return rng.perform(step, np.bincount(data, minlength=2))
+        return self._add_noise(np.bincount(data, minlength=2), rng, moved=self.moved)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -40,7 +39,7 @@ class ClippedSum(Exhibited):
         rows = [0.0 if math.isnan(row) else row for row in data] if self.careful else list(data)
         clipped = [min(max(row, 0.0), 1.0) for row in rows]
         total = sum(clipped) if self.careful else sum(rows)
-        return rng.perform(AddNoise(DiscreteLaplace(1 / self.epsilon), Fraction(1)), math.floor(total))
+        return self._add_noise(math.floor(total), rng)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -52,8 +51,7 @@ class Mean(Exhibited):
     def _draw(self, data: Sequence[int], rng: Rng) -> Any:
         size = self.public_size or max(1, len(data))
         moved = Fraction(math.ceil(Fraction(100, size)))
-        step = AddNoise(DiscreteLaplace(moved / self.epsilon), sensitivity=moved)
-        return rng.perform(step, math.floor(Fraction(100 * sum(data), size)))
+        return self._add_noise(math.floor(Fraction(100 * sum(data), size)), rng, moved=moved)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -63,11 +61,7 @@ class Unbounded(Exhibited):
     bound: int | None = None
 
     def _draw(self, data: Sequence[int], rng: Rng) -> Any:
-        if self.bound is None:
-            return sum(data)
-        return rng.perform(
-            AddNoise(DiscreteLaplace(self.bound / self.epsilon), Fraction(self.bound)), sum(data)
-        )
+        return sum(data) if self.bound is None else self._add_noise(sum(data), rng, moved=self.bound)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -79,7 +73,7 @@ class Wrapping(Exhibited):
     def _draw(self, data: Sequence[int], rng: Rng) -> Any:
         half = 1 << (self.bits - 1)
         wrapped = (sum(data) + half) % (2 * half) - half
-        return rng.perform(AddNoise(DiscreteLaplace(1 / self.epsilon), Fraction(1)), wrapped)
+        return self._add_noise(wrapped, rng)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -101,60 +95,45 @@ EXHIBITS = (
         name="histogram-replace",
         wrong="sensitivity 1 is for adding a row; changing a row moves two cells",
         source="[DR14] section 3.3 read with the other relation",
-        audit="exact",
-        broken=lambda: Tiny(
-            MovedHistogram(Fraction(4), Replace("row"), 1), tuple(Replace("row").pairs((0, 1), 2))
-        ),
-        right=lambda: Tiny(
-            MovedHistogram(Fraction(4), Replace("row"), 2), tuple(Replace("row").pairs((0, 1), 2))
-        ),
+        shown=MovedHistogram(Fraction(4), Replace("row")).against(_CHANGED, moved=2),
     ),
     Exhibit(
         name="clip-a-copy",
         wrong="the clipped copy is thrown away and the original summed",
         source="smartnoise-sdk #622",
+        shown=ClippedSum(Fraction(1)).against(_CLIPS[:1], careful=True),
         audit="replay",
-        broken=lambda: Tiny(ClippedSum(Fraction(1)), _CLIPS[:1]),
-        right=lambda: Tiny(ClippedSum(Fraction(1), careful=True), _CLIPS[:1]),
     ),
     Exhibit(
         name="nan-walks-through",
         wrong="one NaN row turns the sum to NaN, and the error that follows tells so",
         source="arXiv:2207.10635; arXiv:2602.17454",
-        audit="exact",
-        broken=lambda: Tiny(ClippedSum(Fraction(1)), _CLIPS[1:]),
-        right=lambda: Tiny(ClippedSum(Fraction(1), careful=True), _CLIPS[1:]),
+        shown=ClippedSum(Fraction(1)).against(_CLIPS[1:], careful=True),
     ),
     Exhibit(
         name="private-size",
         wrong="the noise of a mean is scaled by the data's own number of rows",
         source="smartnoise-core #355",
+        shown=Mean(Fraction(1)).against(_ROWS, public_size=3),
         audit="replay",
-        broken=lambda: Tiny(Mean(Fraction(1)), _ROWS),
-        right=lambda: Tiny(Mean(Fraction(1), public_size=3), _ROWS),
     ),
     Exhibit(
         name="no-bound-no-noise",
         wrong="a missing bound is read as sensitivity zero",
         source="smartnoise-sdk #317",
-        audit="exact",
-        broken=lambda: Tiny(Unbounded(Fraction(1)), _ROWS),
-        right=lambda: Tiny(Unbounded(Fraction(1), bound=1), _ROWS),
+        shown=Unbounded(Fraction(1)).against(_ROWS, bound=1),
     ),
     Exhibit(
         name="wrapping-sum",
         wrong="a sum of machine integers wraps around",
         source="opendp #2925; arXiv:2207.10635",
+        shown=Wrapping(Fraction(1), bits=8).against(_FULL, bits=64),
         audit="replay",
-        broken=lambda: Tiny(Wrapping(Fraction(1), bits=8), _FULL),
-        right=lambda: Tiny(Wrapping(Fraction(1), bits=64), _FULL),
     ),
     Exhibit(
         name="truncated-scale",
         wrong="the noise scale is rounded down",
         source="google differential-privacy #101",
-        audit="exact",
-        broken=lambda: Tiny(TruncatedScale(Fraction(2, 5)), _ROWS),
-        right=lambda: Tiny(TruncatedScale(Fraction(2, 5), up=True), _ROWS),
+        shown=TruncatedScale(Fraction(2, 5)).against(_ROWS, up=True),
     ),
 )

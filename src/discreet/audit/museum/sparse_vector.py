@@ -6,18 +6,13 @@ warns of. All of them claim epsilon for sensitivity 1. Each differs from the rig
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from discreet.audit.museum.exhibit import Exhibit
-from discreet.core import checks
-from discreet.core.card import Tiny
-from discreet.core.loss import Loss, PureLoss
+from discreet.audit.museum.exhibit import Claimed, Exhibit, Shown
 from discreet.core.mechanism import Conversation, Interactive
-from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import Primitive, Rng
 from discreet.core.sensitive import Sensitive
 from discreet.noise import AddNoise, DiscreteLaplace, Noise, NoisyComparison, OneSidedGeometric
@@ -52,13 +47,11 @@ class NoisyAboveOnly(Primitive["tuple[int, int]", "int | None"]):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BrokenSparse(Interactive[Any, Any]):
+class BrokenSparse(Claimed, Interactive[Any, Any]):
     """A sparse vector whose scales and habits are taken as given. Never use one for a release.
 
     Attributes
     ----------
-    epsilon
-        The claim.
     threshold_scale, query_scale
         Scales of the noise; query scale None adds no noise to queries.
     positives
@@ -73,25 +66,13 @@ class BrokenSparse(Interactive[Any, Any]):
         Whether the noise is exponential instead of Laplace.
     """
 
-    epsilon: Fraction
-    threshold_scale: Fraction
-    query_scale: Fraction | None
+    threshold_scale: Fraction = field(kw_only=True)
+    query_scale: Fraction | None = None
     positives: int | None = None
     redraws: bool = False
     shows: bool = False
     follows_data: bool = False
     one_sided: bool = False
-    neighbours: Neighbours = ROWS
-
-    @property
-    def loss(self) -> Loss:
-        """The claim, true or not."""
-        return PureLoss(self.epsilon)
-
-    def error(self, beta: checks.Number) -> float:
-        """Promise nothing."""
-        checks.probability(beta=beta)
-        return math.inf
 
     def law(self, scale: Fraction) -> Noise:
         """Return the noise of a scale."""
@@ -135,35 +116,25 @@ class _BrokenConversation(Conversation[Any]):
 
 def reused_noise(epsilon: Fraction, positives: int) -> BrokenSparse:
     """Return [LSL17] Algorithm 3: the noisy value that passed the test is published."""
-    half = epsilon / 2
-    return BrokenSparse(epsilon, 1 / half, positives / half, positives, shows=True)
-
-
-def unscaled_noise(epsilon: Fraction, positives: int) -> BrokenSparse:
-    """Return [LSL17] Algorithm 4: the query noise does not grow with the number of positive answers."""
-    return BrokenSparse(epsilon, 4 / epsilon, 4 / (3 * epsilon), positives)
-
-
-def no_query_noise(epsilon: Fraction) -> BrokenSparse:
-    """Return [LSL17] Algorithm 5: only the threshold is noisy, and it never closes."""
-    return BrokenSparse(epsilon, 2 / epsilon, None)
+    return _break(epsilon, 2, 2 * positives, positives=positives, shows=True)
 
 
 def no_cutoff(epsilon: Fraction) -> BrokenSparse:
     """Return [LSL17] Algorithm 6: both are noisy, and it never closes."""
-    return BrokenSparse(epsilon, 2 / epsilon, 2 / epsilon)
+    return _break(epsilon, 2, 2)
 
 
 def unpaid_redraw(epsilon: Fraction, positives: int) -> BrokenSparse:
     """Return the scales of one threshold with a fresh one drawn after each positive answer."""
-    half = epsilon / 2
-    return BrokenSparse(epsilon, 1 / half, 2 * positives / half, positives, redraws=True, one_sided=True)
+    return _break(epsilon, 2, 4 * positives, positives=positives, redraws=True, one_sided=True)
 
 
-def threshold_from_data(epsilon: Fraction) -> BrokenSparse:
-    """Return the right scales with the threshold read from the data."""
-    half = epsilon / 2
-    return BrokenSparse(epsilon, 1 / half, 2 / half, 1, follows_data=True, one_sided=True)
+def _break(
+    epsilon: Fraction, threshold: int, query: int | Fraction | None = None, **habits: Any
+) -> BrokenSparse:
+    """Return a sparse vector with noise of these scales over epsilon."""
+    scale = None if query is None else Fraction(query) / epsilon
+    return BrokenSparse(epsilon, threshold_scale=threshold / Fraction(epsilon), query_scale=scale, **habits)
 
 
 _RISE_THEN_FALL = ((0, 0, 1, 1), (1, 1, 0, 0))
@@ -177,16 +148,9 @@ def _without_first(conversation: Conversation[Any]) -> Hashable:
     return (*answers, conversation.closed)
 
 
-def _make_right(epsilon: int, positives: int, noise: NoiseKind) -> Sparse:
-    return Sparse(
-        sensitivity=1,
-        epsilon=epsilon,
-        delta=0,
-        positives=positives,
-        threshold=0,
-        noise=noise,
-        form=Form.ONCE,
-    )
+def _make_right(epsilon: int, positives: int, noise: NoiseKind = NoiseKind.LAPLACE) -> Callable[[], Sparse]:
+    parameters: dict[str, Any] = {"sensitivity": 1, "delta": 0, "threshold": 0, "form": Form.ONCE}
+    return lambda: Sparse(epsilon=epsilon, positives=positives, noise=noise, **parameters)
 
 
 EXHIBITS = (
@@ -194,58 +158,56 @@ EXHIBITS = (
         name="sparse-reused-noise",
         wrong="the noisy value that passed the test is published, and so bounds the hidden threshold",
         source="[LSL17] Algorithm 3, from lecture notes of 2011",
-        audit="exact",
-        broken=lambda: Tiny(
-            reused_noise(Fraction(4), 1), [((0, 0, 0, 1), (1, 1, 1, 0))], script=each_value(4)
-        ),
-        right=lambda: Tiny(
-            NumericSparse(sensitivity=1, epsilon=9, delta=0, positives=1, threshold=0),
+        shown=Shown.on(
             [((0, 0, 0, 1), (1, 1, 1, 0))],
-            script=each_value(4),
+            lambda: reused_noise(Fraction(4), 1),
+            lambda: NumericSparse(sensitivity=1, epsilon=9, delta=0, positives=1, threshold=0),
+            each_value(4),
         ),
     ),
     Exhibit(
         name="sparse-unscaled-noise",
         wrong="the query noise does not grow with the number of positive answers",
         source="[LSL17] Algorithm 4, from a method for frequent itemsets of 2014",
-        audit="exact",
-        broken=lambda: Tiny(unscaled_noise(Fraction(2), 2), [_RISE_THEN_FALL], script=each_value(4)),
-        right=lambda: Tiny(_make_right(2, 2, NoiseKind.LAPLACE), [_RISE_THEN_FALL], script=each_value(4)),
+        shown=Shown.on(
+            [_RISE_THEN_FALL],
+            lambda: _break(Fraction(2), 4, Fraction(4, 3), positives=2),
+            _make_right(2, 2),
+            each_value(4),
+        ),
     ),
     Exhibit(
         name="sparse-no-query-noise",
         wrong="only the threshold is noisy: a low answer after a high one is impossible on the neighbour",
         source="[LSL17] Algorithm 5, from a method for feature selection of 2014",
-        audit="exact",
-        broken=lambda: Tiny(no_query_noise(Fraction(2)), [((0, 1), (1, 0))], script=each_value(2)),
-        right=lambda: Tiny(_make_right(2, 2, NoiseKind.LAPLACE), [((0, 1), (1, 0))], script=each_value(2)),
+        shown=Shown.on([((0, 1), (1, 0))], lambda: _break(Fraction(2), 2), _make_right(2, 2), each_value(2)),
     ),
     Exhibit(
         name="sparse-no-cutoff",
         wrong="it never closes, so the loss grows with every positive answer",
         source="[LSL17] Algorithm 6, from a method for high-dimensional data of 2015",
-        audit="exact",
-        broken=lambda: Tiny(no_cutoff(Fraction(2)), [_RISE_THEN_FALL], script=each_value(4)),
-        right=lambda: Tiny(_make_right(2, 2, NoiseKind.LAPLACE), [_RISE_THEN_FALL], script=each_value(4)),
+        shown=Shown.on([_RISE_THEN_FALL], lambda: no_cutoff(Fraction(2)), _make_right(2, 2), each_value(4)),
     ),
     Exhibit(
         name="sparse-unpaid-redraw",
         wrong="a fresh threshold is drawn after each positive answer, paid for once",
         source="[DR14] Algorithm 2 with the scales of [LSL17] Algorithm 1",
-        audit="exact",
-        broken=lambda: Tiny(unpaid_redraw(Fraction(8), 2), [_RISE_AND_FALL], script=each_value(4)),
-        right=lambda: Tiny(_make_right(8, 2, NoiseKind.EXPONENTIAL), [_RISE_AND_FALL], script=each_value(4)),
+        shown=Shown.on(
+            [_RISE_AND_FALL],
+            lambda: unpaid_redraw(Fraction(8), 2),
+            _make_right(8, 2, NoiseKind.EXPONENTIAL),
+            each_value(4),
+        ),
     ),
     Exhibit(
         name="sparse-threshold-from-data",
         wrong="the threshold is read from the data, so a query moves twice as far against it",
         source="a mistake [LSL17] section 4 warns of",
-        audit="exact",
-        broken=lambda: Tiny(
-            threshold_from_data(Fraction(2)), [((1, 0, 1), (0, 1, 0))], script=_without_first
-        ),
-        right=lambda: Tiny(
-            _make_right(2, 1, NoiseKind.EXPONENTIAL), [((1, 0, 1), (0, 1, 0))], script=_without_first
+        shown=Shown.on(
+            [((1, 0, 1), (0, 1, 0))],
+            lambda: _break(Fraction(2), 2, 4, positives=1, follows_data=True, one_sided=True),
+            _make_right(2, 1, NoiseKind.EXPONENTIAL),
+            _without_first,
         ),
     ),
 )

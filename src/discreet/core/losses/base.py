@@ -10,7 +10,8 @@ from fractions import Fraction
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.losses.pld import LossDistribution
-from discreet.core.rounding import above, down
+from discreet.core.rounding import above, down, up
+from discreet.core.search import minimise
 
 ORDERS: tuple[float, ...] = tuple(
     [1 + 2.0**k for k in range(-14, -3)]
@@ -96,6 +97,15 @@ class Loss(ABC):
         return Fraction(0)
 
 
+class FailingExactly(Loss):
+    """A loss whose `exact_failure` says what its failure mass is."""
+
+    @property
+    def failure(self) -> float:
+        """The failure mass, rounded up."""
+        return up(self.exact_failure())
+
+
 def check_order(order: checks.Number) -> float:
     """Return a Rényi order, which must be > 1."""
     a = float(checks.exact(order=order))
@@ -112,19 +122,13 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
         return 1.0
     rho = max(rho, 1e-280)  # below, the search for an order overflows; more rho is a sound bound
 
-    def log_delta(order: float) -> float:
+    def log_delta(log_excess: float) -> float:
+        order = 1 + math.exp(log_excess)
         return _log_renyi_delta(order, order * rho, epsilon)
 
-    # The bound is unimodal in the order; golden sections on log(order - 1). Any order is sound.
-    low, high = math.log(1e-6), math.log(max(10.0, 2 * (epsilon / rho + 1), 100 / rho))
-    ratio = (math.sqrt(5) - 1) / 2
-    for _ in range(80):
-        a, b = high - ratio * (high - low), low + ratio * (high - low)
-        if log_delta(1 + math.exp(a)) < log_delta(1 + math.exp(b)):
-            high = b
-        else:
-            low = a
-    return _exp_up(log_delta(1 + math.exp((low + high) / 2)))
+    # The bound is unimodal in the order. Any order is sound.
+    high = math.log(max(10.0, 2 * (epsilon / rho + 1), 100 / rho))
+    return _exp_up(log_delta(minimise(log_delta, math.log(1e-6), high, steps=80)))
 
 
 def renyi_delta(order: float, divergence: float, epsilon: float) -> float:

@@ -9,17 +9,15 @@ from fractions import Fraction
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.losses.base import Loss, check_order, renyi_delta, short, zcdp_delta
+from discreet.core.parameters import checked, public
 from discreet.core.rounding import down, up
 
 
-@dataclass(frozen=True, slots=True)
+@checked
 class ZCDPLoss(Loss):
     """rho-zero-concentrated differential privacy and nothing more."""
 
-    rho: Fraction
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", checks.non_negative(rho=self.rho))
+    rho: Fraction = public(checks.non_negative)
 
     def delta(self, epsilon: checks.Number) -> float:
         """Convert by the best order [CKS20, Proposition 12]."""

@@ -21,7 +21,8 @@ from discreet.core.losses.pld import (
     from_points,
     promise_nothing,
 )
-from discreet.core.losses.pure import PureLoss
+from discreet.core.losses.pure import EpsilonLoss, PureLoss, RespondingLoss
+from discreet.core.parameters import checked, public
 from discreet.core.rounding import above, down, up
 
 _REACH = 13.5  # standard deviations kept of a normal loss: 1e-41 lies outside
@@ -32,13 +33,8 @@ _DEPTH = 100  # losses of probability below e^-100 are lifted: far apart losses 
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceLoss(Loss):
+class LaplaceLoss(EpsilonLoss):
     """Continuous Laplace noise with sensitivity / scale = `value`. Noise on a grid has its own class."""
-
-    value: Fraction
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "value", checks.non_negative(epsilon=self.value))
 
     def delta(self, epsilon: checks.Number) -> float:
         """Return the exact curve 1 - e^{(epsilon - value) / 2}."""
@@ -94,18 +90,6 @@ class LaplaceLoss(Loss):
         one = LossDistribution(step, low, masses, 0.0)
         return one, one
 
-    def exact_epsilon(self) -> Fraction:
-        """Return the value."""
-        return self.value
-
-    @property
-    def unit(self) -> Fraction:
-        """The value."""
-        return self.value
-
-    def __str__(self) -> str:
-        return f"epsilon {short(self.value)}"
-
 
 def _exponential_cell(start: Vector, stop: Vector, h: float) -> tuple[Vector, Vector]:
     """Return, for the density e^{t/2} / 4 on [start, stop] of a cell [0, h], the upper share and the mass."""
@@ -118,19 +102,16 @@ def _exponential_cell(start: Vector, stop: Vector, h: float) -> tuple[Vector, Ve
     return np.minimum(share * (1 + SLACK), 1.0), mass
 
 
-@dataclass(frozen=True, slots=True)
-class DiscreteLaplaceLoss(Loss):
+@checked
+class DiscreteLaplaceLoss(RespondingLoss):
     """Discrete Laplace noise of a scale on integers that neighbours move by at most `shift` in total.
 
-    With shift 1 it is exactly randomized response, so the continuous curve would be a false promise.
+    With shift 1 it is exactly randomized response, so the continuous curve would be a false promise. The
+    Rényi views are those of randomized response: exact for shift 1, sound for every shift.
     """
 
-    shift: int
-    scale: Fraction
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shift", checks.integer(0, shift=self.shift))
-        object.__setattr__(self, "scale", checks.positive(scale=self.scale))
+    shift: int = public(checks.integer, 0)
+    scale: Fraction = public(checks.positive)
 
     @property
     def value(self) -> Fraction:
@@ -159,14 +140,6 @@ class DiscreteLaplaceLoss(Loss):
         """Return the pure epsilon at delta 0, else invert the curve."""
         d = checks.delta(delta=delta)
         return up(self.value) if d == 0 else min(up(self.value), Loss.epsilon(self, d))
-
-    def renyi(self, order: checks.Number) -> float:
-        """Return the pure view: exact for shift 1, sound for every shift."""
-        return PureLoss(self.value).renyi(order)
-
-    def zcdp(self) -> float:
-        """Return the pure view: exact for shift 1, sound for every shift."""
-        return PureLoss(self.value).zcdp()
 
     def pld(self, step: Fraction) -> Pair:
         """Return the exact masses: value below 0, then one loss an integer, then -value.
@@ -199,17 +172,10 @@ class DiscreteLaplaceLoss(Loss):
             one = from_floats(step, losses, np.concatenate([[head], weights, [tail]]))
         return one, one
 
-    def exact_epsilon(self) -> Fraction:
-        """Return the pure epsilon."""
-        return self.value
-
     @property
     def unit(self) -> Fraction:
         """The distance between possible losses, or the only one."""
         return self.value if self.shift <= 1 else 1 / self.scale
-
-    def __str__(self) -> str:
-        return f"epsilon {short(self.value)}"
 
 
 _LEAST = Fraction(1, 10**12)

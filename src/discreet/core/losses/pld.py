@@ -142,25 +142,16 @@ class LossDistribution:
     def power(self, count: int, *, tilt: float = 0.0, spare: float = 1e-30) -> LossDistribution:
         """Return the distribution of `count` runs, by repeated squaring."""
         # Rare low losses are lifted first, as every step below does: they only make the vectors long.
-        block, runs = self.trim(low=_LOW_TAIL / max(1, count), high=0.0), 1
-        result: LossDistribution | None = None
-        done = 0
-        while True:
+        block, done = self.trim(low=_LOW_TAIL / max(1, count), high=0.0), 0
+        result = LossDistribution(self.step, 0, np.ones(1), 0.0)
+        for bit in range(count.bit_length()):
+            runs = 1 << bit
+            if bit:  # a tail cut off a block is paid once for every block the whole is made of
+                block = block.compose(block, tilt=tilt, spare=spare / 64, share=runs / count)
             if count & runs:
+                share = (done + runs) / count
+                result = result.compose(block, tilt=tilt, spare=spare / 64, share=share) if done else block
                 done += runs
-                portion = done / count
-                result = (
-                    block
-                    if result is None
-                    else result.compose(block, tilt=tilt, spare=spare / 64, share=portion)
-                )
-            runs *= 2
-            if runs > count:
-                break
-            # A tail cut off a block is paid once for every block the whole is made of.
-            block = block.compose(block, tilt=tilt, spare=spare / 64, share=runs / count)
-        if result is None:
-            return LossDistribution(self.step, 0, np.ones(1), 0.0)
         return result
 
     def trim(self, *, low: float, high: float) -> LossDistribution:
@@ -234,8 +225,8 @@ def from_density(
     for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
         t = (node + 1) / 2 * h
         there = density(left + t) * (weight / 2 * h * (1 + 1e-12))
-        masses[:-1] += there * _share_low(t, h)
-        masses[1:] += there * _share_high(t, h)
+        masses[:-1] += there * (math.exp(-t) * math.expm1(t - h) / math.expm1(-h))  # the lower end's share
+        masses[1:] += there * (math.expm1(-t) / math.expm1(-h))
     return LossDistribution(step, low, masses, infinity)
 
 
@@ -250,15 +241,6 @@ def _width(step: Fraction) -> float:
     if not 1e-300 <= h <= 1e150:
         raise InvalidParameter(name="step", rule="between 1e-300 and 1e150", value=step)
     return h
-
-
-def _share_low(t: float, h: float) -> float:
-    """Return the share of mass at offset t that goes to the lower end of a cell of width h."""
-    return math.exp(-t) * math.expm1(t - h) / math.expm1(-h)
-
-
-def _share_high(t: float, h: float) -> float:
-    return math.expm1(-t) / math.expm1(-h)
 
 
 def _collect(
@@ -327,8 +309,6 @@ def common_unit(units: Iterable[Fraction]) -> Fraction:
     """Return the largest step of which all the given ones are multiples (zeros are ignored)."""
     found = Fraction(0)
     for unit in units:
-        a, b = found, unit
-        while b:
-            a, b = b, a % b
-        found = a
+        fine = math.lcm(found.denominator, unit.denominator)
+        found = Fraction(math.gcd(int(found * fine), int(unit * fine)), fine)
     return found

@@ -5,21 +5,70 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from discreet.core import checks
-from discreet.core.losses.base import SLACK, Loss, Pair, check_order, short
+from discreet.core.losses.base import SLACK, FailingExactly, Loss, Pair, check_order, short
 from discreet.core.losses.pld import from_points
+from discreet.core.parameters import checked, public
 from discreet.core.rounding import above, down, up
 
 
+class RespondingLoss(Loss):
+    """A loss that is, but for a failure mass, at most one epsilon, its `value`.
+
+    So randomized response at that epsilon, the worst there is, covers it: these are its views.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def value(self) -> Fraction:
+            """The epsilon."""
+
+    def renyi(self, order: checks.Number) -> float:
+        """Return the Rényi divergence of randomized response, the largest for this epsilon."""
+        a, e = check_order(order), up(self.value)
+        if e == 0:
+            return 0.0
+        # With p = 1 / (1 + e^-e): log of p^a (1-p)^(1-a) and of (1-p)^a p^(1-a), free of cancellation.
+        log_p = -math.log1p(math.exp(-e))
+        first, second = (a - 1) * e + log_p, log_p - a * e
+        divergence = (first + math.log1p(math.exp(second - first))) / (a - 1)
+        rounding = 1e-14 * (1 + a * e) / (a - 1)
+        return max(0.0, min(e, above(self.zcdp() * a), divergence * (1 + SLACK) + rounding))
+
+    def zcdp(self) -> float:
+        """Return value * tanh(value / 2), attained by randomized response."""
+        e = up(self.value)
+        return above(e * math.tanh(e / 2), 6)
+
+    def exact_epsilon(self) -> Fraction:
+        """Return the value."""
+        return self.value
+
+    @property
+    def unit(self) -> Fraction:
+        """The value."""
+        return self.value
+
+    def __str__(self) -> str:
+        return f"epsilon {short(self.value)}"
+
+
 @dataclass(frozen=True, slots=True)
-class PureLoss(Loss):
-    """(value, 0)-differential privacy and nothing more: randomized response at that epsilon."""
+class EpsilonLoss(RespondingLoss):
+    """A loss that is given by its epsilon."""
 
     value: Fraction
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", checks.non_negative(epsilon=self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class PureLoss(EpsilonLoss):
+    """(value, 0)-differential privacy and nothing more: randomized response at that epsilon."""
 
     def delta(self, epsilon: checks.Number) -> float:
         """Return the exact curve (e^value - e^epsilon) / (1 + e^value)."""
@@ -48,49 +97,19 @@ class PureLoss(Loss):
         )
         return min(value, max(0.0, above(value + logarithm + SLACK * abs(logarithm))))
 
-    def renyi(self, order: checks.Number) -> float:
-        """Return the Rényi divergence of randomized response, the largest for this epsilon."""
-        a, e = check_order(order), up(self.value)
-        if e == 0:
-            return 0.0
-        # With p = 1 / (1 + e^-e): log of p^a (1-p)^(1-a) and of (1-p)^a p^(1-a), free of cancellation.
-        log_p = -math.log1p(math.exp(-e))
-        first, second = (a - 1) * e + log_p, log_p - a * e
-        divergence = (first + math.log1p(math.exp(second - first))) / (a - 1)
-        rounding = 1e-14 * (1 + a * e) / (a - 1)
-        return max(0.0, min(e, above(self.zcdp() * a), divergence * (1 + SLACK) + rounding))
-
-    def zcdp(self) -> float:
-        """Return value * tanh(value / 2), attained by randomized response."""
-        e = up(self.value)
-        return above(e * math.tanh(e / 2), 6)
-
     def pld(self, step: Fraction) -> Pair:
         """Return the two losses of randomized response."""
         return _two_point(self.value, 1.0, 0.0, step)
 
-    def exact_epsilon(self) -> Fraction:
-        """Return the value."""
-        return self.value
-
-    @property
-    def unit(self) -> Fraction:
-        """The value."""
-        return self.value
-
-    def __str__(self) -> str:
-        return f"epsilon {short(self.value)}"
-
 
 @dataclass(frozen=True, slots=True)
-class ApproxLoss(Loss):
+class ApproxLoss(EpsilonLoss, FailingExactly):
     """(value, failure)-differential privacy and nothing more."""
 
-    value: Fraction
     mass: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", checks.non_negative(epsilon=self.value))
+        EpsilonLoss.__post_init__(self)
         object.__setattr__(self, "mass", checks.delta(delta=self.mass))
 
     def delta(self, epsilon: checks.Number) -> float:
@@ -105,48 +124,23 @@ class ApproxLoss(Loss):
             return math.inf
         return PureLoss(self.value).epsilon((d - self.mass) / (1 - self.mass))
 
-    def renyi(self, order: checks.Number) -> float:
-        """Return the Rényi view of the part that does not fail."""
-        return PureLoss(self.value).renyi(order)
-
-    def zcdp(self) -> float:
-        """Return the zCDP view of the part that does not fail."""
-        return PureLoss(self.value).zcdp()
-
     def pld(self, step: Fraction) -> Pair:
         """Return the two losses of randomized response and the mass at infinity."""
         return _two_point(self.value, up(1 - self.mass), up(self.mass), step)
-
-    def exact_epsilon(self) -> Fraction:
-        """Return the value."""
-        return self.value
 
     def exact_failure(self) -> Fraction:
         """Return the mass."""
         return self.mass
 
-    @property
-    def failure(self) -> float:
-        """The delta."""
-        return up(self.mass)
-
-    @property
-    def unit(self) -> Fraction:
-        """The value."""
-        return self.value
-
     def __str__(self) -> str:
         return f"epsilon {short(self.value)}, delta {short(self.mass)}"
 
 
-@dataclass(frozen=True, slots=True)
+@checked
 class BoundedRangeLoss(Loss):
     """A log-likelihood ratio whose values span at most `range_`: the exponential mechanism."""
 
-    range_: Fraction
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "range_", checks.non_negative(range_=self.range_))
+    range_: Fraction = public(checks.non_negative)
 
     def delta(self, epsilon: checks.Number) -> float:
         """Return the largest delta over two-point pairs with losses t and t - range.

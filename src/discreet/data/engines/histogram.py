@@ -25,7 +25,7 @@ from discreet.data.engines.render_expressions import (
     table,
     whole,
 )
-from discreet.data.plan.nodes import Field
+from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import is_declared
 from discreet.data.schema.columns import Category, Column, Ranged
 from discreet.data.schema.schema import Schema, User

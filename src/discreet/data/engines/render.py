@@ -25,6 +25,7 @@ from discreet.data.engines.render_expressions import (
     clamp,
     column,
     keyed_hash,
+    literal,
     name_relation,
     number,
     own_column,
@@ -34,10 +35,19 @@ from discreet.data.engines.render_expressions import (
     where,
     whole,
 )
-from discreet.data.plan.facts import Facts, Measure, SetFacts
-from discreet.data.plan.nodes import TRUE, Field
+from discreet.data.engines.render_units import list_unit_columns
+from discreet.data.plan.derived import UNITS
+from discreet.data.plan.facts import Facts, SetFacts
+from discreet.data.plan.measures import CHOSEN, Measure, MeasureKind
+from discreet.data.plan.nodes import ComputedKey, Join, Key, Units
+from discreet.data.plan.numbers import variable
+from discreet.data.plan.row_nodes import TRUE, Field, Polynomial
 from discreet.data.plan.tables import PlanTables
+from discreet.data.schema.columns import Category, Ranged
 from discreet.data.schema.schema import Schema, User
+
+_BY_VALUE: tuple[MeasureKind, ...] = (*CHOSEN, "distinct")
+"""Measures with a query of their own: rows are told apart by a value beside the keys."""
 
 __all__ = ["EngineQuery", "Kept", "bound_rows", "render"]
 
@@ -49,7 +59,7 @@ class EngineQuery:
     Its rows hold the codes of `keys`, then (for a histogram) the value in steps, then the `measures`.
     """
 
-    keys: tuple[Field, ...]
+    keys: tuple[Key, ...]
     measures: tuple[Measure, ...]
     tree: exp.Query
 
@@ -97,9 +107,9 @@ def render(
     queries = []
     for one in known.sets:
         listed = [measure for measure, _ in one.measures]
-        numbers = tuple(measure for measure in listed if measure.kind != "histogram")
+        numbers = tuple(measure for measure in listed if measure.kind not in _BY_VALUE)
         parts = [numbers] if numbers else []
-        parts += [(measure,) for measure in listed if measure.kind == "histogram"]
+        parts += [(measure,) for measure in listed if measure.kind in _BY_VALUE]
         for part in parts:
             tree = renderer.query(one, part)
             require_bounds(tree, known, one, part, kept or {})
@@ -116,9 +126,9 @@ class _Renderer:
 
     def query(self, one: SetFacts, measures: tuple[Measure, ...]) -> exp.Select:
         """Return the query for some measures of one grouping set."""
-        groups = list(map(column, one.keys))
-        if measures[0].kind == "histogram":
-            groups.append(_steps(measures[0], self.known.tables))
+        groups = [_group(key, self.known.tables) for key in one.keys]
+        if measures[0].kind in CHOSEN or self._adds_values(one, measures[0]):
+            groups.append(_value(measures[0], self.known.tables))
         totals = [alias(self._total(measure), f"m{i}") for i, measure in enumerate(measures)]
         unit = self.known.tables.schema(self.known.plan.table).unit
         if isinstance(unit, User) and self._needs_totals(one, measures):
@@ -126,50 +136,77 @@ class _Renderer:
             listed = [alias(user, UNIT), *_keys(groups), *totals]
             inner = self._rows([user, *groups], listed, one.keys, measures, {})
             return self._of_users(inner, one, len(groups), measures)
-        return self._rows(groups, [*_keys(groups), *totals], one.keys, measures, self._bound_tables())
+        return self._rows(groups, [*_keys(groups), *totals], one.keys, measures, self._list_before())
 
     def _rows(
         self,
         groups: list[exp.Expr],
         listed: list[exp.Expr],
-        keys: tuple[Field, ...],
+        keys: tuple[Key, ...],
         measures: tuple[Measure, ...],
         before: Mapping[str, exp.Query],
     ) -> exp.Select:
         """Return totals over every row that counts, once."""
         plan, tables = self.known.plan, self.known.tables
-        joins = [
+        tests = [] if plan.where == TRUE else [where(plan.where, tables)]
+        needed = [key if isinstance(key, Field) else key.number for key in keys]
+        if measures[0].kind == "histogram" and measures[0].number is not None:
+            needed.append(measures[0].number)
+        if measures[0].kind in ("values", "distinct") and measures[0].column is not None:
+            needed.append(measures[0].column)
+            tests += _declared_only(measures[0], self.known)
+        tests += [test for one in dict.fromkeys(needed) for test in _are_there(one, tables)]
+        source = table(UNITS) if plan.units is not None else self._relation(plan.table, plan.table)
+        copied = [group.copy() for group in groups]
+        return select(
+            listed, source, joins=self._joins(plan.joins), tests=tests, groups=copied, before=before
+        )
+
+    def _joins(self, joins: tuple[Join, ...]) -> list[exp.Join]:
+        return [
             exp.Join(
-                this=self._relation(join.table),
-                kind="INNER",
+                this=self._relation(join.table, join.right.table),
+                side="LEFT" if join.outer else None,
+                kind=None if join.outer else "INNER",
                 on=exp.EQ(this=column(join.left), expression=column(join.right)),
             )
-            for join in plan.joins
+            for join in joins
         ]
-        tests = [] if plan.where == TRUE else [where(plan.where, tables)]
-        needed = [*keys]
-        if measures[0].kind == "histogram" and measures[0].number is not None:
-            needed += measures[0].number.fields
-        tests += [present(field) for field in dict.fromkeys(needed) if tables.column(field).nullable]
-        source = self._relation(plan.table)
-        copied = [group.copy() for group in groups]
-        return select(listed, source, joins=joins, tests=tests, groups=copied, before=before)
+
+    def _units(self, units: Units) -> exp.Select:
+        """Return one row for each user that has a row that counts."""
+        tables = self.known.tables
+        user = column(Field(units.table, str(tables.schema(units.table).unit.column)))
+        return select(
+            list_unit_columns(units, tables),
+            self._relation(units.table, units.table),
+            joins=self._joins(units.joins),
+            tests=[] if units.where == TRUE else [where(units.where, tables)],
+            groups=[user],
+        )
 
     def _needs_totals(self, one: SetFacts, measures: tuple[Measure, ...]) -> bool:
         """Say whether a user's rows must be added up before they are counted."""
         clamps = any(measure.kind == "units" or measure.group is not None for measure in measures)
         return clamps or self.known.caps_groups(one)
 
+    def _adds_values(self, one: SetFacts, measure: Measure) -> bool:
+        """Say whether a user's different values are listed before those of all users are counted."""
+        return measure.kind == "distinct" and self._needs_totals(one, (measure,))
+
     def _of_users(
         self, totals: exp.Query, one: SetFacts, groups: int, measures: tuple[Measure, ...]
     ) -> exp.Select:
         """Keep a few groups of each user, clamp the user's totals, then add up the users."""
-        before, source, tests = {**self._bound_tables(), TOTALS: totals}, TOTALS, []
+        groups -= measures[0].kind == "distinct"
+        before, source, tests = {**self._list_before(), TOTALS: totals}, TOTALS, []
         if self.known.caps_groups(one):
             before[RANKED], source = self._rank_groups(one.keys), RANKED
             tests = [exp.LTE(this=own_column(PLACE), expression=whole(self.known.groups_per_unit))]
         names = [f"k{i}" for i in range(groups)]
         sums = [alias(self._clamped_total(measure, i), f"m{i}") for i, measure in enumerate(measures)]
+        if measures[0].kind == "distinct":
+            sums = [alias(_count_different(own_column(f"k{groups}")), "m0")]
         return select(
             [*map(own_column, names), *sums],
             table(source),
@@ -178,10 +215,10 @@ class _Renderer:
             before=before,
         )
 
-    def _rank_groups(self, keys: tuple[Field, ...]) -> exp.Query:
+    def _rank_groups(self, keys: tuple[Key, ...]) -> exp.Query:
         """Put each user's groups in the order of a keyed hash; the keys themselves break ties."""
         names = [own_column(f"k{i}") for i in range(len(keys))]
-        kinds = [self.known.tables.column(field) for field in keys]
+        kinds = [self.known.tables.column(key) if isinstance(key, Field) else None for key in keys]
         order = keyed_hash(self.key, own_column(UNIT), zip(names, kinds, strict=True))
         place = exp.Window(
             this=exp.DenseRank(),
@@ -190,28 +227,35 @@ class _Renderer:
         )
         return select([exp.Star(), alias(place, PLACE)], table(TOTALS))
 
-    def _relation(self, name: str) -> exp.Expr:
-        """Return a table, or the bounded rows of a table of users, under the table's name."""
-        users = [user for user, _ in self.known.kept]
+    def _relation(self, name: str, shown: str) -> exp.Expr:
+        """Return a table, or the bounded rows of a table of users, under the name it has in the plan."""
+        users = list(dict(self.known.kept))
         if name not in users:
-            return table(name)
+            return table(name) if name == shown else name_relation(table(name), shown)
         found = self.kept.get(name)
         bounds = table(f"{BOUNDED}_{users.index(name)}") if found is None else found.relation.copy()
-        return name_relation(bounds, name)
+        return name_relation(bounds, shown)
 
-    def _bound_tables(self) -> dict[str, exp.Query]:
-        """Return the queries for bounded rows that the engine does not keep."""
-        return {
+    def _list_before(self) -> dict[str, exp.Query]:
+        """Return the queries for bounded rows that the engine does not keep, and for one row a user."""
+        before: dict[str, exp.Query] = {
             f"{BOUNDED}_{i}": bound_rows(self.known.tables.schema(name), max_rows=rows, key=self.key)
-            for i, (name, rows) in enumerate(self.known.kept)
+            for i, (name, rows) in enumerate(dict(self.known.kept).items())
             if name not in self.kept
         }
+        if self.known.plan.units is not None:
+            before[UNITS] = self._units(self.known.plan.units)
+        return before
 
     def _total(self, measure: Measure) -> exp.Expr:
         """Return a measure of the rows of a group."""
         if measure.kind == "rows" and measure.number is not None:
             return exp.Count(this=number(measure.number, self.known.tables))
-        if measure.kind in ("rows", "units", "histogram"):
+        if measure.kind == "rows" and measure.column is not None:
+            return exp.Count(this=column(measure.column))
+        if measure.kind == "distinct":
+            return _count_different(_value(measure, self.known.tables))
+        if measure.kind in ("rows", "units", *CHOSEN):
             return exp.Count(this=exp.Star())
         value = _steps(measure, self.known.tables)
         if measure.kind == "squares":
@@ -231,6 +275,44 @@ class _Renderer:
         # 38 digits hold any sum of 64-bit integers over more rows than there will ever be.
         wide = value if self.sums_widen else cast(value, "wide")
         return exp.Coalesce(this=exp.Sum(this=wide), expressions=[whole(0)])
+
+
+def _group(key: Key, tables: PlanTables) -> exp.Expr:
+    """Return what rows are grouped by: a code that is the same on every engine."""
+    return cast(number(key.number, tables), "bigint") if isinstance(key, ComputedKey) else column(key)
+
+
+def _are_there(value: Field | Polynomial, tables: PlanTables) -> list[exp.Expr]:
+    """Return the tests that a column, or all that a number is made from, is not missing."""
+    atoms = (value,) if isinstance(value, Field) else value.atoms
+    fields = [present(atom) for atom in atoms if isinstance(atom, Field) and tables.nullable(atom)]
+    computed = [variable(atom) for atom in atoms if not isinstance(atom, Field) and tables.nullable(atom)]
+    return fields + [
+        exp.Not(this=exp.Is(this=exp.Paren(this=number(one, tables)), expression=exp.null()))
+        for one in computed
+    ]
+
+
+def _value(measure: Measure, tables: PlanTables) -> exp.Expr:
+    """Return what rows are told apart by within a group: their number in steps, or the value of a column."""
+    if measure.column is None:
+        return _steps(measure, tables)
+    found = column(measure.column)
+    return clamp(found, measure.row) if isinstance(tables.column(measure.column), Ranged) else found
+
+
+def _declared_only(measure: Measure, known: Facts) -> list[exp.Expr]:
+    """Return the test that a value is declared, where that is what bounds a unit's different values."""
+    if measure.column is None or measure.kind != "distinct" or measure.width >= known.rows_per_unit:
+        return []
+    declared = known.tables.column(measure.column)
+    if not isinstance(declared, Category):
+        return []  # a number is clamped
+    return [exp.In(this=column(measure.column), expressions=list(map(literal, declared.values)))]
+
+
+def _count_different(value: exp.Expr) -> exp.Expr:
+    return exp.Count(this=exp.Distinct(expressions=[value]))
 
 
 def _keys(groups: list[exp.Expr]) -> list[exp.Expr]:

@@ -12,8 +12,12 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from discreet.core.errors import InternalError
-from discreet.data.plan.facts import Facts, Measure, SetFacts
-from discreet.data.plan.nodes import Span
+from discreet.data.engines.render_ranges import find_selected, is_inside, list_sources, read_range
+from discreet.data.engines.render_units import require_one_row
+from discreet.data.plan.derived import UNITS
+from discreet.data.plan.facts import Facts, SetFacts
+from discreet.data.plan.measures import Measure
+from discreet.data.plan.row_nodes import Span
 
 UNIT, PLACE, BOUNDED, TOTALS, RANKED = (
     "discreet_unit",
@@ -39,20 +43,50 @@ def require_bounds(
     before = {cte.alias: cte.this for cte in tree.ctes}
     users = before.get(TOTALS)
     rows = tree if users is None else users
-    for name, most in known.kept:
-        if _rows_of_one_user(name, rows, before, kept) != most:
+    read = rows
+    if known.plan.units is not None:
+        read = require_one_row(rows, before.get(UNITS), known)
+    for name, shown, most in known.read:
+        if _rows_of_one_user(name, shown, read, before, kept) != most:
             raise InternalError(f"the rows of one user in {name} are not held to {most}")
     if known.caps_groups(one) and (users is None or _most(tree) != known.groups_per_unit):
         raise InternalError(f"the groups of one user are not held to {known.groups_per_unit}")
     for place, measure in enumerate(measures):
-        if not _inside(_each_row(measure, rows, place, len(one.keys)), _require_span(measure)):
+        if not is_inside(_each_row(measure, rows, place, len(one.keys)), _require_span(measure)):
             raise InternalError(f"the {measure.kind} of one row is not held to {_require_span(measure)}")
         if measure.group is not None and (
-            users is None or not _inside(_bound_added(_find_selected(tree, f"m{place}")), measure.group)
+            users is None or not is_inside(_bound_added(find_selected(tree, f"m{place}")), measure.group)
         ):
             raise InternalError(f"the {measure.kind} of one unit is not held to {measure.group} in a group")
         if measure.kind == "units" and users is None and known.rows_per_unit > 1:
             raise InternalError("units are counted by their rows")
+        if measure.kind == "distinct":
+            _require_different(tree, known, one, rows, measure)
+
+
+def _require_different(
+    tree: exp.Select, known: Facts, one: SetFacts, rows: exp.Select, measure: Measure
+) -> None:
+    """Raise unless different values are counted, and no more of one unit than its sensitivity says."""
+    counted = find_selected(tree, "m0")
+    listed = counted.this.expressions if isinstance(counted.this, exp.Distinct) else []
+    if not isinstance(counted, exp.Count) or len(listed) != 1:
+        raise InternalError("values are counted more than once")
+    if measure.width >= known.rows_per_unit:
+        return
+    value = listed[0] if rows is tree else find_selected(rows, f"k{len(one.keys)}")
+    tests = rows.args.get("where")
+    listed = (
+        []
+        if tests is None
+        else list(tests.this.flatten() if isinstance(tests.this, exp.And) else [tests.this])
+    )
+    few = any(
+        isinstance(test, exp.In) and test.this == value and len(test.expressions) <= measure.width
+        for test in listed
+    )
+    if not few and not is_inside(read_range(value), measure.row):
+        raise InternalError(f"the different values of one unit are not held to {measure.width}")
 
 
 def _require_span(measure: Measure) -> Span:
@@ -62,16 +96,15 @@ def _require_span(measure: Measure) -> Span:
 
 def _each_row(measure: Measure, rows: exp.Select, place: int, keys: int) -> Span | None:
     if measure.kind == "histogram":
-        return _range(_find_selected(rows, f"k{keys}"))
-    return _bound_added(_find_selected(rows, f"m{place}"))
+        return read_range(find_selected(rows, f"k{keys}"))
+    return _bound_added(find_selected(rows, f"m{place}"))
 
 
 def _rows_of_one_user(
-    name: str, rows: exp.Select, before: Mapping[str, exp.Query], kept: Mapping[str, Kept]
+    name: str, shown: str, rows: exp.Select, before: Mapping[str, exp.Query], kept: Mapping[str, Kept]
 ) -> int | None:
     """Return how many rows of one user a query reads of a private table; None where nothing bounds them."""
-    sources = [rows.args["from_"].this, *(join.this for join in rows.args.get("joins") or [])]
-    named = [one.name for one in sources if one.alias_or_name == name]
+    named = [one.name for one in list_sources(rows) if one.alias_or_name == shown]
     if len(named) != 1:
         return None
     if named[0] in before:
@@ -84,13 +117,8 @@ def _most(query: exp.Query) -> int | None:
     """Return up to which place, in the order of one user's rows or groups, a query keeps them."""
     tests = query.args.get("where")
     found = [] if tests is None else [one for one in tests.find_all(exp.LTE) if one.this.name == PLACE]
-    last = _range(found[0].expression) if len(found) == 1 else None
+    last = read_range(found[0].expression) if len(found) == 1 else None
     return None if last is None else last[1]
-
-
-def _find_selected(query: exp.Select, name: str) -> exp.Expr:
-    (found,) = (one.unalias() for one in query.selects if one.alias_or_name == name)
-    return found
 
 
 def _bound_added(total: exp.Expr) -> Span | None:
@@ -99,38 +127,4 @@ def _bound_added(total: exp.Expr) -> Span | None:
         return _bound_added(total.this)
     if isinstance(total, exp.Count):
         return 0, 1
-    return _range(total.this) if isinstance(total, exp.Sum) else None
-
-
-def _range(value: exp.Expr) -> Span | None:
-    """Return between what a value lies whatever the columns hold; None where nothing bounds it."""
-    if isinstance(value, exp.Paren | exp.Cast):
-        return _range(value.this)
-    if isinstance(value, exp.Literal | exp.Neg):
-        return (int(value.to_py()),) * 2
-    if isinstance(value, exp.Case):
-        return _clamp(value)
-    if isinstance(value, exp.Sub):
-        left, right = _range(value.this), _range(value.expression)
-        return None if left is None or right is None else (left[0] - right[1], left[1] - right[0])
-    if isinstance(value, exp.Mul) and value.this == value.expression:
-        ends = _range(value.this)
-        return None if ends is None else (0, max(end * end for end in ends))
-    return None
-
-
-def _clamp(value: exp.Case) -> Span | None:
-    """Return the ends of a clamp; None for any other case."""
-    inner, ifs = value.args.get("default"), value.args["ifs"]
-    if inner is None or len(ifs) != 2:
-        return None
-    ends = [one.args["true"] for one in ifs]
-    for one, end, sign in zip(ifs, ends, (exp.LT, exp.GT), strict=True):
-        if one.this != sign(this=inner.copy(), expression=end.copy()):
-            return None
-    low, high = (_range(end) for end in ends)
-    return None if low is None or high is None or low[0] > high[0] else (low[0], high[0])
-
-
-def _inside(found: Span | None, span: Span) -> bool:
-    return found is not None and span[0] <= found[0] and found[1] <= span[1]
+    return read_range(total.this) if isinstance(total, exp.Sum) else None

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import reduce
 from typing import Literal
 
 from sqlglot import exp
 
 from discreet.data.plan.canonical import gaps
-from discreet.data.plan.nodes import And, Compare, Condition, Field, Polynomial, Sign, Span, Within
+from discreet.data.plan.evaluate import ratio_of_units
 from discreet.data.plan.numbers import scale
+from discreet.data.plan.row_nodes import (
+    And,
+    Atom,
+    Compare,
+    Condition,
+    Field,
+    Polynomial,
+    Quotient,
+    Sign,
+    Span,
+    StepFunction,
+    Within,
+)
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Category, Code, Column, Identifier, Text
 
@@ -112,15 +126,99 @@ def where(condition: Condition, tables: PlanTables) -> exp.Expr:
     return exp.Paren(this=joined(*parts, copy=False))
 
 
-def number(polynomial: Polynomial, tables: PlanTables) -> exp.Expr:
+def number(polynomial: Polynomial, tables: PlanTables, unit: Fraction | None = None) -> exp.Expr:
     """Return a polynomial in steps of its unit, in 64-bit integers that cannot overflow."""
     terms = []
-    for names, coefficient in scale(polynomial, tables).terms:
-        factors: list[exp.Expr] = [cast(column(field), "bigint") for field in names]
+    for names, coefficient in scale(polynomial, tables, unit=unit).terms:
+        factors: list[exp.Expr] = [cast(_atom(atom, tables), "bigint") for atom in names]
         if coefficient != 1 or not factors:
             factors.insert(0, whole(coefficient))
         terms.append(reduce(lambda left, right: exp.Mul(this=left, expression=right), factors))
-    return reduce(lambda left, right: exp.Add(this=left, expression=right), terms)
+    return reduce(lambda left, right: exp.Add(this=left, expression=right), terms or [whole(0)])
+
+
+def _atom(atom: Atom, tables: PlanTables) -> exp.Expr:
+    """Return a whole number that is computed in each row, or NULL; nothing in it can fail."""
+    if isinstance(atom, Field):
+        return column(atom)
+    if isinstance(atom, StepFunction):
+        return _steps(atom, tables)
+    if isinstance(atom, Quotient):
+        return _quotient(atom, tables)
+    ifs = [
+        exp.If(this=where(condition, tables), true=_whole_number(value, tables))
+        for condition, value in atom.cases
+    ]
+    return exp.Case(ifs=ifs, default=_whole_number(atom.otherwise, tables))
+
+
+def _whole_number(value: Polynomial | None, tables: PlanTables) -> exp.Expr:
+    return exp.null() if value is None else number(value, tables, unit=Fraction(1))
+
+
+def _steps(atom: StepFunction, tables: PlanTables) -> exp.Expr:
+    declared = tables.column(atom.field)
+    if isinstance(declared, Category):
+        return _listed_steps(atom, declared)
+    found = _tree(atom.field, atom.pieces)
+    if not declared.nullable:
+        return found
+    # A missing value is not at most anything, so it would go to the last piece.
+    absent = exp.Is(this=column(atom.field), expression=exp.null())
+    return exp.Case(ifs=[exp.If(this=absent, true=_whole_or_null(atom.missing))], default=found)
+
+
+def _tree(field: Field, pieces: Sequence[tuple[int, int | None]]) -> exp.Expr:
+    """Return the number of a piece, found by halving: as many comparisons as the pieces have digits."""
+    if len(pieces) == 1:
+        return _whole_or_null(pieces[0][1])
+    middle = len(pieces) // 2
+    low = exp.LTE(this=column(field), expression=whole(pieces[middle - 1][0]))
+    return exp.Case(
+        ifs=[exp.If(this=low, true=_tree(field, pieces[:middle]))], default=_tree(field, pieces[middle:])
+    )
+
+
+def _listed_steps(atom: StepFunction, declared: Category) -> exp.Expr:
+    """Return the number of a category's value: text is compared for equality only."""
+    values: dict[int, list[exp.Expr]] = {}
+    start = 0
+    for last, code in atom.pieces:
+        if code is not None:
+            values.setdefault(code, []).extend(map(literal, declared.values[start : last + 1]))
+        start = last + 1
+    ifs = [
+        exp.If(this=exp.In(this=column(atom.field), expressions=listed), true=whole(code))
+        for code, listed in values.items()
+    ]
+    if declared.nullable and atom.missing is not None:
+        absent = exp.Is(this=column(atom.field), expression=exp.null())
+        ifs.append(exp.If(this=absent, true=whole(atom.missing)))
+    return exp.Case(ifs=ifs)
+
+
+def _quotient(atom: Quotient, tables: PlanTables) -> exp.Expr:
+    """Return a quotient of numbers that are not negative, so that every engine rounds it the same way."""
+    times, by = ratio_of_units(atom.numerator, atom.denominator, tables)
+    above = exp.Paren(this=number(atom.numerator, tables))
+    below = exp.Paren(this=number(atom.denominator, tables))
+    positive = exp.GT(this=below, expression=whole(0))
+    guarded = scale(atom.denominator, tables).span[0] <= 0
+    # Whatever an engine evaluates first, it never divides by 0.
+    divisor = exp.Case(ifs=[exp.If(this=positive, true=below.copy())], default=whole(1)) if guarded else below
+    bottom = exp.Mul(this=divisor, expression=whole(by))
+    shift = max(0, -atom.span[0])
+    moved = exp.Mul(this=bottom.copy(), expression=whole(shift))
+    top = exp.Add(this=exp.Mul(this=above, expression=whole(times)), expression=moved)
+    parted = exp.IntDiv(
+        this=cast(exp.Paren(this=top), "bigint"), expression=cast(exp.Paren(this=bottom), "bigint")
+    )
+    found = exp.Sub(this=cast(parted, "bigint"), expression=whole(shift))
+    return exp.Case(ifs=[exp.If(this=positive.copy(), true=found)]) if guarded else found
+
+
+def _whole_or_null(value: int | None) -> exp.Expr:
+    return exp.null() if value is None else whole(value)
 
 
 def clamp(value: exp.Expr, span: Span) -> exp.Expr:
@@ -138,11 +236,12 @@ def clamp(value: exp.Expr, span: Span) -> exp.Expr:
     )
 
 
-def keyed_hash(key: str, unit: exp.Expr, columns: Iterable[tuple[exp.Expr, Column]]) -> exp.Expr:
+def keyed_hash(key: str, unit: exp.Expr, columns: Iterable[tuple[exp.Expr, Column | None]]) -> exp.Expr:
     """Return the MD5 of a secret, a unit and some columns: an order of one unit's own rows or groups.
 
     Every engine computes the same. For one unit, different rows give different texts: text is preceded by its
-    length, and missing is marked. The unit is part of it so that not every unit prefers the same rows.
+    length, and missing is marked. The unit is part of it so that not every unit prefers the same rows. What
+    is no column is a whole number that is there.
     """
     parts: list[exp.Expr] = [exp.Literal.string(key), cast(unit, "text")]
     for value, declared in columns:
@@ -150,13 +249,13 @@ def keyed_hash(key: str, unit: exp.Expr, columns: Iterable[tuple[exp.Expr, Colum
         if _is_text(declared):
             length = cast(exp.Length(this=value.copy()), "text")
             shown = [exp.Literal.string("|"), length, exp.Literal.string(":"), value.copy()]
-        if declared.nullable:
+        if declared is not None and declared.nullable:
             shown = [exp.Coalesce(this=_join(shown), expressions=[exp.Literal.string("-")])]
         parts += shown
     return exp.MD5(this=_join(parts))
 
 
-def _is_text(declared: Column) -> bool:
+def _is_text(declared: Column | None) -> bool:
     if isinstance(declared, Category):
         return isinstance(declared.values[0], str)
     return isinstance(declared, Identifier | Text)

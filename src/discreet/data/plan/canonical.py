@@ -11,25 +11,31 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
-from discreet.data.plan.nodes import (
+import numpy as np
+
+from discreet.data.plan.evaluate import ABSENT
+from discreet.data.plan.nodes import After, Output, Plan
+from discreet.data.plan.numbers import negate, primitive, scale, split_constant, value_of, variable
+from discreet.data.plan.row_nodes import (
     FALSE,
     TRUE,
     And,
+    Atom,
+    Choice,
     Compare,
     Condition,
     Field,
     Or,
-    Output,
-    Plan,
     Polynomial,
+    Quotient,
     Sign,
     Span,
     Within,
 )
-from discreet.data.plan.numbers import negate, primitive, scale
 from discreet.data.plan.tables import PlanTables
+from discreet.data.plan.tabulate import OneColumn, tabulate
 
 AnySign = Literal["<", "<=", "=", "<>", ">", ">="]
 OPPOSITE: dict[AnySign, AnySign] = {"<": ">=", "<=": ">", "=": "<>", "<>": "=", ">": "<=", ">=": "<"}
@@ -37,11 +43,19 @@ MIRRORED: dict[AnySign, AnySign] = {"<": ">", "<=": ">=", "=": "=", "<>": "<>", 
 
 
 def canonicalise(plan: Plan) -> Plan:
-    """Return the plan as a cache sees it: names of outputs forgotten, aggregates sorted, keys all shown."""
+    """Return the plan as a cache sees it: what is measured, and nothing of how it is shown.
+
+    Names of outputs, what is computed from them and which rows are shown are forgotten, aggregates sorted,
+    keys all shown.
+    """
     aggregates = sorted(set(plan.aggregates), key=repr)
     keys = tuple(Output(f"k{i}", field) for i, field in enumerate(plan.keys))
     outputs = tuple(Output(f"a{i}", aggregate) for i, aggregate in enumerate(aggregates))
-    return replace(plan, outputs=keys + outputs, joins=tuple(sorted(plan.joins, key=repr)))
+    joins = tuple(sorted(plan.joins, key=repr))
+    units = plan.units
+    if units is not None:
+        units = replace(units, joins=tuple(sorted(units.joins, key=repr)))
+    return replace(plan, outputs=keys + outputs, joins=joins, after=After(), units=units)
 
 
 def within(field: Field, spans: Iterable[Span], *, missing: bool, tables: PlanTables) -> Condition:
@@ -73,23 +87,101 @@ def gaps(spans: Iterable[Span], everything: Span) -> tuple[Span, ...]:
 
 def compare(number: Polynomial, sign: AnySign, tables: PlanTables) -> Condition:
     """Return the condition `number sign 0`."""
-    cancelled = [field for names, coefficient in number.terms for field in names if coefficient == 0]
+    cancelled = [atom for names, coefficient in number.terms for atom in names if coefficient == 0]
     if cancelled:
         rest = Polynomial(tuple(term for term in number.terms if term[1] != 0))
-        there = [within(field, [tables.span(field)], missing=False, tables=tables) for field in cancelled]
+        there = [is_there(atom, tables) for atom in cancelled]
         return conjunction([compare(rest, sign, tables), *there], tables)
-    if not number.fields:
-        value = sum((coefficient for _, coefficient in number.terms), Fraction(0))
+    value = value_of(number)
+    if value is not None:
         return TRUE if _holds(value, sign) else FALSE
-    if len(number.fields) == 1 and all(len(monomial) <= 1 for monomial, _ in number.terms):
+    columns = [atom for atom in number.atoms if isinstance(atom, Field)]
+    if number.atoms == tuple(columns[:1]) and all(len(monomial) <= 1 for monomial, _ in number.terms):
         return _solve(number, sign, tables)
+    exact = scale(number, tables)  # refuses what an engine could not evaluate on every row
+    if len(number.fields) == 1:
+        # Without its constant, so that a list of values is compared with one table.
+        rest, offset = split_constant(number)
+        known = tabulate(rest, tables)
+        if known is not None:
+            return _choose_codes(known, sign, -offset / scale(rest, tables).unit, tables)
+    if all(_holds(Fraction(end), sign) for end in exact.span) and sign not in ("=", "<>"):
+        return conjunction([is_there(atom, tables) for atom in number.atoms], tables)
+    if not any(_holds(Fraction(end), sign) for end in exact.span) and sign not in ("=", "<>"):
+        return FALSE
     if sign in (">", ">="):
         number, sign = negate(number), MIRRORED[sign]
     number = primitive(number)
     if sign in ("=", "<>") and number.terms[-1][1] < 0:
         number = negate(number)
-    scale(number, tables)  # refuses what an engine could not evaluate on every row
+    scale(number, tables)
     return Compare(number, _plain(sign))
+
+
+def _choose_codes(known: OneColumn, sign: AnySign, root: Fraction, tables: PlanTables) -> Condition:
+    """Return the condition that a number of one column compares so with a root, in steps of the number."""
+    low, high = math.floor(root), math.ceil(root)
+    exact = low == high
+
+    def holds(values: Any) -> Any:
+        there = values != ABSENT
+        return {
+            "<": there & (values < high),
+            "<=": there & (values <= low),
+            "=": there & (values == low) & exact,
+            "<>": there & ((values != low) | (not exact)),
+            ">=": there & (values >= high),
+            ">": there & (values > low),
+        }[sign]
+
+    missing = bool(holds(np.int64(known.missing)))
+    return within(known.field, known.spans(holds(known.values)), missing=missing, tables=tables)
+
+
+def is_there(number: Atom | Polynomial, tables: PlanTables) -> Condition:
+    """Return the condition that a number is not missing."""
+    if isinstance(number, Field):
+        return within(number, [tables.span(number)], missing=False, tables=tables)
+    if isinstance(number, Polynomial):
+        return conjunction([is_there(atom, tables) for atom in number.atoms], tables)
+    if not tables.nullable(number):
+        return TRUE
+    known = tabulate(variable(number), tables)
+    if known is not None:
+        spans = known.spans(known.values != ABSENT)
+        return within(known.field, spans, missing=known.missing != ABSENT, tables=tables)
+    if isinstance(number, Quotient) and not number.denominator.atoms:
+        return is_there(number.numerator, tables)
+    found = _is_chosen(number, tables) if isinstance(number, Choice) else None
+    return found or Compare(Polynomial((((number,), Fraction(0)),)), "=")
+
+
+def _is_chosen(number: Choice, tables: PlanTables) -> Condition | None:
+    """Return where a choice has a number; None where its conditions are more than sets of values."""
+    ways: list[Condition] = []
+    so_far: list[Condition] = []
+    for test, value in (*number.cases, (TRUE, number.otherwise)):
+        if value is not None:
+            ways.append(conjunction([*so_far, test, is_there(value, tables)], tables))
+        other = exclude_sets(test, tables)
+        if other is None:
+            return None
+        so_far.append(other)
+    return disjunction(ways, tables)
+
+
+def exclude_sets(condition: Condition, tables: PlanTables) -> Condition | None:
+    """Return the condition that another one does not hold; None where it is more than sets of values."""
+    if isinstance(condition, Within):
+        spans = gaps(condition.spans, tables.span(condition.field))
+        return within(condition.field, spans, missing=not condition.missing, tables=tables)
+    if isinstance(condition, Compare):
+        return None
+    others = [exclude_sets(part, tables) for part in condition.parts]
+    listed = [other for other in others if other is not None]
+    if len(listed) < len(others):
+        return None
+    return disjunction(listed, tables) if isinstance(condition, And) else conjunction(listed, tables)
 
 
 def conjunction(parts: Iterable[Condition], tables: PlanTables) -> Condition:

@@ -15,17 +15,19 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
 
 from discreet.core.errors import Refused
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import up
-from discreet.data.plan.nodes import Aggregate, Field, Plan, Polynomial, Span
-from discreet.data.plan.numbers import MAX_UNITS, scale
-from discreet.data.plan.tables import PlanTables, is_declared
-from discreet.data.schema.schema import Schema, User
+from discreet.data.plan.after import check_computed
+from discreet.data.plan.derived import list_kept_rows, relate
+from discreet.data.plan.keys import cells_of
+from discreet.data.plan.measures import CHOSEN, Measure, measures
+from discreet.data.plan.nodes import Aggregate, Key, Plan
+from discreet.data.plan.row_nodes import Span
+from discreet.data.plan.tables import PlanTables
+from discreet.data.schema.schema import Schema
 
-MeasureKind = Literal["rows", "units", "sum", "squares", "histogram"]
 MAX_PARTS = 1_000
 """Numbers that a question measures, and quantiles that it chooses, in a group of every grouping set."""
 MAX_NUMBERS = 4_000_000
@@ -34,44 +36,6 @@ MAX_QUANTILES = 100_000
 """Quantiles that it chooses in all declared groups together: each takes as long as many numbers."""
 MAX_SCORED = 30_000_000
 """Declared values that are looked at for them: once a quantile and group, whatever the rows hold."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A vector of whole numbers that the engine computes exactly.
-
-    Parameters
-    ----------
-    kind
-        rows (present values), units, sum, sum of squares, or rows by value.
-    number
-        What is summed or counted; None counts rows whatever they hold.
-    unit
-        What one step of the whole numbers is worth (of a square: its root).
-    row
-        Each row's value is clamped to these steps.
-    centre
-        Steps subtracted from each row's clamped value, to halve what a unit can move.
-    group
-        Each unit's total in a group is clamped to these steps.
-    """
-
-    kind: MeasureKind
-    number: Polynomial | None = None
-    unit: Fraction = Fraction(1)
-    row: Span = (1, 1)
-    centre: int = 0
-    group: Span | None = None
-
-    @property
-    def each_row(self) -> Span:
-        """Between which steps one row adds to its group."""
-        if self.kind in ("rows", "units", "histogram"):
-            return 0, 1
-        low, high = self.row[0] - self.centre, self.row[1] - self.centre
-        if self.kind == "squares":
-            return 0, max(low * low, high * high)
-        return low, high
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +64,7 @@ class VectorSensitivity:
 class SetFacts:
     """One grouping set: its keys, how many groups are declared (None: found by threshold), its measures."""
 
-    keys: tuple[Field, ...]
+    keys: tuple[Key, ...]
     cells: int | None
     measures: tuple[tuple[Measure, VectorSensitivity], ...]
 
@@ -121,6 +85,8 @@ class Facts:
         What each aggregate is computed from.
     points
         The quantiles that are asked of each histogram, each once.
+    extremes
+        The ends of the range of rows that are asked of each histogram: 0 for the smallest, 1 for the largest.
     sets
         The grouping sets, in the plan's order.
     """
@@ -131,6 +97,7 @@ class Facts:
     groups_per_unit: int
     measured: Mapping[Aggregate, tuple[Measure, ...]]
     points: Mapping[Measure, tuple[Fraction, ...]]
+    extremes: Mapping[Measure, tuple[Fraction, ...]]
     sets: tuple[SetFacts, ...] = ()
 
     @property
@@ -142,9 +109,26 @@ class Facts:
     def rows_per_unit(self) -> int:
         """How many rows of the joined table one unit has at most.
 
-        Private tables are bounded one by one and joined on the unit, so every pair of rows can meet.
+        Private tables are bounded one by one and joined on the unit, so every pair of rows can meet. Where
+        there is one row for each unit, it is that one.
         """
+        if self.plan.units is not None:
+            return 1
         return math.prod(rows for _, rows in self.kept)
+
+    @property
+    def read(self) -> tuple[tuple[str, str, int], ...]:
+        """Each reading of a private table of users: the table, its name in the plan, the rows of one user."""
+        source = self.plan if self.plan.units is None else self.plan.units
+        most = dict(self.kept)
+        names = [(source.table, source.table), *((join.table, join.right.table) for join in source.joins)]
+        return tuple((table, shown, most[table]) for table, shown in names if table in most)
+
+    def choices(self, measure: Measure) -> int:
+        """Return how many values are chosen from a measure in each group, ends of intervals not counted."""
+        if measure.kind == "values":
+            return 1
+        return len(self.points.get(measure, ())) + len(self.extremes.get(measure, ()))
 
     def caps_groups(self, one: SetFacts) -> bool:
         """Say whether a unit's rows could touch more groups of a grouping set than the unit may."""
@@ -160,11 +144,16 @@ def facts(plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables) -> Facts:
     Refused
         When there is more to measure than one question may ask for.
     """
-    tables = PlanTables.of(schemas)
+    tables = relate(plan, PlanTables.of(schemas))
     measured = {one: measures(one, tables) for one in plan.aggregates}
-    points = _points(measured)
     known = Facts(
-        plan, tables, _list_kept_rows(plan, tables), _groups_per_unit(plan, tables), measured, points
+        plan,
+        tables,
+        list_kept_rows(plan, tables),
+        _groups_per_unit(plan, tables),
+        measured,
+        points=_points(measured),
+        extremes=_extremes(measured),
     )
     listed = dict.fromkeys(measure for one in measured.values() for measure in one)
     _check_work(known, list(listed))
@@ -173,10 +162,11 @@ def facts(plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables) -> Facts:
 
 def _check_work(known: Facts, listed: list[Measure]) -> None:
     """Refuse more than one question may ask for, before anything is computed for it."""
-    quantiles = sum(map(len, known.points.values()))
-    scored = sum(len(points) * (one.row[1] - one.row[0] + 1) for one, points in known.points.items())
-    numbers = len(listed) - len(known.points)
-    groups = sum(cells_of(keys, known.tables) or 1 for keys in known.plan.sets)
+    chosen = [(one, known.choices(one)) for one in listed if one.kind in CHOSEN]
+    quantiles = sum(times for _, times in chosen)
+    scored = sum(times * one.width for one, times in chosen)
+    numbers = len(listed) - len(chosen)
+    groups = sum(cells_of(keys, known.tables, known.plan.where) or 1 for keys in known.plan.sets)
     for found, most, what in (
         (
             (numbers + quantiles) * len(known.plan.sets),
@@ -192,6 +182,7 @@ def _check_work(known: Facts, listed: list[Measure]) -> None:
             if most == MAX_SCORED:
                 way_out += ", or give contribution_bounds_per_row"
             raise Refused(what="SELECT", why=f"it needs {found} {what}; {most} is the most", way_out=way_out)
+    check_computed(known.plan, groups)
 
 
 def _points(measured: Mapping[Aggregate, tuple[Measure, ...]]) -> dict[Measure, tuple[Fraction, ...]]:
@@ -202,9 +193,17 @@ def _points(measured: Mapping[Aggregate, tuple[Measure, ...]]) -> dict[Measure, 
     return {measure: tuple(sorted(points)) for measure, points in found.items()}
 
 
-def _set_facts(known: Facts, keys: tuple[Field, ...], listed: list[Measure]) -> SetFacts:
+def _extremes(measured: Mapping[Aggregate, tuple[Measure, ...]]) -> dict[Measure, tuple[Fraction, ...]]:
+    found: dict[Measure, set[Fraction]] = {}
+    for aggregate, (measure, *_) in measured.items():
+        if aggregate.kind in ("minimum", "maximum"):
+            found.setdefault(measure, set()).add(Fraction(aggregate.kind == "maximum"))
+    return {measure: tuple(sorted(ends)) for measure, ends in found.items()}
+
+
+def _set_facts(known: Facts, keys: tuple[Key, ...], listed: list[Measure]) -> SetFacts:
     """State one grouping set: each measure once; units where a threshold needs them."""
-    cells = cells_of(keys, known.tables)
+    cells = cells_of(keys, known.tables, known.plan.where)
     needed = dict.fromkeys([*listed, finder(known)] if cells is None else listed)
     return SetFacts(keys, cells, tuple((one, _sensitivity(one, known, cells)) for one in needed))
 
@@ -220,16 +219,6 @@ def stack(parts: Iterable[VectorSensitivity]) -> VectorSensitivity:
     )
 
 
-def _list_kept_rows(plan: Plan, tables: PlanTables) -> tuple[tuple[str, int], ...]:
-    kept = []
-    for name in (plan.table, *(join.table for join in plan.joins)):
-        relation = tables.relation(name)
-        if isinstance(relation, Schema) and isinstance(relation.unit, User):
-            asked = plan.options.max_rows if name == plan.table else None
-            kept.append((name, asked or relation.unit.max_rows))
-    return tuple(kept)
-
-
 def _groups_per_unit(plan: Plan, tables: PlanTables) -> int:
     return plan.options.max_groups or tables.schema(plan.table).unit.max_groups
 
@@ -239,67 +228,18 @@ def finder(known: Facts) -> Measure:
     return Measure("units" if known.kept else "rows")
 
 
-def measures(aggregate: Aggregate, tables: PlanTables) -> tuple[Measure, ...]:
-    """Return the measures one aggregate is computed from."""
-    group = None
-    if aggregate.kind == "count_units":
-        return (Measure("units"),)
-    if aggregate.kind == "count":
-        if aggregate.group_bounds is not None:
-            group = int(aggregate.group_bounds[0]), int(aggregate.group_bounds[1])
-        return (Measure("rows", _absent(aggregate.number, tables), group=group),)
-    if aggregate.number is None:
-        raise Refused(what=aggregate.kind, why="it is computed of a number", way_out="Name a column")
-    exact = scale(aggregate.number, tables)
-    row, unit = _steps(aggregate.row_bounds, exact.unit) or exact.span, exact.unit
-    if aggregate.kind == "quantile":
-        return (Measure("histogram", aggregate.number, unit, row),)
-    if aggregate.kind == "sum":
-        group = _steps(aggregate.group_bounds, exact.unit)
-        return (Measure("sum", aggregate.number, unit, row, group=group),)
-    centre = (row[0] + row[1]) // 2
-    total = Measure("sum", aggregate.number, unit, row, centre)
-    count = Measure("rows", _absent(aggregate.number, tables))
-    if aggregate.kind == "average":
-        return total, count
-    if max(row[1] - centre, centre - row[0]) ** 2 > MAX_UNITS:
-        raise Refused(
-            what="variance",
-            why="the declared bounds are too wide for squares in 64-bit integers",
-            way_out="Use narrower contribution bounds, or ask the owner for a coarser grid",
-        )
-    return Measure("squares", aggregate.number, unit, row, centre), total, count
-
-
-def _absent(number: Polynomial | None, tables: PlanTables) -> Polynomial | None:
-    """Return a number that may be missing; None where it never is, so that all rows are counted once."""
-    if number is None or not any(tables.column(field).nullable for field in number.fields):
-        return None
-    return number
-
-
-def _steps(bounds: tuple[Fraction, Fraction] | None, unit: Fraction) -> Span | None:
-    return None if bounds is None else (int(bounds[0] / unit), int(bounds[1] / unit))
-
-
-def cells_of(keys: tuple[Field, ...], tables: PlanTables) -> int | None:
-    """Return how many groups are declared; None where some key's values are not."""
-    columns = [tables.column(field) for field in keys]
-    if not all(is_declared(column) for column in columns):
-        return None
-    return math.prod(column.size or 1 for column in columns)
-
-
 def _sensitivity(measure: Measure, known: Facts, cells: int | None) -> VectorSensitivity:
     """Bound one unit's vector: at most `entries` entries in [low, high], of absolute sum at most `total`."""
     rows = known.rows_per_unit
     reach = min(known.groups_per_unit, rows)
     entries = reach if cells is None else min(reach, cells)
-    if measure.kind == "histogram":
-        width = measure.row[1] - measure.row[0] + 1
-        cells = None if cells is None else cells * width
+    if measure.kind in CHOSEN:
+        cells = None if cells is None else cells * measure.width
         entries = rows if cells is None else min(rows, cells)
         low, high, total = 0, rows, rows
+    elif measure.kind == "distinct":
+        # A unit's rows add the values that nobody else has: none without a row, each declared one once.
+        low, high, total = 0, min(rows, measure.width), rows
     elif measure.kind == "units":
         low, high, total = 0, 1, entries
     else:

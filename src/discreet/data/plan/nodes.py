@@ -1,17 +1,18 @@
 """What a question means: a small frozen tree that holds no text of the analyst and no data.
 
-A `Plan` is in normal form from the start. Numbers are polynomials with exact coefficients. Conditions hold
-no NOT: it has been pushed down to sets of codes and to signs. A comparison with a missing value is not true
-(SQL's three-valued logic says the same of a WHERE clause), so two truth values are enough.
+A `Plan` is in normal form from the start. What it says of single rows, `row_nodes` has.
 """
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
 from discreet.core import checks
+from discreet.data.plan.row_nodes import Condition, Field, Polynomial
 
 Kind = Literal[
     "count",
@@ -23,88 +24,147 @@ Kind = Literal[
     "deviation_pop",
     "deviation_samp",
     "quantile",
+    "count_distinct",
+    "minimum",
+    "maximum",
+    "mode",
+    "covariance_pop",
+    "covariance_samp",
+    "correlation",
+    "slope",
+    "intercept",
+    "determination",
 ]
-Sign = Literal["<", "<=", "=", "<>"]
+UnitKind = Literal["count", "sum", "min", "max", "average"]
+Function = Literal[
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "power",
+    "abs",
+    "sign",
+    "sqrt",
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "least",
+    "greatest",
+    "coalesce",
+    "nullif",
+    "case",
+    "=",
+    "<>",
+    "<",
+    "<=",
+    "is null",
+    "and",
+    "or",
+    "not",
+]
+"""What is computed from released values. All of it is total: what has no value is missing."""
 MIN_EPSILON = Fraction(1, 10**6)
 """The least a question may cost: below it an answer is nothing but noise."""
-Span = tuple[int, int]
-"""Codes from the first to the second, both included."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Field:
-    """A column of a table of the plan."""
-
-    table: str
-    name: str
-
-
-Monomial = tuple[Field, ...]
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Polynomial:
-    """A sum of coefficients times products of columns, in the columns' own values.
-
-    Terms are sorted by their columns. A coefficient is 0 only for a column that cancels: its value does not
-    matter, but that it is there does. Made by the functions of `plan_numbers`.
-    """
-
-    terms: tuple[tuple[Monomial, Fraction], ...]
-
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        """The columns that occur, sorted."""
-        return tuple(sorted({field for monomial, _ in self.terms for field in monomial}))
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
-    """The column's code lies in one of the spans; or it is missing, where `missing` is set.
+class ComputedKey:
+    """What groups rows beside a column: a whole number a row with a finite public image.
 
-    Spans ascend and do not touch. For a category the codes are positions among the declared values.
+    Parameters
+    ----------
+    number
+        What is computed; rows where it is missing are in no group.
+    kind
+        What a group is called by: the number, the date of so many days since 1970-01-01, false or true (0 and
+        1), or a label.
+    codes
+        The groups, in the order answers list them, in steps of the number's unit.
+    labels
+        What the numbers 0, 1, 2, ... are called, where they stand for values of a category.
     """
-
-    field: Field
-    spans: tuple[Span, ...]
-    missing: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Compare:
-    """A polynomial of more than one column (or of higher degree) compared with 0."""
 
     number: Polynomial
-    sign: Sign
+    kind: Literal["number", "date", "truth", "label"]
+    codes: tuple[int, ...]
+    labels: tuple[str | int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What to call it where the request gives no name."""
+        used = self.number.fields
+        return used[0].name if len(used) == 1 else "key"
 
 
-@dataclass(frozen=True, slots=True)
-class And:
-    """Every part holds. Without parts it is true."""
-
-    parts: tuple[Condition, ...]
+Key = Field | ComputedKey
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
-    """Some part holds. Without parts it is false."""
-
-    parts: tuple[Condition, ...]
+def sort_keys(keys: Iterable[Key]) -> tuple[Key, ...]:
+    """Return keys in the order of a plan, each once: columns first."""
+    return tuple(sorted(dict.fromkeys(keys), key=_key_order))
 
 
-Condition = Within | Compare | And | Or
+def sort_sets(sets: Iterable[tuple[Key, ...]]) -> list[tuple[Key, ...]]:
+    """Return grouping sets in the order of a plan, each once."""
+    return sorted(dict.fromkeys(sets), key=lambda keys: [_key_order(key) for key in keys])
 
-TRUE = And(())
-FALSE = Or(())
+
+def _key_order(key: Key) -> tuple[int, str, str]:
+    return (
+        (0, key.table, key.name)
+        if isinstance(key, Field)
+        else (1, key.number.digest, repr((key.kind, key.codes, key.labels)))
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """An inner join: with a public table on its unique key, or with a private one on the privacy unit."""
+    """A join: with a public table on its unique key, or with a private one on the privacy unit.
+
+    Where `outer` is set, rows without a partner in a public table stay, and its columns are missing there.
+    """
 
     table: str
     left: Field
     right: Field
+    outer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnitValue:
+    """One value for each unit, of all its rows that count.
+
+    Parameters
+    ----------
+    kind
+        What is computed. An average is rounded to a grid: see `plan.derived`.
+    number
+        What it is computed of; None counts rows whatever they hold. Missing numbers are left out; where a
+        unit has no other, its value is missing too (its count is 0).
+    """
+
+    kind: UnitKind
+    number: Polynomial | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """A relation with exactly one row for each unit that has a row that counts.
+
+    Parameters
+    ----------
+    table, joins, where
+        The rows, as in a `Plan`.
+    values
+        The columns, beside the unit itself: sorted, each once.
+    """
+
+    table: str
+    joins: tuple[Join, ...]
+    where: Condition
+    values: tuple[UnitValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +183,10 @@ class Aggregate:
         Each unit's total in a group is clamped to these (sums and counts).
     points
         For quantiles: which ones, between 0 and 1.
+    column
+        For counts of present or different values and for the most frequent one: of which column.
+    other
+        For what is said of pairs of numbers: the second one (of a regression: what explains the first).
     """
 
     kind: Kind
@@ -130,14 +194,72 @@ class Aggregate:
     row_bounds: tuple[Fraction, Fraction] | None = None
     group_bounds: tuple[Fraction, Fraction] | None = None
     points: tuple[Fraction, ...] = ()
+    column: Field | None = None
+    other: Polynomial | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A value that the request wrote; None is the missing one."""
+
+    value: Fraction | str | bool | datetime.date | None
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """What is computed from released values, for nothing: numbers, texts, dates and truth values.
+
+    Parameters
+    ----------
+    function
+        What is computed. `case` has conditions and values in turn, then the value of all other rows.
+    parts
+        What it is computed from. Made by the functions of `plan.after`.
+    """
+
+    function: Function
+    parts: tuple[Key | Aggregate | Constant | Computed, ...]
+
+
+Shown = Key | Aggregate | Constant | Computed
+"""What a column of an answer may be, and what HAVING and ORDER BY look at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A column of the answer: a group key or an aggregate, under a name."""
+    """A column of the answer, under a name: a group key, an aggregate, or what is computed from these."""
 
     name: str
-    what: Field | Aggregate
+    what: Key | Aggregate | Constant | Computed
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """One thing that rows are sorted by."""
+
+    what: Key | Aggregate | Computed
+    descending: bool
+    missing_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """Which rows of an answer are shown, and in which order: decided by released values alone.
+
+    Parameters
+    ----------
+    having
+        Rows are shown where it is true; None shows all.
+    order
+        What rows are sorted by, the first one first; ties stay in the order of the keys.
+    offset, limit
+        How many rows are left out first, and how many are shown at most.
+    """
+
+    having: Computed | None = None
+    order: tuple[Ordering, ...] = ()
+    offset: int = 0
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,29 +302,54 @@ class Plan:
         The columns of the answer, in the order asked.
     options
         What the request tightened.
+    after
+        Which rows of the answer are shown, in which order.
+    units
+        Where the question is about one row for each unit: that relation, which then is the table.
     """
 
     table: str
     joins: tuple[Join, ...]
     where: Condition
-    sets: tuple[tuple[Field, ...], ...]
+    sets: tuple[tuple[Key, ...], ...]
     outputs: tuple[Output, ...]
     options: Options
+    after: After = After()
+    units: Units | None = None
 
     @property
-    def keys(self) -> tuple[Field, ...]:
-        """Every column that some grouping set groups by, sorted."""
-        return tuple(sorted({field for keys in self.sets for field in keys}))
+    def keys(self) -> tuple[Key, ...]:
+        """Everything that some grouping set groups by, sorted."""
+        return sort_keys(key for keys in self.sets for key in keys)
 
     @property
-    def shown_sets(self) -> tuple[tuple[Field, ...], ...]:
+    def shown_sets(self) -> tuple[tuple[Key, ...], ...]:
         """The grouping sets in the order of the answer's rows: keys as they were selected, then others."""
-        selected = [output.what for output in self.outputs if isinstance(output.what, Field)]
-        order = {field: place for place, field in enumerate(dict.fromkeys([*selected, *self.keys]))}
+        selected = [output.what for output in self.outputs if isinstance(output.what, Field | ComputedKey)]
+        order = {key: place for place, key in enumerate(dict.fromkeys([*selected, *self.keys]))}
         turned = [tuple(sorted(keys, key=order.__getitem__)) for keys in self.sets]
-        return tuple(sorted(turned, key=lambda keys: [order[field] for field in keys]))
+        return tuple(sorted(turned, key=lambda keys: [order[key] for key in keys]))
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
-        """The aggregates, in the order asked."""
-        return tuple(output.what for output in self.outputs if isinstance(output.what, Aggregate))
+        """Everything that is asked of the data, each once: what is shown, computed with or looked at."""
+        looked_at: list[Shown] = [
+            *(one.what for one in self.outputs),
+            *(one.what for one in self.after.order),
+        ]
+        if self.after.having is not None:
+            looked_at.append(self.after.having)
+        return tuple(
+            dict.fromkeys(leaf for one in looked_at for leaf in leaves(one) if isinstance(leaf, Aggregate))
+        )
+
+
+def leaves(what: Shown) -> Iterator[Key | Aggregate]:
+    """Yield the keys and aggregates that something is computed from, as they are written."""
+    rest = [what]
+    while rest:
+        one = rest.pop()
+        if isinstance(one, Computed):
+            rest.extend(reversed(one.parts))
+        elif not isinstance(one, Constant):
+            yield one

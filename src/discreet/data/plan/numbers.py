@@ -1,6 +1,7 @@
-"""Arithmetic that is total: sums and products of bounded columns, kept as exact polynomials.
+"""Arithmetic that is total: sums and products of bounded atoms, kept as exact polynomials.
 
-There is no division, no cast and no function: nothing that could fail on some row.
+Nothing here could fail on some row. Division by a constant is a coefficient; every other quotient, and every
+function, is an atom with a range of its own (`plan.atoms`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.core.errors import Refused
-from discreet.data.plan.nodes import Field, Monomial, Polynomial, Span
+from discreet.data.plan.row_nodes import Atom, Field, Monomial, Polynomial, Span
 from discreet.data.plan.tables import PlanTables
 
 MAX_DEGREE = 4
@@ -38,9 +39,22 @@ def constant(value: Fraction | int) -> Polynomial:
     return _make({(): Fraction(value)})
 
 
-def variable(field: Field) -> Polynomial:
-    """Return a column as a polynomial."""
-    return _make({(field,): Fraction(1)})
+def variable(atom: Atom) -> Polynomial:
+    """Return a column, or what is computed from columns, as a polynomial."""
+    return _make({(atom,): Fraction(1)})
+
+
+def value_of(number: Polynomial) -> Fraction | None:
+    """Return the value of a polynomial without atoms; None for any other."""
+    if any(monomial for monomial, _ in number.terms):
+        return None
+    return sum((coefficient for _, coefficient in number.terms), Fraction(0))
+
+
+def split_constant(number: Polynomial) -> tuple[Polynomial, Fraction]:
+    """Return a polynomial without its constant term, and that."""
+    rest = tuple(term for term in number.terms if term[0])
+    return Polynomial(rest), dict(number.terms).get((), Fraction(0))
 
 
 def add(left: Polynomial, right: Polynomial) -> Polynomial:
@@ -53,9 +67,10 @@ def add(left: Polynomial, right: Polynomial) -> Polynomial:
 
 def multiply(left: Polynomial, right: Polynomial) -> Polynomial:
     """Return left * right."""
-    terms: dict[Monomial, Fraction] = {(field,): Fraction(0) for field in (*left.fields, *right.fields)}
+    terms: dict[Monomial, Fraction] = {(atom,): Fraction(0) for atom in (*left.atoms, *right.atoms)}
+    order = _Order()
     for (a, x), (b, y) in itertools.product(left.terms, right.terms):
-        monomial = tuple(sorted((*a, *b)))
+        monomial = tuple(sorted((*a, *b), key=order))
         terms[monomial] = terms.get(monomial, Fraction(0)) + x * y
     return _make(terms)
 
@@ -67,12 +82,21 @@ def negate(number: Polynomial) -> Polynomial:
 
 def primitive(number: Polynomial) -> Polynomial:
     """Return the positive multiple whose coefficients are whole numbers without a common factor."""
-    unit = _gcd(coefficient for _, coefficient in number.terms)
+    unit = common_unit(coefficient for _, coefficient in number.terms)
     return _make({monomial: coefficient / unit for monomial, coefficient in number.terms})
 
 
-def scale(number: Polynomial, tables: PlanTables) -> Scaled:
-    """Return a polynomial in codes with the exact range of its values.
+def scale(
+    number: Polynomial,
+    tables: PlanTables,
+    *,
+    narrowed: Mapping[Field, Span] | None = None,
+    unit: Fraction | None = None,
+) -> Scaled:
+    """Return a polynomial in codes with the exact range of its values: in the largest unit, or a given one.
+
+    Where some columns are known to lie in less than their declared span, the range is that of those values;
+    but whatever the columns hold, nothing may leave 64-bit integers.
 
     Raises
     ------
@@ -80,9 +104,9 @@ def scale(number: Polynomial, tables: PlanTables) -> Scaled:
         When a value could leave 64-bit integers.
     """
     steps = [(names, c * math.prod(tables.grid(field) for field in names)) for names, c in number.terms]
-    unit = _gcd(coefficient for _, coefficient in steps)
+    unit = unit or common_unit(coefficient for _, coefficient in steps)
     terms = tuple((monomial, int(coefficient / unit)) for monomial, coefficient in steps)
-    spans = {field: tables.span(field) for field in number.fields}
+    spans = {atom: tables.span(atom) for atom in number.atoms}
     largest = sum(abs(c) * math.prod(max(map(abs, spans[f])) for f in monomial) for monomial, c in terms)
     if largest > MAX_UNITS:
         raise Refused(
@@ -90,13 +114,14 @@ def scale(number: Polynomial, tables: PlanTables) -> Scaled:
             why="the declared bounds allow values beyond 64-bit integers",
             way_out="Use fewer products, or ask the owner for narrower bounds or a coarser grid",
         )
+    spans.update((field, span) for field, span in (narrowed or {}).items() if field in spans)
     return Scaled(unit, terms, _range(terms, spans))
 
 
 Terms = Sequence[tuple[Monomial, int]]
 
 
-def _range(terms: Terms, spans: Mapping[Field, Span]) -> Span:
+def _range(terms: Terms, spans: Mapping[Atom, Span]) -> Span:
     """Return the smallest and largest value: exact where few columns meet and none is multiplied by itself.
 
     Terms that have no column in common, directly or through others, are extreme each on its own.
@@ -107,7 +132,7 @@ def _range(terms: Terms, spans: Mapping[Field, Span]) -> Span:
 
 def _link(terms: Terms) -> Iterable[Terms]:
     """Part terms into those that have columns in common, directly or through others."""
-    parts: dict[Field, list[tuple[Monomial, int]]] = {}
+    parts: dict[Atom, list[tuple[Monomial, int]]] = {}
     for term in terms:
         met = {id(parts[field]): parts[field] for field in term[0] if field in parts}
         joined = [term, *(one for part in met.values() for one in part)]
@@ -117,7 +142,7 @@ def _link(terms: Terms) -> Iterable[Terms]:
     yield from {id(part): part for part in parts.values()}.values()
 
 
-def _linked_range(terms: Terms, spans: Mapping[Field, Span]) -> Span:
+def _linked_range(terms: Terms, spans: Mapping[Atom, Span]) -> Span:
     fields = list(dict.fromkeys(field for monomial, _ in terms for field in monomial))
     multilinear = all(len(set(monomial)) == len(monomial) for monomial, _ in terms)
     if len(terms) == 1 or not multilinear or len(fields) > _MAX_LINKED:
@@ -131,7 +156,7 @@ def _linked_range(terms: Terms, spans: Mapping[Field, Span]) -> Span:
     return min(corners), max(corners)
 
 
-def _term_range(monomial: Monomial, coefficient: int, spans: Mapping[Field, Span]) -> Span:
+def _term_range(monomial: Monomial, coefficient: int, spans: Mapping[Atom, Span]) -> Span:
     low = high = coefficient
     for field in dict.fromkeys(monomial):
         power = monomial.count(field)
@@ -143,7 +168,8 @@ def _term_range(monomial: Monomial, coefficient: int, spans: Mapping[Field, Span
     return low, high
 
 
-def _gcd(numbers: Iterable[int | Fraction]) -> Fraction:
+def common_unit(numbers: Iterable[int | Fraction]) -> Fraction:
+    """Return the largest number of which all are multiples; some number where all are 0."""
     listed = [Fraction(number) for number in numbers]
     common = math.lcm(*(number.denominator for number in listed))
     return Fraction(math.gcd(*(int(number * common) for number in listed)) or common, common)
@@ -152,19 +178,32 @@ def _gcd(numbers: Iterable[int | Fraction]) -> Fraction:
 def _make(terms: Mapping[Monomial, Fraction]) -> Polynomial:
     kept = {monomial: coefficient for monomial, coefficient in terms.items() if coefficient != 0}
     # A column that cancels still makes the whole missing where it is missing: x - x = 0 asks for x.
-    left_over = {field for monomial in terms for field in monomial}
-    left_over -= {field for monomial in kept for field in monomial}
-    kept |= {(field,): Fraction(0) for field in left_over}
+    left_over = {atom for monomial in terms for atom in monomial}
+    left_over -= {atom for monomial in kept for atom in monomial}
+    kept |= {(atom,): Fraction(0) for atom in left_over}
     if len(kept) > MAX_TERMS or any(len(monomial) > MAX_DEGREE for monomial in kept):
         raise Refused(
             what="arithmetic",
             why=f"at most {MAX_TERMS} terms, each a product of at most {MAX_DEGREE} columns, are understood",
             way_out="Ask for a simpler expression",
         )
-    if any(abs(c) >= MAX_COEFFICIENT or (c * MAX_COEFFICIENT).denominator != 1 for c in kept.values()):
+    if any(abs(c) >= MAX_COEFFICIENT or c.denominator > MAX_COEFFICIENT for c in kept.values()):
         raise Refused(
             what="arithmetic",
             why="numbers have at most 18 digits on either side of the point",
             way_out="Round them",
         )
-    return Polynomial(tuple(sorted(kept.items())))
+    order = _Order()
+    return Polynomial(tuple(sorted(kept.items(), key=lambda term: [order(atom) for atom in term[0]])))
+
+
+class _Order(dict[Atom, tuple[int, str, str]]):
+    """Where atoms stand in a polynomial: columns by name, then what is computed. Each is looked at once."""
+
+    def __call__(self, atom: Atom) -> tuple[int, str, str]:
+        return self[atom]
+
+    def __missing__(self, atom: Atom) -> tuple[int, str, str]:
+        place = (0, atom.table, atom.name) if isinstance(atom, Field) else (1, atom.digest, "")
+        self[atom] = place
+        return place

@@ -5,25 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from discreet.core import checks
 from discreet.core.errors import InternalError, InvalidParameter
-from discreet.data.plan.nodes import Field, Span
-from discreet.data.schema.columns import Category, Column, Date, Decimal, Integer, Ranged
+from discreet.data.plan.row_nodes import (
+    And,
+    Atom,
+    Choice,
+    Compare,
+    Condition,
+    Field,
+    Polynomial,
+    Quotient,
+    Span,
+    StepFunction,
+    Within,
+)
+from discreet.data.schema.columns import Boolean, Category, Column, Date, Decimal, Integer, Ranged
 from discreet.data.schema.schema import Dimension, Schema
 
 
 @dataclass(frozen=True, slots=True)
 class PlanTables:
-    """Private tables with their public dimensions. Names are unique, whatever their case."""
+    """Private tables with their public dimensions. Names are unique, whatever their case.
+
+    `derived` holds relations that one plan makes of them (`plan.derived`); they hide declared ones.
+    """
 
     schemas: tuple[Schema, ...]
+    derived: tuple[Schema | Dimension, ...] = field(default=(), repr=False, compare=False)
     _relations: dict[str, Schema | Dimension] = field(init=False, repr=False, compare=False)
     _fields: dict[tuple[str, str], Field] = field(init=False, repr=False, compare=False)
     _columns: dict[Field, Column] = field(init=False, repr=False, compare=False)
+    _spans: dict[Field, Span] = field(init=False, repr=False, compare=False, default_factory=dict)
+    tabulated: dict[Polynomial, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """The last few numbers of one column that were computed for all its values; see `tabulate`."""
 
     def __post_init__(self) -> None:
-        listed = [relation for schema in self.schemas for relation in _relations(schema)]
+        declared = (relation for schema in self.schemas for relation in _relations(schema))
+        listed = [*reversed(self.derived), *declared]
         pairs = [(Field(one.name, column.name), column) for one in listed for column in one.columns]
         # A plan looks names up many times over: once for each place where a query writes them.
         object.__setattr__(self, "_relations", {one.name.lower(): one for one in reversed(listed)})
@@ -44,6 +65,10 @@ class PlanTables:
                     rule = "tables with different names"
                     raise InvalidParameter(name="schemas", rule=rule, value=relation.name)
         return cls(given)
+
+    def extend(self, *relations: Schema | Dimension) -> PlanTables:
+        """Return the tables with relations of one plan beside them, or in their place."""
+        return PlanTables(self.schemas, (*self.derived, *relations)) if relations else self
 
     def relation(self, name: str) -> Schema | Dimension | None:
         """Return the table with a name; None where there is none."""
@@ -69,23 +94,65 @@ class PlanTables:
             raise InvalidParameter(name="table", rule="a table of the given schemas", value=field.table)
         return relation.column(field.name)
 
-    def grid(self, field: Field) -> Fraction:
-        """Return what one step of a number's or date's code is worth."""
-        column = self.column(field)
+    def grid(self, atom: Atom) -> Fraction:
+        """Return what one step of a number's, date's or truth value's code is worth."""
+        if not isinstance(atom, Field):
+            return Fraction(1)
+        column = self.column(atom)
         if isinstance(column, Integer | Decimal):
             return column.grid
-        if isinstance(column, Date):
+        if isinstance(column, Date | Boolean):
             return Fraction(1)
-        raise InternalError(f"{field} is not a number")
+        raise InternalError(f"{atom} is not a number")
 
-    def span(self, field: Field) -> Span:
-        """Return every code of a column: bounds of a number, positions of a category."""
-        column = self.column(field)
-        if isinstance(column, Ranged):
-            return column.code_lower, column.code_upper
-        if isinstance(column, Category):
-            return 0, column.size - 1
-        raise InternalError(f"{field} has no declared values")
+    def span(self, atom: Atom) -> Span:
+        """Return between which codes an atom lies: bounds of a number, positions of a category."""
+        if isinstance(atom, Choice | Quotient):
+            return atom.span
+        if isinstance(atom, StepFunction):
+            codes = [code for _, code in atom.pieces if code is not None]
+            if atom.missing is not None:
+                codes.append(atom.missing)
+            return min(codes), max(codes)
+        if atom not in self._spans:
+            self._spans[atom] = _span(self.column(atom))
+        return self._spans[atom]
+
+    def nullable(self, number: Atom | Polynomial | None, given: Condition | None = None) -> bool:
+        """Say whether a number may be missing in some row, or in one where a condition holds."""
+        if number is None:
+            return True
+        if isinstance(number, Field):
+            return self.column(number).nullable and (given is None or number not in _present(given))
+        if isinstance(number, Polynomial):
+            return any(self.nullable(atom, given) for atom in number.atoms)
+        if isinstance(number, StepFunction):
+            missing = number.missing is None and self.nullable(number.field)
+            return missing or any(code is None for _, code in number.pieces)
+        if isinstance(number, Choice):
+            cases = any(self.nullable(value, test) for test, value in number.cases)
+            return cases or self.nullable(number.otherwise)
+        return bool(number.denominator.atoms) or self.nullable(number.numerator)
+
+
+def _span(column: Column) -> Span:
+    if isinstance(column, Ranged):
+        return column.code_lower, column.code_upper
+    if isinstance(column, Category):
+        return 0, column.size - 1
+    raise InternalError(f"{column.name} has no declared values")
+
+
+def _present(condition: Condition) -> set[Field]:
+    """Return columns that are there wherever a condition holds."""
+    if isinstance(condition, Within):
+        return set() if condition.missing else {condition.field}
+    if isinstance(condition, Compare):
+        return {atom for atom in condition.number.atoms if isinstance(atom, Field)}
+    parts = [_present(part) for part in condition.parts]
+    if isinstance(condition, And):
+        return set().union(*parts)
+    return set.intersection(*parts) if parts else set()
 
 
 def is_declared(column: Column) -> bool:

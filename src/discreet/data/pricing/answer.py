@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-import datetime
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from discreet.core import checks
 from discreet.core.bounds import each_of
-from discreet.core.errors import InvalidParameter
+from discreet.core.errors import InternalError
 from discreet.core.guarantee import Guarantee
 from discreet.core.rounding import down, up
 from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
-from discreet.data.plan.facts import Measure
-from discreet.data.plan.nodes import Aggregate, Span
+from discreet.data.plan.after import find_day
+from discreet.data.plan.facts import Facts
+from discreet.data.plan.measures import CHOSEN, Measure
+from discreet.data.plan.nodes import Aggregate, Key, Kind, Plan
+from discreet.data.plan.row_nodes import Span
 from discreet.data.pricing.budget import CONFIDENCE, Side, Vector
 from discreet.data.pricing.estimates import Number, enclosure, estimate, plain
-from discreet.data.pricing.question_plan import QuestionPlan
-
-Value = bool | int | float | str | datetime.date | tuple[Number, ...] | None
-"""What a cell of an answer may hold; None for a key that its grouping set leaves out."""
-
-End = Number | tuple[Number, ...]
-"""An end of an interval: of several quantiles, one each."""
-
-Interval = tuple[End, End]
+from discreet.data.pricing.pairs import enclose_pair, estimate_pair
+from discreet.data.pricing.presented import Interval, Place, PresentedTable, Reader, ReleasedNumbers, Value
+from discreet.data.pricing.question_plan import QuestionPlan, price_question
+from discreet.data.schema.columns import Category
 
 Triple = tuple[int, int, int]
 
 _USUAL = Fraction(95, 100)
+_ON_A_GRID: tuple[Kind, ...] = (
+    "count",
+    "count_units",
+    "count_distinct",
+    "sum",
+    "quantile",
+    "minimum",
+    "maximum",
+)
+_EXTREMES: dict[Kind, Fraction] = {"minimum": Fraction(0), "maximum": Fraction(1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +71,27 @@ class Chosen(NamedTuple):
     point: Fraction
     side: Side
     values: tuple[int, ...]
+    extreme: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The groups of one grouping set with everything released about them."""
+    """The groups of one grouping set with everything released about them.
 
-    keys: tuple[tuple[Value, ...], ...]
+    `keys` holds the exact values of all keys of the plan, None for those that the grouping set leaves out.
+    """
+
+    keys: tuple[tuple[Value | Fraction, ...], ...]
     measured: Mapping[Measure, NoisyVector]
     chosen: Mapping[Measure, Sequence[Chosen]]
 
     def noisy(self, measures: Sequence[Measure]) -> list[NoisyVector]:
         """Return the vectors of some measures."""
         return [self.measured[measure] for measure in measures]
+
+    def extreme(self, measure: Measure, point: Fraction, place: int) -> int:
+        """Return the smallest (0) or largest (1) value of a group, in steps."""
+        return next(one.values[place] for one in self.chosen[measure] if one.extreme and one.point == point)
 
     def quantiles(self, measure: Measure, points: Sequence[Fraction], place: int) -> list[Triple]:
         """Return lower end, value and upper end of the quantiles of a group, in steps.
@@ -86,7 +101,8 @@ class Block:
         """
         sides: dict[int, dict[Fraction, int]] = {-1: {}, 0: {}, 1: {}}
         for one in self.chosen[measure]:
-            sides[one.side][one.point] = one.values[place]
+            if not one.extreme:
+                sides[one.side][one.point] = one.values[place]
         known = sorted(sides[0])
         lows, values, highs = ([found[point] for point in known] for found in sides.values())
         lows = list(itertools.accumulate(lows, max))
@@ -96,91 +112,182 @@ class Block:
         return [found[point] for point in points]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerColumn:
-    """A column of the answer: the place of a key, or an aggregate with its measures."""
+@dataclass(frozen=True, slots=True, repr=False)
+class ReleasedBlocks(ReleasedNumbers):
+    """The groups of all grouping sets of a question, each with its noisy measures."""
 
-    name: str
-    what: int | Aggregate
-    measures: tuple[Measure, ...] = ()
+    facts: Facts
+    blocks: tuple[Block, ...]
 
-    def value(self, block: Block, place: int) -> Value:
-        """Return the released value of a group."""
-        if isinstance(self.what, int):
-            return block.keys[place][self.what]
-        if self.what.kind == "quantile":
-            found = block.quantiles(self.measures[0], self.what.points, place)
-            return self._plain([value for _, value, _ in found], float)
-        measured = [noisy.point(place) for noisy in block.noisy(self.measures)]
-        return estimate(self.what.kind, self.measures, measured)
+    def __len__(self) -> int:
+        return sum(len(block.keys) for block in self.blocks)
 
-    def intervals(self, blocks: Sequence[Block], confidence: Fraction) -> Iterator[Interval]:
-        """Yield one interval a group; all hold at once with the given probability."""
-        if isinstance(self.what, int):
-            raise InvalidParameter(name="name", rule="an aggregate of the answer", value=self.name)
-        groups = sum(len(block.keys) for block in blocks)
-        if self.what.kind == "quantile":
-            for block in blocks:
-                for place in range(len(block.keys)):
-                    yield self._between(block, place, self.what.points, confidence)
-            return
-        beta = each_of(max(1, groups * len(self.measures)), 1 - confidence)
-        for block in blocks:
-            vectors = block.noisy(self.measures)
-            for place in range(len(block.keys)):
-                box = [noisy.box(place, beta) for noisy in vectors]
-                yield enclosure(self.what.kind, self.measures, box)
+    def places(self) -> Iterator[Place]:
+        """Yield every group."""
+        return ((i, k) for i, block in enumerate(self.blocks) for k in range(len(block.keys)))
 
-    def _between(
-        self, block: Block, place: int, points: tuple[Fraction, ...], confidence: Fraction
-    ) -> Interval:
-        """Return the chosen ends of a group's quantiles, or the declared range where those promise less."""
-        if confidence <= CONFIDENCE:
-            found = block.quantiles(self.measures[0], points, place)
-        else:
-            low, high = self.measures[0].row
-            found = [(low, low, high)] * len(points)
-        return self._plain([low for low, _, _ in found], down), self._plain([high for *_, high in found], up)
+    def key(self, key: Key) -> Reader[Value | Fraction]:
+        """Return what reads the value of a key."""
+        column = self.facts.plan.keys.index(key)
+        return lambda place: self.blocks[place[0]].keys[place[1]][column]
 
-    def _plain(self, steps: Sequence[int], rounded: Callable[[Fraction], float]) -> End:
-        unit = self.measures[0].unit
-        values = tuple(plain(step * unit, unit, rounded) for step in steps)
-        return values[0] if len(values) == 1 else values
+    def value(self, aggregate: Aggregate) -> Reader[Value]:
+        """Return what reads the released value of an aggregate."""
+        measures = self.facts.measured[aggregate]
+        show: Callable[[Sequence[int]], Value] = self._shower(aggregate, float)
+
+        def read(place: Place) -> Value:
+            block = self.blocks[place[0]]
+            if aggregate.kind == "quantile":
+                found = block.quantiles(measures[0], aggregate.points, place[1])
+                return show([step for _, step, _ in found])
+            if aggregate.kind in ("minimum", "maximum"):
+                return show([block.extreme(measures[0], _EXTREMES[aggregate.kind], place[1])])
+            if aggregate.kind == "mode":
+                return self._decode(aggregate, block.chosen[measures[0]][0].values[place[1]])
+            measured = [noisy.point(place[1]) for noisy in block.noisy(measures)]
+            if aggregate.other is not None:
+                return estimate_pair(aggregate.kind, measures, measured)
+            return estimate(aggregate.kind, measures, measured)
+
+        return read
+
+    def _shower(
+        self, aggregate: Aggregate, rounded: Callable[[Fraction], float]
+    ) -> Callable[[Sequence[int]], Any]:
+        """Return what shows steps of a number that is chosen: as numbers of its unit, or as days."""
+        unit = self.facts.measured[aggregate][0].unit
+        field = find_day(aggregate, self.facts.tables)
+        if field is None:
+            return lambda steps: _plain(steps, unit, rounded)
+        decode = self.facts.tables.column(field).decode
+        return lambda steps: decode(steps[0]) if len(steps) == 1 else tuple(map(decode, steps))
+
+    def _decode(self, aggregate: Aggregate, place: int) -> Value:
+        if aggregate.column is None:
+            raise InternalError("a most frequent value is one of a column")
+        column = self.facts.tables.column(aggregate.column)
+        code = (
+            column.values[place]
+            if isinstance(column, Category)
+            else place + self.facts.measured[aggregate][0].row[0]
+        )
+        value: Any = column.decode(code)
+        return float(value) if isinstance(value, Fraction) else value
+
+    def intervals(self, aggregates: Sequence[Aggregate], confidence: Fraction) -> list[Reader[Interval]]:
+        """Return what reads intervals that hold at once: each measure of each group is counted once.
+
+        The ends of quantiles were chosen for `CONFIDENCE`. Beside anything else that is uncertain they would
+        leave nothing for it, so they are then what is declared.
+        """
+        known = dict.fromkeys(measure for one in aggregates for measure in self.facts.measured[one])
+        vectors = [measure for measure in known if measure.kind not in CHOSEN]
+        chosen = len(known) == 1 and confidence <= CONFIDENCE
+        beta = each_of(max(1, len(self) * len(vectors)), 1 - confidence)
+        return [self._interval(one, beta, chosen) for one in aggregates]
+
+    def _interval(self, aggregate: Aggregate, beta: float, chosen: bool) -> Reader[Interval]:
+        measures = self.facts.measured[aggregate]
+
+        lower, upper = self._shower(aggregate, down), self._shower(aggregate, up)
+        everything = measures[0].row
+
+        def read(place: Place) -> Interval:
+            block = self.blocks[place[0]]
+            if aggregate.kind == "quantile":
+                ends = [everything] * len(aggregate.points)
+                if chosen:
+                    found = block.quantiles(measures[0], aggregate.points, place[1])
+                    ends = [(low, high) for low, _, high in found]
+                return lower([low for low, _ in ends]), upper([high for _, high in ends])
+            if aggregate.kind in ("minimum", "maximum"):
+                low, high = everything
+                if chosen:
+                    inside = block.extreme(measures[0], _EXTREMES[aggregate.kind], place[1])
+                    low, high = (low, inside) if aggregate.kind == "minimum" else (inside, high)
+                return lower([low]), upper([high])
+            if aggregate.kind == "mode":
+                return self._declared(aggregate)
+            box = [noisy.box(place[1], beta) for noisy in block.noisy(measures)]
+            if aggregate.other is not None:
+                return enclose_pair(aggregate.kind, measures, box)
+            return enclosure(aggregate.kind, measures, box)
+
+        return read
+
+    def _declared(self, aggregate: Aggregate) -> Interval:
+        """Return between what a most frequent value is declared to lie; None where values have no order."""
+        low, high = (self._decode(aggregate, end) for end in (0, self.facts.measured[aggregate][0].width - 1))
+        if isinstance(low, str | bool | tuple) or isinstance(high, str | bool | tuple):
+            return None, None
+        return low, high
+
+    def step(self, aggregate: Aggregate) -> Fraction | None:
+        """Return the grid of counts, sums and quantiles."""
+        exact = aggregate.kind in _ON_A_GRID
+        return self.facts.measured[aggregate][0].unit if exact else None
+
+
+def _plain(
+    steps: Sequence[int], unit: Fraction, rounded: Callable[[Fraction], float]
+) -> Number | tuple[Number, ...]:
+    values = tuple(plain(step * unit, unit, rounded) for step in steps)
+    return values[0] if len(values) == 1 else values
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer:
     """The answer to one question: rows of released values, with intervals and what they cost.
 
-    Groups of declared keys are all there, whatever the data hold. Rows are sorted by the keys as they were
-    selected, the first one first, declared values in their order; groups that a threshold let through too.
+    Groups of declared keys are all there, whatever the data hold, but for those that HAVING and LIMIT leave
+    out. Rows are sorted as the question says; without ORDER BY by the keys as they were selected, the first
+    one first, declared values in their order; groups that a threshold let through too.
 
     Attributes
     ----------
     plan
         Price, noise and errors: the same as before the question was asked.
+    blocks
+        Everything that was released, shown or not.
+    shown
+        What the question shows of it.
     unsafe_seeded
         Whether the noise came from a seeded generator.
     """
 
     plan: QuestionPlan
-    outputs: tuple[AnswerColumn, ...]
     blocks: tuple[Block, ...]
+    shown: PresentedTable
     unsafe_seeded: bool
+
+    @classmethod
+    def of(cls, plan: QuestionPlan, blocks: tuple[Block, ...], *, unsafe_seeded: bool) -> Answer:
+        """Make the table that a question asks for."""
+        known = plan.budget.facts
+        shown = PresentedTable.of(plan.question, plan.tables, ReleasedBlocks(known, blocks))
+        return cls(plan, blocks, shown, unsafe_seeded)
+
+    def present(self, question: Plan) -> Answer:
+        """Show the same numbers as another question asks for them, which must need no others."""
+        shown = self.shown.present(question)
+        made = replace(self.plan.budget, facts=replace(self.plan.budget.facts, plan=question))
+        return Answer(price_question(made), self.blocks, shown, self.unsafe_seeded)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return tuple(output.name for output in self.outputs)
+        return self.shown.columns
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns that have intervals."""
+        return self.shown.numbers
 
     @property
     def rows(self) -> tuple[tuple[Value, ...], ...]:
         """The released values, row by row."""
-        return tuple(
-            tuple(output.value(block, place) for output in self.outputs)
-            for block in self.blocks
-            for place in range(len(block.keys))
-        )
+        return tuple(self.shown.rows())
 
     @property
     def guarantee(self) -> Guarantee:
@@ -189,52 +296,45 @@ class Answer:
 
     def column(self, name: str) -> tuple[Value, ...]:
         """Return one column of values."""
-        return tuple(self._values(self._output(name)))
+        return tuple(self.shown.values(name))
 
     def interval(self, name: str, confidence: checks.Number) -> tuple[Interval, ...]:
         """Return (low, high) for every row: all true values of the column lie there with that probability.
+
+        Those that HAVING and LIMIT leave out are counted: which rows are shown depends on the noise. Where a
+        true value is missing, because it divides by 0 say, the interval promises nothing.
 
         The intervals of quantiles were chosen with their values, for 95 %: they are given for anything less,
         and the declared range for anything more. Of several quantiles there are as many lows and highs.
         """
         level = checks.probability(confidence=confidence)
-        return tuple(self._output(name).intervals(self.blocks, level))
+        return tuple(self.shown.intervals(name, level))
 
     def to_pandas(self, confidence: checks.Number = _USUAL) -> Any:
-        """Return a pandas frame with columns ``name_low`` and ``name_high`` beside each aggregate."""
+        """Return a pandas frame with columns ``name_low`` and ``name_high`` beside each number."""
         return data_frame(dict(self._with_intervals(confidence)))
 
     def _with_intervals(self, confidence: checks.Number) -> Iterator[tuple[str, list[Any]]]:
-        for output in self.outputs:
-            yield output.name, list(self.column(output.name))
-            if isinstance(output.what, Aggregate):
-                ends = self.interval(output.name, confidence)
-                yield f"{output.name}_low", [low for low, _ in ends]
-                yield f"{output.name}_high", [high for _, high in ends]
-
-    def _values(self, output: AnswerColumn) -> Iterator[Value]:
-        places = ((block, place) for block in self.blocks for place in range(len(block.keys)))
-        return (output.value(block, place) for block, place in places)
-
-    def _output(self, name: str) -> AnswerColumn:
-        for output in self.outputs:
-            if output.name == name:
-                return output
-        raise InvalidParameter(name="name", rule=f"one of {', '.join(self.columns)}", value=name)
+        for name in self.columns:
+            yield name, list(self.column(name))
+            if name in self.numbers:
+                ends = self.interval(name, confidence)
+                yield f"{name}_low", [low for low, _ in ends]
+                yield f"{name}_high", [high for _, high in ends]
 
     def __len__(self) -> int:
-        return sum(len(block.keys) for block in self.blocks)
+        return len(self.shown)
 
     def _cells(self) -> list[list[str]]:
         """Print the first rows, aggregates with their interval at 95 %."""
         columns = []
-        for output in self.outputs:
-            if isinstance(output.what, Aggregate):
-                triples = zip(self._values(output), output.intervals(self.blocks, _USUAL), strict=True)
-                shown = [_bracket(value, *ends) for value, ends in itertools.islice(triples, ROWS)]
-            else:
-                shown = [_show(value) for value in itertools.islice(self._values(output), ROWS)]
-            columns.append([output.name, *shown])
+        for name in self.columns:
+            empty = "(all)" if name in self.shown.keys else "NULL"
+            values = [_show(value, empty) for value in itertools.islice(self.shown.values(name), ROWS)]
+            if name in self.numbers:
+                triples = zip(self.shown.values(name), self.shown.intervals(name, _USUAL), strict=True)
+                values = [_bracket(value, *ends) for value, ends in itertools.islice(triples, ROWS)]
+            columns.append([name, *values])
         return [list(row) for row in zip(*columns, strict=True)]
 
     @property
@@ -259,5 +359,5 @@ def _bracket(value: Value, low: Value, high: Value) -> str:
     return f"{_show(value)} [{_show(low)}, {_show(high)}]"
 
 
-def _show(value: Value) -> str:
-    return "(all)" if value is None else value_text(value)
+def _show(value: Value, empty: str = "NULL") -> str:
+    return empty if value is None else value_text(value)

@@ -8,13 +8,14 @@ predicts the smaller errors is taken:
 * discrete Gaussian noise everywhere, where delta > 0. The squares of mu add up to one Gaussian loss.
 
 Quantiles are chosen exactly at their share of epsilon, in both ways: half of it for the value and a quarter
-for either end of its interval.
+for either end of its interval. The smallest, the largest and the most frequent value are one choice each.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -35,9 +36,11 @@ from discreet.core.loss import (
 )
 from discreet.core.neighbours import Neighbours
 from discreet.core.rounding import shorten_up
-from discreet.data.plan.facts import Facts, Measure, SetFacts, VectorSensitivity, facts, finder
-from discreet.data.plan.nodes import Field, Plan, Policy
+from discreet.data.plan.facts import Facts, SetFacts, VectorSensitivity, facts, finder
+from discreet.data.plan.measures import CHOSEN, Measure
+from discreet.data.plan.nodes import Key, Plan, Policy
 from discreet.data.plan.tables import PlanTables
+from discreet.data.pricing.modes import ModeChoices
 from discreet.data.pricing.quantiles import QuantileChoices, spread_per_row, units_off
 from discreet.data.pricing.thresholds import KeysAbove, threshold
 from discreet.mechanisms.gaussian import NARROWEST, discrete_loss
@@ -55,6 +58,7 @@ CONFIDENCE = Fraction(95, 100)
 """The probability for which the intervals of quantiles are chosen."""
 
 Side = Literal[-1, 0, 1]
+Place = tuple[SetFacts, Measure, VectorSensitivity]
 
 _PARTS: dict[Side, Fraction] = {0: Fraction(1, 2), -1: Fraction(1, 4), 1: Fraction(1, 4)}
 _RESOLUTION = 30  # binary digits of the largest move of one entry: far finer than the noise
@@ -80,7 +84,7 @@ class Vector:
         Where groups are found: the noisy number of units they need, and what that costs in delta.
     """
 
-    keys: tuple[Field, ...]
+    keys: tuple[Key, ...]
     measure: Measure
     cells: int | None
     dropped: int
@@ -119,20 +123,38 @@ class Vector:
 class QuantileChoice:
     """One quantile to be chosen in every group, or one end of its interval.
 
-    `side` is -1 for the lower end, 0 for the value and 1 for the upper end.
+    `side` is -1 for the lower end, 0 for the value and 1 for the upper end. The largest value of a group is
+    the lower end of its quantile 1, and the smallest the upper end of its quantile 0: inside the rows, as
+    near to their end as the budget tells. Nothing but the declared bounds is known of what lies beyond.
     """
 
-    keys: tuple[Field, ...]
+    keys: tuple[Key, ...]
     measure: Measure
     cells: int | None
     step: QuantileChoices
     side: Side
+    extreme: bool = False
 
     @property
     def loss(self) -> BoundedRangeLoss:
         """What choosing in all groups costs together."""
         moved = spread_per_row(self.step.point) * self.step.sensitivity
         return BoundedRangeLoss(self.step.rate * moved)
+
+
+@dataclass(frozen=True, slots=True)
+class ModeChoice:
+    """The most frequent value to be chosen in every group."""
+
+    keys: tuple[Key, ...]
+    measure: Measure
+    cells: int | None
+    step: ModeChoices
+
+    @property
+    def loss(self) -> BoundedRangeLoss:
+        """What choosing in all groups costs together: one row moves one score by 1."""
+        return BoundedRangeLoss(self.step.rate * self.step.sensitivity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +165,7 @@ class Budget:
     delta: Fraction
     facts: Facts
     vectors: tuple[Vector, ...]
-    choices: tuple[QuantileChoice, ...]
+    choices: tuple[QuantileChoice | ModeChoice, ...]
 
     @property
     def neighbours(self) -> Neighbours:
@@ -187,7 +209,8 @@ class Budget:
         """
         if choice.side == 0:
             return choice.step
-        ends = 2 * len(self.facts.points[choice.measure])
+        known = self.facts
+        ends = 2 * len(known.points.get(choice.measure, ())) + len(known.extremes.get(choice.measure, ()))
         each_set = each_of(len(self.facts.sets), 1 - CONFIDENCE)
         off = units_off(choice.step.span, choice.step.rate, each_of(max(1, groups * ends), each_set))
         return replace(choice.step, shift=choice.side * (off + 1))
@@ -228,12 +251,9 @@ def _budget(plan: Plan, tables: PlanTables, epsilon: Fraction, delta: Fraction) 
     known = facts(plan, tables)
     counted = finder(known)
     places = [(one, measure, moved) for one in known.sets for measure, moved in one.measures]
-    measured = [place for place in places if place[1].kind != "histogram"]
-    chosen = [(place, point) for place in places for point in known.points.get(place[1], ())]
-    share = epsilon / (len(measured) + len(chosen))
-    choices = tuple(
-        _choice(*place, point, share * part, side) for place, point in chosen for side, part in _PARTS.items()
-    )
+    measured = [place for place in places if place[1].kind not in CHOSEN]
+    share = epsilon / (len(measured) + sum(known.choices(measure) for _, measure, _ in places))
+    choices = tuple(choice for place in places for choice in _choices(known, place, share))
     ways = [_laplace(known, counted, measured, share, delta)]
     if delta > 0 and measured:
         ways.append(_gaussian(known, counted, measured, share, delta))
@@ -244,16 +264,34 @@ def _budget(plan: Plan, tables: PlanTables, epsilon: Fraction, delta: Fraction) 
     return made
 
 
-def _choice(  # noqa: PLR0917  # a place is three of them
-    one: SetFacts, measure: Measure, moved: VectorSensitivity, point: Fraction, share: Fraction, side: Side
-) -> QuantileChoice:
-    values = measure.row[1] - measure.row[0] + 1
-    if values * (one.cells or 1) > MAX_CHOICES:
+def _choices(known: Facts, place: Place, share: Fraction) -> Iterator[QuantileChoice | ModeChoice]:
+    """Yield what is chosen of one measure: quantiles with their ends, ends of rows, the commonest value."""
+    one, measure, moved = place
+    for point in known.points.get(measure, ()):
+        for side, part in _PARTS.items():
+            yield _choice(*place, point, share * part, side)
+    for point in known.extremes.get(measure, ()):
+        yield replace(_choice(*place, point, share, -1 if point else 1), extreme=True)
+    if measure.kind == "values":
+        _check_choices(one, measure)
+        rows = max(1, moved.l1)
+        step = ModeChoices(measure.width, rate_within(share, rows), Fraction(rows))
+        yield ModeChoice(one.keys, measure, one.cells, step)
+
+
+def _check_choices(one: SetFacts, measure: Measure) -> None:
+    if measure.width * (one.cells or 1) > MAX_CHOICES:
         raise Refused(
-            what="quantile",
+            what="mode" if measure.kind == "values" else "quantile",
             why=f"it has more than {MAX_CHOICES} declared values to choose from, all groups together",
             way_out="Give contribution_bounds_per_row, or ask for fewer groups",
         )
+
+
+def _choice(  # noqa: PLR0917  # a place is three of them
+    one: SetFacts, measure: Measure, moved: VectorSensitivity, point: Fraction, share: Fraction, side: Side
+) -> QuantileChoice:
+    _check_choices(one, measure)
     if point.denominator > MAX_FRACTION:
         raise Refused(
             what="quantile",
@@ -264,9 +302,6 @@ def _choice(  # noqa: PLR0917  # a place is three of them
     rate = rate_within(share, spread_per_row(point) * rows)
     step = QuantileChoices(point, measure.row, rate, Fraction(rows))
     return QuantileChoice(one.keys, measure, one.cells, step, side)
-
-
-Place = tuple[SetFacts, Measure, VectorSensitivity]
 
 
 def _laplace(

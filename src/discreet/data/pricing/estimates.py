@@ -14,11 +14,14 @@ from fractions import Fraction
 
 from discreet.core.errors import InternalError
 from discreet.core.rounding import down, up
-from discreet.data.plan.facts import Measure
-from discreet.data.plan.nodes import Kind, Span
+from discreet.data.plan.after import root
+from discreet.data.plan.measures import Measure
+from discreet.data.plan.nodes import Kind
+from discreet.data.plan.row_nodes import Span
 
 Range = tuple[Fraction, Fraction]
 Number = int | float
+_EXACT: tuple[Kind, ...] = ("count", "count_units", "count_distinct", "sum")
 
 
 def estimate(kind: Kind, measures: Sequence[Measure], values: Sequence[Fraction]) -> Number:
@@ -28,7 +31,7 @@ def estimate(kind: Kind, measures: Sequence[Measure], values: Sequence[Fraction]
     Averages and variances are cut to what is possible.
     """
     unit = measures[0].unit
-    if kind in ("count", "count_units", "sum"):
+    if kind in _EXACT:
         return plain(values[0] * unit, unit)
     possible = _possible(kind, measures[0])
     rows = values[-1]
@@ -46,8 +49,10 @@ def estimate(kind: Kind, measures: Sequence[Measure], values: Sequence[Fraction]
 def enclosure(kind: Kind, measures: Sequence[Measure], box: Sequence[Span]) -> tuple[Number, Number]:
     """Return an interval that holds the aggregate wherever the true measures lie in the box."""
     unit = measures[0].unit
-    if kind in ("count", "count_units", "sum"):
+    if kind in _EXACT:
         least, largest = box[0] if kind == "sum" else (max(0, box[0][0]), max(0, box[0][1]))
+        if kind == "count_distinct":
+            least, largest = (min(end, measures[0].width) for end in (least, largest))
         return plain(least * unit, unit, down), plain(largest * unit, unit, up)
     possible = _possible(kind, measures[0])
     fewest, most = max(2 if kind.endswith("_samp") else 1, box[-1][0]), box[-1][1]
@@ -103,14 +108,5 @@ def _scale(kind: Kind, steps: Fraction, unit: Fraction, rounded: Callable[[Fract
         value = steps * unit
     else:
         value = steps * unit * unit
-        value = value if kind.startswith("variance") else _root(value, rounded is up)
+        value = value if kind.startswith("variance") else root(value, upwards=rounded is up)
     return rounded(value) + 0.0  # no negative zero
-
-
-def _root(value: Fraction, upwards: bool) -> Fraction:
-    """Return the square root, cut off 2^-64 of itself below or above."""
-    if value == 0:
-        return value
-    digits = 160 + value.denominator.bit_length()
-    root = math.isqrt((value.numerator << 2 * digits) // value.denominator)
-    return Fraction(root + upwards, 1 << digits)

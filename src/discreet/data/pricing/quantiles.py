@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from discreet.core import checks
 from discreet.core.bounds import each_of
 from discreet.core.rng import Primitive, Rng
-from discreet.data.plan.nodes import Span
+from discreet.data.plan.row_nodes import Span
 from discreet.mechanisms.exponential import units_behind
 from discreet.mechanisms.grid import LIMIT
 from discreet.noise.oracle import uniform_below

@@ -12,12 +12,13 @@ from discreet.core.bounds import each_of
 from discreet.core.errors import InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.rounding import up
-from discreet.data.plan.facts import Measure
-from discreet.data.plan.nodes import Aggregate, Plan
+from discreet.data.plan.after import has_interval, linear_parts
+from discreet.data.plan.measures import Measure
+from discreet.data.plan.nodes import After, Aggregate, Plan, Shown, leaves
 from discreet.data.plan.tables import PlanTables
-from discreet.data.pricing.budget import Budget, QuantileChoice, Vector
-from discreet.data.pricing.quantiles import rank_error
-from discreet.data.pricing.usefulness import describe_use
+from discreet.data.pricing.budget import Budget, ModeChoice, QuantileChoice, Vector
+from discreet.data.pricing.quantiles import rank_error, units_off
+from discreet.data.pricing.usefulness import RowsKnown, describe_use
 from discreet.noise import DiscreteLaplace
 
 _BETA = Fraction(1, 20)
@@ -97,7 +98,7 @@ class QuestionPlan:
         )
 
     @property
-    def parts(self) -> tuple[Vector | QuantileChoice, ...]:
+    def parts(self) -> tuple[Vector | QuantileChoice | ModeChoice, ...]:
         """Everything that is measured or chosen."""
         return (*self.budget.vectors, *self.budget.choices)
 
@@ -123,13 +124,13 @@ class QuestionPlan:
     def __repr__(self) -> str:
         return self.describe()
 
-    def describe(self, rows: Fraction | None = None) -> str:
+    def describe(self, rows: RowsKnown | None = None) -> str:
         """Return everything about it in words.
 
         Parameters
         ----------
         rows
-            About how many rows the question is about, where that is public. Left out: what the schema says.
+            How many rows there are, where that is public. Left out: what the schema says.
         """
         lines = [f"price    {self.price}", f"noise    {self.budget.route}"]
         for part in self.parts:
@@ -138,12 +139,21 @@ class QuestionPlan:
         lines += [f"bounds   {line}" for line in self.bounds]
         lines += [f"error    {one.name}: {one.words}" for one in self.columns]
         lines += [f"use      {line}" for line in describe_use(self.budget, rows)]
+        if self.question.after != After():
+            lines.append("after    HAVING, ORDER BY and LIMIT look at the noisy values and cost nothing")
         return "\n".join(lines)
 
 
 def price_question(made: Budget) -> QuestionPlan:
     """Say what noise of some size means for the answer."""
-    listed: tuple[Vector | QuantileChoice, ...] = (*made.vectors, *made.choices)
+    priced = QuestionPlan(made, column_errors(made, _BETA), _bounds(made))
+    _priced.add(priced)
+    return priced
+
+
+def column_errors(made: Budget, beta: Fraction) -> tuple[ColumnError, ...]:
+    """Return the error of each column, but for probability beta; words are those of 95 %."""
+    listed: tuple[Vector | QuantileChoice | ModeChoice, ...] = (*made.vectors, *made.choices)
     parts: dict[Measure, list[Any]] = {}
     for part in listed:
         parts.setdefault(part.measure, []).append(part)
@@ -151,10 +161,10 @@ def price_question(made: Budget) -> QuestionPlan:
     for output in made.facts.plan.outputs:
         if isinstance(output.what, Aggregate):
             used = [parts[measure] for measure in made.facts.measured[output.what]]
-            columns.append(_column(output.name, output.what, used, made))
-    priced = QuestionPlan(made, tuple(columns), _bounds(made))
-    _priced.add(priced)
-    return priced
+            columns.append(_column(output.name, output.what, used, made, beta))
+        elif has_interval(output.what, made.facts.tables):
+            columns.append(_computed(output.name, output.what, parts, made, beta))
+    return tuple(columns)
 
 
 def require_priced(plan: QuestionPlan, tables: PlanTables) -> None:
@@ -172,43 +182,71 @@ def require_priced(plan: QuestionPlan, tables: PlanTables) -> None:
         raise InvalidParameter(name="plan", rule=rule, got="one for other schemas", hint=hint)
 
 
-def _column(name: str, what: Aggregate, used: list[list[Any]], made: Budget) -> ColumnError:
+def _column(name: str, what: Aggregate, used: list[list[Any]], made: Budget, beta: Fraction) -> ColumnError:
     if what.kind == "quantile":
-        return _quantile(name, what, used[0], made)
-    errors = [_vector_error(vectors, draws=len(used)) for vectors in used]
+        return _quantile(name, what, used[0], made, beta)
+    if what.kind in ("minimum", "maximum"):
+        return _extreme(name, what, used[0], made, beta)
+    if what.kind == "mode":
+        return _mode(name, used[0], beta)
+    errors = [_vector_error(vectors, draws=len(used), beta=beta) for vectors in used]
     groups = ", in every group at once" if _are_declared(made) else ", in each group that is shown"
     if not any(one.keys for one in made.facts.sets):
         groups = ""
     if len(used) == 1:
         return ColumnError(name, errors[0], f"at most {errors[0]:.6g} at 95 %{groups}")
-    words = f"from sums within {errors[0]:.6g} and a count within {errors[-1]:.6g} at 95 %{groups}"
+    sums = " and ".join(f"{error:.6g}" for error in dict.fromkeys(errors[:-1]))
+    words = f"from sums within {sums} and a count within {errors[-1]:.6g} at 95 %{groups}"
     return ColumnError(name, None, words)
+
+
+def _computed(
+    name: str, what: Shown, parts: dict[Measure, list[Any]], made: Budget, beta: Fraction
+) -> ColumnError:
+    """Say how far off a sum of aggregates may be; anything else depends on the answer."""
+    aggregates = dict.fromkeys(leaf for leaf in leaves(what) if isinstance(leaf, Aggregate))
+    measured = {one: made.facts.measured[one] for one in aggregates}
+    draws = len(dict.fromkeys(measure for listed in measured.values() for measure in listed))
+    coefficients = linear_parts(what)
+    if coefficients is None or any(one.kind not in ("count", "count_units", "sum") for one in aggregates):
+        each = [_column(_name(one), one, [parts[m] for m in measured[one]], made, beta) for one in aggregates]
+        known = "; ".join(f"{one.name} {one.words}" for one in each)
+        return ColumnError(name, None, f"computed from the noisy values, with an interval: {known}")
+    errors = [
+        abs(c) * Fraction(_vector_error(parts[measured[one][0]], draws=draws, beta=beta))
+        for one, c in coefficients.items()
+    ]
+    total = up(sum(errors, Fraction(0)))
+    groups = ", in every group at once" if _are_declared(made) else ", in each group that is shown"
+    return ColumnError(name, total, f"at most {total:.6g} at 95 %{groups if made.facts.plan.keys else ''}")
 
 
 def _are_declared(made: Budget) -> bool:
     return all(one.cells is not None for one in made.facts.sets)
 
 
-def _vector_error(found: list[Vector], *, draws: int) -> float:
+def _vector_error(found: list[Vector], *, draws: int, beta: Fraction) -> float:
     """Return the largest error of one measure over all groups of all grouping sets."""
     measure = found[0].measure
     groups = sum(vector.cells or 1 for vector in found)
-    beta = each_of(groups * draws, _BETA)
+    each = each_of(groups * draws, beta)
     unit = measure.unit**2 if measure.kind == "squares" else measure.unit
     return max(
-        up((vector.noise.reach(beta) + (vector.dropped > 0)) * (1 << vector.dropped) * unit)
+        up((vector.noise.reach(each) + (vector.dropped > 0)) * (1 << vector.dropped) * unit)
         for vector in found
     )
 
 
-def _quantile(name: str, what: Aggregate, choices: list[QuantileChoice], made: Budget) -> ColumnError:
+def _quantile(
+    name: str, what: Aggregate, choices: list[QuantileChoice], made: Budget, beta: Fraction
+) -> ColumnError:
     asked = set(what.points)
     found = [choice for choice in choices if choice.step.point in asked]
     values = [choice for choice in found if choice.side == 0]
     total = sum(choice.cells or 1 for choice in values)
     error = max(
         rank_error(
-            point=choice.step.point, span=choice.step.span, rate=choice.step.rate, choices=total, beta=_BETA
+            point=choice.step.point, span=choice.step.span, rate=choice.step.rate, choices=total, beta=beta
         )
         for choice in values
     )
@@ -220,6 +258,25 @@ def _quantile(name: str, what: Aggregate, choices: list[QuantileChoice], made: B
     )
     words = f"its rank is off by at most {error:.6g} rows at 95 %, that of its interval's ends by {ends:.6g}"
     return ColumnError(name, error, words)
+
+
+def _extreme(
+    name: str, what: Aggregate, choices: list[QuantileChoice], made: Budget, beta: Fraction
+) -> ColumnError:
+    """Say how many rows lie beyond the smallest or largest value that is shown: it is aimed for 95 %."""
+    found = [one for one in choices if one.extreme and one.step.point == (what.kind == "maximum")]
+    rows = float(max(2 * abs(made.aim(one, one.cells or 1).shift) - 1 for one in found))
+    beyond = "above" if what.kind == "maximum" else "below"
+    words = f"not the very end: at most {rows:.6g} rows lie {beyond} it at 95 %"
+    return ColumnError(name, rows if beta >= _BETA else None, words)
+
+
+def _mode(name: str, choices: list[ModeChoice], beta: Fraction) -> ColumnError:
+    """Say how many more rows the most frequent value may have than the one that is shown."""
+    total = sum(one.cells or 1 for one in choices)
+    each = each_of(total, beta)
+    rows = float(max(units_off((0, one.measure.width - 1), one.step.rate, each) for one in choices))
+    return ColumnError(name, rows, f"at most {rows:.6g} rows fewer have it than the most frequent at 95 %")
 
 
 def _bounds(made: Budget) -> tuple[str, ...]:
@@ -245,11 +302,17 @@ def _bounds(made: Budget) -> tuple[str, ...]:
     return tuple(dict.fromkeys(lines))
 
 
-def _describe(part: Vector | QuantileChoice) -> dict[str, Any]:
-    by = f" by {', '.join(field.name for field in part.keys)}" if part.keys else ""
-    if isinstance(part, QuantileChoice):
-        side = {-1: "lower end of ", 0: "", 1: "upper end of "}[part.side]
-        what = f"{side}quantile {float(part.step.point):g} of {_numbers(part.measure)}{by}"
+def _name(aggregate: Aggregate) -> str:
+    numbers = [one for one in (aggregate.number, aggregate.other) if one is not None]
+    fields = [field for one in numbers for field in one.fields]
+    fields += [] if aggregate.column is None else [aggregate.column]
+    return f"{aggregate.kind}({', '.join(field.name for field in fields)})".replace("()", "")
+
+
+def _describe(part: Vector | QuantileChoice | ModeChoice) -> dict[str, Any]:
+    by = f" by {', '.join(key.name for key in part.keys)}" if part.keys else ""
+    if isinstance(part, QuantileChoice | ModeChoice):
+        what = f"{_chosen(part)} of {_numbers(part.measure)}{by}"
         noise = f"exact choice, epsilon {float(part.loss.range_):.6g}"
         return {"what": what, "noise": noise, "rate": float(part.step.rate)}
     law = part.noise
@@ -268,14 +331,28 @@ def _describe(part: Vector | QuantileChoice) -> dict[str, Any]:
     return described
 
 
+def _chosen(part: QuantileChoice | ModeChoice) -> str:
+    if isinstance(part, ModeChoice):
+        return "most frequent value"
+    if part.extreme:
+        return "largest value" if part.step.point else "smallest value"
+    side = {-1: "lower end of ", 0: "", 1: "upper end of "}[part.side]
+    return f"{side}quantile {float(part.step.point):g}"
+
+
 def _what(measure: Measure) -> str:
     if measure.kind == "units":
         return "number of units"
     if measure.kind == "rows":
-        return "number of rows" if measure.number is None else f"number of rows with {_numbers(measure)}"
+        all_rows = measure.number is None and measure.column is None
+        return "number of rows" if all_rows else f"number of rows with {_numbers(measure)}"
+    if measure.kind == "distinct":
+        return f"number of different values of {_numbers(measure)}"
     return {"sum": "sum of ", "squares": "sum of squares of "}.get(measure.kind, "") + _numbers(measure)
 
 
 def _numbers(measure: Measure) -> str:
     """Name the columns a measure is computed from."""
+    if measure.column is not None:
+        return measure.column.name
     return ", ".join(field.name for field in measure.number.fields) if measure.number else "rows"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Iterable
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import Any
@@ -9,27 +11,29 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.core.errors import Refused
-from discreet.data.plan.nodes import Field
+from discreet.data.plan.narrowing import Narrowed
+from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Column
 from discreet.data.schema.schema import Dimension, Schema
 from discreet.data.sql.text import refuse, shorten
 
 _UNSET: tuple[object, ...] = (None, False, [], "")
-_AFTER = "Apply it to the answer, which costs nothing"
 _WORDS = {
     "catalog": ("a catalogue before the table's name", "Leave it out"),
     "db": ("a schema before the table's name", "Leave it out"),
     "desc": ("DESC", "Leave it out"),
-    "distinct": ("DISTINCT", "GROUP BY the keys instead"),
-    "having": ("HAVING", _AFTER),
+    "distinct": ("DISTINCT", "Leave it out"),
+    "group": ("GROUP BY", "Leave it out"),
+    "having": ("HAVING", "Leave it out"),
     "into": ("INTO", "Leave it out"),
-    "limit": ("LIMIT", _AFTER),
+    "limit": ("LIMIT", "Leave it out"),
     "locks": ("FOR UPDATE", "Leave it out"),
     "method": ("NATURAL JOIN", "Write JOIN ... USING (key)"),
-    "offset": ("OFFSET", _AFTER),
-    "order": ("ORDER BY", _AFTER),
-    "qualify": ("QUALIFY", _AFTER),
+    "offset": ("OFFSET", "Leave it out"),
+    "order": ("ORDER BY", "Leave it out"),
+    "qualify": ("QUALIFY", "Use HAVING, ORDER BY and LIMIT"),
+    "percent": ("PERCENT", "Write LIMIT 10"),
     "query": ("a subquery", "List the values"),
     "rollup": ("WITH ROLLUP", "Write GROUP BY ROLLUP (...)"),
     "sample": ("TABLESAMPLE", "Leave it out"),
@@ -38,14 +42,12 @@ _WORDS = {
     "unnest": ("UNNEST", "List the values"),
     "windows": ("WINDOW", "Leave it out"),
     "with_": ("WITH", "Name the table in FROM"),
+    "with_ties": ("WITH TIES", "Write LIMIT 10"),
 }
 _NOT_KNOWN = "it is not part of the language"
-_COMPUTED = "Ask for the aggregates and compute it from the answer, which costs nothing"
 _NODES: dict[type, tuple[str, str, str]] = {
-    exp.Binary: ("arithmetic with aggregates", _NOT_KNOWN, _COMPUTED),
     exp.Exists: ("EXISTS", _NOT_KNOWN, "Put conditions on the table's own columns"),
     exp.Filter: ("FILTER", _NOT_KNOWN, "Put the condition in WHERE, and ask once for each"),
-    exp.Literal: ("a constant", "it says nothing about the table", "Leave it out"),
     exp.Star: ("SELECT *", "single rows are never shown", "Ask for aggregates, such as COUNT(*) or AVG(x)"),
     exp.Window: ("OVER", _NOT_KNOWN, "GROUP BY the keys instead"),
 }
@@ -92,25 +94,32 @@ class Work:
     """What reading a question took so far.
 
     `places` holds where the declared values of a column stand, once they were asked for; `matching` counts
-    comparisons of characters.
+    comparisons of characters, `truths` conditions that stand for values; `computed` is what functions gave.
     """
 
     places: dict[Field, dict[object, int]] = dataclass_field(default_factory=dict)
     matching: int = 0
+    truths: int = 0
+    computed: dict[tuple[object, ...], Any] = dataclass_field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The tables of one FROM clause under the names the request gave them.
 
-    `same` maps the key of a joined table to the column it equals, so that one column has one name. `work` is
-    shared by all parts of one question.
+    `same` maps the key of a joined table to the column it equals, so that one column has one name. `hidden`
+    columns have to be named with their table. `work` is shared by all parts of one question. `today` is the
+    day that the question is read on, and `known` what its conditions say of the rows that an expression is
+    computed for.
     """
 
     tables: PlanTables
     names: dict[str, Schema | Dimension]
     same: dict[Field, Field]
     work: Work = dataclass_field(default_factory=Work)
+    today: datetime.date | None = None
+    known: Narrowed = dataclass_field(default_factory=lambda: Narrowed({}))
+    hidden: frozenset[Field] = frozenset()
 
     @property
     def main(self) -> Schema:
@@ -132,7 +141,7 @@ class Scope:
             raise refuse(word(table), "no table of FROM has this name", "Use a table of FROM, or its alias")
         field = self.tables.field(relation.name, word(name))
         if field is None:
-            raise _refuse_column(word(name), relation)
+            raise refuse_column(word(name), (one.name for one in relation.columns))
         return self.same.get(field, field)
 
     def column(self, field: Field) -> Column:
@@ -148,15 +157,18 @@ class Scope:
 
     def _find_unqualified(self, name: str) -> Field:
         listed = [self.tables.field(relation.name, name) for relation in self.names.values()]
-        found = {self.same.get(field, field) for field in listed if field is not None}
+        found = {
+            self.same.get(field, field) for field in listed if field is not None and field not in self.hidden
+        }
         if not found:
-            raise _refuse_column(name, *self.names.values())
+            raise refuse_column(name, (one.name for each in self.names.values() for one in each.columns))
         if len(found) > 1:
             raise refuse(name, "several tables have a column of this name", "Put the table's name before it")
         return found.pop()
 
 
-def _refuse_column(name: str, *relations: Schema | Dimension) -> Refused:
-    known = ", ".join(column.name for relation in relations for column in relation.columns)
+def refuse_column(name: str, columns: Iterable[str]) -> Refused:
+    """Return the refusal of a column, with those that there are."""
+    known = ", ".join(columns)
     way_out = f"Columns: {known if len(known) <= 400 else known[:400] + '...'}; text stands in single quotes"
     return refuse(f"column {shorten(name)}", "it is not declared", way_out)

@@ -4,15 +4,58 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
+from discreet.data.plan.after import Exact
 from discreet.data.plan.canonical import gaps
-from discreet.data.plan.nodes import Aggregate, And, Compare, Condition, Field, Plan, Polynomial, Span, Within
+from discreet.data.plan.derived import date_of, name_value, relate
+from discreet.data.plan.nodes import (
+    After,
+    Computed,
+    ComputedKey,
+    Constant,
+    Function,
+    Key,
+    Ordering,
+    Plan,
+    Shown,
+    Units,
+    UnitValue,
+)
+from discreet.data.plan.numbers import add, constant, value_of
+from discreet.data.plan.row_nodes import (
+    TRUE,
+    And,
+    Atom,
+    Choice,
+    Compare,
+    Condition,
+    Field,
+    Polynomial,
+    Quotient,
+    Span,
+    StepFunction,
+    Within,
+)
 from discreet.data.plan.tables import PlanTables
-from discreet.data.schema.columns import Boolean, Category, Column
+from discreet.data.schema.columns import Boolean, Category, Column, Date
 
 _DIGITS = 18
+_SIGNS_BETWEEN: tuple[Function, ...] = ("+", "-", "*", "/", "%", "=", "<>", "<", "<=", "and", "or")
+_UNIT_CALLS = {"count": "COUNT", "sum": "SUM", "min": "MIN", "max": "MAX", "average": "AVG"}
+_SHORT = 8
+"""Pieces of a function of one column that are printed as a CASE; more are listed by their last codes."""
 _CALLS = {
+    "minimum": "MIN",
+    "maximum": "MAX",
+    "mode": "MODE",
+    "covariance_pop": "COVAR_POP",
+    "covariance_samp": "COVAR_SAMP",
+    "correlation": "CORR",
+    "slope": "REGR_SLOPE",
+    "intercept": "REGR_INTERCEPT",
+    "determination": "REGR_R2",
     "sum": "SUM",
     "average": "AVG",
     "variance_samp": "VAR_SAMP",
@@ -24,22 +67,74 @@ _CALLS = {
 
 def to_sql(plan: Plan, tables: PlanTables) -> str:
     """Return the plan as one line of SQL."""
+    tables = relate(plan, tables)
     unit = Field(plan.table, str(tables.schema(plan.table).unit.column))
     parts = ["SELECT"]
     if options := _options(plan):
         parts.append(f"WITH DIFFERENTIAL_PRIVACY OPTIONS ({options})")
-    shown = (f"{_output(output.what, unit)} AS {_quote(output.name)}" for output in plan.outputs)
+    shown = (f"{_output(output.what, unit, tables)} AS {_quote(output.name)}" for output in plan.outputs)
     parts.append(", ".join(shown))
-    parts.append(f"FROM {_quote(plan.table)}")
-    parts += [f"JOIN {_quote(j.table)} ON {_name(j.left)} = {_name(j.right)}" for j in plan.joins]
-    if plan.where != And(()):
-        parts.append(f"WHERE {condition_sql(plan.where, tables)}")
-    sets = [", ".join(_name(field) for field in keys) for keys in plan.sets]
+    if plan.units is None:
+        parts += _rows(plan, tables)
+    else:
+        parts.append(f"FROM ({_units(plan.units, tables)}) AS {_quote(plan.table)}")
+        parts += _where(plan.where, tables)
+    sets = [", ".join(_key(key, tables) for key in keys) for keys in plan.sets]
     if len(sets) > 1:
         parts.append(f"GROUP BY GROUPING SETS ({', '.join(f'({keys})' for keys in sets)})")
     elif sets[0]:
         parts.append(f"GROUP BY {sets[0]}")
-    return " ".join(parts)
+    return " ".join([*parts, *_after(plan.after, unit, tables)])
+
+
+def _after(after: After, unit: Field, tables: PlanTables) -> Iterator[str]:
+    if after.having is not None:
+        yield f"HAVING {_output(after.having, unit, tables)}"
+    if after.order:
+        yield f"ORDER BY {', '.join(_ordering(one, unit, tables) for one in after.order)}"
+    if after.limit is not None:
+        yield f"LIMIT {after.limit}"
+    if after.offset:
+        yield f"OFFSET {after.offset}"
+
+
+def _ordering(one: Ordering, unit: Field, tables: PlanTables) -> str:
+    way = "DESC" if one.descending else "ASC"
+    # In brackets, nothing is taken for a column of the answer by its name.
+    return f"({_output(one.what, unit, tables)}) {way} NULLS {'FIRST' if one.missing_first else 'LAST'}"
+
+
+def _units(units: Units, tables: PlanTables) -> str:
+    """Return the relation of units as SQL."""
+    base = tables.schema(units.table)
+    unit = _name(Field(base.name, str(base.unit.column)))
+    shown = [unit]
+    for value in units.values:
+        call = f"{_UNIT_CALLS[value.kind]}({_of_unit(value, tables)})"
+        shown.append(f"{call} AS {_quote(name_value(value, base))}")
+    return " ".join(["SELECT", ", ".join(shown), *_rows(units, tables), f"GROUP BY {unit}"])
+
+
+def _of_unit(value: UnitValue, tables: PlanTables) -> str:
+    """Return what a unit's value is computed of: a first or last day is that of dates."""
+    if value.number is None:
+        return "*"
+    is_date = date_of(value, tables) is not None
+    return _name(value.number.fields[0]) if is_date else _number(value.number, tables)
+
+
+def _rows(source: Plan | Units, tables: PlanTables) -> list[str]:
+    """Return FROM, the joins and WHERE."""
+    parts = [f"FROM {_quote(source.table)}"]
+    for join in source.joins:
+        word = "LEFT JOIN" if join.outer else "JOIN"
+        named = "" if join.right.table == join.table else f" AS {_quote(join.right.table)}"
+        parts.append(f"{word} {_quote(join.table)}{named} ON {_name(join.left)} = {_name(join.right)}")
+    return parts + _where(source.where, tables)
+
+
+def _where(condition: Condition, tables: PlanTables) -> list[str]:
+    return [] if condition == TRUE else [f"WHERE {condition_sql(condition, tables)}"]
 
 
 def condition_sql(condition: Condition, tables: PlanTables) -> str:
@@ -47,7 +142,7 @@ def condition_sql(condition: Condition, tables: PlanTables) -> str:
     if isinstance(condition, Within):
         return _within(condition, tables)
     if isinstance(condition, Compare):
-        return f"{_number(condition.number)} {condition.sign} 0"
+        return f"{_number(condition.number, tables)} {condition.sign} 0"
     if not condition.parts:
         return "TRUE" if isinstance(condition, And) else "FALSE"
     word = " AND " if isinstance(condition, And) else " OR "
@@ -85,24 +180,62 @@ def _range(name: str, span: Span, column: Column) -> str:
     return f"({name} >= {_decimal(lowest)} AND {name} <= {_decimal(highest)})"
 
 
-def _output(what: Field | Aggregate, unit: Field) -> str:
-    if isinstance(what, Field):
-        return _name(what)
+def _output(what: Shown, unit: Field, tables: PlanTables) -> str:
+    if isinstance(what, Field | ComputedKey):
+        return _key(what, tables)
+    if isinstance(what, Constant):
+        return _constant(what.value)
+    if isinstance(what, Computed):
+        return _computed(what, unit, tables)
     if what.kind == "count_units":
         return f"COUNT(DISTINCT {_name(unit)})"
-    arguments = [_number(what.number) if what.number is not None else "*"]
-    call = _CALLS.get(what.kind, "COUNT")
-    if what.kind == "quantile" and len(what.points) == 1:
-        call = "PERCENTILE_CONT"
-        arguments.append(_decimal(what.points[0]))
-    elif what.kind == "quantile":
-        call = "APPROX_QUANTILES"
-        arguments.append(str(len(what.points) - 1))
+    arguments = [_number(one, tables) for one in (what.number, what.other) if one is not None] or ["*"]
+    if what.column is not None:
+        arguments = [("DISTINCT " if what.kind == "count_distinct" else "") + _name(what.column)]
+    call, tail = _CALLS.get(what.kind, "COUNT"), ""
+    if what.kind == "quantile":
+        call, last, tail = _quantile(what.points)
+        arguments.append(last)
     bounds = (("row", what.row_bounds), ("group", what.group_bounds))
     for word, pair in bounds:
         if pair is not None:
             arguments.append(f"contribution_bounds_per_{word} => ({_decimal(pair[0])}, {_decimal(pair[1])})")
-    return f"{call}({', '.join(arguments)})"
+    return f"{call}({', '.join(arguments)}){tail}"
+
+
+def _quantile(points: tuple[Fraction, ...]) -> tuple[str, str, str]:
+    """Return the call for some quantiles, its last argument, and what stands behind it."""
+    parts = len(points) - 1
+    if len(points) > 1 and points == tuple(Fraction(k, parts) for k in range(parts + 1)):
+        return "APPROX_QUANTILES", str(parts), ""
+    if all((point * 10**_DIGITS).denominator == 1 for point in points):
+        shown = ", ".join(map(_decimal, points))
+        return "PERCENTILE_CONT", shown if len(points) == 1 else f"ARRAY[{shown}]", ""
+    return "APPROX_QUANTILES", str(points[0].denominator), f"[OFFSET({points[0].numerator})]"
+
+
+def _computed(what: Computed, unit: Field, tables: PlanTables) -> str:
+    """Print what is computed, every part in brackets of its own."""
+    parts = [_output(part, unit, tables) for part in what.parts]
+    function = what.function
+    if function == "case":
+        *cases, otherwise = parts
+        pairs = zip(cases[::2], cases[1::2], strict=True)
+        shown = " ".join(f"WHEN {condition} THEN {value}" for condition, value in pairs)
+        return f"CASE {shown} ELSE {otherwise} END"
+    if function in _SIGNS_BETWEEN:
+        return "(" + f" {function.upper()} ".join(parts) + ")"
+    if function == "is null":
+        return f"({parts[0]} IS NULL)"
+    if function == "not":
+        return f"(NOT {parts[0]})"
+    return f"{function.upper()}({', '.join(parts)})"
+
+
+def _constant(value: Exact) -> str:
+    if value is None:
+        return "NULL"
+    return _scientific(value) if isinstance(value, Fraction) else _literal(value)
 
 
 def _options(plan: Plan) -> str:
@@ -118,14 +251,91 @@ def _options(plan: Plan) -> str:
     )
 
 
-def _number(number: Polynomial) -> str:
+def _number(number: Polynomial, tables: PlanTables) -> str:
     terms = []
     for names, coefficient in number.terms:
-        factors = [_name(field) for field in names]
+        factors = [_atom(atom, tables) for atom in names]
         if coefficient != 1 or not factors:
-            factors.insert(0, _decimal(coefficient))
+            factors.insert(0, _coefficient(coefficient))
         terms.append(" * ".join(factors))
-    return " + ".join(terms)
+    return " + ".join(terms) or "0"
+
+
+def _coefficient(value: Fraction) -> str:
+    """Print a decimal, or a quotient where there is none."""
+    if (value * 10**_DIGITS).denominator == 1:
+        return _decimal(value)
+    return f"{value.numerator} / {value.denominator}"
+
+
+def _atom(atom: Atom, tables: PlanTables) -> str:
+    if isinstance(atom, Field):
+        column = tables.column(atom)
+        if isinstance(column, Boolean):
+            return f"CAST({_name(atom)} AS INT)"
+        return f"UNIX_DATE({_name(atom)})" if isinstance(column, Date) else _name(atom)
+    if isinstance(atom, Quotient):
+        return f"FLOOR_DIV({_number(atom.numerator, tables)}, {_number(atom.denominator, tables)})"
+    if isinstance(atom, StepFunction) and len(atom.pieces) > _SHORT:
+        listed = ", ".join(f"{last}, {'NULL' if code is None else code}" for last, code in atom.pieces)
+        return f"STEPS({_name(atom.field)}, {'NULL' if atom.missing is None else atom.missing}, {listed})"
+    return _cases(atom, tables, lambda number: _number(number, tables))
+
+
+def _cases(atom: StepFunction | Choice, tables: PlanTables, leaf: Callable[[Polynomial], str]) -> str:
+    """Print a choice; a leaf is a number, or what stands for it."""
+    if isinstance(atom, Choice):
+        cases = [(condition_sql(test, tables), value) for test, value in atom.cases]
+        otherwise = atom.otherwise
+    else:
+        cases, otherwise = list(_pieces(atom, tables)), None
+    shown = [f"WHEN {test} THEN {'NULL' if value is None else leaf(value)}" for test, value in cases]
+    last = "" if otherwise is None else f" ELSE {leaf(otherwise)}"
+    return f"CASE {' '.join(shown)}{last} END"
+
+
+def _pieces(atom: StepFunction, tables: PlanTables) -> Iterator[tuple[str, Polynomial | None]]:
+    field = atom.field
+    low, _ = tables.span(field)
+    if tables.nullable(field) and atom.missing is not None:
+        yield f"{_name(field)} IS NULL", constant(atom.missing)
+    if isinstance(tables.column(field), Category):
+        spans: dict[int, list[Span]] = {}
+        for last, code in atom.pieces:
+            if code is not None:
+                spans.setdefault(code, []).append((low, last))
+            low = last + 1
+        for code, listed in spans.items():
+            yield _within(Within(field, tuple(listed), missing=False), tables), constant(code)
+        return
+    for last, code in atom.pieces:
+        # Each test is of all codes so far: the pieces before it are taken already.
+        test = _within(Within(field, ((low, last),), missing=False), tables)
+        yield test, None if code is None else constant(code)
+
+
+def _key(key: Key, tables: PlanTables) -> str:
+    """Print a key so that it is read as one of the same kind."""
+    if isinstance(key, Field):
+        return _name(key)
+    if key.kind == "number":
+        return _number(key.number, tables)
+    if key.kind == "date":
+        return f"DATE_FROM_UNIX_DATE({_number(key.number, tables)})"
+    if key.kind == "truth":
+        return _truth(key.number, tables)
+    return f"ELT({_number(add(key.number, constant(1)), tables)}, {', '.join(map(_literal, key.labels))})"
+
+
+def _truth(number: Polynomial, tables: PlanTables) -> str:
+    """Print TRUE and FALSE in place of 1 and 0."""
+    value = value_of(number)
+    if value is not None:
+        return "TRUE" if value else "FALSE"
+    (atom,) = number.atoms
+    if isinstance(atom, Field | Quotient):
+        return f"{_number(number, tables)} = 1"
+    return _cases(atom, tables, lambda leaf: _truth(leaf, tables))
 
 
 def _literal(value: object) -> str:
@@ -161,7 +371,9 @@ def _scientific(value: Fraction) -> str:
     shift = 0
     while (value * 10 ** (_DIGITS + shift)).denominator != 1:
         shift += 1
-    return _decimal(value * 10**shift) + (f"e-{shift}" if shift else "")
+    while abs(value) * Fraction(10) ** shift >= 10**_DIGITS:
+        shift -= 1
+    return _decimal(value * Fraction(10) ** shift) + (f"e{-shift}" if shift else "")
 
 
 def _name(field: Field) -> str:

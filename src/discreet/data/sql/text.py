@@ -1,7 +1,8 @@
 """From text to a parse tree, within stated limits, and the DIFFERENTIAL_PRIVACY clause cut out of the tokens.
 
-The dialect knows no function at all: every call arrives as a name with arguments, so nothing that the parser
-library takes for known can slip past the translation.
+The dialect knows no function: every call arrives as a name with arguments, so nothing that the parser library
+takes for known can slip past the translation. What has words of its own within its brackets (CASE, CAST,
+EXTRACT, SUBSTRING, TRIM, POSITION) is read by the library into nodes that are translated like all others.
 """
 
 from __future__ import annotations
@@ -26,29 +27,37 @@ MAX_DEPTH = 32
 _SHOWN = 40
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
-_LACKING = {
-    "CASE": "Ask once for each case, with its condition in WHERE",
-    "EXTRACT": "Compare the date, for instance BETWEEN '2024-01-01' AND '2024-01-31'",
-}
 _NUMBER = re.compile(r"(\d{1,18})(?:\.(\d{0,18}))?(?:[eE]([+-]?\d{1,2}))?")
 
 
 class DiscreetSql(Dialect):
-    """Standard SQL with names in backticks or double quotes, and without any function."""
+    """Standard SQL with names in backticks or double quotes, and without functions of its own."""
 
     class Tokenizer(tokens.Tokenizer):
         """Strings stand in single quotes only."""
 
         QUOTES = ["'"]  # noqa: RUF012  # the library's way to declare a dialect
         IDENTIFIERS = ['"', "`"]  # noqa: RUF012
+        RAW_STRINGS = [("r'", "'"), ("R'", "'")]  # noqa: RUF012
+        KEYWORDS = {**tokens.Tokenizer.KEYWORDS, "//": TokenType.DIV}  # noqa: RUF012
 
     class Parser(parser.Parser):
-        """Functions are names, whatever they are called."""
+        """Functions are names, whatever they are called, but for those that have words between brackets."""
 
         FUNCTIONS = {}  # noqa: RUF012
-        FUNCTION_PARSERS = {}  # noqa: RUF012
+        FUNC_TOKENS = {*parser.Parser.FUNC_TOKENS, TokenType.DIV}  # noqa: RUF012
+        FUNCTION_PARSERS = {  # noqa: RUF012
+            name: parser.Parser.FUNCTION_PARSERS[name]
+            for name in ("CAST", "EXTRACT", "POSITION", "SAFE_CAST", "SUBSTRING", "TRIM", "TRY_CAST")
+        }
         NO_PAREN_FUNCTIONS = {}  # noqa: RUF012
-        NO_PAREN_FUNCTION_PARSERS = {}  # noqa: RUF012
+        RANGE_PARSERS = {  # noqa: RUF012
+            **parser.Parser.RANGE_PARSERS,
+            TokenType.TILDE: parser.binary_range_parser(exp.RegexpLike),
+        }
+        NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
+            "CASE": parser.Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]
+        }
 
 
 _said: ContextVar[list[str] | None] = ContextVar("said", default=None)
@@ -95,24 +104,21 @@ def parse_text(text: str) -> tuple[exp.Select, tuple[tuple[str, Token], ...]]:
         with _listen() as said:
             trees = DiscreetSql().parser().parse(rest, text)
     except (SqlglotError, RecursionError) as error:
-        raise _refuse_unread(rest, error) from None
+        raise _refuse_unread(error) from None
     if said:
         # What the parser library only warns of, it has not understood either.
-        raise _refuse_unread(rest, SqlglotError())
+        raise _refuse_unread(SqlglotError())
     tree = trees[0] if len(trees) == 1 else None
+    if isinstance(tree, exp.SetOperation):
+        way_out = "GROUP BY what parts the rows, or ask each SELECT on its own with its share of epsilon"
+        raise refuse(type(tree).__name__.upper(), "a question is one SELECT", way_out)
     if not isinstance(tree, exp.Select):
         raise refuse("SQL", "it must be exactly one SELECT", "Send one query at a time")
     return tree, options
 
 
-def _refuse_unread(found: Sequence[Token], error: Exception) -> Refused:
-    """Say where, or name the part that the language lacks."""
-    for token in found:
-        if token.text.upper() in _LACKING and token.token_type not in (
-            TokenType.STRING,
-            TokenType.IDENTIFIER,
-        ):
-            return refuse(token.text.upper(), "it is not part of the language", _LACKING[token.text.upper()])
+def _refuse_unread(error: Exception) -> Refused:
+    """Say where."""
     known = error.errors if isinstance(error, ParseError) else []
     near = f" near {known[0].get('highlight')}" if known and known[0].get("highlight") else ""
     return refuse(
@@ -146,8 +152,8 @@ def _tokens(text: str) -> list[Token]:
         raise refuse("comment", "comments are not part of the language", "Leave it out")
     if any(token.token_type == TokenType.SEMICOLON for token in found):
         raise refuse(";", "it must be exactly one SELECT", "Send one query at a time")
-    if not found or found[0].token_type != TokenType.SELECT:
-        raise refuse("SQL", "it must begin with SELECT", "Write SELECT ... FROM a declared table")
+    if not found or found[0].token_type not in (TokenType.SELECT, TokenType.WITH):
+        raise refuse("SQL", "it must begin with SELECT or WITH", "Write SELECT ... FROM a declared table")
     _check_size(found)
     return found
 
@@ -171,16 +177,27 @@ def _check_size(found: Sequence[Token]) -> None:
             raise refuse("a type in a type", "it is not part of the language", "Compare columns as they are")
 
 
+def _find_select(found: Sequence[Token]) -> int:
+    """Return the place of the SELECT that is not in brackets: common table expressions stand before it."""
+    depth = 0
+    for place, token in enumerate(found):
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        if not depth and token.token_type == TokenType.SELECT:
+            return place
+    return 0
+
+
 def _cut_clause(found: list[Token]) -> tuple[list[Token], tuple[tuple[str, Token], ...]]:
     """Take `WITH DIFFERENTIAL_PRIVACY OPTIONS (...)` out of the tokens; no SQL parser knows it."""
-    if len(found) < 2 or found[1].token_type != TokenType.WITH:
+    start = _find_select(found)
+    if len(found) < start + 2 or found[start + 1].token_type != TokenType.WITH:
         return found, ()
     way_out = "Write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (name = value, ...)"
-    words = [token.text.upper() for token in found[2:5]]
+    words = [token.text.upper() for token in found[start + 2 : start + 5]]
     if words != ["DIFFERENTIAL_PRIVACY", "OPTIONS", "("]:
         raise refuse("SELECT WITH", "only the DIFFERENTIAL_PRIVACY clause is known", way_out)
     options: list[tuple[str, Token]] = []
-    place = 5
+    place = start + 5
     while True:
         name, equals, value, end = (found[place : place + 4] + [None] * 4)[:4]
         if name is None or equals is None or value is None or end is None:
@@ -193,6 +210,6 @@ def _cut_clause(found: list[Token]) -> tuple[list[Token], tuple[tuple[str, Token
         options.append((name.text.lower(), value))
         place += 4
         if end.token_type == TokenType.R_PAREN:
-            return [found[0], *found[place:]], tuple(options)
+            return [*found[: start + 1], *found[place:]], tuple(options)
         if end.token_type != TokenType.COMMA:
             raise refuse(f"{name.text} = {value.text}{end.text}", "it is more than one value", way_out)

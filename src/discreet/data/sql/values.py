@@ -50,6 +50,17 @@ def _near(value: object, values: Sequence[object]) -> str | None:
     return folded[found[0]] if found else None
 
 
+def list_values(column: Column) -> str:
+    """Print the declared values of a column, or as many as fit a message."""
+    if isinstance(column, Category):
+        return _list_values(column.values)
+    if isinstance(column, Ranged):
+        return (
+            f"from {_number(column.decode(column.code_lower))} to {_number(column.decode(column.code_upper))}"
+        )
+    return "anything"
+
+
 def _list_values(values: Sequence[object]) -> str:
     text, left = "", len(values)
     for value in values:

@@ -22,7 +22,7 @@ from discreet.core.parameters import Exact, MaybeExact, frozen, public
 from discreet.core.rng import TAIL, Primitive, Rng
 from discreet.core.rounding import above, down
 from discreet.core.sensitive import lend
-from discreet.mechanisms.grid import total
+from discreet.mechanisms.grid import evaluate_finite
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.oracle import bernoulli
 
@@ -64,13 +64,6 @@ class Run(Generic[Value]):
     score: float
 
 
-def read_score(score: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return what must be a function."""
-    if not callable(score):
-        raise InvalidParameter(name="score", rule="a function of data and a release", got="something else")
-    return score
-
-
 @frozen
 class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
     """Run a mechanism a random number of times, score every run privately, publish the best one.
@@ -101,7 +94,7 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
     """
 
     base: Mechanism[Data, Value] = public(checks.instance, Mechanism)
-    score: Callable[[Data, Value], Any] = public(read_score)
+    score: Callable[[Data, Value], Any] = public(checks.function, "data and a release")
     sensitivity: Exact = public(checks.positive)
     epsilon: Exact = public(checks.positive)
     stop: Exact = public(checks.probability)
@@ -123,12 +116,8 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
     @property
     def meter(self) -> Laplace:
         """What makes one score private."""
-        return Laplace(
-            sensitivity=self.sensitivity,
-            epsilon=self.epsilon,
-            grid=self.grid,
-            neighbours=self.base.neighbours,
-        )
+        given: dict[str, Any] = {"sensitivity": self.sensitivity, "epsilon": self.epsilon}
+        return Laplace(**given, grid=self.grid, neighbours=self.neighbours)
 
     @property
     def loss(self) -> Loss:
@@ -154,7 +143,7 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
 
     def _run(self, data: Data, rng: Rng) -> Run[Value]:
         value = self.base.release(data, rng=rng).value
-        score: Fraction | int = total(lambda rows: self.score(rows, lend(value)), data, Fraction(0))
+        score: Fraction | int = evaluate_finite(lambda rows: self.score(rows, lend(value)), data, Fraction(0))
         if self.grid is None:  # a whole sensitivity holds for the nearest whole numbers too
             score = math.floor(score + Fraction(1, 2))
         return Run(value, self.meter.release(score, rng=rng).value)

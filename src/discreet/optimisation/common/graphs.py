@@ -13,18 +13,19 @@ from numbers import Number
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array, Integers
+from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import Edge
 from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.progress import LongRun
 from discreet.optimisation.common.labels import find_pair, read_labels
 
 Value = TypeVar("Value")
-Edges = NDArray[np.int64]
+Edges = Integers
 """An array of shape (edges, 2): different edges between different vertices, the smaller end first, sorted."""
 
 
@@ -36,13 +37,13 @@ class Vertices:
     names: tuple[Hashable, ...] | None = None
 
     @classmethod
-    def of(cls, given: int | Iterable[Hashable] | Vertices, name: str = "vertices") -> Vertices:
+    def of(cls, vertices: int | Iterable[Hashable] | Vertices, name: str = "vertices") -> Vertices:
         """Read a parameter, which errors call by its name: how many vertices, or what they are called."""
-        if type(given) is Vertices:  # read again, as whoever made it may have filled it himself
-            return cls.of(given.size if given.names is None else given.names, name)
-        if isinstance(given, str | bytes | bytearray) or not isinstance(given, Iterable):
-            return cls(checks.integer(1, **{name: given}))
-        names = read_labels(given, name)
+        if type(vertices) is Vertices:  # read again, as whoever made it may have filled it himself
+            return cls.of(vertices.size if vertices.names is None else vertices.names, name)
+        if isinstance(vertices, str | bytes | bytearray) or not isinstance(vertices, Iterable):
+            return cls(checks.integer(1, **{name: vertices}))
+        names = read_labels(vertices, name)
         if not names or len(set(names)) != len(names):
             rule = "different names, at least one"
             raise InvalidParameter(name=name, rule=rule, value=f"{len(names)} names")
@@ -91,22 +92,22 @@ class EdgeSet:
         return "EdgeSet(...)"
 
 
-def read_vertices(vertices: int | Iterable[Hashable] | Vertices) -> Vertices:
-    """Read the parameter of that name."""
-    return Vertices.of(vertices)
-
-
 @frozen
 class OfGraph(LongRun[Any, Value]):
     """What all mechanisms about private edges share: public vertices, and a budget for one edge."""
 
-    vertices: Public[int | Iterable[Hashable] | Vertices, Vertices] = public(read_vertices)
+    vertices: Public[int | Iterable[Hashable] | Vertices, Vertices] = public(Vertices.of)
     epsilon: Exact = public(checks.positive)
 
     @property
     def neighbours(self) -> Edge:  # type: ignore[override]
         """One edge is hidden."""
         return Edge()
+
+    @property
+    def loss(self) -> Loss:
+        """The budget."""
+        return PureLoss(self.epsilon)
 
 
 def read_edges(graph: Any, vertices: Vertices) -> Edges:
@@ -151,7 +152,7 @@ def _read_ends(graph: Any, vertices: Vertices) -> Edges:
     return _read_pairs(graph, vertices.places())
 
 
-def _read_array(pairs: NDArray[Any], vertices: Vertices) -> Edges:
+def _read_array(pairs: Array, vertices: Vertices) -> Edges:
     """Read an array of whatever type: one odd end among numbers makes texts or objects of all of them."""
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise _no_graph()

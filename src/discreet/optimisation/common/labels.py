@@ -1,4 +1,4 @@
-"""Public names of vertices, sets and elements: plain values, whose comparing and hashing is nobody's code.
+"""Public names and weights of vertices, sets and elements: plain values, whose comparing is nobody's code.
 
 Private elements are looked up among the public ones. A name of a class of its own would be handed every
 private element that it claims to be like.
@@ -7,6 +7,7 @@ private element that it claims to be like.
 from __future__ import annotations
 
 import datetime
+import math
 import uuid
 from collections.abc import Hashable, Iterable, Mapping
 from decimal import Decimal
@@ -15,7 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.parameters import Public
+
+Weights = Public[Iterable[checks.Number], tuple[Fraction, ...]]
+MaybeWeights = Public[Iterable[checks.Number] | None, tuple[Fraction, ...] | None]
+_DIGITS = 4
+"""Binary digits of a score: inverses are right to one part in eight, and few differ."""
 
 _PLAIN: frozenset[type] = frozenset(
     {
@@ -80,3 +88,31 @@ def _find_place(label: Any, places: Mapping[Hashable, int]) -> int | None:
         return places.get(label) if is_plain(label) else None
     except Exception:  # some plain values have no hash, and some nest too deep
         return None
+
+
+def require_count(size: int, **named: tuple[Fraction, ...]) -> None:
+    """Refuse weights that are not one for each of `size` things."""
+    ((name, weights),) = named.items()
+    if len(weights) != size:
+        raise InvalidParameter(name=name, rule=f"{size} numbers", value=len(weights))
+
+
+def scores_of(weights: tuple[Fraction, ...]) -> tuple[int, ...]:
+    """Return whole numbers about proportional to the inverses: a few digits and a power of two each.
+
+    Any public scores are private; rounding them only costs accuracy, and makes the sampler fast.
+    """
+    least = max(weights)
+    scale = 1 << _DIGITS
+    scores = []
+    for weight in weights:
+        inverse = math.floor(least / weight * scale)
+        shift = max(0, inverse.bit_length() - _DIGITS)
+        scores.append(inverse >> shift << shift)
+    return tuple(scores)
+
+
+def classes_of(weights: tuple[Fraction, ...]) -> tuple[int, ...]:
+    """Return j for every weight: it lies in (2^(j-1), 2^j] times the smallest."""
+    least = min(weights)
+    return tuple((math.ceil(weight / least) - 1).bit_length() for weight in weights)

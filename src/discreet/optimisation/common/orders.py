@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,8 @@ from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import exp_fraction
 from discreet.noise import coins
 from discreet.optimisation.common.graphs import Edges, EdgeSet
+from discreet.optimisation.common.repeated_choices import Order, mix_samples
 
-Order = tuple[int, ...]
 _LARGEST_BLOCK = 8192
 _FINE = 1 << 20
 
@@ -140,9 +140,7 @@ class DegreeOrder(OnEdges, Primitive[EdgeSet, Order]):
     def sample(self, value: EdgeSet, rng: Rng) -> Order:
         """Draw along two random orders."""
         taken = bytearray(self.size)
-        order = []
-        for vertex in track(self._pick(value.ends, taken, rng), total=self.picks, label="vertex cover"):
-            order.append(vertex)
+        order = list(track(self._pick(value.ends, taken, rng), total=self.picks, label="vertex cover"))
         rest = np.flatnonzero(np.frombuffer(taken, dtype=np.uint8) == 0)
         order += rest[shuffle(rest.size, rng)].tolist()
         return tuple(order)
@@ -206,15 +204,8 @@ class SampledOrder(OnEdges, Primitive[EdgeSet, Order]):
 
     def law(self, value: EdgeSet) -> Iterator[tuple[Order, Fraction]]:
         """Mix the inner laws over all samples."""
-        drop = exp_fraction(self.epsilon)
-        mixed: dict[Order, Fraction] = {}
         edges = sorted(edge_pairs(value))
-        for kept in range(len(edges) + 1):
-            for sample in itertools.combinations(edges, kept):
-                share = (1 - drop) ** kept * drop ** (len(edges) - kept)
-                for order, chance in _inner_law(self.inner, sample):
-                    mixed[order] = mixed.get(order, Fraction(0)) + share * chance
-        yield from mixed.items()
+        yield from mix_samples(edges, exp_fraction(self.epsilon), partial(_inner_law, self.inner))
 
 
 @lru_cache(maxsize=4096)

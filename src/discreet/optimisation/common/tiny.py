@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
 from typing import Any
 
+from discreet.core.card import Tiny
 from discreet.core.neighbours import Edge
 
 
@@ -16,10 +16,10 @@ def graph_pairs(size: int, most: int) -> list[tuple[Any, Any]]:
     ]
 
 
-def element_pairs(elements: Sequence[Hashable], most: int) -> list[tuple[Any, Any]]:
-    """Return all pairs of sets of elements that differ in one, the larger with at most `most`."""
-    found = []
+def try_elements(cover: Any, most: int, *, tight: bool = True) -> Tiny:
+    """Return a set cover with all pairs of sets that differ in one element, the larger of at most `most`."""
+    found: list[tuple[Any, Any]] = []
     for count in range(1, most + 1):
-        for some in itertools.combinations(elements, count):
+        for some in itertools.combinations(cover.family.elements, count):
             found += [(some, tuple(e for e in some if e != gone)) for gone in some]
-    return found
+    return Tiny(cover, found, tight=tight)

@@ -13,19 +13,19 @@ from discreet.accounting.composition import Composed
 from discreet.core import checks
 from discreet.core.bounds import each_of
 from discreet.core.card import Card, Tiny
+from discreet.core.fixed import Floats
 from discreet.core.loss import BoundedRangeLoss, Loss
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.progress import track
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
-from discreet.mechanisms.count import cells_moved
+from discreet.mechanisms.count import count_moved_cells
 from discreet.mechanisms.exponential import range_for_rho, units_behind
-from discreet.mechanisms.scores import rate_within
 from discreet.noise.selection import ExponentialChoice
-from discreet.optimisation.k_median.metric import Floats, Medians, Metric, OfPeople
-from discreet.optimisation.k_median.swaps import Chosen, Swaps, spread_out
-from discreet.optimisation.k_median.tiny import line
+from discreet.optimisation.k_median.metric import Medians, Metric, OfPeople
+from discreet.optimisation.k_median.swaps import Swaps, spread_out
+from discreet.optimisation.k_median.tiny import PEOPLE, line, town
 
 CALIBRATIONS = ("tight", "thesis")
 
@@ -68,11 +68,8 @@ class KMedian(OfPeople):
     calibration: str = public(checks.one_of, CALIBRATIONS, default="tight")
 
     def _complete(self) -> None:
-        self._require_sites()
-        self._set_steps(self.steps)
-
-    def _set_steps(self, steps: int | None) -> None:
-        self._set(steps=2 * self.k if steps is None else steps)
+        OfPeople._complete(self)  # noqa: SLF001 - its own base
+        self._set(steps=self.steps or 2 * self.k)
 
     @classmethod
     def as_printed(cls, *, metric: Metric, k: int, epsilon: checks.Number, neighbours: Neighbours) -> Self:
@@ -91,7 +88,7 @@ class KMedian(OfPeople):
         """The range of the log-likelihood ratio of one choice."""
         if self.calibration == "thesis":
             # The printed exponent is epsilon / (2 diameter (steps + 1)), whatever the neighbours are.
-            return self.epsilon * cells_moved(self.neighbours) / (2 * self.choices)
+            return self.epsilon * count_moved_cells(self.neighbours) / (2 * self.choices)
         return range_of_one(self.epsilon, self.delta, self.choices)
 
     @property
@@ -122,7 +119,8 @@ class KMedian(OfPeople):
             chosen = swaps.result(self._choose(swaps, counts, rng))
             seen.append(chosen)
         if self.calibration == "thesis":
-            chosen = seen[self._choose_among(seen, counts, rng)]
+            costs = self.metric.costs(counts, seen)
+            chosen = seen[rng.perform(self._choice(self.metric.diameter), -costs)]
         return Medians.of(chosen, self.metric)
 
     def _choose(self, swaps: Swaps, counts: Floats, rng: Rng) -> int:
@@ -132,12 +130,8 @@ class KMedian(OfPeople):
         moves = costs[:-1] if costs.size > 1 else costs  # where all sites are open, staying is all there is
         return rng.perform(self._choice(self.metric.diameter), -moves)
 
-    def _choose_among(self, seen: list[Chosen], counts: Floats, rng: Rng) -> int:
-        return rng.perform(self._choice(self.metric.diameter), -self.metric.costs(counts, seen))
-
     def _choice(self, spread: int) -> ExponentialChoice:
-        moved = max(1, spread) * cells_moved(self.neighbours)
-        return ExponentialChoice(rate_within(self.range_, moved), Fraction(moved))
+        return self._choice_within(self.range_, max(1, spread))
 
     def _behind(self, candidates: int, beta: Fraction) -> int:
         """Return how many units a choice falls short of the best, but with probability beta."""
@@ -171,18 +165,13 @@ def _tiny() -> Iterator[Tiny]:
     yield Tiny(printed, list(person.pairs(range(2), 2)), tight=False)
 
 
-def _example() -> tuple[KMedian, Any]:
-    metric = Metric.points([(x, y) for x in range(6) for y in range(6)], unit=0.01)
-    people = tuple(7 + 14 * (i % 2) + (i % 3) for i in range(400))
-    return KMedian(metric=metric, k=3, epsilon=1, delta=1e-6, neighbours=AddRemove("person")), people
-
-
 CARD = Card(
-    name="k-median",
-    family="optimisation",
     title="k-median by private local search",
     theorem="(epsilon, delta)-differential privacy; cost <= 5 OPT + a part of the start + error(beta)",
     reference="[Roth10] Theorem 46, with [AGKMMP04] for the swaps",
-    example=_example,
+    example=lambda: (
+        KMedian(metric=town(6), k=3, epsilon=1, delta=1e-6, neighbours=AddRemove("person")),
+        PEOPLE,
+    ),
     tiny=_tiny,
 )

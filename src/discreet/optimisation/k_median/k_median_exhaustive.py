@@ -13,17 +13,16 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Integers
 from discreet.core.loss import BoundedRangeLoss, Loss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
-from discreet.mechanisms.count import cells_moved
 from discreet.mechanisms.exponential import units_behind
-from discreet.mechanisms.scores import rate_within
 from discreet.noise.selection import ExponentialChoice
-from discreet.optimisation.k_median.metric import Integers, Medians, Metric, OfPeople
-from discreet.optimisation.k_median.tiny import line
+from discreet.optimisation.k_median.metric import Medians, OfPeople
+from discreet.optimisation.k_median.tiny import line, town
 
 MOST = 2_000_000
 """The largest number of sets."""
@@ -39,24 +38,19 @@ class KMedianExhaustive(OfPeople):
 
     Parameters
     ----------
-    metric
-        The public distances.
-    k
-        How many sites to open.
-    epsilon
-        The budget of one release.
-    neighbours
-        `AddRemove` or `Replace` of a person.
+    metric, k, epsilon, neighbours
+        As in `KMedian`.
 
     Examples
     --------
+    >>> from discreet.optimisation import Metric
     >>> town = Metric.points([[0, 0], [0, 3], [4, 0]], unit=1)
     >>> KMedianExhaustive(metric=town, k=2, epsilon=1, neighbours=AddRemove("person")).error(0.05)
     14.0
     """
 
     def _complete(self) -> None:
-        self._require_sites()
+        OfPeople._complete(self)  # noqa: SLF001 - its own base
         if self.size > MOST:
             rule = f"so small that there are <= {MOST:,} sets"
             raise InvalidParameter(name="k", rule=rule, value=self.k, hint="Use KMedian")
@@ -78,12 +72,16 @@ class KMedianExhaustive(OfPeople):
     @property
     def rate(self) -> Fraction:
         """The exponent of one unit of cost."""
-        return rate_within(self.epsilon, self.spread * cells_moved(self.neighbours))
+        return self._choice.rate
+
+    @property
+    def _choice(self) -> ExponentialChoice:
+        return self._choice_within(self.epsilon, self.spread)
 
     @property
     def loss(self) -> Loss:
         """One choice of bounded range."""
-        return BoundedRangeLoss(self.rate * self.spread * cells_moved(self.neighbours))
+        return BoundedRangeLoss(self.rate * self._choice.sensitivity)
 
     def error(self, beta: checks.Number) -> float:
         """Return alpha: the cost exceeds OPT by more than alpha with probability at most beta."""
@@ -93,8 +91,7 @@ class KMedianExhaustive(OfPeople):
     def _draw(self, data: Any, rng: Rng) -> Medians:
         counts = self.metric.counts(data)
         sets = self._sets()
-        spread = Fraction(self.spread * cells_moved(self.neighbours))
-        place = rng.perform(ExponentialChoice(self.rate, spread), -self.metric.costs(counts, sets))
+        place = rng.perform(self._choice, -self.metric.costs(counts, sets))
         return Medians.of(sets[place].tolist(), self.metric)
 
     def _sets(self) -> Integers:
@@ -113,18 +110,11 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="k-median-exhaustive",
-    family="optimisation",
     title="k-median over all sets of sites",
     theorem="(epsilon, 0)-differential privacy; cost at most OPT + O(k diameter ln(sites) / epsilon)",
     reference="[Roth10] Theorem 43",
     example=lambda: (
-        KMedianExhaustive(
-            metric=Metric.points([(x, y) for x in range(4) for y in range(4)], unit=0.01),
-            k=2,
-            epsilon=1,
-            neighbours=AddRemove("person"),
-        ),
+        KMedianExhaustive(metric=town(4), k=2, epsilon=1, neighbours=AddRemove("person")),
         tuple(range(16)) * 5 + (3,) * 50,
     ),
     tiny=_tiny,

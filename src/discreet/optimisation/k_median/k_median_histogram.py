@@ -16,9 +16,9 @@ from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, down, up
 from discreet.mechanisms.noisy_histogram import NoisyHistogram
-from discreet.optimisation.k_median.metric import Medians, Metric, OfPeople
+from discreet.optimisation.k_median.metric import Medians, OfPeople
 from discreet.optimisation.k_median.swaps import local_optimum, spread_out
-from discreet.optimisation.k_median.tiny import line
+from discreet.optimisation.k_median.tiny import PEOPLE, line, town
 
 
 @frozen
@@ -32,24 +32,19 @@ class KMedianHistogram(OfPeople):
 
     Parameters
     ----------
-    metric
-        The public distances.
-    k
-        How many sites to open.
-    epsilon
-        The budget of one release.
-    neighbours
-        `AddRemove` or `Replace` of a person.
+    metric, k, epsilon, neighbours
+        As in `KMedian`.
 
     Examples
     --------
+    >>> from discreet.optimisation import Metric
     >>> town = Metric.points([[0, 0], [0, 3], [4, 0]], unit=1)
     >>> KMedianHistogram(metric=town, k=1, epsilon=1, neighbours=AddRemove("person")).error(0.05) < 200
     True
     """
 
     def _complete(self) -> None:
-        self._require_sites()
+        OfPeople._complete(self)  # noqa: SLF001 - its own base
         self.histogram  # noqa: B018 - refuses neighbours that a histogram does not know
 
     @property
@@ -96,19 +91,12 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="k-median-histogram",
-    family="optimisation",
     title="k-median from a noisy histogram",
     theorem="(epsilon, 0)-differential privacy; cost at most 5 OPT + error(beta)",
     reference="[DR14] Theorem 3.8 for the counts, [AGKMMP04] for the search",
     example=lambda: (
-        KMedianHistogram(
-            metric=Metric.points([(x, y) for x in range(6) for y in range(6)], unit=0.01),
-            k=3,
-            epsilon=1,
-            neighbours=AddRemove("person"),
-        ),
-        tuple(7 + 14 * (i % 2) + (i % 3) for i in range(400)),
+        KMedianHistogram(metric=town(6), k=3, epsilon=1, neighbours=AddRemove("person")),
+        PEOPLE,
     ),
     tiny=_tiny,
 )

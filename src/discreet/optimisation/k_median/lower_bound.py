@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Integers
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import below
 from discreet.optimisation.common.orders import shuffle
@@ -78,7 +77,7 @@ class Planted:
         return Metric(1 - np.eye(self.size, dtype=np.int64), unit=1)
 
     @property
-    def people(self) -> NDArray[np.int64]:
+    def people(self) -> Integers:
         """The place of every person."""
         return np.repeat(np.array(self.planted, dtype=np.int64), self.copies)
 
@@ -123,10 +122,3 @@ def facility_ratio(instance: Planted) -> float:
     n, k = instance.size, instance.k
     reached = (k + math.exp(-_CHANGES * instance.epsilon * instance.copies) * (n - k)) / math.sqrt(n)
     return below(min(float(k * instance.copies), reached), steps=8)
-
-
-def facility_cost(instance: Planted, opened: Any) -> float:
-    """Return what a set of open facilities costs: the true cost, for evaluations."""
-    there = {int(place) for place in opened}
-    missed = sum(place not in there for place in instance.people.tolist())
-    return len(there) / math.sqrt(instance.size) + missed

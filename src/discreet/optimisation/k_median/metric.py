@@ -22,16 +22,16 @@ from scipy.spatial.distance import cdist
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array, is_fixed
+from discreet.core.fixed import Array, Floats, Integers, fix_array, is_fixed
 from discreet.core.neighbours import Neighbours
 from discreet.core.parameters import Exact, frozen, public
 from discreet.core.progress import LongRun
-from discreet.mechanisms.count import cells_moved
+from discreet.mechanisms.count import count_moved_cells
+from discreet.mechanisms.scores import rate_within
+from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.common.graphs import Vertices, is_networkx
 from discreet.optimisation.common.labels import find_places, is_number_below, read_labels
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Names = Iterable[Hashable] | Vertices
 
 _EXACT = 1 << 53
@@ -77,7 +77,7 @@ class Metric:
             raise InvalidParameter(name="distances", rule="finite and >= 0", value="some that are not")
         self._set(np.ceil(given.astype(np.float64) / float(step) - 1e-9), step, place_names, site_names)
 
-    def _set(self, units: NDArray[Any], step: Fraction, places: Names | None, sites: Names | None) -> None:
+    def _set(self, units: Array, step: Fraction, places: Names | None, sites: Names | None) -> None:
         if units.max() * len(units) > _EXACT // _FEWEST:
             most = _EXACT // _FEWEST // len(units)
             raise InvalidParameter(name="unit", rule=f"so coarse that distances are <= {most}", value=step)
@@ -243,9 +243,9 @@ class Medians:
         return f"Medians(sites={self.sites})"
 
 
-def about_people(neighbours: Neighbours) -> Neighbours:
+def require_people(neighbours: Neighbours) -> Neighbours:
     """Return neighbours that must add, remove or replace a person."""
-    cells_moved(neighbours)
+    count_moved_cells(neighbours)
     return neighbours
 
 
@@ -256,14 +256,16 @@ class OfPeople(LongRun[Any, Medians]):
     metric: Metric = public(Metric.of)
     k: int = public(checks.integer, 1)
     epsilon: Exact = public(checks.positive)
-    neighbours: Neighbours = public(about_people)
+    neighbours: Neighbours = public(require_people)
 
     def _complete(self) -> None:
-        self._require_sites()
-
-    def _require_sites(self) -> None:
         if self.k > self.metric.sites:
             raise InvalidParameter(name="k", rule=f"at most the {self.metric.sites} sites", value=self.k)
+
+    def _choice_within(self, range_: Fraction, spread: int) -> ExponentialChoice:
+        """Return a choice by costs whose differences one person moves by at most `spread` units."""
+        moved = spread * count_moved_cells(self.neighbours)
+        return ExponentialChoice(rate_within(range_, moved), Fraction(moved))
 
 
 def _find_people(people: Any, names: Vertices) -> Integers:
@@ -300,7 +302,7 @@ def _read_names(size: int, **given: Names | None) -> Vertices:
     return read
 
 
-def _numbers(given: ArrayLike, name: str, dtype: Any = None) -> NDArray[Any]:
+def _numbers(given: ArrayLike, name: str, dtype: Any = None) -> Array:
     """Return a plain array of one's own."""
     try:
         return np.array(given, dtype=dtype)
@@ -343,7 +345,7 @@ def _read_rows(rows: Iterable[Any], vertices: list[Hashable]) -> tuple[Vertices,
     return names, _table(numbers.reshape(-1, 3), names.size)
 
 
-def _table(rows: NDArray[Any], size: int) -> Any:
+def _table(rows: Array, size: int) -> Any:
     """Return the lengths by ends: of edges between the same two vertices that of the shortest."""
     if not (np.isfinite(rows[:, 2]).all() and (rows[:, 2] >= 0).all()):
         raise InvalidParameter(name="graph", rule="of finite lengths >= 0", got="others")

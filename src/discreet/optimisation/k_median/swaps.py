@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.optimisation.k_median.metric import Floats, Integers, Metric
+from discreet.core.fixed import Floats, Integers
+from discreet.optimisation.k_median.metric import Metric
 
 Chosen = tuple[int, ...]
 

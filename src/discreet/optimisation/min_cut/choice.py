@@ -24,6 +24,7 @@ from itertools import accumulate
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
+from discreet.core.fixed import Integers
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import exp_bounds
 from discreet.core.search import first_integer
@@ -31,7 +32,6 @@ from discreet.noise.oracle import uniform_below
 from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.min_cut.trees import (
     MOST_TREES,
-    Integers,
     Packing,
     Sides,
     all_cut_costs,

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
 from discreet.core.errors import InternalError
+from discreet.core.fixed import Bools, Integers
 from discreet.core.progress import track
-from discreet.optimisation.min_cut.trees import NARROW, Integers, SpanningTree, packings
+from discreet.optimisation.min_cut.trees import NARROW, SpanningTree, packings
 
 Line = tuple[int, int]
 """Size and cost of a side."""
@@ -40,7 +40,7 @@ class CutCurve:
         return values
 
 
-def smallest_cuts(adjacency: NDArray[np.bool_]) -> CutCurve:
+def smallest_cuts(adjacency: Bools) -> CutCurve:
     """Return the curve of a graph, exactly."""
     search = _Search(adjacency.astype(np.int64))
     certain: set[Fraction] = set()

@@ -14,9 +14,10 @@ import numpy as np
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NoBound
+from discreet.core.fixed import Integers
 from discreet.core.loss import ApproxLoss, BoundedRangeLoss, Loss
 from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Rng
@@ -26,7 +27,6 @@ from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.common.graphs import OfGraph, Vertices, read_edges
 from discreet.optimisation.min_cut.choice import SMALL, CutChoice, Side, outside_log_mass
 from discreet.optimisation.min_cut.curve import smallest_cuts
-from discreet.optimisation.min_cut.trees import Integers
 
 CALIBRATIONS = ("tight", "thesis")
 SLOW = 1e-5
@@ -156,7 +156,7 @@ class MinCut(OfGraph[Cut]):
         # A graph and a star whose smallest cut is `least` or more have a packing of half of that or more.
         further = _behind(size, plan.choosing, least, spare, most * plan.unit)
         bound = float((raised + further) // plan.unit)
-        return useful(bound, trivial=float(most), what="the size of this cut", way_out=MORE)
+        return require_useful(bound, trivial=float(most), what="the size of this cut", way_out=MORE)
 
     def _draw(self, data: Any, rng: Rng) -> Cut:
         plan = self._plan
@@ -252,8 +252,6 @@ def _example() -> tuple[MinCut, Any]:
 
 
 CARD = Card(
-    name="min-cut",
-    family="optimisation",
     title="Minimum cut of a graph whose edges are private",
     theorem="(epsilon, 0)-differential privacy for one edge; O(log n / epsilon) edges above the smallest cut",
     reference="[Roth10] Algorithm 1 and Theorem 40, with the loss of Theorem 41 corrected",

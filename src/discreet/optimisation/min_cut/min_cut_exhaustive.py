@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss, Loss
@@ -57,7 +57,7 @@ class MinCutExhaustive(OfGraph[Cut]):
         b, cuts = checks.probability(beta=beta), 2 ** (self.vertices.size - 1) - 1
         most = (self.vertices.size // 2) * (self.vertices.size - self.vertices.size // 2)
         bound = float(units_behind((cuts - 1) * (1 - b) / b, self._choice.rate))
-        return useful(bound, trivial=float(most), what="the size of this cut", way_out=MORE)
+        return require_useful(bound, trivial=float(most), what="the size of this cut", way_out=MORE)
 
     @property
     def _choice(self) -> CutChoice:
@@ -75,8 +75,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="min-cut-exhaustive",
-    family="optimisation",
     title="Minimum cut of a small graph, over all cuts",
     theorem="(epsilon, 0)-differential privacy for one edge, with bounded range",
     reference="[Roth10] Algorithm 1 and [DR14] Theorem 3.10",

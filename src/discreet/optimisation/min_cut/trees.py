@@ -23,10 +23,10 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from discreet.core.errors import InternalError, InvalidParameter
+from discreet.core.fixed import Bools, Integers
 from discreet.core.progress import track
 
-Integers = NDArray[np.int64]
-Sides = NDArray[np.bool_]
+Sides = Bools
 
 NARROW = (1 << 31) - 1
 """Above all costs that fit in 32 bits: at least this is the cost of what is no cut."""

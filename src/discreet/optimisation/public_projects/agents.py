@@ -16,14 +16,14 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.core.errors import InvalidParameter
-from discreet.mechanisms.grid import total
+from discreet.core.fixed import Array, Bools, Integers
+from discreet.mechanisms.grid import evaluate_finite
 from discreet.optimisation.common.labels import is_number_below, is_plain
+from discreet.optimisation.common.repeated_choices import ChoiceRounds
 
-Integers = NDArray[np.int64]
 Valuation = Callable[[frozenset[int]], Any]
 
 
@@ -37,7 +37,7 @@ class Agents(ABC):
         """Return the state in which nothing is chosen yet."""
 
     @abstractmethod
-    def keep(self, kept: NDArray[np.bool_]) -> Agents:
+    def keep(self, kept: Bools) -> Agents:
         """Return some of the agents."""
 
     @abstractmethod
@@ -55,22 +55,10 @@ class Agents(ABC):
         return (mine - theirs).total() + (theirs - mine).total()
 
 
-class ChoiceRounds(ABC):
-    """The state between two choices."""
-
-    @abstractmethod
-    def gains(self) -> Integers:
-        """Return what every item would add, over all agents, in units."""
-
-    @abstractmethod
-    def take(self, item: int) -> None:
-        """Choose an item."""
-
-
 class Coverage(Agents):
     """Agents who want any one of a few items: one unit if one of theirs is chosen."""
 
-    def __init__(self, wanted: Any, by_item: Any = None, present: NDArray[np.bool_] | None = None) -> None:
+    def __init__(self, wanted: Any, by_item: Any = None, present: Bools | None = None) -> None:
         self._wanted = wanted
         self._by_item = wanted.tocsc() if by_item is None else by_item
         self._present = np.ones(wanted.shape[0], dtype=bool) if present is None else present
@@ -85,7 +73,7 @@ class Coverage(Agents):
         """Return the state in which nobody is covered."""
         return _CoverageRounds(self._wanted, self._by_item, self._present.copy())
 
-    def keep(self, kept: NDArray[np.bool_]) -> Coverage:
+    def keep(self, kept: Bools) -> Coverage:
         """Return some of the agents."""
         present = self._present.copy()
         present[present] = kept
@@ -99,7 +87,7 @@ class Coverage(Agents):
 
 
 class _CoverageRounds(ChoiceRounds):
-    def __init__(self, wanted: Any, by_item: Any, open_: NDArray[np.bool_]) -> None:
+    def __init__(self, wanted: Any, by_item: Any, open_: Bools) -> None:
         self._wanted, self._by_item, self._open = wanted, by_item, open_
         self._gains = self._wishes(np.flatnonzero(open_))
 
@@ -112,7 +100,7 @@ class _CoverageRounds(ChoiceRounds):
         self._open[covered] = False
         self._gains = self._gains - self._wishes(covered)
 
-    def _wishes(self, agents: NDArray[Any]) -> Integers:
+    def _wishes(self, agents: Array) -> Integers:
         """Count how many of the agents want every item."""
         starts, ends = self._wanted.indptr[agents], self._wanted.indptr[agents + 1]
         lengths = ends - starts
@@ -122,9 +110,9 @@ class _CoverageRounds(ChoiceRounds):
         return np.bincount(self._wanted.indices[places], minlength=self._wanted.shape[1]).astype(np.int64)
 
 
-def _row(table: Any, place: int) -> NDArray[Any]:
+def _row(table: Any, place: int) -> Array:
     """Return the entries of one row of a row-wise table, or of one column of a column-wise one."""
-    found: NDArray[Any] = table.indices[table.indptr[place] : table.indptr[place + 1]]
+    found: Array = table.indices[table.indptr[place] : table.indptr[place + 1]]
     return found
 
 
@@ -138,7 +126,7 @@ class Oracles(Agents):
         """Return the state in which nothing is chosen yet."""
         return _OracleRounds(self)
 
-    def keep(self, kept: NDArray[np.bool_]) -> Oracles:
+    def keep(self, kept: Bools) -> Oracles:
         """Return some of the agents."""
         chosen = [f for f, k in zip(self.valuations, kept.tolist(), strict=True) if k]
         return Oracles(chosen, self.resources, self.unit)
@@ -168,7 +156,7 @@ class _OracleRounds(ChoiceRounds):
         return [max(0, self._value(f, items) - had) for f, had in together]
 
     def _value(self, valuation: Valuation, items: frozenset[int]) -> int:
-        value = total(valuation, items, otherwise=Fraction(0)) / self._agents.unit
+        value = evaluate_finite(valuation, items, otherwise=Fraction(0)) / self._agents.unit
         return max(0, min(self._most, round(value)))
 
 
@@ -222,7 +210,8 @@ class _AnyOf:
 
 
 def _read_table(data: Any, resources: int, unit: Fraction) -> Coverage:
-    _require_whole(unit)
+    if unit != 1:
+        raise InvalidParameter(name="grid", rule="given for functions only", value=unit)
     if data.ndim != 2 or data.shape[1] != resources:
         raise _no_agents(data.shape)
     if data.dtype.kind not in "biuf":  # one odd entry among numbers makes texts or objects of all of them
@@ -241,11 +230,6 @@ def _read_entry(entry: Any) -> bool:
     """Tell whether an entry of a table is a wish: a number other than 0."""
     number = is_plain(entry) and isinstance(entry, int | float | np.integer | np.floating | np.bool_)
     return bool(number and (entry < 0 or entry > 0))
-
-
-def _require_whole(unit: Fraction) -> None:
-    if unit != 1:
-        raise InvalidParameter(name="grid", rule="given for functions only", value=unit)
 
 
 def _no_agents(what: object) -> InvalidParameter:

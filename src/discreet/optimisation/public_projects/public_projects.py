@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, Self
@@ -16,18 +17,24 @@ from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Neighbours
 from discreet.core.parameters import Exact, frozen, public
-from discreet.core.progress import LongRun, track
+from discreet.core.progress import LongRun
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_down, up
 from discreet.mechanisms.exponential import units_behind
 from discreet.noise.selection import ExponentialChoice
-from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range
-from discreet.optimisation.public_projects.agents import read_agents
+from discreet.optimisation.common.repeated_choices import (
+    Order,
+    Perform,
+    SequentialLoss,
+    choose_each,
+    sequential_range,
+)
+from discreet.optimisation.public_projects.agents import Agents, read_agents
 
 CALIBRATIONS = ("tight", "thesis")
 
 
-def about_agents(neighbours: Neighbours) -> Neighbours:
+def require_agents(neighbours: Neighbours) -> Neighbours:
     """Return neighbours that must add or remove an agent: for others the loss is not proved."""
     checks.instance(Neighbours, neighbours=neighbours)
     if not isinstance(neighbours, AddRemove):
@@ -44,21 +51,42 @@ def read_unit(grid: checks.Number) -> Fraction:
 
 
 @frozen
-class OfAgents(LongRun[Any, "tuple[int, ...]"]):
+class OfAgents(LongRun[Any, Order]):
     """What both ways to choose items share."""
 
     resources: int = public(checks.integer, 1)
     k: int = public(checks.integer, 1)
     epsilon: Exact = public(checks.positive)
-    neighbours: Neighbours = public(about_agents)
+    neighbours: Neighbours = public(require_agents)
     grid: Exact = public(read_unit, default=Fraction(1))
 
     def _complete(self) -> None:
-        self._require_items()
-
-    def _require_items(self) -> None:
         if self.k > self.resources:
             raise InvalidParameter(name="k", rule=f"at most the {self.resources} items", value=self.k)
+
+    def error(self, beta: checks.Number) -> float:
+        """Return alpha: the value is at least ratio OPT - alpha with probability at least 1 - beta.
+
+        For agents who want items, and others of decreasing marginal values. The ratio is 1 - 1/e where the
+        mechanism has none of its own.
+
+        Raises
+        ------
+        NoBound
+            Where there is a grid: every agent adds what the own value is rounded by.
+        """
+        bound = self.rounded_error(beta)
+        if self.grid == 1:
+            return bound
+        raise NoBound(
+            what="values that are rounded to a grid",
+            why="an agent may lose half a unit, and the number of agents is not known",
+            way_out="rounded_error is about the values on the grid",
+        )
+
+    @abstractmethod
+    def rounded_error(self, beta: checks.Number) -> float:
+        """Return the same for values as they are on the grid."""
 
 
 @frozen
@@ -98,7 +126,7 @@ class PublicProjects(OfAgents):
     calibration: str = public(checks.one_of, CALIBRATIONS, default="tight")
 
     def _complete(self) -> None:
-        self._require_items()
+        OfAgents._complete(self)  # noqa: SLF001 - its own base
         if self.calibration == "thesis" and not 0 < self.delta <= Fraction(1, 2):
             raise InvalidParameter(
                 name="delta", rule="above 0 and at most 1/2 for the printed exponent", value=self.delta
@@ -131,28 +159,19 @@ class PublicProjects(OfAgents):
         """
         return min(1.0, above(2 * self.loss.delta(0)))
 
-    def error(self, beta: checks.Number) -> float:
-        """Return alpha: the value is at least (1 - 1/e) OPT - alpha with probability at least 1 - beta.
-
-        For agents who want items, and others of decreasing marginal values.
-        """
-        return about_whole_values(self.grid, self.rounded_error(beta))
-
     def rounded_error(self, beta: checks.Number) -> float:
         """Return the same for values as they are on the grid."""
         return up(greedy_shortfall(self.resources, self.k, self.range_ * self.grid, beta) * self.grid)
 
-    def _draw(self, data: Any, rng: Rng) -> tuple[int, ...]:
-        rounds = read_agents(data, self.resources, self.grid).begin()
-        step = ExponentialChoice(self.range_ * self.grid, 1 / self.grid)
-        chosen: list[int] = []
-        left = np.arange(self.resources)
-        for _ in track(range(self.k), total=self.k, label="public projects"):
-            place = rng.perform(step, rounds.gains()[left])
-            chosen.append(int(left[place]))
-            left = np.delete(left, place)
-            rounds.take(chosen[-1])
-        return tuple(chosen)
+    def _draw(self, data: Any, rng: Rng) -> Order:
+        agents = read_agents(data, self.resources, self.grid)
+        return choose_greedily(agents, self.k, self.range_, self.grid, rng.perform)
+
+
+def choose_greedily(agents: Agents, k: int, range_: Fraction, grid: Fraction, perform: Perform) -> Order:
+    """Choose k of the items, where one whole unit of value has the exponent `range_`."""
+    step, items = ExponentialChoice(range_ * grid, 1 / grid), agents.resources
+    return choose_each(step, agents.begin(), items=items, picks=k, perform=perform, label="public projects")
 
 
 def greedy_shortfall(resources: int, k: int, rate: Fraction, beta: checks.Number) -> Fraction:
@@ -164,23 +183,6 @@ def greedy_shortfall(resources: int, k: int, rate: Fraction, beta: checks.Number
     each = Fraction(each_of(k, beta))
     worst = units_behind((resources - 1) * (1 - each) / each, rate)
     return worst * k * (1 - (1 - Fraction(1, k)) ** k)
-
-
-def about_whole_values(grid: Fraction, bound: float) -> float:
-    """Return a bound for values that are not rounded; refuse where they are.
-
-    Raises
-    ------
-    NoBound
-        Where there is a grid: every agent adds what the own value is rounded by.
-    """
-    if grid == 1:
-        return bound
-    raise NoBound(
-        what="values that are rounded to a grid",
-        why="an agent may lose half a unit, and the number of agents is not known",
-        way_out="rounded_error is about the values on the grid",
-    )
 
 
 def _tiny() -> Iterator[Tiny]:
@@ -202,8 +204,6 @@ def _example() -> tuple[PublicProjects, Any]:
 
 
 CARD = Card(
-    name="public-projects",
-    family="optimisation",
     title="Public projects: k items for many agents",
     theorem="(epsilon, delta)-differential privacy, exact; value at least (1 - 1/e) OPT - error(beta)",
     reference="[Roth10] Theorems 63 and 64, with our own loss",

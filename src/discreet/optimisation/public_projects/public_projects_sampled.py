@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,19 +16,23 @@ from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import AddRemove
 from discreet.core.parameters import frozen
-from discreet.core.progress import track
 from discreet.core.rng import Primitive, Rng
-from discreet.core.rounding import above, below, exp_bounds, shorten_down, up
-from discreet.noise.selection import ExponentialChoice, exponential_weights
-from discreet.optimisation.common.repeated_choices import SequentialLoss
+from discreet.core.rounding import above, below, exp_bounds, up
+from discreet.optimisation.common.repeated_choices import (
+    Order,
+    Perform,
+    SequentialLoss,
+    enumerate_runs,
+    mix_samples,
+    sampled_rate,
+)
 from discreet.optimisation.public_projects.agents import Agents, read_agents
 from discreet.optimisation.public_projects.public_projects import (
     OfAgents,
-    about_whole_values,
+    choose_greedily,
     greedy_shortfall,
 )
 
-Order = tuple[int, ...]
 _WORD = 1 << 64
 SHARE = Fraction(1, 10)
 """How much of OPT the sampling may cost, relatively, in the accuracy theorem."""
@@ -50,39 +53,20 @@ class SampledGreedy(Primitive[Agents, Order]):
 
     def sample(self, value: Agents, rng: Rng) -> Order:
         """Sample the agents, then choose."""
-        rounds = value.keep(rng.words(value.count) < np.uint64(self.kept)).begin()
-        step = ExponentialChoice(self.range_ * self.unit, 1 / self.unit)
-        chosen: list[int] = []
-        left = np.arange(value.resources)
-        for _ in track(range(self.k), total=self.k, label="public projects"):
-            place = step.sample(rounds.gains()[left], rng)
-            chosen.append(int(left[place]))
-            left = np.delete(left, place)
-            rounds.take(chosen[-1])
-        return tuple(chosen)
+        kept = value.keep(rng.words(value.count) < np.uint64(self.kept))
+        return self._choose(kept, lambda step, given: step.sample(given, rng))
+
+    def _choose(self, agents: Agents, perform: Perform) -> Order:
+        return choose_greedily(agents, self.k, self.range_, self.unit, perform)
 
     def law(self, value: Agents) -> Iterator[tuple[Order, Fraction]]:
         """Yield every ordered choice with its probability, added up over all samples."""
-        found: dict[Order, Fraction] = {}
-        share = Fraction(self.kept, _WORD)
-        for kept in itertools.product((False, True), repeat=value.count):
-            chance = share ** sum(kept) * (1 - share) ** (value.count - sum(kept))
-            agents = value.keep(np.array(kept, dtype=bool))
-            for order, p in self._extend(agents, (), chance):
-                found[order] = found.get(order, Fraction(0)) + p
-        yield from found.items()
 
-    def _extend(self, agents: Agents, order: Order, chance: Fraction) -> Iterator[tuple[Order, Fraction]]:
-        if len(order) == self.k:
-            yield order, chance
-            return
-        rounds = agents.begin()
-        for item in order:
-            rounds.take(item)
-        left = [item for item in range(agents.resources) if item not in order]
-        weights = exponential_weights(rounds.gains()[left], self.range_ * self.unit)
-        for item, weight in zip(left, weights, strict=True):
-            yield from self._extend(agents, (*order, item), chance * weight / sum(weights))
+        def law(sample: tuple[int, ...]) -> Iterator[tuple[Order, Fraction]]:
+            kept = value.keep(np.isin(np.arange(value.count), sample))
+            return enumerate_runs(partial(self._choose, kept))
+
+        yield from mix_samples(range(value.count), 1 - Fraction(self.kept, _WORD), law)
 
     def distance(self, value: Agents, other: Agents) -> Fraction:
         """Count the agents that are in one instance only."""
@@ -102,16 +86,10 @@ class PublicProjectsSampled(OfAgents):
 
     Parameters
     ----------
-    resources
-        How many items there are. They are public.
-    k
-        How many to choose. For one item `PublicProjects` with delta 0 is better.
-    epsilon
-        The budget of one release.
-    neighbours
-        `AddRemove` of an agent.
-    grid
-        The unit that values are rounded to; needed where agents are functions. One over a whole number.
+    resources, k
+        As in `PublicProjects`, which with delta 0 is better for one item.
+    epsilon, neighbours, grid
+        As in `PublicProjects`.
 
     Examples
     --------
@@ -123,7 +101,7 @@ class PublicProjectsSampled(OfAgents):
     @property
     def range_(self) -> Fraction:
         """The exponent of one whole unit of value in the sample: log(1 + e^epsilon), rounded down."""
-        return _find_range(self.epsilon)
+        return sampled_rate(self.epsilon)
 
     @property
     def share(self) -> float:
@@ -149,13 +127,6 @@ class PublicProjectsSampled(OfAgents):
         moved = min(1.0, 2 * SequentialLoss(self.range_, self.k).delta(0))
         return min(1.0, above(self.share * moved))
 
-    def error(self, beta: checks.Number) -> float:
-        """Return alpha: the value is at least ratio OPT - alpha with probability at least 1 - beta.
-
-        For agents who want items, and others of decreasing marginal values.
-        """
-        return about_whole_values(self.grid, self.rounded_error(beta))
-
     def rounded_error(self, beta: checks.Number) -> float:
         """Return the same for values as they are on the grid.
 
@@ -177,12 +148,6 @@ class PublicProjectsSampled(OfAgents):
 
 
 @lru_cache(maxsize=256)
-def _find_range(epsilon: Fraction) -> Fraction:
-    e = float(epsilon)
-    return shorten_down(Fraction(below(e + math.log1p(math.exp(-e)), steps=8)), 12)
-
-
-@lru_cache(maxsize=256)
 def _count_kept(epsilon: Fraction) -> int:
     return _WORD - exp_bounds(epsilon, 64)[1]
 
@@ -199,8 +164,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="public-projects-sampled",
-    family="optimisation",
     title="Public projects on a secret sample",
     theorem="(epsilon, 0)-differential privacy; value at least 0.51 OPT - error(beta)",
     reference="[GKKMS24], with [Roth10] Algorithm 7",

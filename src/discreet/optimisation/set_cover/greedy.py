@@ -2,61 +2,57 @@
 
 from __future__ import annotations
 
-import itertools
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.core.fixed import Integers
 from discreet.core.progress import track
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import exp_fraction
 from discreet.noise import coins
 from discreet.noise.selection import ExponentialChoice
-from discreet.optimisation.common.orders import Order, UniformOrder
+from discreet.optimisation.common.orders import UniformOrder
+from discreet.optimisation.common.repeated_choices import (
+    ChoiceRounds,
+    Order,
+    Perform,
+    choose_each,
+    enumerate_runs,
+    mix_samples,
+)
 from discreet.optimisation.set_cover.systems import Present, SetSystem
-
-Perform = Callable[[Primitive[Any, Any], Any], Any]
-"""How a random step is made: by the generator, or along a path of an enumeration."""
 
 GRID = 1 << 10
 """A weighted score is kept in units of 1 / GRID."""
 
 
-class GreedyPlan(ABC):
-    """A greedy algorithm: public parameters, and a run on the elements that are present."""
-
-    system: SetSystem
-
-    @abstractmethod
-    def run(self, present: Present, perform: Perform) -> Order:
-        """Order the sets."""
-
-
-class _Residual:
+class _Residual(ChoiceRounds):
     """How many elements that are present and uncovered every set has."""
 
-    __slots__ = ("_open", "_system", "sizes")
+    __slots__ = ("_open", "_sizes", "_system")
 
     def __init__(self, system: SetSystem, present: Present) -> None:
         self._system, self._open = system, present.copy()
-        self.sizes = system.sizes(present)
+        self._sizes = system.sizes(present)
 
-    def take(self, place: int) -> None:
+    def gains(self) -> Integers:
+        return self._sizes
+
+    def take(self, item: int) -> None:
         """Cover the elements of a set."""
-        members = self._system.members(place)
+        members = self._system.members(item)
         fresh = members[self._open[members]]
         if fresh.size:
             self._open[fresh] = False
-            self.sizes -= np.bincount(self._system.holders(fresh), minlength=self.sizes.size)
+            self._sizes -= np.bincount(self._system.holders(fresh), minlength=self._sizes.size)
 
 
 @dataclass(frozen=True, slots=True)
-class Greedy(GreedyPlan):
+class Greedy:
     """Choose among the sets not yet put out, with probability ~ exp(rate * uncovered elements)."""
 
     system: SetSystem
@@ -65,17 +61,12 @@ class Greedy(GreedyPlan):
     def run(self, present: Present, perform: Perform) -> Order:
         """Choose until no set is left."""
         residual, step = _Residual(self.system, present), ExponentialChoice(self.rate, Fraction(1))
-        left, order = np.arange(len(self.system.names)), []
-        for _ in track(range(left.size), total=left.size, label="set cover"):
-            place = perform(step, residual.sizes[left])
-            order.append(int(left[place]))
-            left = np.delete(left, place)
-            residual.take(order[-1])
-        return tuple(order)
+        sets = len(self.system.names)
+        return choose_each(step, residual, items=sets, picks=sets, perform=perform, label="set cover")
 
 
 @dataclass(frozen=True, slots=True)
-class Halving(GreedyPlan):
+class Halving:
     """Choose with probability ~ exp(rate * (uncovered elements - r cost)), or halve r.
 
     Halving has weight exp(-rate * patience). r falls from the number of elements to below 1 / (largest cost);
@@ -103,11 +94,11 @@ class Halving(GreedyPlan):
         """Choose or halve until r is small; halving is the last candidate."""
         residual, step = _Residual(self.system, present), ExponentialChoice(self.rate, Fraction(GRID))
         offsets = np.array(self.offsets, dtype=np.int64)
-        left: NDArray[np.int64] = np.arange(offsets.size)
+        left: Integers = np.arange(offsets.size)
         halved, order = 0, []
         going = iter(lambda: halved < self.halvings and left.size > 0, False)
         for _ in track(going, total=offsets.size + self.halvings, label="weighted set cover"):
-            scores = residual.sizes[left] * GRID - (offsets[left] >> halved)
+            scores = residual.gains()[left] * GRID - (offsets[left] >> halved)
             place = perform(step, np.append(scores, -self.patience))
             if place == left.size:
                 halved += 1
@@ -117,6 +108,10 @@ class Halving(GreedyPlan):
             residual.take(order[-1])
         tail = perform(UniformOrder(), left.size) if left.size > 1 else range(left.size)
         return (*order, *(int(left[place]) for place in tail))
+
+
+GreedyPlan = Greedy | Halving
+"""A greedy algorithm: public parameters, and a run on the elements that are present."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,16 +135,11 @@ class SampledRun(Primitive[Present, Order]):
 
     def law(self, value: Present) -> Iterator[tuple[Order, Fraction]]:
         """Mix the laws of the plan over all samples."""
-        drop, here = exp_fraction(self.epsilon), np.flatnonzero(value).tolist()
-        mixed: dict[Order, Fraction] = {}
-        for count in range(len(here) + 1):
-            for sample in itertools.combinations(here, count):
-                share = (1 - drop) ** count * drop ** (len(here) - count)
-                kept = np.zeros_like(value)
-                kept[list(sample)] = True
-                for order, chance in run_law(self.plan, kept):
-                    mixed[order] = mixed.get(order, Fraction(0)) + share * chance
-        yield from mixed.items()
+
+        def law(sample: tuple[int, ...]) -> Iterator[tuple[Order, Fraction]]:
+            return run_law(self.plan, np.isin(np.arange(len(value)), sample))
+
+        yield from mix_samples(np.flatnonzero(value).tolist(), exp_fraction(self.epsilon), law)
 
     def distance(self, value: Present, other: Present) -> Fraction:
         """Count the elements that are present on one side only."""
@@ -158,24 +148,4 @@ class SampledRun(Primitive[Present, Order]):
 
 def run_law(plan: GreedyPlan, present: Present) -> Iterator[tuple[Order, Fraction]]:
     """Yield the outcome of every path of a run with its probability, for tiny instances."""
-    path: list[tuple[list[tuple[Any, Fraction]], int]] = []
-    while True:
-        depth, chance = 0, Fraction(1)
-
-        def perform(step: Primitive[Any, Any], given: Any) -> Any:
-            nonlocal depth, chance
-            if depth == len(path):
-                path.append((list(step.law(given)), 0))
-            law, chosen = path[depth]
-            depth += 1
-            outcome, probability = law[chosen]
-            chance *= probability
-            return outcome
-
-        yield plan.run(present, perform), chance
-        while path and path[-1][1] + 1 == len(path[-1][0]):
-            path.pop()
-        if not path:
-            return
-        law, chosen = path.pop()
-        path.append((law, chosen + 1))
+    return enumerate_runs(partial(plan.run, present))

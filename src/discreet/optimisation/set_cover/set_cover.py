@@ -8,17 +8,16 @@ from fractions import Fraction
 from typing import Any, Self
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss
 from discreet.core.parameters import Exact, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above
-from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range
-from discreet.optimisation.common.sequential import thesis_rate
-from discreet.optimisation.common.tiny import element_pairs
+from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range, thesis_rate
+from discreet.optimisation.common.tiny import try_elements
 from discreet.optimisation.set_cover.greedy import Greedy
-from discreet.optimisation.set_cover.systems import Assignment, OfElements, Part, SetSystem
+from discreet.optimisation.set_cover.systems import Assignment, OfElements, SetSystem
 
 
 @frozen
@@ -48,7 +47,7 @@ class SetCover(OfElements):
     rate: Fraction = derived()
 
     def _complete(self) -> None:
-        self._set(rate=sequential_range(self.epsilon, self.delta, choices(self.family)))
+        self._set(rate=sequential_range(self.epsilon, self.delta, count_choices(self.family)))
 
     @classmethod
     def as_printed(cls, *, family: Any, epsilon: checks.Number, delta: checks.Number) -> Self:
@@ -60,19 +59,18 @@ class SetCover(OfElements):
     @property
     def loss(self) -> Loss:
         """The exact curve of so many choices."""
-        return SequentialLoss(self.rate, choices(self.family))
+        return SequentialLoss(self.rate, count_choices(self.family))
 
     def error(self, beta: checks.Number) -> float:
         """Return alpha: more than alpha times the fewest sets are used with probability <= beta."""
         return greedy_ratio(self.family, self.rate, checks.probability(beta=beta))
 
     def _draw(self, data: Any, rng: Rng) -> Assignment:
-        order = Greedy(self.family, self.rate).run(self.family.read(data), rng.perform)
-        return Assignment((Part(tuple(self.family.names[place] for place in order), self.family),))
+        return self._assign(Greedy(self.family, self.rate).run(self.family.read(data), rng.perform))
 
 
-def choices(system: SetSystem) -> int:
-    """Return how many choices are made: the last set is no choice."""
+def count_choices(system: SetSystem) -> int:
+    """Count the choices that are made: the last set is none."""
     return max(1, len(system.names) - 1)
 
 
@@ -86,7 +84,9 @@ def greedy_ratio(system: SetSystem, rate: Fraction, beta: Fraction) -> float:
     n, m = len(system.elements), len(system.names)
     gap = (2 * math.log(m) - math.log(beta)) / float(rate)
     bound = above((1 + 2 * math.log(n) + 2 * gap) * (1 + 1e-12))
-    return useful(bound, trivial=float(min(n, m)), least=1.0, what="the size of this cover", way_out=MORE)
+    return require_useful(
+        bound, trivial=float(min(n, m)), least=1.0, what="the size of this cover", way_out=MORE
+    )
 
 
 def _tiny() -> Iterator[Tiny]:
@@ -94,13 +94,10 @@ def _tiny() -> Iterator[Tiny]:
     yield Tiny(heavy, [(tuple(range(count)), tuple(range(1, count))) for count in range(1, 6)])
     families: list[list[list[int]]] = [[[0, 1], [1, 2], [2]], [[0], [1], [0, 1], []]]
     for family in families:
-        cover = SetCover(family=family, epsilon=1, delta=0.01)
-        yield Tiny(cover, element_pairs(cover.family.elements, 2), tight=False)
+        yield try_elements(SetCover(family=family, epsilon=1, delta=0.01), 2, tight=False)
 
 
 CARD = Card(
-    name="set-cover",
-    family="optimisation",
     title="Set cover by greedy exponential choices",
     theorem="(epsilon, delta)-differential privacy for an element, exactly; a logarithm from the best",
     reference="[Roth10] Algorithm 5 and Theorems 54 and 55",

@@ -10,25 +10,18 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
+from discreet.core.fixed import Integers
 from discreet.core.loss import BoundedRangeLoss, Loss
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_down
 from discreet.noise.selection import ExponentialChoice
-from discreet.optimisation.common.tiny import element_pairs
-from discreet.optimisation.set_cover.systems import (
-    Assignment,
-    OfElements,
-    Part,
-    Present,
-    SetSystem,
-    require_few,
-)
+from discreet.optimisation.common.tiny import try_elements
+from discreet.optimisation.set_cover.systems import Assignment, OfElements, Present, SetSystem, require_few
 
 MOST = 8
 """The largest number of sets: 8! = 40,320 orders."""
@@ -74,22 +67,21 @@ class SetCoverExhaustive(OfElements):
         m = len(self.family.names)
         log = math.log(math.comb(m, m // 2)) - math.log(checks.probability(beta=beta))
         bound = float(math.floor(above(log, 8) / float(self.rate) * (1 + 1e-12)))
-        return useful(bound, trivial=float(m - 1), what="the size of this cover", way_out=MORE)
+        return require_useful(bound, trivial=float(m - 1), what="the size of this cover", way_out=MORE)
 
     def _draw(self, data: Any, rng: Rng) -> Assignment:
         used = sets_used(self.family, self.family.read(data))
         place = rng.perform(ExponentialChoice(self.rate, Fraction(1)), -used)
-        order = tuple(self.family.names[s] for s in orders(len(self.family.names))[place].tolist())
-        return Assignment((Part(order, self.family),))
+        return self._assign(orders(len(self.family.names))[place].tolist())
 
 
 @lru_cache(maxsize=MOST)
-def orders(count: int) -> NDArray[np.int64]:
+def orders(count: int) -> Integers:
     """Return all orders of `count` things, one a row."""
     return np.array(list(itertools.permutations(range(count))), dtype=np.int64)
 
 
-def sets_used(system: SetSystem, present: Present) -> NDArray[np.int64]:
+def sets_used(system: SetSystem, present: Present) -> Integers:
     """Return for every order how many sets the present elements use."""
     ranks = np.argsort(orders(len(system.names)), axis=1)
     used = np.zeros(ranks.shape, dtype=bool)
@@ -103,14 +95,11 @@ def sets_used(system: SetSystem, present: Present) -> NDArray[np.int64]:
 
 def _tiny() -> Iterator[Tiny]:
     wide = SetCoverExhaustive(family=([0], [1], [2], [0, 1, 2]), epsilon=1)
-    yield Tiny(wide, element_pairs(wide.family.elements, 3), tight=False)
-    chance = SetCoverExhaustive(family=([0, 1], [0], [1]), epsilon=6)
-    yield Tiny(chance, element_pairs(chance.family.elements, 2))
+    yield try_elements(wide, 3, tight=False)
+    yield try_elements(SetCoverExhaustive(family=([0, 1], [0], [1]), epsilon=6), 2)
 
 
 CARD = Card(
-    name="set-cover-exhaustive",
-    family="optimisation",
     title="Set cover by an exponential mechanism over all orders",
     theorem="(epsilon, 0)-differential privacy for an element; log binom(m, OPT) / epsilon sets too many",
     reference="[Roth10] Theorem 53",

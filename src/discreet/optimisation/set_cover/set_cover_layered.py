@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
-from discreet.core.loss import Loss, PureLoss
 from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
 from discreet.noise.selection import ExponentialChoice
-from discreet.optimisation.common.tiny import element_pairs
-from discreet.optimisation.common.weights import Weights, read_weights, require_count
-from discreet.optimisation.set_cover.systems import Assignment, OfElements, Part, require_few
+from discreet.optimisation.common.labels import Weights, classes_of, require_count
+from discreet.optimisation.common.tiny import try_elements
+from discreet.optimisation.set_cover.systems import Assignment, OfElements, require_few
 
 MOST = 6
 """The largest number of sets."""
@@ -43,17 +42,15 @@ class SetCoverLayered(OfElements):
 
     Parameters
     ----------
-    family
-        The public sets: a mapping, a sequence of collections, or a matrix of sets by elements.
     costs
         What each set costs: positive and public, in the order of the sets. Rounded up to powers of two times
         the smallest.
-    epsilon
-        The budget of one release.
+    family, epsilon
+        As in `SetCover`.
     """
 
     measures = False
-    costs: Weights = public(read_weights)
+    costs: Weights = public(checks.each, checks.positive)
 
     def _complete(self) -> None:
         require_few(self.family, MOST)
@@ -72,11 +69,6 @@ class SetCoverLayered(OfElements):
         return shorten_down(self.epsilon / (2 - Fraction(1, 2**self._last)), 12)
 
     @property
-    def loss(self) -> Loss:
-        """The budget."""
-        return PureLoss(self.epsilon)
-
-    @property
     def _last(self) -> int:
         return max(layers(self.costs))
 
@@ -91,7 +83,7 @@ class SetCoverLayered(OfElements):
         each = math.log(2 * classes) - math.log(b)
         ratio = 2 * (1 + (3 * math.log(m) + math.ldexp(each, classes)) / float(self.rate))
         trivial = up(sum(self.costs) / min(self.costs))
-        return useful(
+        return require_useful(
             ratio * (1 + 1e-12), trivial=trivial, least=1.0, what="the cost of this cover", way_out=MORE
         )
 
@@ -113,8 +105,7 @@ class SetCoverLayered(OfElements):
                 self._base(found, layout),
             )
             layout = found[rng.perform(step, scores)]
-        names = tuple(self.family.names[place] for place in (*layout[0], *layout[1]))
-        return Assignment((Part(names, self.family),))
+        return self._assign((*layout[0], *layout[1]))
 
     def _base(self, found: list[Layout], layout: Layout) -> tuple[Fraction, ...]:
         """Return the base weights: m^-2 for every set that joins the bucket, uniform over orders."""
@@ -125,8 +116,7 @@ class SetCoverLayered(OfElements):
 
 def layers(costs: tuple[Fraction, ...]) -> tuple[int, ...]:
     """Return the class of every set: 0 for the dearest, one more for every halving of the cost."""
-    least = min(costs)
-    powers = [(math.ceil(cost / least) - 1).bit_length() for cost in costs]
+    powers = classes_of(costs)
     return tuple(max(powers) - power for power in powers)
 
 
@@ -160,11 +150,10 @@ class _Costs:
         """Return the least cost of any extension by the classes from a level on; the bucket is paid for."""
         key = layout, level
         if key not in self._known:
-            self._known[key] = self._cost(layout) if level > self._last else self._best(layout, level)
+            further = extensions(layout, level, self._classes)
+            deeper = (self.least(each, level + 1) for each in further)
+            self._known[key] = self._cost(layout) if level > self._last else min(deeper)
         return self._known[key]
-
-    def _best(self, layout: Layout, level: int) -> int:
-        return min(self.least(choice, level + 1) for choice in extensions(layout, level, self._classes))
 
     def _cost(self, layout: Layout) -> int:
         bucket, behind = layout
@@ -176,15 +165,12 @@ class _Costs:
 
 
 def _tiny() -> Iterator[Tiny]:
-    one = SetCoverLayered(family=([0, 1], [0], [1]), costs=(1, 1, 1), epsilon=6)
-    yield Tiny(one, element_pairs(one.family.elements, 2))
-    two = SetCoverLayered(family=([0, 1], [0], [1]), costs=(2, 1, 1), epsilon=2)
-    yield Tiny(two, element_pairs(two.family.elements, 2), tight=False)
+    family = ([0, 1], [0], [1])
+    yield try_elements(SetCoverLayered(family=family, costs=(1, 1, 1), epsilon=6), 2)
+    yield try_elements(SetCoverLayered(family=family, costs=(2, 1, 1), epsilon=2), 2, tight=False)
 
 
 CARD = Card(
-    name="set-cover-layered",
-    family="optimisation",
     title="Weighted set cover by one exponential choice a cost class",
     theorem="(epsilon, 0)-differential privacy for an element; cost within log m / epsilon of the best",
     reference="[Roth10] Section 7.7.5",

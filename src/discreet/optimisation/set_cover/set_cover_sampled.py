@@ -9,16 +9,15 @@ from typing import Any
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound
-from discreet.core.loss import Loss, PureLoss
 from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_down, up
-from discreet.optimisation.common.sequential import sampled_rate
-from discreet.optimisation.common.tiny import element_pairs
-from discreet.optimisation.common.weights import MaybeWeights, read_weights, require_count
+from discreet.optimisation.common.labels import MaybeWeights, require_count
+from discreet.optimisation.common.repeated_choices import sampled_rate
+from discreet.optimisation.common.tiny import try_elements
 from discreet.optimisation.set_cover.greedy import GRID, Greedy, GreedyPlan, SampledRun
 from discreet.optimisation.set_cover.set_cover_weighted import halving_plan
-from discreet.optimisation.set_cover.systems import Assignment, OfElements, Part
+from discreet.optimisation.set_cover.systems import Assignment, OfElements
 
 _PLANNED = Fraction(1, 20)
 """What the handicap of halving is planned with; privacy does not depend on it."""
@@ -35,10 +34,8 @@ class SetCoverSampled(OfElements):
 
     Parameters
     ----------
-    family
-        The public sets: a mapping, a sequence of collections, or a matrix of sets by elements.
-    epsilon
-        The budget of one release.
+    family, epsilon
+        As in `SetCover`.
     costs
         What each set costs: positive and public, in the order of the sets. Equal where left out.
 
@@ -49,7 +46,7 @@ class SetCoverSampled(OfElements):
     1.3133
     """
 
-    costs: MaybeWeights = public(read_weights, default=None)
+    costs: MaybeWeights = public(checks.each, checks.positive, default=None)
 
     def _complete(self) -> None:
         if self.costs is not None:
@@ -60,11 +57,6 @@ class SetCoverSampled(OfElements):
     def rate(self) -> Fraction:
         """The exponent of one uncovered element: ln(1 + e^epsilon), rounded down."""
         return sampled_rate(self.epsilon)
-
-    @property
-    def loss(self) -> Loss:
-        """The budget."""
-        return PureLoss(self.epsilon)
 
     def error(self, beta: checks.Number) -> float:
         """Refuse, but where all covers cost the same: on sampled elements there is no theorem of ours."""
@@ -86,19 +78,15 @@ class SetCoverSampled(OfElements):
 
     def _draw(self, data: Any, rng: Rng) -> Assignment:
         order = rng.perform(SampledRun(self._plan(), self.epsilon), self.family.read(data))
-        return Assignment((Part(tuple(self.family.names[place] for place in order), self.family),))
+        return self._assign(order)
 
 
 def _tiny() -> Iterator[Tiny]:
-    cover = SetCoverSampled(family=([0, 1], [1, 2], [2]), epsilon=1)
-    yield Tiny(cover, element_pairs(cover.family.elements, 3), tight=False)
-    paid = SetCoverSampled(family=([0], [0, 1]), epsilon=1, costs=(1, 2))
-    yield Tiny(paid, element_pairs(paid.family.elements, 2))
+    yield try_elements(SetCoverSampled(family=([0, 1], [1, 2], [2]), epsilon=1), 3, tight=False)
+    yield try_elements(SetCoverSampled(family=([0], [0, 1]), epsilon=1, costs=(1, 2)), 2)
 
 
 CARD = Card(
-    name="set-cover-sampled",
-    family="optimisation",
     title="Set cover on a secret sample of the elements",
     theorem="(epsilon, 0)-differential privacy for an element, with any public costs",
     reference="[GKKMS24]; [Roth10] Algorithms 5 and 6",

@@ -11,14 +11,11 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.loss import Loss
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
-from discreet.core.rounding import shorten_down, up
-from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range
-from discreet.optimisation.common.tiny import element_pairs
-from discreet.optimisation.common.weights import require_count
-from discreet.optimisation.set_cover.greedy import GRID, Halving
+from discreet.core.rounding import up
+from discreet.optimisation.common.tiny import try_elements
+from discreet.optimisation.set_cover.greedy import Halving
 from discreet.optimisation.set_cover.set_cover_weighted import (
     PlannedCover,
     halving_plan,
@@ -43,34 +40,20 @@ class SetCoverSplit(PlannedCover):
 
     Parameters
     ----------
-    family
-        The public sets: a mapping, a sequence of collections, or a matrix of sets by elements.
-    costs
-        What each set costs: positive and public, in the order of the sets.
-    epsilon, delta
-        The budget of one release.
-    beta
-        The probability with which the bound on the costs may fail; privacy does not depend on it.
+    family, costs, epsilon, delta, beta
+        As in `SetCoverWeighted`.
     """
 
-    def _complete(self) -> None:
-        require_count(len(self.family.names), costs=self.costs)
-        rounds = _rounds(self.family, self.costs)
-        self._set(rate=shorten_down(sequential_range(self.epsilon, self.delta, rounds) / GRID, 12))
-        self._plans()  # refuses costs and budgets that 64 bits cannot hold
-
     @property
-    def loss(self) -> Loss:
-        """The exact curve of the longest instance."""
-        return SequentialLoss(self.rate * GRID, _rounds(self.family, self.costs))
+    def _rounds(self) -> int:
+        instances = split(self.family, self.costs)
+        return max(len(prices) + halvings(part, prices) for part, prices in instances)
 
     def error(self, beta: checks.Number) -> float:
         """Return alpha: the cover costs more than alpha times the least with probability <= beta."""
-        return self._useful(self._find_ratio, beta)
-
-    def _find_ratio(self) -> float:
         parts = zip(self._plans(), split(self.family, self.costs), strict=True)
-        return 4 * max(min(up(sum(costs) / min(costs)), halving_ratio(plan)) for plan, (_, costs) in parts)
+        ratios = (min(up(sum(costs) / min(costs)), halving_ratio(plan)) for plan, (_, costs) in parts)
+        return self._useful(4 * max(ratios), beta)
 
     def _plans(self) -> list[Halving]:
         instances = split(self.family, self.costs)
@@ -84,10 +67,6 @@ class SetCoverSplit(PlannedCover):
             order = plan.run(here, rng.perform)
             parts.append(Part(tuple(plan.system.names[place] for place in order), plan.system))
         return Assignment(tuple(parts))
-
-
-def _rounds(system: SetSystem, costs: tuple[Fraction, ...]) -> int:
-    return max(len(prices) + halvings(part, prices) for part, prices in split(system, costs))
 
 
 @lru_cache(maxsize=16)
@@ -122,12 +101,10 @@ def _classes(costs: tuple[Fraction, ...], count: int) -> list[int]:
 def _tiny() -> Iterator[Tiny]:
     family = ([0], [0, 1], [1])
     cover = SetCoverSplit(family=family, costs=(1, 2, 2), epsilon=2, delta=0.05, beta=0.5)
-    yield Tiny(cover, element_pairs(cover.family.elements, 2), tight=False)
+    yield try_elements(cover, 2, tight=False)
 
 
 CARD = Card(
-    name="set-cover-split",
-    family="optimisation",
     title="Weighted set cover for costs far apart",
     theorem="(epsilon, delta)-differential privacy for an element; a bound free of the spread of costs",
     reference="[Roth10] Section 7.7.3 and Theorem 59",

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, Self
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, cheapest, useful
+from discreet.core.bounds import MORE, find_cheapest, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
 from discreet.core.parameters import Exact, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_down, up
-from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range
-from discreet.optimisation.common.sequential import thesis_rate
-from discreet.optimisation.common.tiny import element_pairs
-from discreet.optimisation.common.weights import Weights, read_weights, require_count
+from discreet.optimisation.common.labels import Weights, require_count
+from discreet.optimisation.common.repeated_choices import SequentialLoss, sequential_range, thesis_rate
+from discreet.optimisation.common.tiny import try_elements
 from discreet.optimisation.set_cover.greedy import GRID, Halving
-from discreet.optimisation.set_cover.systems import Assignment, OfElements, Part, SetSystem
+from discreet.optimisation.set_cover.systems import Assignment, OfElements, SetSystem
 
 _LARGEST = 1 << 60
 
@@ -29,21 +29,40 @@ _LARGEST = 1 << 60
 class PlannedCover(OfElements):
     """What covers planned for a probability of failure share."""
 
-    costs: Weights = public(read_weights)
+    costs: Weights = public(checks.each, checks.positive)
     delta: Exact = public(checks.probability)
     beta: Exact = public(checks.probability, default=Fraction(1, 20))
     rate: Fraction = derived()
 
+    def _complete(self) -> None:
+        require_count(len(self.family.names), costs=self.costs)
+        self._set(rate=shorten_down(sequential_range(self.epsilon, self.delta, self._rounds) / GRID, 12))
+        self._plans()  # refuses costs and budgets that 64 bits cannot hold
+
+    @property
+    @abstractmethod
+    def _rounds(self) -> int:
+        """How many choices and halvings one element can be in."""
+
+    @abstractmethod
+    def _plans(self) -> list[Halving]:
+        """Return what is run, each on elements of its own."""
+
+    @property
+    def loss(self) -> Loss:
+        """The exact curve; the rounds are all choices and all halvings of the longest run."""
+        return SequentialLoss(self.rate * GRID, self._rounds)
+
     @classmethod
     def for_error(cls, *, alpha: checks.Number, beta: checks.Number, **public: Any) -> Self:
         """Return the cheapest mechanism whose error(beta) is at most alpha, planned for this beta."""
-        return cheapest(cls._for_budget(alpha, {**public, "beta": beta}), alpha=alpha, beta=beta)
+        return find_cheapest(cls._for_budget(alpha, {**public, "beta": beta}), alpha=alpha, beta=beta)
 
-    def _useful(self, bound: Callable[[], float], beta: checks.Number) -> float:
+    def _useful(self, bound: float, beta: checks.Number) -> float:
         """Return a bound; none for a beta below the one that was planned with."""
         planned = checks.probability(beta=beta) >= self.beta
-        return useful(
-            bound() if planned else math.inf,
+        return require_useful(
+            bound if planned else math.inf,
             trivial=up(sum(self.costs) / min(self.costs)),
             least=1.0,
             what="the cost of this cover",
@@ -72,39 +91,32 @@ class SetCoverWeighted(PlannedCover):
         The probability with which the bound on the costs may fail; privacy does not depend on it.
     """
 
-    def _complete(self) -> None:
-        require_count(len(self.family.names), costs=self.costs)
-        rounds = len(self.costs) + halvings(self.family, self.costs)
-        self._set(rate=shorten_down(sequential_range(self.epsilon, self.delta, rounds) / GRID, 12))
-        self._plan()  # refuses costs and budgets that 64 bits cannot hold
-
     @classmethod
     def as_printed(cls, *, epsilon: checks.Number, delta: checks.Number, **public: Any) -> Self:
         """Return Algorithm 6 with the printed rate, epsilon / (2 ln(e / delta))."""
         made = cls(epsilon=epsilon, delta=delta, **public)
         rate = shorten_down(thesis_rate(made.epsilon, made.delta) / GRID, 12)
         made._set(rate=rate)
-        made._plan()
+        made._plans()
         return made
 
     @property
-    def loss(self) -> Loss:
-        """The exact curve; the rounds are all choices and all halvings."""
-        return SequentialLoss(self.rate * GRID, len(self.costs) + halvings(self.family, self.costs))
+    def _rounds(self) -> int:
+        return len(self.costs) + halvings(self.family, self.costs)
 
     def error(self, beta: checks.Number) -> float:
         """Return alpha: the cover costs more than alpha times the least with probability <= beta.
 
         For a beta below the one that was planned with, there is none.
         """
-        return self._useful(lambda: halving_ratio(self._plan()), beta)
+        return self._useful(halving_ratio(*self._plans()), beta)
 
-    def _plan(self) -> Halving:
-        return halving_plan(self.family, self.costs, self.rate, self.beta)
+    def _plans(self) -> list[Halving]:
+        return [halving_plan(self.family, self.costs, self.rate, self.beta)]
 
     def _draw(self, data: Any, rng: Rng) -> Assignment:
-        order = self._plan().run(self.family.read(data), rng.perform)
-        return Assignment((Part(tuple(self.family.names[place] for place in order), self.family),))
+        (plan,) = self._plans()
+        return self._assign(plan.run(self.family.read(data), rng.perform))
 
 
 def halvings(system: SetSystem, costs: tuple[Fraction, ...]) -> int:
@@ -144,12 +156,10 @@ def halving_ratio(plan: Halving) -> float:
 
 def _tiny() -> Iterator[Tiny]:
     cover = SetCoverWeighted(family=([0], [0, 1]), costs=(1, 2), epsilon=2, delta=0.05, beta=0.5)
-    yield Tiny(cover, element_pairs(cover.family.elements, 2), tight=False)
+    yield try_elements(cover, 2, tight=False)
 
 
 CARD = Card(
-    name="set-cover-weighted",
-    family="optimisation",
     title="Weighted set cover at a halving price",
     theorem="(epsilon, delta)-differential privacy for an element; cost within log n log m of the best",
     reference="[Roth10] Algorithm 6 and Theorems 57 and 58",

@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import Fixed, fix_array, seal
+from discreet.core.fixed import Bools, Fixed, Integers, build, fix_array
+from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import AddRemove
 from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.progress import LongRun
 from discreet.optimisation.common.labels import find_places, read_labels
 
 ELEMENTS = AddRemove("element")
-Present = NDArray[np.bool_]
+Present = Bools
 """Which elements are to be covered."""
 
 
@@ -36,10 +36,10 @@ class SetSystem(Fixed):
     __slots__ = ("_holders", "_holders_start", "_members", "_members_start", "_places", "elements", "names")
     elements: tuple[Hashable, ...]
     names: tuple[Hashable, ...]
-    _members: NDArray[np.int64]
-    _members_start: NDArray[np.int64]
-    _holders: NDArray[np.int64]
-    _holders_start: NDArray[np.int64]
+    _members: Integers
+    _members_start: Integers
+    _holders: Integers
+    _holders_start: Integers
     _places: dict[Hashable, int]
 
     def __init__(self, family: Any) -> None:
@@ -65,20 +65,13 @@ class SetSystem(Fixed):
         sets = np.repeat(np.arange(len(self.names)), np.diff(self._members_start))
         shape = (len(self.names), len(self.elements))
         table = sparse.csr_matrix((np.ones(len(sets), dtype=bool), (sets, self._members)), shape=shape)
-        return self._of(self.names, self.elements, table)
+        return build(SetSystem, SetSystem._set, self.names, self.elements, table)
 
-    @classmethod
-    def _of(cls, names: Iterable[Hashable], elements: Iterable[Hashable], table: Any) -> SetSystem:
-        self = cls.__new__(cls)
-        self._set(names, elements, table)
-        seal(self)
-        return self
-
-    def members(self, place: int) -> NDArray[np.int64]:
+    def members(self, place: int) -> Integers:
         """Return the elements of a set, by number."""
         return self._members[self._members_start[place] : self._members_start[place + 1]]
 
-    def holders(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+    def holders(self, elements: Integers) -> Integers:
         """Return the sets that hold the elements, once for each element they hold."""
         start = self._holders_start[elements]
         counts = self._holders_start[elements + 1] - start
@@ -92,12 +85,12 @@ class SetSystem(Fixed):
         except (KeyError, TypeError):
             raise InvalidParameter(name="element", rule="one of the public elements", value=element) from None
 
-    def sizes(self, present: Present) -> NDArray[np.int64]:
+    def sizes(self, present: Present) -> Integers:
         """Return how many present elements every set has."""
         owners = np.repeat(np.arange(len(self.names)), np.diff(self._members_start))
         return np.bincount(owners[present[self._members]], minlength=len(self.names)).astype(np.int64)
 
-    def part(self, sets: NDArray[np.int64], elements: NDArray[np.int64]) -> SetSystem:
+    def part(self, sets: Integers, elements: Integers) -> SetSystem:
         """Return the system of some sets, restricted to some elements, under their names."""
         inside = np.zeros(len(self.elements), dtype=bool)
         inside[elements] = True
@@ -121,7 +114,8 @@ class SetSystem(Fixed):
         if isinstance(data, np.ndarray) and data.dtype.kind == "b" and data.shape == (len(self.elements),):
             return data.copy()
         try:
-            if isinstance(data, str | bytes) or getattr(data, "ndim", 1) != 1 or _are_flags(data):
+            flags = isinstance(data, np.ndarray) and data.dtype.kind == "b"
+            if flags or isinstance(data, str | bytes) or getattr(data, "ndim", 1) != 1:
                 raise TypeError
             places = find_places(data, self._places)
         except Exception:  # whatever is wrong with the private elements must look the same
@@ -158,6 +152,14 @@ class OfElements(LongRun[Any, "Assignment"]):
     def neighbours(self) -> AddRemove:  # type: ignore[override]
         """One element is hidden."""
         return ELEMENTS
+
+    @property
+    def loss(self) -> Loss:
+        """The budget."""
+        return PureLoss(self.epsilon)
+
+    def _assign(self, order: Iterable[int]) -> Assignment:
+        return Assignment((Part(tuple(self.family.names[place] for place in order), self.family),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,12 +228,8 @@ def require_few(family: SetSystem, most: int) -> None:
         raise InvalidParameter(name="family", rule=f"at most {most} sets", value=len(family.names))
 
 
-def _fix(numbers: Any) -> NDArray[np.int64]:
+def _fix(numbers: Any) -> Integers:
     return fix_array(np.array(numbers, dtype=np.int64))
-
-
-def _are_flags(data: Any) -> bool:
-    return isinstance(data, np.ndarray) and data.dtype.kind == "b"
 
 
 def _read(family: Any) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], Any]:

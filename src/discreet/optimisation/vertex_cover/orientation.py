@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar
 
+from discreet.core import checks
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.errors import InvalidParameter
+from discreet.core.parameters import frozen
+from discreet.core.rng import Primitive, Rng
+from discreet.core.rounding import up
+from discreet.optimisation.common.graphs import EdgeSet, OfGraph, read_edges
+from discreet.optimisation.common.repeated_choices import Order
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -48,3 +58,34 @@ class Orientation:
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self.order[:5]))
         return f"Orientation({shown}{', ...' if len(self.order) > 5 else ''})"
+
+
+@frozen
+class OfOrder(OfGraph[Orientation]):
+    """What all covers share: one random order, and a ratio that holds on average."""
+
+    _what: ClassVar[str] = "the cost of this cover"
+
+    @property
+    @abstractmethod
+    def ratio(self) -> float:
+        """How many times the least cost the expected cost is at most."""
+
+    @property
+    @abstractmethod
+    def _trivial(self) -> float:
+        """How many times the least cost any cover costs at most."""
+
+    @property
+    @abstractmethod
+    def _order(self) -> Primitive[EdgeSet, Order]:
+        """The step that meets the edges."""
+
+    def error(self, beta: checks.Number) -> float:
+        """Return alpha: the cover costs more than alpha times the least with probability <= beta."""
+        bound = up(Fraction(self.ratio) / checks.probability(beta=beta))
+        return require_useful(bound, trivial=self._trivial, least=1.0, what=self._what, way_out=MORE)
+
+    def _draw(self, data: Any, rng: Rng) -> Orientation:
+        order = rng.perform(self._order, EdgeSet(read_edges(data, self.vertices)))
+        return Orientation(tuple(map(self.vertices.name, order)))

@@ -13,7 +13,8 @@ import numpy as np
 from discreet.core.progress import track
 from discreet.core.rng import Primitive, Rng
 from discreet.optimisation.common.graphs import Edges, EdgeSet
-from discreet.optimisation.common.orders import Integers, OnEdges, Order, edge_pairs, shuffle
+from discreet.optimisation.common.orders import Integers, OnEdges, edge_pairs, shuffle
+from discreet.optimisation.common.repeated_choices import Order
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,7 @@ class ScoredOrder(OnEdges, Primitive[EdgeSet, Order]):
     def sample(self, value: EdgeSet, rng: Rng) -> Order:
         """Draw the class, then an edge end or a vertex of it, along random orders drawn beforehand."""
         run = _Run(self, value.ends, rng)
-        order: list[int] = []
-        for some in track(run.steps(), total=len(self.levels), label="vertex cover"):
-            order.append(some)
-        return tuple(order)
+        return tuple(track(run.steps(), total=len(self.levels), label="vertex cover"))
 
     def law(self, value: EdgeSet) -> Iterator[tuple[Order, Fraction]]:
         """Yield every order with its probability, from the definition."""

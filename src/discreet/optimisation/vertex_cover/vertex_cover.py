@@ -11,24 +11,22 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.parameters import derived, frozen
-from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_up, up
 from discreet.core.search import narrow
-from discreet.optimisation.common.graphs import EdgeSet, OfGraph, Vertices, read_edges
+from discreet.optimisation.common.graphs import Vertices
 from discreet.optimisation.common.orders import DegreeOrder
 from discreet.optimisation.common.tiny import graph_pairs
-from discreet.optimisation.vertex_cover.orientation import Orientation
+from discreet.optimisation.vertex_cover.orientation import OfOrder
 
 _SLACK = 1e-12  # relative: far above the rounding errors of the sums it covers
 _FEW = 64  # up to so many vertices every number of picks is tried
 
 
 @frozen
-class VertexCover(OfGraph[Orientation]):
+class VertexCover(OfOrder):
     """Order the vertices so that taking the earlier end of every edge is a small cover.
 
     Privacy: (epsilon, 0) for one edge, exactly the largest loss: no smaller number of ghost edges has it.
@@ -52,6 +50,7 @@ class VertexCover(OfGraph[Orientation]):
     6.3
     """
 
+    _what = "the size of this cover"
     picks: int = derived()
     ghosts: Fraction = derived()
     growing: bool = derived()
@@ -87,21 +86,13 @@ class VertexCover(OfGraph[Orientation]):
             return min(size - 1.0, above(2 + float(np.mean(_weights(self._order))), 8))
         return up(min(Fraction(size - 1), (2 + self.ghosts) * size / self.picks))
 
-    def error(self, beta: checks.Number) -> float:
-        """Return alpha: the cover has more than alpha times the fewest vertices with probability <= beta."""
-        b = checks.probability(beta=beta)
-        most = self.vertices.size - 1.0
-        return useful(
-            up(Fraction(self.ratio) / b), trivial=most, least=1.0, what="the size of this cover", way_out=MORE
-        )
+    @property
+    def _trivial(self) -> float:
+        return self.vertices.size - 1.0
 
     @property
     def _order(self) -> DegreeOrder:
         return DegreeOrder(self.vertices.size, self.picks, self.ghosts, self.growing)
-
-    def _draw(self, data: Any, rng: Rng) -> Orientation:
-        order = rng.perform(self._order, EdgeSet(read_edges(data, self.vertices)))
-        return Orientation(tuple(map(self.vertices.name, order)))
 
 
 def order_loss(order: DegreeOrder) -> float:
@@ -189,8 +180,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="vertex-cover",
-    family="optimisation",
     title="Vertex cover by hallucinated edges",
     theorem="(epsilon, 0)-differential privacy for an edge; expected cover (2 + h) n / R times the smallest",
     reference="[Roth10] Section 7.6 and Theorems 49 and 50",

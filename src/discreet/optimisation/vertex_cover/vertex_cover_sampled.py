@@ -5,25 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
-from discreet.core.loss import Loss, PureLoss
 from discreet.core.parameters import frozen, public
-from discreet.core.rng import Rng
 from discreet.core.rounding import above, exp_bounds, shorten_up, up
-from discreet.optimisation.common.graphs import EdgeSet, OfGraph, read_edges
+from discreet.optimisation.common.labels import MaybeWeights, require_count, scores_of
 from discreet.optimisation.common.orders import DegreeOrder, SampledOrder
 from discreet.optimisation.common.tiny import graph_pairs
-from discreet.optimisation.common.weights import MaybeWeights, read_weights, require_count, scores_of
-from discreet.optimisation.vertex_cover.orientation import Orientation
+from discreet.optimisation.vertex_cover.orientation import OfOrder
 from discreet.optimisation.vertex_cover.scored_orders import ScoredOrder
 
 
 @frozen
-class VertexCoverSampled(OfGraph[Orientation]):
+class VertexCoverSampled(OfOrder):
     """Forget some edges at random, then order the vertices by what is left.
 
     Privacy: (epsilon, 0) for one edge. An added edge favours no order by more than 1 + 1 / ghosts, and each
@@ -34,10 +29,8 @@ class VertexCoverSampled(OfGraph[Orientation]):
 
     Parameters
     ----------
-    vertices
-        How many vertices there are, or their names. Public.
-    epsilon
-        The budget of one release.
+    vertices, epsilon
+        As in `VertexCover`.
     weights
         What each vertex costs: positive and public, in the order of the vertices. Equal where left out.
 
@@ -47,7 +40,7 @@ class VertexCoverSampled(OfGraph[Orientation]):
     12.8
     """
 
-    weights: MaybeWeights = public(read_weights, default=None)
+    weights: MaybeWeights = public(checks.each, checks.positive, default=None)
 
     def _complete(self) -> None:
         if self.weights is not None:
@@ -58,11 +51,6 @@ class VertexCoverSampled(OfGraph[Orientation]):
         """The weight of a vertex without edges: exp(-epsilon), rounded up."""
         _, high = exp_bounds(self.epsilon, 200)
         return shorten_up(Fraction(high, 1 << 200), 6)
-
-    @property
-    def loss(self) -> Loss:
-        """The budget."""
-        return PureLoss(self.epsilon)
 
     @property
     def ratio(self) -> float:
@@ -78,27 +66,16 @@ class VertexCoverSampled(OfGraph[Orientation]):
             return max(1.0, up((sum(self.weights) - min(self.weights)) / min(self.weights)))
         return max(1.0, min(size - 1.0, _best_ratio(float(self.epsilon), up(self.ghosts))))
 
-    def error(self, beta: checks.Number) -> float:
-        """Return alpha: the cover costs more than alpha times the least with probability <= beta."""
-        b = checks.probability(beta=beta)
-        trivial = self.ratio if self.weights is not None else self.vertices.size - 1.0
-        return useful(
-            up(Fraction(self.ratio) / b),
-            trivial=trivial,
-            least=1.0,
-            what="the cost of this cover",
-            way_out=MORE,
-        )
+    @property
+    def _trivial(self) -> float:
+        return self.ratio if self.weights is not None else self.vertices.size - 1.0
 
-    def _draw(self, data: Any, rng: Rng) -> Orientation:
+    @property
+    def _order(self) -> SampledOrder:
         size = self.vertices.size
-        inner: DegreeOrder | ScoredOrder
         if self.weights is None:
-            inner = DegreeOrder(size, size, self.ghosts)
-        else:
-            inner = ScoredOrder.of(scores_of(self.weights), self.ghosts)
-        order = rng.perform(SampledOrder(inner, self.epsilon), EdgeSet(read_edges(data, self.vertices)))
-        return Orientation(tuple(map(self.vertices.name, order)))
+            return SampledOrder(DegreeOrder(size, size, self.ghosts), self.epsilon)
+        return SampledOrder(ScoredOrder.of(scores_of(self.weights), self.ghosts), self.epsilon)
 
 
 def _best_ratio(epsilon: float, ghosts: float) -> float:
@@ -122,8 +99,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="vertex-cover-sampled",
-    family="optimisation",
     title="Vertex cover on a secret sample of the edges",
     theorem="(epsilon, 0)-differential privacy for an edge, with any public vertex weights",
     reference="[GKKMS24]; [Roth10] Section 7.6",

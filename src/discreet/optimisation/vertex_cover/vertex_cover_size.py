@@ -29,10 +29,8 @@ class VertexCoverSize(OfGraph[int]):
 
     Parameters
     ----------
-    vertices
-        How many vertices there are, or their names. Public.
-    epsilon
-        The budget of one release.
+    vertices, epsilon
+        As in `VertexCover`.
 
     Examples
     --------
@@ -65,8 +63,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="vertex-cover-size",
-    family="optimisation",
     title="Size of a smallest vertex cover",
     theorem="(epsilon, 0)-differential privacy for an edge; twice a maximum matching plus integer noise",
     reference="[Roth10] Section 7.5",

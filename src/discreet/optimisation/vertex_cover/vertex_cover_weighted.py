@@ -6,23 +6,20 @@ import math
 from collections.abc import Hashable, Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from discreet.accounting.calibrate import smallest
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
-from discreet.core.loss import Loss, PureLoss
 from discreet.core.parameters import derived, frozen, public
-from discreet.core.rng import Rng
 from discreet.core.rounding import shorten_up, up
-from discreet.optimisation.common.graphs import EdgeSet, OfGraph, Vertices, read_edges
+from discreet.optimisation.common.graphs import Vertices
+from discreet.optimisation.common.labels import Weights, classes_of, require_count
 from discreet.optimisation.common.tiny import graph_pairs
-from discreet.optimisation.common.weights import Weights, classes_of, read_weights, require_count
-from discreet.optimisation.vertex_cover.orientation import Orientation
+from discreet.optimisation.vertex_cover.orientation import OfOrder
 from discreet.optimisation.vertex_cover.scored_orders import ScoredOrder
 
 _SLACK = 1e-12
@@ -31,7 +28,7 @@ _SHARES = tuple(Fraction(k, 20) for k in range(2, 15))
 
 
 @frozen
-class VertexCoverWeighted(OfGraph[Orientation]):
+class VertexCoverWeighted(OfOrder):
     """Order weighted vertices so that taking the earlier end of every edge is a cheap cover.
 
     Privacy: (epsilon, 0) for one edge. The largest loss is computed for the classes at hand.
@@ -46,15 +43,13 @@ class VertexCoverWeighted(OfGraph[Orientation]):
 
     Parameters
     ----------
-    vertices
-        How many vertices there are, or their names. Public.
+    vertices, epsilon
+        As in `VertexCover`.
     weights
         What each vertex costs: positive and public, in the order of the vertices.
-    epsilon
-        The budget of one release.
     """
 
-    weights: Weights = public(read_weights)
+    weights: Weights = public(checks.each, checks.positive)
     share: Fraction = derived()
     ghosts: Fraction = derived()
 
@@ -78,7 +73,7 @@ class VertexCoverWeighted(OfGraph[Orientation]):
     ) -> Self:
         """Return Algorithm 4 as printed: 1 / epsilon ghosts and half of a class, with its true loss.
 
-        That is more than epsilon, up to 2.6 times: see `loss`.
+        That is more than epsilon, up to 2.6 times: `loss` says what it really loses.
         """
         made = cls(vertices=vertices, weights=weights, epsilon=epsilon)
         half, ghosts = Fraction(1, 2), shorten_up(1 / made.epsilon, 6)
@@ -86,11 +81,6 @@ class VertexCoverWeighted(OfGraph[Orientation]):
         true = Fraction(class_loss(_width(levels), max(levels), half, up(ghosts)))
         made._set(share=half, ghosts=ghosts, epsilon=true)
         return made
-
-    @property
-    def loss(self) -> Loss:
-        """The budget; for the printed preset what it really loses."""
-        return PureLoss(self.epsilon)
 
     @property
     def ratio(self) -> float:
@@ -101,30 +91,18 @@ class VertexCoverWeighted(OfGraph[Orientation]):
     def _trivial(self) -> float:
         return up((sum(self.weights) - min(self.weights)) / min(self.weights))
 
-    def error(self, beta: checks.Number) -> float:
-        """Return alpha: the cover costs more than alpha times the least with probability <= beta."""
-        b = checks.probability(beta=beta)
-        return useful(
-            up(Fraction(self.ratio) / b),
-            trivial=self._trivial,
-            least=1.0,
-            what="the cost of this cover",
-            way_out=MORE,
-        )
-
-    def _draw(self, data: Any, rng: Rng) -> Orientation:
+    @property
+    def _order(self) -> ScoredOrder:
         levels = classes_of(self.weights)
         width, top = _width(levels), max(levels)
         sizes = np.bincount(levels, minlength=top + 1).tolist()
-        step = ScoredOrder(
+        return ScoredOrder(
             levels,
             tuple(1 << (top - j) for j in range(top + 1)),
             self.ghosts,
             tuple(width - size for size in sizes),
             math.ceil(self.share * width),
         )
-        order = rng.perform(step, EdgeSet(read_edges(data, self.vertices)))
-        return Orientation(tuple(map(self.vertices.name, order)))
 
 
 def _width(levels: tuple[int, ...]) -> int:
@@ -168,8 +146,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="vertex-cover-weighted",
-    family="optimisation",
     title="Weighted vertex cover by weight classes",
     theorem="(epsilon, 0)-differential privacy for an edge; cost 2 (2 + h)(1 + 6 / b) times the least",
     reference="[Roth10] Algorithm 4 and Theorem 52",

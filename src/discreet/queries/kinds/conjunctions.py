@@ -7,17 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array, seal
-from discreet.queries.query import Array, ProductQuery, read_array, read_axes
+from discreet.core.fixed import Array, Bools, Integers, build, fix_array
+from discreet.queries.query import ProductQuery, read_array, read_axes
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Tabled, locate
 
-Masks = NDArray[np.bool_]
+Masks = Bools
 _EXACT = 1 << 53  # whole numbers up to here are floats, and floats multiply faster
 _CHUNK = 1 << 21
 
@@ -29,9 +28,9 @@ class _Group(NamedTuple):
     """
 
     axes: Axes
-    rows: NDArray[np.int64]
+    rows: Integers
     masks: tuple[Masks, ...]
-    points: tuple[NDArray[np.int64], ...] | None
+    points: tuple[Integers, ...] | None
 
 
 class Clauses(Tabled):
@@ -70,7 +69,7 @@ class Clauses(Tabled):
         points = own.read_codes(codes)
         masks = [np.arange(size) == points[:, k, None] for k, size in enumerate(own.shape)]
         meant = [~mask if cls.complement else mask for mask in masks]
-        return cls._of_groups(universe, [(axes, np.arange(len(points)), meant)])
+        return build(cls, cls._set_groups, universe, [(axes, np.arange(len(points)), meant)])
 
     @classmethod
     def monotone(cls, universe: Universe, width: int) -> Self:
@@ -109,14 +108,7 @@ class Clauses(Tabled):
     def restate(self, universe: Universe) -> Self:
         """Return the same clauses over a universe, made anew from their masks."""
         made = [(axes, rows, list(masks)) for axes, rows, masks, _ in self._groups]
-        return self._of_groups(universe, made)
-
-    @classmethod
-    def _of_groups(cls, universe: Universe, made: list[tuple[Axes, Any, list[Masks]]]) -> Self:
-        self = cls.__new__(cls)
-        self._set_groups(universe, made)
-        seal(self)
-        return self
+        return build(type(self), Clauses._set_groups, universe, made)
 
     def __len__(self) -> int:
         return self._length

@@ -12,12 +12,11 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array
+from discreet.core.fixed import Array, Bools, fix_array
 from discreet.queries.histogram import Histogram
-from discreet.queries.query import Array, TableQuery, read_array, read_axes
+from discreet.queries.query import TableQuery, read_array, read_axes
 from discreet.queries.tables import Axes, TableLayout
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
@@ -47,7 +46,7 @@ class Groups(Workload):
     __slots__ = ("_kept", "_keys", "_struck", "_table", "_tables", "axes", "groupings", "offsets", "where")
 
     def __init__(
-        self, universe: Universe, *, axes: Axes, where: NDArray[np.bool_], groupings: Sequence[Grouping]
+        self, universe: Universe, *, axes: Axes, where: Bools, groupings: Sequence[Grouping]
     ) -> None:
         super().__init__(universe)
         axes, held = read_axes(axes, universe, "where"), read_array(where, "where")
@@ -98,10 +97,7 @@ class Groups(Workload):
         return TableQuery(self.universe, axes, ", ".join(names) or "rows", table=table)
 
     def _answers(self, data: Histogram | Array) -> Array:
-        if isinstance(data, Histogram):
-            flat = self._table.of_entries(*data.entries())
-        else:
-            flat = self._table.of_array(data)
+        flat = self._table.of_data(data)
         table = flat.reshape([self.universe.shape[axis] for axis in self._kept]) * self._struck
         gone = tuple(place for place, axis in enumerate(self._kept) if axis not in self._keys)
         vector = self._tables.of_array(table.sum(axis=gone))

@@ -8,12 +8,11 @@ from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.fixed import fix_array, seal
-from discreet.queries.query import Array, Axes, LinearQuery, read_array, read_name
+from discreet.core.fixed import Array, Integers, build, fix_array
+from discreet.queries.query import Axes, LinearQuery, read_array, read_name
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Queries
 
@@ -27,7 +26,7 @@ class HalfspaceQuery(LinearQuery):
     __slots__ = ("terms", "threshold")
 
     def __init__(
-        self, universe: Universe, axes: Axes, name: str, *, terms: Iterable[NDArray[np.int64]], threshold: int
+        self, universe: Universe, axes: Axes, name: str, *, terms: Iterable[Integers], threshold: int
     ) -> None:
         super().__init__(universe, axes, name)
         listed = tuple(read_array(term, name) for term in terms)
@@ -91,10 +90,7 @@ class Halfspaces(Queries):
     @classmethod
     def of(cls, universe: Universe, queries: Sequence[LinearQuery]) -> Self:
         """Return halfspaces that are given as queries."""
-        self = cls.__new__(cls)
-        Queries.__init__(self, universe, queries)
-        seal(self)
-        return self
+        return build(cls, Queries.__init__, universe, queries)
 
 
 def _make_query(
@@ -106,7 +102,7 @@ def _make_query(
     products: list[list[Fraction | None]] = []
     for axis in axes:
         name, values = universe.attributes[axis]
-        products.append([None if v is None else slopes[name] * _numeric(name, v) for v in values])
+        products.append([None if v is None else slopes[name] * read_numeric(name, v) for v in values])
     scale = math.lcm(border.denominator, *(p.denominator for ps in products for p in ps if p is not None))
     largest = sum(max((abs(p) for p in ps if p is not None), default=Fraction(0)) for ps in products)
     if max(largest, abs(border)) * scale > _MOST or len(axes) > 64:
@@ -121,7 +117,8 @@ def _make_query(
     return HalfspaceQuery(universe, axes, name, terms=terms, threshold=int(border * scale))
 
 
-def _numeric(name: str, value: Any) -> Fraction:
+def read_numeric(name: str, value: Any) -> Fraction:
+    """Return a value of an attribute that must have numbers, or booleans."""
     try:
         return Fraction(int(value)) if isinstance(value, bool) else checks.exact(**{name: value})
     except InvalidParameter:

@@ -12,10 +12,11 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.queries.query import Array, ProductQuery, read_axes
+from discreet.core.fixed import Array
+from discreet.queries.query import ProductQuery, read_axes
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Universe
-from discreet.queries.workload import Tabled
+from discreet.queries.workload import Tabled, require_sets
 
 
 class Marginals(Tabled):
@@ -38,7 +39,7 @@ class Marginals(Tabled):
 
     def __init__(self, universe: Universe, sets: Iterable[Iterable[str]]) -> None:
         super().__init__(universe)
-        self._set_sets([universe.axes(names) for names in sets])
+        self.sets = require_sets([universe.axes(names) for names in sets])
 
     @classmethod
     def of_order(cls, universe: Universe, order: int) -> Self:
@@ -51,16 +52,8 @@ class Marginals(Tabled):
 
     def restate(self, universe: Universe) -> Marginals:
         """Return the same tables over a universe, made anew from their sets."""
-        return Marginals(universe, [[universe.names[axis] for axis in axes] for axes in self._read(universe)])
-
-    def _read(self, universe: Universe) -> list[Axes]:
-        return [read_axes(axes, universe, "sets") for axes in self.sets]
-
-    def _set_sets(self, sets: list[Axes]) -> None:
-        if not sets or len(set(sets)) < len(sets):
-            rule = "a list of at least one set of attributes, each once"
-            raise InvalidParameter(name="sets", rule=rule, value=sets)
-        self.sets = tuple(sets)
+        read = [read_axes(axes, universe, "sets") for axes in self.sets]
+        return Marginals(universe, [[universe.names[axis] for axis in axes] for axes in read])
 
     def __len__(self) -> int:
         return self.tables.offsets[-1]
@@ -70,11 +63,7 @@ class Marginals(Tabled):
         axes = self.sets[place]
         attributes = [self.universe.attributes[axis] for axis in axes]
         shape = [attribute.size for attribute in attributes]
-        codes: list[int] = []
-        rest = index - self.tables.offsets[place]
-        for size in reversed(shape):
-            rest, code = divmod(rest, size)
-            codes.insert(0, code)
+        codes = np.unravel_index(index - self.tables.offsets[place], shape) if shape else ()
         name = ", ".join(f"{a.name}={a.values[c]!r}" for a, c in zip(attributes, codes, strict=True))
         masks = [np.arange(size) == code for size, code in zip(shape, codes, strict=True)]
         return ProductQuery(self.universe, axes, name or "total", masks=masks)

@@ -10,11 +10,10 @@ from scipy import sparse
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array, keep
+from discreet.core.fixed import Array, fix_array, keep
 from discreet.queries.histogram import Histogram
 from discreet.queries.query import (
     LARGEST,
-    Array,
     LinearQuery,
     multiply_weights,
     name_multiple,
@@ -24,7 +23,7 @@ from discreet.queries.query import (
     read_weights,
     weigh,
 )
-from discreet.queries.sparse_rows import SparseRows
+from discreet.queries.tables import SparseRows
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Workload
 

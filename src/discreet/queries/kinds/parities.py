@@ -9,16 +9,15 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array, keep, seal
+from discreet.core.fixed import Array, Integers, build, fix_array, keep
 from discreet.queries.histogram import Histogram
-from discreet.queries.query import Array, Axes, LinearQuery, read_axes, read_name
+from discreet.queries.query import Axes, LinearQuery, read_axes, read_name
 from discreet.queries.tables import TableLayout
 from discreet.queries.universe import Codes, Universe
-from discreet.queries.workload import Workload
+from discreet.queries.workload import Workload, require_sets
 
 _MOST_AXES = 26  # of one transform: 2 ** 26 numbers
 _CHUNK = 1 << 22
@@ -74,7 +73,7 @@ class Parities(Workload):
     """
 
     __slots__ = ("_kept_signs", "_kept_tables", "_masks", "_order", "_sets", "_used")
-    _masks: NDArray[np.int64]
+    _masks: Integers
 
     def __init__(self, universe: Universe, sets: Iterable[Iterable[str]]) -> None:
         self._set_sets(universe, [universe.axes(names) for names in sets])
@@ -84,14 +83,14 @@ class Parities(Workload):
         """Make the parities of every set of `order` attributes."""
         checks.integer(0, order=order)
         sets = list(itertools.combinations(range(len(universe.shape)), order))
-        return cls._of_sets(universe, sets, order)
+        return build(cls, cls._set_sets, universe, sets, order)
 
     @classmethod
     def every(cls, universe: Universe) -> Self:
         """Make the parity of every set of attributes, by growing size."""
         places = range(len(universe.shape))
         sets = [s for k in range(len(places) + 1) for s in itertools.combinations(places, k)]
-        return cls._of_sets(universe, sets)
+        return build(cls, cls._set_sets, universe, sets)
 
     def restate(self, universe: Universe) -> Self:
         """Return the same parities over a universe, made anew from their sets."""
@@ -99,21 +98,11 @@ class Parities(Workload):
         order = -1 if self._order < 0 else len(sets[0])
         if order >= 0 and sets != list(itertools.combinations(range(len(universe.shape)), order)):
             order = -1  # it may not claim to be all of them
-        return self._of_sets(universe, sets, order)
-
-    @classmethod
-    def _of_sets(cls, universe: Universe, sets: list[Axes], order: int = -1) -> Self:
-        self = cls.__new__(cls)
-        self._set_sets(universe, sets, order)
-        seal(self)
-        return self
+        return build(type(self), Parities._set_sets, universe, sets, order)
 
     def _set_sets(self, universe: Universe, sets: list[Axes], order: int = -1) -> None:
         super().__init__(universe)
-        if not sets or len(set(sets)) < len(sets):
-            rule = "a list of at least one set of attributes, each once"
-            raise InvalidParameter(name="sets", rule=rule, value=sets)
-        self._sets, self._order = tuple(sets), order
+        self._sets, self._order = require_sets(sets), order
         self._used = tuple(sorted(set().union(*sets)))
         for axis in self._used:
             if universe.shape[axis] != 2:
@@ -171,10 +160,7 @@ class Parities(Workload):
 
     def _answers(self, data: Histogram | Array) -> Array:
         if self._tables is not None:
-            if isinstance(data, Histogram):
-                vector = self._tables.of_entries(*data.entries())
-            else:
-                vector = self._tables.of_array(data)
+            vector = self._tables.of_data(data)
             return np.asarray(np.add.reduceat(vector * self._signs, self._tables.offsets[:-1]))
         if isinstance(data, Histogram):
             return self._on_entries(*data.entries())
@@ -203,11 +189,8 @@ class Parities(Workload):
             return self._tables.adjoint(np.repeat(vector, sizes) * self._signs)
         shape = [size if axis in self._used else 1 for axis, size in enumerate(self.universe.shape)]
         table = transform(self._scatter(vector)).reshape(shape)
-        return (
-            table
-            if table.shape == self.universe.shape
-            else np.array(np.broadcast_to(table, self.universe.shape))
-        )
+        whole = table.shape == self.universe.shape
+        return table if whole else np.array(np.broadcast_to(table, self.universe.shape))
 
     def _scatter(self, vector: Array) -> Array:
         table = np.zeros(1 << len(self._used), dtype=vector.dtype)
@@ -248,7 +231,7 @@ class Parities(Workload):
         return {(-1, 1) if axes else (1, 1) for axes in self._sets}
 
 
-def transform(table: NDArray[Any]) -> NDArray[Any]:
+def transform(table: Array) -> Array:
     """Return the Walsh-Hadamard transform, without scaling; the argument is used up."""
     bits = len(table).bit_length() - 1
     rows = 1 << bits // 2
@@ -257,7 +240,7 @@ def transform(table: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(_high_bits(turned).T).reshape(-1)
 
 
-def _high_bits(table: NDArray[Any]) -> NDArray[Any]:
+def _high_bits(table: Array) -> Array:
     """Transform each column in place."""
     half = 1
     spare = np.empty(table.size // 2, dtype=table.dtype)

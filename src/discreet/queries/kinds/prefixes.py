@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from discreet.core.errors import InvalidParameter
-from discreet.queries.query import Array, ProductQuery, read_axes
+from discreet.core.fixed import Array
+from discreet.queries.query import ProductQuery, read_axes
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Tabled
 

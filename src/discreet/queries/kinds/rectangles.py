@@ -9,16 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array, seal
-from discreet.queries.query import Array, ProductQuery, read_array, read_axes
+from discreet.core.fixed import Array, Integers, build, fix_array
+from discreet.queries.query import ProductQuery, read_array, read_axes
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Tabled, locate
 
-Int64s = NDArray[np.int64]
 _CELLS = 16_384  # cells whose pairs are compared by formula
 
 
@@ -26,9 +24,9 @@ class _Boxes(NamedTuple):
     """The boxes over one set of axes: which queries they are, and their first and last codes."""
 
     axes: Axes
-    rows: Int64s
-    low: Int64s
-    high: Int64s
+    rows: Integers
+    low: Integers
+    high: Integers
 
 
 class Rectangles(Tabled):
@@ -72,7 +70,8 @@ class Rectangles(Tabled):
             repeat //= len(first)
             low[:, place] = np.resize(np.repeat(first, repeat), count)
             high[:, place] = np.resize(np.repeat(last, repeat), count)
-        return cls._of_groups(universe, [_Boxes(axes, np.arange(count), low, high)], every=True)
+        boxes = _Boxes(axes, np.arange(count), low, high)
+        return build(cls, cls._set_groups, universe, [boxes], every=True)
 
     def restate(self, universe: Universe) -> Self:
         """Return the same boxes over a universe, made anew from their first and last codes."""
@@ -81,7 +80,7 @@ class Rectangles(Tabled):
             whole = self.every(universe, [universe.names[axis] for axis in groups[0].axes])
             if whole.has(groups):  # it may not just claim to be all of them
                 return whole
-        return self._of_groups(universe, groups, every=False)
+        return build(type(self), Rectangles._set_groups, universe, groups, every=False)
 
     def has(self, groups: Sequence[_Boxes]) -> bool:
         """Tell whether these are its boxes, in this order."""
@@ -89,13 +88,6 @@ class Rectangles(Tabled):
             mine.axes == theirs.axes and all(map(np.array_equal, mine[1:], theirs[1:]))
             for mine, theirs in zip(self._groups, groups, strict=True)
         )
-
-    @classmethod
-    def _of_groups(cls, universe: Universe, groups: list[_Boxes], *, every: bool) -> Self:
-        self = cls.__new__(cls)
-        self._set_groups(universe, groups, every=every)
-        seal(self)
-        return self
 
     def _set_groups(self, universe: Universe, groups: list[_Boxes], *, every: bool) -> None:
         super().__init__(universe)
@@ -231,7 +223,7 @@ def _ends(universe: Universe, axis: int, box: Mapping[str, tuple[Any, Any]]) -> 
     return low, high
 
 
-def _corners(group: _Boxes) -> Iterable[tuple[int, tuple[Int64s, ...]]]:
+def _corners(group: _Boxes) -> Iterable[tuple[int, tuple[Integers, ...]]]:
     """List the corners of the boxes in a table of prefix sums with a border of zeros."""
     for upper in itertools.product((True, False), repeat=len(group.axes)):
         ends = (group.high[:, k] + 1 if up else group.low[:, k] for k, up in enumerate(upper))

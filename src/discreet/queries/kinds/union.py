@@ -13,8 +13,9 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array
 from discreet.queries.histogram import Histogram
-from discreet.queries.query import Array, LinearQuery, name_multiple, read_scale
+from discreet.queries.query import LinearQuery, name_multiple, read_scale
 from discreet.queries.universe import Codes
 from discreet.queries.workload import Workload
 

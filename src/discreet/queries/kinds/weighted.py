@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from discreet.queries.query import Array, Axes, TableQuery, read_array
+from discreet.core.fixed import Array
+from discreet.queries.query import Axes, TableQuery, read_array
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries
 

@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
-from discreet.core.bounds import useful
+from discreet.core.bounds import require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound
+from discreet.core.fixed import Array
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import frozen, public
@@ -25,14 +25,10 @@ from discreet.queries.kinds.conjunctions import Conjunctions
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
 from discreet.query_release.base import WorkloadRelease
-from discreet.query_release.explicit.mwem_plan import SURE, MWEMPlan, plan, resize
-from discreet.query_release.explicit.mwem_questions import Questions, questions
+from discreet.query_release.explicit.mwem_plan import SURE, MWEMPlan, Questions, plan, questions, resize
 from discreet.query_release.fitting.weights import Hypothesis
-from discreet.query_release.synopses.synopsis import Weights
-from discreet.query_release.synopses.weights_later import WeightsLater
+from discreet.query_release.synopses.synopsis import Weights, WeightsLater
 from discreet.query_release.tiny import list_pairs
-
-Array = NDArray[Any]
 
 _MOST_ROWS = 1 << 60  # of the hypothesis, so that its answers fit 64 bits
 _SWEEPS = 20  # over all measurements, after each round
@@ -165,7 +161,7 @@ class MWEM(WorkloadRelease):
         potential = math.log(self.workload.universe.size) / (2 * self.rounds)
         learned = rows * asked.width * math.sqrt(potential)
         chosen = made.choosing.error(missed / (2 * self.rounds)) if made.choosing is not None else 0.0
-        return useful(
+        return require_useful(
             above(learned + 2 * made.slack(asked) + chosen + 1, steps=16),
             trivial=float(self.rows * asked.width),
             what="the averaged hypothesis",
@@ -187,8 +183,8 @@ class MWEM(WorkloadRelease):
             if made.choosing is not None:
                 scores = asked.scores(truth, asked.predict(hypothesis), made.mean_noise())
                 choice = made.choosing.release(scores, rng=rng).value
-            noise = resize(made.measuring, asked.size(choice))
-            values = np.atleast_1d(noise.release(asked.numbers(truth, choice), rng=rng).value)
+            true = asked.numbers(truth, choice)
+            values = np.atleast_1d(resize(made.measuring, len(true)).release(true, rng=rng).value)
             rounds.append(Round(choice, tuple(values.tolist())))
         return LearnedHypothesis(self, hypothesis, tuple(rounds))
 
@@ -236,12 +232,10 @@ def _tiny() -> Iterator[Tiny]:
         (_PAIR, _ONE, 2, Fraction(1, 100), AddRemove("row"), 1, True),
     ):
         mechanism = MWEM(workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, rounds=1)
-        yield Tiny(mechanism, list(list_pairs(universe, neighbours, rows)), tight=tight)
+        yield Tiny(mechanism, list_pairs(universe, neighbours, rows), tight=tight)
 
 
 CARD = Card(
-    name="mwem",
-    family="query_release",
     title="Multiplicative weights with the exponential mechanism (MWEM)",
     theorem="(epsilon, delta)-differential privacy; error rows * sqrt(log |universe| / rounds) plus noise",
     reference="[DR14] Section 4.2",

@@ -6,14 +6,13 @@ import math
 from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array, Integers
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import MaybeExact, frozen, public
 from discreet.core.rng import SYSTEM, Rng
@@ -25,8 +24,6 @@ from discreet.query_release.fitting.projection_fit import Fit, nearest
 from discreet.query_release.linear.weight_grid import on_grid, sensitivity_of
 from discreet.query_release.synopses.synopsis import Weights
 from discreet.query_release.synopses.synthetic import SyntheticTable
-
-Array = NDArray[Any]
 
 _TOLERANCE = Fraction(1, 100)  # of what noise may do to the squared error
 
@@ -112,7 +109,7 @@ class ProjectedRelease(WorkloadRelease):
         return math.sqrt(queries) * self._tail(1.0, 1.0, queries, beta)
 
     @abstractmethod
-    def _add_noise(self, numbers: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
+    def _add_noise(self, numbers: Integers, rng: Rng) -> Integers:
         """Add the noise: the only step that meets the data."""
 
     @property
@@ -147,7 +144,7 @@ class ProjectedRelease(WorkloadRelease):
         """Return alpha: some answer is off by more with probability at most beta. See `root_mean_square`."""
         unit = Fraction(1) if self.grid is None else self.grid
         trivial = up(self.rows * unit * most_apart(self.whole))
-        return useful(self.distance(beta), trivial=trivial, what="the answers", way_out=MORE)
+        return require_useful(self.distance(beta), trivial=trivial, what="the answers", way_out=MORE)
 
     def _draw(self, data: Histogram, rng: Rng) -> Projected:
         histogram = self._histogram(data, rows=self.rows if self.is_public else None)

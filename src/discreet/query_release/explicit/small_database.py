@@ -9,13 +9,13 @@ from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Integers
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import Exact, MaybeExact, Public, derived, frozen, public
@@ -169,12 +169,13 @@ class SmallDatabase(WorkloadRelease):
             off = Fraction(self.counting.error(b / 2)) * unit * self.whole.largest_weight
             bound = up(covered + Fraction(self.behind(b / 2)) + off + rounding)
         trivial = up(self.rows * unit * most_apart(self.whole))
-        return useful(bound, trivial=trivial, what="the answers", way_out=MORE)
+        return require_useful(bound, trivial=trivial, what="the answers", way_out=MORE)
 
     def _draw(self, data: Histogram, rng: Rng) -> Weights:
-        public = self.counting is None
-        histogram = self._histogram(data, rows=self.rows if public else None)
-        total = self.rows if self.counting is None else self._count(histogram.total, rng)
+        counting = self.counting
+        histogram = self._histogram(data, rows=self.rows if counting is None else None)
+        noisy = self.rows if counting is None else counting.release(histogram.total, rng=rng).value
+        total = min(max(int(noisy), 0), self.rows)
         # No answer on at most `rows` rows is larger; cutting off larger ones moves no two further apart.
         largest = self.rows * int(self.whole.largest_weight)
         answers = np.clip(self.whole.answers(histogram), -largest, largest)
@@ -183,11 +184,7 @@ class SmallDatabase(WorkloadRelease):
         weights = np.bincount(cells, minlength=self.workload.universe.size) * (total / len(cells))
         return Weights(self.workload.universe, weights, transcript=(total, tuple(cells)))
 
-    def _count(self, total: int, rng: Rng) -> int:
-        noisy = self.counting.release(total, rng=rng).value if self.counting is not None else total
-        return min(max(int(noisy), 0), self.rows)
-
-    def _scores(self, answers: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+    def _scores(self, answers: Integers, total: int) -> Integers:
         """Return, for every candidate, minus the largest |size * answer - total * its own answer|."""
         columns = _columns(self.whole)
         scaled = answers * self.candidates.size
@@ -202,7 +199,7 @@ class SmallDatabase(WorkloadRelease):
 
 
 @lru_cache(maxsize=8)
-def _columns(workload: Workload) -> NDArray[np.int64]:
+def _columns(workload: Workload) -> Integers:
     """Return the weights of all queries, one row a cell."""
     universe = workload.universe
     weights = workload.block(0, len(workload), universe.unravel(np.arange(universe.size)))
@@ -249,8 +246,6 @@ _YOUNGER = Prefixes(_AGES, ["age"])
 _PEOPLE = (120, 310, 400, 280, 210, 160, 90, 30)
 
 CARD = Card(
-    name="small-database",
-    family="query_release",
     title="Small database mechanism (BLR), for predicates and real-valued linear queries",
     theorem="(epsilon, 0)-differential privacy; all answers within cover + 2 log(candidates) / epsilon",
     reference="[Roth10] Theorems 4 and 31; [BLR08]",

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.core.fixed import fix_array
+from discreet.core.fixed import Integers, fix_array
+from discreet.core.parameters import checked, public
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.search import first_integer
 from discreet.queries.universe import Universe
@@ -27,7 +26,6 @@ MOST = 10_000_000
 _WEIGHTS = 100_000_000  # the most weights of cells and queries in memory
 _BLOCK = 1 << 20  # numbers in one block of sums
 
-Integers = NDArray[np.int64]
 _Block = tuple[Integers, Integers]  # what goes on, and the sums so far
 
 
@@ -83,16 +81,12 @@ class SmallDatabases(ABC):
             )
 
 
-@dataclass(frozen=True, slots=True)
+@checked
 class AllMultisets(SmallDatabases):
     """Every multiset of `size` cells, in lexicographic order."""
 
-    universe: Universe
-    size: int
-
-    def __post_init__(self) -> None:
-        checks.instance(Universe, universe=self.universe)
-        checks.integer(1, size=self.size)
+    universe: Universe = public(checks.instance, Universe)
+    size: int = public(checks.integer, 1)
 
     @property
     def count(self) -> int:

@@ -7,20 +7,18 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from discreet.core import checks
+from discreet.core.fixed import Floats
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Universe
-
-Array = NDArray[np.float64]
 
 _ROUNDS = 200
 _CLOSE = 1e-9  # relative change of a round below which fitting stops
 
 
-def onto_simplex(values: Any, total: float) -> Array:
+def onto_simplex(values: Any, total: float) -> Floats:
     """Return the nearest array, in the sum of squares, of non-negative numbers with a given sum.
 
     Time: O(size log size).
@@ -40,7 +38,7 @@ def onto_simplex(values: Any, total: float) -> Array:
     return np.asarray(np.maximum(array - excess[kept], 0.0))
 
 
-def isotonic(prefixes: Any, *, low: float, high: float) -> Array:
+def isotonic(prefixes: Any, *, low: float, high: float) -> Floats:
     """Return the nearest non-decreasing numbers between two bounds.
 
     Time: O(size).
@@ -52,7 +50,7 @@ def isotonic(prefixes: Any, *, low: float, high: float) -> Array:
     return np.asarray(np.clip(fitted, low, high), dtype=np.float64)
 
 
-def fit_tables(universe: Universe, tables: Iterable[tuple[Axes, Any]], *, total: float) -> Array:
+def fit_tables(universe: Universe, tables: Iterable[tuple[Axes, Any]], *, total: float) -> Floats:
     """Return weights over a universe in memory that fit marginal tables: the flattest ones, if any fit.
 
     Iterative proportional fitting: the weights are scaled to each table in turn. Where the tables

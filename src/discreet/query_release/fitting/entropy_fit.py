@@ -9,20 +9,18 @@ tails. The fit is the most probable model given that belief and the noise, whose
 from __future__ import annotations
 
 import hashlib
-import itertools
 import math
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from discreet.core.fixed import Array
 from discreet.queries.kinds.marginals import Marginals
-from discreet.queries.tables import Axes, TableLayout
+from discreet.queries.tables import TableLayout
+from discreet.query_release.fitting.junction import closure
 from discreet.query_release.fitting.quasi_newton import minimise
-
-Array = NDArray[Any]
 
 _FREEDOM = 4.0  # degrees of freedom of the belief about one effect: a Student distribution
 _SINGLE = 0.1  # precision of the effects of single values
@@ -55,7 +53,7 @@ class LogLinear:
 
     def __init__(self, measured: Marginals) -> None:
         self.measured = measured
-        listed = sorted({part for axes in measured.sets for part in _parts(axes)}, key=lambda a: (len(a), a))
+        listed = closure(measured.sets)
         self._effects = TableLayout(measured.universe.shape, listed)
         self._orders = np.repeat([len(axes) for axes in listed], np.diff(self._effects.offsets))
         sizes = np.diff(measured.tables.offsets)
@@ -70,7 +68,7 @@ class LogLinear:
 
     def _weights(self, effects: Array, total: float) -> Array:
         """Return the weights of given effects."""
-        return _normal(self._effects.adjoint(effects), total)[0]
+        return normalise(self._effects.adjoint(effects), total)[0]
 
     def _strength(self, noisy: NoisyTables) -> float:
         """Choose how strongly effects are believed to be small: by what predicts the measurements best.
@@ -104,7 +102,7 @@ class LogLinear:
 
         def dual(scaled: Array) -> tuple[float, Array]:
             effects = scaled * scale
-            weights, logarithm = _normal(tables.adjoint(effects), noisy.total)
+            weights, logarithm = normalise(tables.adjoint(effects), noisy.total)
             value = noisy.total * logarithm - noisy.values @ effects + held / 2 * (effects @ effects)
             return float(value), (tables.of_array(weights) - noisy.values + held * effects) * scale
 
@@ -124,7 +122,7 @@ class LogLinear:
 
         def misfit(scaled: Array) -> tuple[float, Array]:
             effects = scaled * scale
-            weights, _ = _normal(self._effects.adjoint(effects), noisy.total)
+            weights, _ = normalise(self._effects.adjoint(effects), noisy.total)
             off = tables.of_array(weights) - noisy.values
             slope = tables.adjoint(off / noisy.variance)
             slope -= float((slope * weights).sum()) / noisy.total
@@ -159,7 +157,7 @@ def total_of(measured: Marginals, values: Array) -> float:
     return max(1.0, float(np.average(sums, weights=1 / np.diff(measured.tables.offsets))))
 
 
-def _normal(logarithms: Array, total: float) -> tuple[Array, float]:
+def normalise(logarithms: Array, total: float) -> tuple[Array, float]:
     """Return weights with these logarithms, up to a constant, and a sum; and the logarithm of the old sum."""
     top = float(logarithms.max())
     weights = np.exp(logarithms - top)
@@ -184,8 +182,3 @@ def _like_noise(count: int) -> Array:
     """Return a fixed vector that looks like independent standard normal draws."""
     words = np.frombuffer(hashlib.shake_256(b"split").digest(8 * count), dtype=np.uint64)
     return np.asarray(special.ndtri((words / 2.0**64) * (1 - 2.0**-40) + 2.0**-41))
-
-
-def _parts(axes: Axes) -> Iterator[Axes]:
-    for size in range(1, len(axes) + 1):
-        yield from itertools.combinations(axes, size)

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from discreet.core.fixed import Floats
 from discreet.core.rng import Rng
-
-Floats = NDArray[np.float64]
 
 CHAINS = 64
 """How many points are kept; their median is within about a sixth of a standard deviation of the true one."""

@@ -6,15 +6,16 @@ All tables here have their axes in one order, the smallest attribute first: sums
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from discreet.core.fixed import Array
+
 Axes = tuple[int, ...]
 
 _DEEPEST = -600.0  # logarithms this far below the largest are lifted, so that no sum is zero
@@ -113,6 +114,15 @@ class JunctionTree:
 def order_axes(shape: Sequence[int], axes: Iterable[int]) -> Axes:
     """Return axes in the order that all tables of a tree use: the smallest attribute first."""
     return tuple(sorted(axes, key=lambda axis: (shape[axis], axis)))
+
+
+@lru_cache(maxsize=64)
+def closure(sets: tuple[Axes, ...]) -> tuple[Axes, ...]:
+    """Return every non-empty part of every set, each once, the smallest first."""
+    parts = {
+        part for axes in sets for k in range(1, len(axes) + 1) for part in itertools.combinations(axes, k)
+    }
+    return tuple(sorted(parts, key=lambda part: (len(part), part)))
 
 
 def cells(shape: Sequence[int], axes: Iterable[int]) -> int:

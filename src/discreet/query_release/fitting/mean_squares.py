@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from discreet.core.fixed import Floats
 
 _STEPS = 40
 _RIDGE = 1e-3  # on features of unit spread: what the data say nothing about stays at zero

@@ -9,15 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.core.fixed import Array
 from discreet.queries.workload import Workload
 from discreet.query_release.fitting.consistency import onto_simplex
-
-Array = NDArray[Any]
 
 ROUNDS = 20_000
 """The most rounds of the method."""

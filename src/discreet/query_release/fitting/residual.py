@@ -19,14 +19,13 @@ import itertools
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.core.fixed import Array, Floats, Integers
 from discreet.queries.tables import Axes
 
-Array = NDArray[Any]
 _Key = TypeVar("_Key", bound=Hashable)
 
 _SUBSETS = 20  # attributes whose subsets are all looked at
@@ -60,7 +59,7 @@ def spread(coordinates: Array, *, first: int = 0, power: int = 1) -> Array:
     return coordinates
 
 
-def squares(shape: Sequence[int]) -> NDArray[np.float64]:
+def squares(shape: Sequence[int]) -> Floats:
     """Return the squared norms of the contrasts over a table of a shape."""
     result = np.ones(())
     for n in shape:
@@ -137,7 +136,7 @@ class Layout:
         return group_places(map(self.sizes, self.sets))
 
     @property
-    def starts(self) -> NDArray[np.int64]:
+    def starts(self) -> Integers:
         """Where the coordinates of each residual begin, and where the last ones end."""
         return np.cumsum([0, *(math.prod(n - 1 for n in self.sizes(axes)) for axes in self.sets)])
 
@@ -145,7 +144,7 @@ class Layout:
         """Return the squared length of a row's residual: the product of 1 - 1/n."""
         return math.prod(1 - 1 / n for n in self.sizes(axes))
 
-    def multipliers(self, places: Sequence[int]) -> NDArray[np.int64]:
+    def multipliers(self, places: Sequence[int]) -> Integers:
         """Return, for residuals of one shape, the largest whole multipliers that their strengths allow."""
         norms = squares(self.sizes(self.sets[places[0]]))
         strengths = np.array([float(self.strengths[place]) for place in places])
@@ -173,7 +172,7 @@ class Layout:
     def _fewest(self) -> Iterable[int]:
         return (min(self.sizes(axes), default=2) for axes in self.sets)
 
-    def _sum_shared(self, used: list[int]) -> NDArray[np.float64]:
+    def _sum_shared(self, used: list[int]) -> Floats:
         """Return, for every set D of attributes, the sum over all A of the products that D leaves."""
         values = np.zeros((2,) * len(used))
         for strength, axes in zip(self.strengths, self.sets, strict=True):

@@ -14,14 +14,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array
 from discreet.queries.query import Axes, LinearQuery, weigh
 from discreet.queries.universe import Universe
-
-Array = NDArray[Any]
 
 _RUN = 4096  # cells next to one another that are handled alike, so that inner loops are long
 _LOWEST = -300.0  # the least exponent of one update: a weight is not sent to zero at once
@@ -170,11 +168,11 @@ def marginal_table(array: Any, axes: Axes) -> Array:
     last = _tail(array.shape)
     shape, gone = _merge(array.shape, {*axes, *range(last, len(array.shape))})
     # First the outer axes, which adds long rows to one another; what is left of them is small.
-    partial = _sum(array.reshape(shape), gone) if gone else array
+    partial = array.reshape(shape).sum(axis=gone) if gone else array
     kept = [axis for axis in range(len(array.shape)) if axis in axes or axis >= last]
     rest = partial.reshape(tuple(array.shape[axis] for axis in kept))
     inner = tuple(place for place, axis in enumerate(kept) if axis not in axes)
-    return _to_numpy(_sum(rest, inner) if inner else rest)
+    return _to_numpy(rest.sum(axis=inner) if inner else rest)
 
 
 def multiply_table(array: Any, axes: Axes, factors: Array) -> None:
@@ -215,10 +213,6 @@ def _merge(shape: Sequence[int], kept: set[int]) -> tuple[tuple[int, ...], tuple
             sizes.append(size)
             before = stays
     return tuple(sizes), tuple(gone)
-
-
-def _sum(array: Any, axes: tuple[int, ...]) -> Any:
-    return array.sum(axis=axes)
 
 
 def namespace(array: Any) -> Any:

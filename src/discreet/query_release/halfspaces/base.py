@@ -19,14 +19,35 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
-from discreet.query_release.base import about_rows, check_unit
+from discreet.query_release.base import check_unit, require_rows
 from discreet.query_release.halfspaces.points import find_centre, points
 
 Counts = TypeVar("Counts")
 
 
-def _read_centre(centre: Sequence[checks.Number]) -> tuple[Fraction, ...]:
-    return tuple(checks.exact(centre=each) for each in checks.several(centre=centre))
+class PointCounts:
+    """Released counts of points. Public; two with the same parameters and numbers are equal.
+
+    Attributes
+    ----------
+    transcript
+        The released numbers.
+    """
+
+    transcript: tuple[int, ...]
+
+    @property
+    @abstractmethod
+    def _identity(self) -> tuple[Any, ...]:
+        """Return all that tells one from another."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PointCounts):
+            return NotImplemented
+        return type(self) is type(other) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
 
 
 @frozen
@@ -37,8 +58,10 @@ class PointRelease(Mechanism[Histogram, Counts], Generic[Counts]):
     epsilon: Exact = public(checks.positive)
     delta: Exact = public(checks.delta)
     rows: int | None = public(checks.integer, 1, default=None)
-    centre: Public[Sequence[checks.Number] | None, tuple[Fraction, ...]] = public(_read_centre, default=None)
-    neighbours: Neighbours = public(about_rows)
+    centre: Public[Sequence[checks.Number] | None, tuple[Fraction, ...]] = public(
+        checks.each, checks.exact, default=None
+    )
+    neighbours: Neighbours = public(require_rows)
     measures: ClassVar[bool] = False
 
     def _complete(self) -> None:

@@ -9,35 +9,31 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
-from discreet.query_release.halfspaces.base import PointRelease
+from discreet.query_release.halfspaces.base import PointCounts, PointRelease
 from discreet.query_release.halfspaces.points import Between, points, rays, sector, whole_direction
 from discreet.query_release.linear.joint_noise import root_up
 from discreet.query_release.linear.tails import gaussian_tail, laplace_tail
-
-Array = NDArray[Any]
 
 MOST = 512
 """The most rays of half a turn: the error bound looks at all pairs of them."""
 
 
-class HalfPlaneCounts:
+class HalfPlaneCounts(PointCounts):
     """Noisy counts of all sectors between rays through the centre. Public.
 
     Attributes
     ----------
-    transcript
-        The released numbers; two values with the same ones are equal.
     sectors
         The estimated count of each of the sectors, around the circle, from all released numbers together.
     total
@@ -98,12 +94,6 @@ class HalfPlaneCounts:
             return self.total
         places = (start + np.arange(max(0, count))) % around
         return float(self.sectors[places].sum())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, HalfPlaneCounts) and self._identity == other._identity
-
-    def __hash__(self) -> int:
-        return hash(self._identity)
 
     @property
     def _identity(self) -> tuple[Any, ...]:
@@ -240,8 +230,6 @@ _PLANE = Universe([("income", range(-20, 21)), ("debt", range(-20, 21))])
 _CLOUD = np.fromfunction(lambda x, y: 3 * (x > y) + (3 * x + 5 * y) % 7, (41, 41), dtype=np.int64)
 
 CARD = Card(
-    name="half-planes",
-    family="query_release",
     title="All half-planes through a point, by a circular tree",
     theorem="(epsilon, delta)-differential privacy; every half-plane of the grid within O(log^1.5 turn)",
     reference="[Roth10] Section 3.6",

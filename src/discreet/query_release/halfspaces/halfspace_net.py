@@ -9,11 +9,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.fixed import Array
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.rng import Rng
@@ -21,7 +21,7 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Codes, Universe
 from discreet.queries.workload import Queries
-from discreet.query_release.halfspaces.base import PointRelease
+from discreet.query_release.halfspaces.base import PointCounts, PointRelease
 from discreet.query_release.halfspaces.points import Between, directions, points, whole_direction
 from discreet.query_release.linear.weight_grid import sensitivity_of
 
@@ -41,12 +41,12 @@ class MarginQuery(LinearQuery):
         super().__init__(universe, tuple(range(len(universe.shape))), name)
         self._centre, self._direction, self._margin = centre, direction, margin
 
-    def table(self) -> NDArray[Any]:
+    def table(self) -> Array:
         """Return the weights as an array over the universe."""
         self.universe.require_dense()
         return self.at(self.universe.unravel(np.arange(self.universe.size))).reshape(self.universe.shape)
 
-    def at(self, codes: Codes) -> NDArray[Any]:
+    def at(self, codes: Codes) -> Array:
         """Return the weights of some cells, given as rows of codes."""
         rows = points(self.universe, self._centre, codes)
         along = rows @ np.array(self._direction, dtype=np.int64)
@@ -64,13 +64,11 @@ class MarginQuery(LinearQuery):
         return np.asarray((along >= 0) | (beyond <= 0))
 
 
-class MarginCounts:
+class MarginCounts(PointCounts):
     """Noisy counts of rows beyond both margins of every public direction. Public.
 
     Attributes
     ----------
-    transcript
-        The released numbers; two values with the same ones are equal.
     low, high
         For every direction: rows that are inside by the margin, and rows that are not outside by it.
     """
@@ -102,12 +100,6 @@ class MarginCounts:
         low, high = sorted((self.low[place], self.high[place]))
         return Between(low, (low + high) / 2, high)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, MarginCounts) and self._identity == other._identity
-
-    def __hash__(self) -> int:
-        return hash(self._identity)
-
     @property
     def _identity(self) -> tuple[Any, ...]:
         return self.universe, self.net, self.margin, self.transcript
@@ -138,14 +130,8 @@ class HalfspaceNet(PointRelease[MarginCounts]):
         Public directions in whole numbers, or how many to spread (`directions` makes them).
     margin
         The sine of an angle: halfspaces whose normal is that near to a direction can be asked.
-    epsilon, delta
-        The budget of one release. Where delta is 0 the noise is Laplace noise.
-    rows
-        With `Replace` the public number of rows; None with `AddRemove`.
-    centre
-        The point that all borders go through; the origin where left out.
-    neighbours
-        `Replace` or `AddRemove`.
+    epsilon, delta, rows, centre, neighbours
+        As in `HalfPlanes`.
     """
 
     net: Public[int | Sequence[Sequence[int]], tuple[Direction, ...]] = public(_list_net)
@@ -233,8 +219,6 @@ _PEOPLE = np.fromfunction(
 )
 
 CARD = Card(
-    name="halfspace-net",
-    family="query_release",
     title="Halfspaces by a net of public directions, with margins",
     theorem="(epsilon, delta)-differential privacy; counts beyond both margins of every direction of the net",
     reference="[Roth10] Section 3.6",

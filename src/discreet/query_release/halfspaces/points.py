@@ -11,14 +11,13 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.fixed import Array, Integers
 from discreet.queries.histogram import Histogram
+from discreet.queries.kinds.halfspaces import read_numeric
 from discreet.queries.universe import Codes, Universe
-
-Integers = NDArray[np.int64]
 
 FURTHEST = 1 << 24
 """The largest coordinate of a point, in units of the grid that all declared values are on."""
@@ -97,7 +96,7 @@ class Ball:
         return Histogram.from_records(self.universe, np.clip(steps, -self._far, self._far) + self._far)
 
 
-def _rows(vectors: Any, width: int) -> NDArray[Any]:
+def _rows(vectors: Any, width: int) -> Array:
     """Return vectors as an array whose type no single number decides."""
     if isinstance(vectors, np.ndarray) or not isinstance(vectors, list | tuple):
         return np.asarray(vectors)
@@ -133,7 +132,7 @@ def find_centre(universe: Universe, centre: tuple[Fraction, ...] | None) -> tupl
 def _lattice(universe: Universe, centre: tuple[Fraction, ...]) -> tuple[Integers, ...]:
     """Return, for every attribute, its values less the centre in whole units of one common grid."""
     columns = [
-        [_number(name, value) - middle for value in values]
+        [read_numeric(name, value) - middle for value in values]
         for (name, values), middle in zip(universe.attributes, centre, strict=True)
     ]
     scale = math.lcm(*(value.denominator for column in columns for value in column))
@@ -172,7 +171,7 @@ def rays(turn: int) -> Integers:
     return found
 
 
-def sector(turn: int, at: NDArray[Any]) -> Integers:
+def sector(turn: int, at: Array) -> Integers:
     """Return the last ray at or before each of some points of the plane; 0 for the centre itself.
 
     The points are whole numbers up to `FURTHEST`, or Python integers of any size.
@@ -198,7 +197,7 @@ def directions(attributes: int, count: int, seed: int = 0) -> tuple[tuple[int, .
     """
     checks.integer(1, count=count)
     if attributes == 1:
-        found: NDArray[Any] = np.array([[1.0], [-1.0]])[:count]
+        found: Array = np.array([[1.0], [-1.0]])[:count]
     elif attributes == 2:
         angles = 2 * np.pi * np.arange(count) / count
         found = np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -219,10 +218,3 @@ def signs(rows: int, columns: int, seed: int) -> Integers:
     """Return a public matrix of 1 and -1 made from a seed by a hash."""
     drawn = hashlib.shake_256(f"signs {rows} {columns} {seed}".encode()).digest(rows * columns)
     return (2 * (np.frombuffer(drawn, dtype=np.uint8).astype(np.int64) & 1) - 1).reshape(rows, columns)
-
-
-def _number(name: str, value: Any) -> Fraction:
-    try:
-        return Fraction(int(value)) if isinstance(value, bool) else checks.exact(**{name: value})
-    except InvalidParameter:
-        raise InvalidParameter(name=name, rule="an attribute whose values are numbers", value=value) from None

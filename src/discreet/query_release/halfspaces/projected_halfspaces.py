@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +21,7 @@ from discreet.core.rng import Rng
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.halfspaces import Halfspaces
 from discreet.queries.universe import Universe
-from discreet.query_release.halfspaces.base import PointRelease
+from discreet.query_release.halfspaces.base import PointCounts, PointRelease
 from discreet.query_release.halfspaces.halfspace_net import Direction, nearest_direction
 from discreet.query_release.halfspaces.points import directions, signs, whole_direction
 from discreet.query_release.linear.weight_grid import sensitivity_of
@@ -59,60 +59,36 @@ def printed_sizes(
     epsilon: checks.Number,
     bits: int,
     attributes: int,
+    sharp: bool = False,
 ) -> Sizes:
     """Return the sizes of [Roth10] Theorem 11, with half of accuracy and beta for each of its two steps.
 
     The rows are (counts / (accuracy epsilon)) ln(counts / beta): the source adds what must be multiplied.
+
+    With `sharp`, the smaller sizes that sharper inequalities allow: a Gaussian projection turns the side of a
+    point outside the margin with probability at most exp(-dimension margin^2 / 2), and most projections are
+    wrong with probability exp(-0.1438 projections).
     """
-    wide = float(checks.probability(margin=margin)) / 16
-    half = float(checks.probability(accuracy=accuracy)) / 2
-    dimension = math.ceil(4 * math.log(8 / half) / (wide**2 - wide**3))
-    return _sizes(dimension, 12, margin=margin, half=half, beta=beta, epsilon=epsilon, bits=bits * attributes)
-
-
-def honest_sizes(
-    *,
-    margin: checks.Number,
-    accuracy: checks.Number,
-    beta: checks.Number,
-    epsilon: checks.Number,
-    bits: int,
-    attributes: int,
-) -> Sizes:
-    """Return the smaller sizes that sharper inequalities allow: still far too large.
-
-    A Gaussian projection turns the side of a point outside the margin with probability at most
-    exp(-dimension margin^2 / 2), and most projections are wrong with probability exp(-0.1438 projections).
-    """
-    half = float(checks.probability(accuracy=accuracy)) / 2
-    dimension = math.ceil(2 * math.log(4 / half) / float(checks.probability(margin=margin)) ** 2)
-    sharp = 1 / 0.1438
-    return _sizes(
-        dimension, sharp, margin=margin, half=half, beta=beta, epsilon=epsilon, bits=bits * attributes
-    )
-
-
-def _sizes(
-    dimension: int,
-    factor: float,
-    *,
-    margin: checks.Number,
-    half: float,
-    beta: checks.Number,
-    epsilon: checks.Number,
-    bits: int,
-) -> Sizes:
+    wide, half = float(checks.probability(margin=margin)), float(checks.probability(accuracy=accuracy)) / 2
     missed = float(checks.probability(beta=beta)) / 2
-    projections = math.ceil(factor * (math.log(1 / missed) + bits * math.log(2)))
-    net = (dimension - 1) * -math.log10(float(margin))
+    narrow = wide / 16
+    printed = 4 * math.log(8 / half) / (narrow**2 - narrow**3)
+    dimension = math.ceil(2 * math.log(4 / half) / wide**2 if sharp else printed)
+    factor = 1 / 0.1438 if sharp else 12
+    projections = math.ceil(factor * (math.log(1 / missed) + bits * attributes * math.log(2)))
+    net = (dimension - 1) * -math.log10(wide)
     counts = net + math.log10(projections)
     spread = math.log10(counts * math.log(10) - math.log(missed))
     rows = counts + spread - math.log10(half * float(checks.positive(epsilon=epsilon)))
     return Sizes(dimension, projections, net, counts, rows)
 
 
-class ProjectedCounts:
-    """Noisy counts of all directions of all projections. Public; equal where the released numbers are."""
+honest_sizes = partial(printed_sizes, sharp=True)
+"""The sizes by sharper inequalities: still far too large."""
+
+
+class ProjectedCounts(PointCounts):
+    """Noisy counts of all directions of all projections."""
 
     def __init__(self, mechanism: ProjectedHalfspaces, noisy: tuple[int, ...]) -> None:
         self._mechanism, self.transcript = mechanism, noisy
@@ -131,13 +107,9 @@ class ProjectedCounts:
             found.append(self.transcript[place * len(made.net) + near])
         return float(statistics.median(found))
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ProjectedCounts):
-            return NotImplemented
-        return (self._mechanism, self.transcript) == (other._mechanism, other.transcript)
-
-    def __hash__(self) -> int:
-        return hash((self._mechanism, self.transcript))
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        return self._mechanism, self.transcript
 
     def __repr__(self) -> str:
         return f"<ProjectedCounts: {len(self._mechanism.matrices)} projections>"
@@ -160,14 +132,8 @@ class ProjectedHalfspaces(PointRelease[ProjectedCounts]):
         How many projections, onto how many dimensions, and how many directions each net has.
     seed
         Public: the projections are made from it.
-    epsilon
-        The budget of one release.
-    rows
-        With `Replace` the public number of rows; None with `AddRemove`.
-    centre
-        The point that all borders go through; the origin where left out.
-    neighbours
-        `Replace` or `AddRemove`.
+    epsilon, rows, centre, neighbours
+        As in `HalfPlanes`.
     """
 
     delta: Exact = derived()
@@ -298,8 +264,6 @@ _SPACE = Universe([(name, (-1, 0, 1)) for name in ("a", "b", "c", "d")])
 _ROWS = np.fromfunction(lambda a, b, c, d: 20 * (a + b > c) + 5 * d, (3, 3, 3, 3), dtype=np.int64)
 
 CARD = Card(
-    name="projected-halfspaces",
-    family="query_release",
     title="Halfspaces by random projections, as in the source",
     theorem="(epsilon, 0)-differential privacy; useful only at sizes that are stated and refused",
     reference="[Roth10] Theorem 11",

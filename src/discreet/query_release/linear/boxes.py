@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.core.fixed import Array
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.kinds.prefixes import Prefixes
 from discreet.queries.kinds.rectangles import Rectangles
@@ -42,7 +41,7 @@ def box_weight(workload: Workload) -> Fraction | None:
     return largest
 
 
-def _weight_on_box(table: NDArray[Any]) -> Fraction | None:
+def _weight_on_box(table: Array) -> Fraction | None:
     """Return the weight of a table that has one weight inside of a box and zeros outside of it."""
     if not table.any():
         return Fraction(0)

@@ -9,12 +9,12 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound, Refused
+from discreet.core.fixed import Array, Floats
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import MaybeExact, derived, frozen, public
@@ -35,8 +35,6 @@ from discreet.query_release.synopses.raking import synthetic_rows
 from discreet.query_release.synopses.synopsis import Synopsis
 from discreet.query_release.synopses.synthetic import SyntheticTable
 from discreet.query_release.tiny import list_pairs
-
-Array = NDArray[Any]
 
 _FLOAT = 1e-12  # what a weight that is meant to be on the grid may be off by, relatively
 
@@ -83,7 +81,7 @@ class NoisyAnswers(Synopsis):
             return self.workload.table(self.values, self.workload.sets.index(axes))
         return super().marginal(names)
 
-    def standard_errors(self) -> NDArray[np.float64]:
+    def standard_errors(self) -> Floats:
         """Return the standard deviation of every number, rounded up."""
         return np.full(len(self.workload), self._deviation)
 
@@ -156,7 +154,17 @@ class Independent(WorkloadRelease):
     noise: Joint = derived()
 
     def _complete(self) -> None:
-        self._set(noise=_smallest_noise(self))
+        measured, neighbours = self.measured, self.neighbours
+        root = measured.sensitivity_bound(neighbours, norm=2) if self.delta else 0
+        noise = smallest_noise(
+            shift=max(1, math.floor(measured.sensitivity_bound(neighbours, norm=1))),
+            square=max(1, math.floor(root * root)),
+            size=len(measured),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbours=neighbours,
+        )
+        self._set(noise=noise)
 
     @property
     def measured(self) -> Workload:
@@ -204,19 +212,6 @@ class Independent(WorkloadRelease):
         return NoisyAnswers(self.workload, noisy * unit if self.grid else noisy, deviation=deviation)
 
 
-def _smallest_noise(mechanism: Independent) -> Joint:
-    workload, neighbours = mechanism.measured, mechanism.neighbours
-    root = workload.sensitivity_bound(neighbours, norm=2) if mechanism.delta else 0
-    return smallest_noise(
-        shift=max(1, math.floor(workload.sensitivity_bound(neighbours, norm=1))),
-        square=max(1, math.floor(root * root)),
-        size=len(workload),
-        epsilon=mechanism.epsilon,
-        delta=mechanism.delta,
-        neighbours=neighbours,
-    )
-
-
 @lru_cache(maxsize=32)
 def _is_on_grid(workload: Workload, grid: Fraction) -> bool:
     """Tell whether every weight is a multiple of the grid, but for the rounding of floats."""
@@ -255,12 +250,10 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = Independent(
             workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, grid=grid
         )
-        yield Tiny(mechanism, list(list_pairs(_PAIR, neighbours, rows)))
+        yield Tiny(mechanism, list_pairs(_PAIR, neighbours, rows))
 
 
 CARD = Card(
-    name="independent",
-    family="query_release",
     title="Independent noise for every query",
     theorem="(epsilon, delta)-differential privacy; error the exact quantile of the largest noise",
     reference="[DR14] Theorems 3.6, 3.8 and 3.22",

@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
+from discreet.core.fixed import Integers
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import Replace
 from discreet.core.parameters import Exact, Public, derived, frozen, public
@@ -118,7 +118,7 @@ class IntervalSearch(WorkloadRelease):
         whole = min(self._most, 2 * found) if enough else self._most
         parts = 2 * (self.threshold + t) if enough else self.rows
         bound, trivial = up(weight * (whole * t + parts)), up(weight * self.rows)
-        return useful(bound, trivial=trivial, what="the answers", way_out=MORE)
+        return require_useful(bound, trivial=trivial, what="the answers", way_out=MORE)
 
     @property
     def _most(self) -> int:
@@ -136,7 +136,7 @@ class IntervalSearch(WorkloadRelease):
         transcript = (said, tuple(int(mass) for mass in masses))
         return Weights(self.workload.universe, flat, transcript=transcript)
 
-    def _search(self, before: NDArray[np.int64], rng: Rng) -> tuple[list[Interval], tuple[bool, ...]]:
+    def _search(self, before: Integers, rng: Rng) -> tuple[list[Interval], tuple[bool, ...]]:
         """Cut the line, asking at most `cap` times; every answer is part of the transcript."""
         step = NoisyComparison(DiscreteLaplace(self.scale), Fraction(1))
         size, start = len(before) - 1, 0
@@ -176,12 +176,10 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = IntervalSearch(
             workload=_TWO, epsilon=epsilon, rows=rows, accuracy=0.9, neighbours=Replace("row"), cap=1
         )
-        yield Tiny(mechanism, list(list_pairs(_TWO.universe, Replace("row"), rows)))
+        yield Tiny(mechanism, list_pairs(_TWO.universe, Replace("row"), rows))
 
 
 CARD = Card(
-    name="interval-search",
-    family="query_release",
     title="Intervals by capped private binary search",
     theorem="(epsilon, 0)-differential privacy for every transcript, by a cap on the comparisons",
     reference="[Roth10] Theorem 6",

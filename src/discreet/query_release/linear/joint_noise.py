@@ -8,19 +8,41 @@ sensitivity to bound, one law to calibrate, and no rounding anywhere.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
+from discreet.core.loss import Loss
 from discreet.core.neighbours import Neighbours
+from discreet.core.parameters import derived, frozen
 from discreet.core.rounding import up
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
+from discreet.query_release.base import WorkloadRelease
 
 Joint = Laplace | Gaussian
 """Noise of one law on every number of a vector."""
+
+
+@frozen
+class JointRelease(WorkloadRelease):
+    """A release whose estimates are unbiased, and linear in what was measured with noise of one law."""
+
+    noise: Joint = derived()
+
+    @property
+    def is_noise_alone(self) -> bool:
+        """Yes: the errors are those of the noise."""
+        return True
+
+    @property
+    def loss(self) -> Loss:
+        """The curve of the noise."""
+        return self.noise.loss
+
 
 _JUDGED = Fraction(1, 20)  # the failure probability at which two noises are compared
 _SAFETY = 1 + 1e-12  # far above the rounding of the few float operations it covers
@@ -44,7 +66,14 @@ def root_up(square: int) -> Fraction:
 
 @lru_cache(maxsize=64)
 def smallest_noise(
-    *, shift: int, square: int, size: int, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
+    *,
+    shift: int,
+    square: int,
+    size: int,
+    epsilon: Fraction,
+    delta: Fraction,
+    neighbours: Neighbours,
+    judge: Callable[[Joint], float] | None = None,
 ) -> Joint:
     """Return the noise with the smaller error at 95 % confidence; Laplace noise where delta is 0.
 
@@ -52,12 +81,15 @@ def smallest_noise(
     ----------
     shift, square
         What the moves of all `size` numbers, and their squares, add up to at most.
+    judge
+        What is to be small in place of that error.
     """
     laplace = Laplace(sensitivity=shift, epsilon=epsilon, size=size, neighbours=neighbours)
     if delta == 0:
         return laplace
     gaussian = gaussian_noise(square=square, size=size, epsilon=epsilon, delta=delta, neighbours=neighbours)
-    return laplace if laplace.error(_JUDGED) <= gaussian.error(_JUDGED) else gaussian
+    both: list[Joint] = [laplace, gaussian]
+    return min(both, key=judge or (lambda noise: noise.error(_JUDGED)))
 
 
 def variance(noise: Joint) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,24 +11,19 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
-from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Replace
-from discreet.core.parameters import Public, derived, frozen, public
-from discreet.core.rng import Rng
+from discreet.core.parameters import Public, frozen, public
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.prefixes import Prefixes
 from discreet.queries.universe import Universe
-from discreet.query_release.base import WorkloadRelease
-from discreet.query_release.linear.joint_noise import Joint, sum_error
-from discreet.query_release.linear.trees import CountTree
-from discreet.query_release.linear.trees_error import asked_spread
-from discreet.query_release.linear.trees_noise import Trees, axes_of, choose_trees
+from discreet.query_release.linear.tree_release import TreeRelease, choose_trees
+from discreet.query_release.linear.trees import CountTree, Trees
 from discreet.query_release.synopses.estimates import Curve
 from discreet.query_release.tiny import list_pairs
 
 
 @frozen
-class RangeTree(WorkloadRelease):
+class RangeTree(TreeRelease):
     """Count the rows of nested intervals with noise, and answer every range from all of them together.
 
     Privacy: (epsilon, delta). A row is in one interval a level, so levels share the budget: Laplace noise for
@@ -56,47 +50,26 @@ class RangeTree(WorkloadRelease):
     (100,)
     """
 
+    most = 1
+    kind = Curve
     tree: Public[CountTree | None, CountTree] = public(checks.exactly, CountTree, default=None)
-    noise: Joint = derived()
 
     def _complete(self) -> None:
-        (axis,) = axes_of(self.workload, most=1)
-        size, known = self.workload.universe.shape[axis], isinstance(self.neighbours, Replace)
-        given = _as_product(self.tree, size)
-        (chosen,), noise = choose_trees(self, trees=given, sizes=(size,), known=known)
-        self._set(tree=chosen, noise=noise)
+        given: Any = self.tree
+        (size,) = self._sizes
+        if given is not None and given.size != size:
+            raise InvalidParameter(name="tree", rule=f"a CountTree over {size} values", value=given)
+        trees = None if given is None else (given,)
+        (tree,), noise = choose_trees(self, trees=trees, sizes=(size,), known=self._is_known)
+        self._set(tree=tree, noise=noise)
 
     @property
-    def is_noise_alone(self) -> bool:
-        """Yes: estimates are unbiased, and linear in what was measured."""
-        return True
+    def _trees(self) -> Trees:
+        return (self.tree,)
 
     @property
-    def loss(self) -> Loss:
-        """The curve of the noise."""
-        return self.noise.loss
-
-    def error(self, beta: checks.Number) -> float:
-        """Bound the largest error of the workload and of all ranges at once, but for a probability beta."""
-        missed, known = checks.probability(beta=beta), isinstance(self.neighbours, Replace)
-        asked = asked_spread(self.workload, axes_of(self.workload, most=1), (self.tree,), known=known)
-        return sum_error(self.noise, missed, asked)
-
-    def _draw(self, data: Any, rng: Rng) -> Curve:
-        histogram, universe = self._histogram(data), self.workload.universe
-        (axis,) = axes_of(self.workload, most=1)
-        counts = histogram.marginal([universe.names[axis]]).counts()
-        noisy = self.noise.release(self.tree.measure(counts, 0), rng=rng).value
-        total = float(counts.sum()) if isinstance(self.neighbours, Replace) else None
-        estimate = partial(self.tree.estimate, noisy, 0, total=total)
-        return Curve(universe, (axis,), estimate, transcript=noisy.tobytes())
-
-
-def _as_product(tree: CountTree | None, size: int) -> Trees | None:
-    """Return a given tree as a product of one; it must be over as many values."""
-    if tree is not None and tree.size != size:
-        raise InvalidParameter(name="tree", rule=f"a CountTree over {size} values", value=tree)
-    return None if tree is None else (tree,)
+    def _is_known(self) -> bool:
+        return isinstance(self.neighbours, Replace)
 
 
 _AGES = Universe([("age", range(1000))])
@@ -123,12 +96,10 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = RangeTree(
             workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, tree=tree
         )
-        yield Tiny(mechanism, list(list_pairs(workload.universe, neighbours, 1)))
+        yield Tiny(mechanism, list_pairs(workload.universe, neighbours, 1))
 
 
 CARD = Card(
-    name="range-tree",
-    family="query_release",
     title="Ranges from a tree of counts",
     theorem="(epsilon, delta)-differential privacy; error of all ranges polylogarithmic in the values",
     reference="[HRMS10]; [Roth10] Theorem 6",

@@ -7,35 +7,22 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
-from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Replace
-from discreet.core.parameters import Public, derived, frozen, public
-from discreet.core.rng import Rng
+from discreet.core.parameters import Public, frozen, public
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.rectangles import Rectangles
 from discreet.queries.universe import Universe
-from discreet.query_release.base import WorkloadRelease
-from discreet.query_release.linear.joint_noise import Joint, sum_error
-from discreet.query_release.linear.trees import CountTree
-from discreet.query_release.linear.trees_error import asked_spread
-from discreet.query_release.linear.trees_noise import Trees, axes_of, choose_trees
-from discreet.query_release.synopses.estimates import Estimates
+from discreet.query_release.linear.tree_release import TreeRelease, choose_trees
+from discreet.query_release.linear.trees import CountTree, Trees
 from discreet.query_release.tiny import list_pairs
-
-_MOST = 3
-
-
-def _read_trees(trees: Trees) -> Trees:
-    return tuple(checks.exactly(CountTree, trees=tree) for tree in checks.several(trees=trees))
 
 
 @frozen
-class RectangleTree(WorkloadRelease):
+class RectangleTree(TreeRelease):
     """Count the rows of products of nested intervals with noise, and answer every box from all of them.
 
     Privacy: (epsilon, delta). A row is in one box for each choice of a level in every tree.
@@ -47,10 +34,8 @@ class RectangleTree(WorkloadRelease):
     ----------
     workload
         Boxes, or any queries about one to three ordered attributes; all their boxes are answered well.
-    epsilon, delta
-        The budget; with delta 0 the noise is Laplace's.
-    neighbours
-        The change that is hidden.
+    epsilon, delta, neighbours
+        As in `Independent`.
     trees
         One tree an attribute, in the order of the universe; chosen by predicted error where left out.
 
@@ -63,51 +48,19 @@ class RectangleTree(WorkloadRelease):
     (64,)
     """
 
-    trees: Public[Trees | None, Trees] = public(_read_trees, default=None)
-    noise: Joint = derived()
+    most = 3
+    trees: Public[Trees | None, Trees] = public(checks.each, checks.exactly, CountTree, default=None)
 
     def _complete(self) -> None:
-        sizes = tuple(self.workload.universe.shape[axis] for axis in axes_of(self.workload, most=_MOST))
-        chosen, noise = choose_trees(self, trees=_fit(self.trees, sizes), sizes=sizes, known=False)
-        self._set(trees=chosen, noise=noise)
+        given: Any = self.trees
+        if given is not None and tuple(tree.size for tree in given) != self._sizes:
+            raise InvalidParameter(name="trees", rule=f"trees over {self._sizes} values", value=given)
+        trees, noise = choose_trees(self, trees=given, sizes=self._sizes, known=False)
+        self._set(trees=trees, noise=noise)
 
     @property
-    def is_noise_alone(self) -> bool:
-        """Yes: estimates are unbiased, and linear in what was measured."""
-        return True
-
-    @property
-    def loss(self) -> Loss:
-        """The curve of the noise."""
-        return self.noise.loss
-
-    def error(self, beta: checks.Number) -> float:
-        """Bound the largest error of the workload and of all boxes at once, but for a probability beta."""
-        missed, axes = checks.probability(beta=beta), axes_of(self.workload, most=_MOST)
-        return sum_error(self.noise, missed, asked_spread(self.workload, axes, self.trees, known=False))
-
-    def _draw(self, data: Any, rng: Rng) -> Estimates:
-        histogram, universe = self._histogram(data), self.workload.universe
-        axes = axes_of(self.workload, most=_MOST)
-        numbers = histogram.marginal([universe.names[axis] for axis in axes]).counts()
-        for place, tree in enumerate(self.trees):
-            numbers = tree.measure(numbers, place)
-        noisy = self.noise.release(numbers.reshape(-1), rng=rng).value
-
-        def estimate() -> NDArray[Any]:
-            counts = noisy.reshape([tree.nodes for tree in self.trees])
-            for place, tree in enumerate(self.trees):
-                counts = tree.estimate(counts, place)
-            return np.asarray(counts)
-
-        return Estimates(universe, axes, estimate, transcript=noisy.tobytes())
-
-
-def _fit(trees: Trees | None, sizes: tuple[int, ...]) -> Trees | None:
-    """Return given trees, which must be over as many values."""
-    if trees is not None and tuple(tree.size for tree in trees) != sizes:
-        raise InvalidParameter(name="trees", rule=f"trees over {sizes} values", value=trees)
-    return trees
+    def _trees(self) -> Trees:
+        return self.trees
 
 
 _PLANE = Universe([("x", range(16)), ("y", range(16))])
@@ -135,12 +88,10 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = RectangleTree(
             workload=workload, epsilon=epsilon, delta=delta, neighbours=neighbours, trees=trees
         )
-        yield Tiny(mechanism, list(list_pairs(workload.universe, neighbours, 1)))
+        yield Tiny(mechanism, list_pairs(workload.universe, neighbours, 1))
 
 
 CARD = Card(
-    name="rectangle-tree",
-    family="query_release",
     title="Boxes from a product of trees of counts",
     theorem="(epsilon, delta)-differential privacy; error of all boxes polylogarithmic in the values",
     reference="[HRMS10]; [Roth10] Theorem 6",

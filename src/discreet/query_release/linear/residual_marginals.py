@@ -14,7 +14,7 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
-from discreet.core.loss import Loss
+from discreet.core.fixed import Array
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import Public, derived, frozen, public
 from discreet.core.rng import Rng
@@ -26,9 +26,9 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.tables import Axes
 from discreet.queries.universe import Universe
-from discreet.query_release.base import WorkloadRelease, write_as
-from discreet.query_release.fitting.residual import Array, Layout, contrasts, group_places, shares, subsets
-from discreet.query_release.linear.joint_noise import gaussian_noise
+from discreet.query_release.base import write_as
+from discreet.query_release.fitting.residual import Layout, contrasts, group_places, shares, subsets
+from discreet.query_release.linear.joint_noise import JointRelease, gaussian_noise
 from discreet.query_release.synopses.marginal_tables import MarginalTables
 from discreet.query_release.tiny import list_pairs
 
@@ -46,12 +46,8 @@ class Goal(enum.Enum):
     """The largest weighted squared error of a cell."""
 
 
-def _read_weights(weights: Iterable[checks.Number]) -> tuple[Fraction, ...]:
-    return tuple(checks.positive(weights=weight) for weight in checks.several(weights=weights))
-
-
 @frozen
-class ResidualMarginals(WorkloadRelease):
+class ResidualMarginals(JointRelease):
     """Release marginal tables by measuring what each set of attributes says that its subsets do not.
 
     Privacy: (epsilon, delta), Gaussian noise of one law on whole-number contrasts.
@@ -84,7 +80,7 @@ class ResidualMarginals(WorkloadRelease):
     workload: Marginals = public(write_as, Marginals)
     goal: Goal = public(checks.instance, Goal, default=Goal.TOTAL)
     weights: Public[Iterable[checks.Number] | None, tuple[Fraction, ...]] = public(
-        _read_weights, default=None
+        checks.each, checks.positive, default=None
     )
     fineness: int = public(checks.integer, 1, default=FINENESS)
     layout: Layout = derived()
@@ -99,7 +95,10 @@ class ResidualMarginals(WorkloadRelease):
                 hint="Independent(...) adds Laplace noise at delta 0",
             )
         count, replaced = len(self.workload.sets), isinstance(self.neighbours, Replace)
-        weights = _weigh_tables(self.weights, count)
+        given: Any = self.weights
+        weights = (Fraction(1),) * count if given is None else given
+        if len(weights) != count:
+            raise InvalidParameter(name="weights", rule=f"{count} numbers, one a table", value=len(weights))
         layout = plan(self.workload, weights, self.goal, fineness=self.fineness, counted=replaced)
         noise = gaussian_noise(
             square=max(1, layout.square(replaced=replaced)),
@@ -109,16 +108,6 @@ class ResidualMarginals(WorkloadRelease):
             neighbours=self.neighbours,
         )
         self._set(weights=weights, layout=layout, noise=noise)
-
-    @property
-    def is_noise_alone(self) -> bool:
-        """Yes: estimates are unbiased, and linear in what was measured."""
-        return True
-
-    @property
-    def loss(self) -> Loss:
-        """The Gaussian curve."""
-        return self.noise.loss
 
     def deviation(self, names: Iterable[str]) -> float:
         """Bound the standard deviation of every cell of a table, measured or part of a measured one."""
@@ -241,13 +230,6 @@ def _layout(shape: tuple[int, ...], sets: tuple[Axes, ...], precision: Array, fi
     return Layout(shape, sets, tuple(max(1, round(unit * float(p))) for p in precision))
 
 
-def _weigh_tables(weights: tuple[Fraction, ...] | None, count: int) -> tuple[Fraction, ...]:
-    """Return one weight a table: those that were given, or 1 for each."""
-    if weights is not None and len(weights) != count:
-        raise InvalidParameter(name="weights", rule=f"{count} numbers, one a table", value=len(weights))
-    return weights or (Fraction(1),) * count
-
-
 _PEOPLE = Universe([("sex", ("f", "m")), ("region", range(4)), ("age", range(10)), ("smoker", (0, 1))])
 _EXAMPLE = Marginals.of_order(_PEOPLE, 2)
 _SINGLE = Marginals(Universe([("a", (0, 1))]), [["a"]])
@@ -263,12 +245,10 @@ def _tiny() -> Iterator[Tiny]:
         mechanism = ResidualMarginals(
             workload=_SINGLE, epsilon=3, delta=Fraction(1, 100), neighbours=neighbours, fineness=1
         )
-        yield Tiny(mechanism, list(list_pairs(_SINGLE.universe, neighbours, 2)))
+        yield Tiny(mechanism, list_pairs(_SINGLE.universe, neighbours, 2))
 
 
 CARD = Card(
-    name="residual-marginals",
-    family="query_release",
     title="Marginal tables by measuring residuals",
     theorem="(epsilon, delta)-differential privacy with the least variance of all Gaussian measurements",
     reference="[XHZK23]; [CKS20]",

@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
+from discreet.core.fixed import Array
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Neighbours
 from discreet.core.parameters import Public, frozen, public
@@ -57,7 +57,7 @@ class Parts(Synopsis):
         self.universe, self.workload, self.synopses = workload.universe, workload, tuple(synopses)
         self.transcript = tuple(each.transcript for each in self.synopses)
 
-    def answers(self, workload: Workload) -> NDArray[Any]:
+    def answers(self, workload: Workload) -> Array:
         """Return estimated counts, one a query."""
         if (fixed := write_workload(workload)) is self.workload:
             each = zip(self.workload.weights, self.synopses, self.workload.parts, strict=True)
@@ -93,12 +93,6 @@ class Parts(Synopsis):
         return f"<Parts: {', '.join(map(repr, self.synopses))}>"
 
 
-def _read_mechanisms(mechanisms: Sequence[WorkloadRelease]) -> tuple[WorkloadRelease, ...]:
-    return tuple(
-        checks.instance(WorkloadRelease, mechanisms=each) for each in checks.several(mechanisms=mechanisms)
-    )
-
-
 @frozen
 class Split(WorkloadRelease):
     """Release the parts of a workload one after the other, each by a mechanism of its own.
@@ -120,7 +114,9 @@ class Split(WorkloadRelease):
     """
 
     workload: Union = public(write_as, Union)
-    mechanisms: Public[Sequence[WorkloadRelease], tuple[WorkloadRelease, ...]] = public(_read_mechanisms)
+    mechanisms: Public[Sequence[WorkloadRelease], tuple[WorkloadRelease, ...]] = public(
+        checks.each, checks.instance, WorkloadRelease
+    )
 
     def _complete(self) -> None:
         parts, listed = self.workload.parts, self.mechanisms
@@ -251,12 +247,10 @@ def _tiny() -> Iterator[Tiny]:
             delta=delta,
             neighbours=neighbours,
         )
-        yield Tiny(mechanism, list(list_pairs(_ONE, neighbours, 2)))
+        yield Tiny(mechanism, list_pairs(_ONE, neighbours, 2))
 
 
 CARD = Card(
-    name="split",
-    family="query_release",
     title="One budget for several workloads",
     theorem="(epsilon, delta)-differential privacy by composition; every part by a mechanism of its own",
     reference="[DR14] Theorem 3.16",

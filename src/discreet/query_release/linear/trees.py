@@ -19,17 +19,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
+from itertools import accumulate
+from operator import mul
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array
 from discreet.mechanisms.grid import LIMIT
-
-Array = NDArray[Any]
 
 FINENESS = 64
 """How finely multipliers are rounded: the smallest is this large, before common factors are taken out."""
@@ -65,9 +65,7 @@ class CountTree:
     @property
     def nodes(self) -> int:
         """How many counts are measured."""
-        widths = [1]
-        for degree in self.degrees:
-            widths.append(widths[-1] * degree)
+        widths = accumulate(self.degrees, mul, initial=1)
         return sum(width for width, m in zip(widths, self.multipliers, strict=True) if m)
 
     @property
@@ -176,6 +174,14 @@ def _range_square(degrees: tuple[int, ...], zetas: tuple[float, ...], *, known: 
     top = zeta * (inside - inside**2 / degree) + (inside / degree) ** 2 * root
     rest = zip(degrees[1:], zetas[2:], strict=True)
     return top + 2 * sum(z * d / 4 for d, z in rest)
+
+
+Trees = tuple[CountTree, ...]
+
+
+def box_square(trees: Trees, *, known: bool) -> float:
+    """Bound the variance of any box for noise of variance one: a product, as the estimate is."""
+    return math.prod(tree.range_square(known=known) for tree in trees)
 
 
 @lru_cache(maxsize=256)

@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.core.fixed import Array
 from discreet.core.rounding import up
 from discreet.queries.query import LinearQuery
 from discreet.queries.tables import Axes
 from discreet.queries.workload import Workload
 from discreet.query_release.linear.boxes import box_weight
 from discreet.query_release.linear.joint_noise import Spread
-from discreet.query_release.linear.trees_noise import Trees, box_square
-
-Array = NDArray[Any]
+from discreet.query_release.linear.trees import Trees, box_square
 
 _FOLLOWED = 1 << 26  # coefficients that are computed; beyond, the weights alone bound them
 _AT_ONCE = 1 << 21
@@ -59,7 +56,10 @@ def _follow(workload: Workload, axes: Axes, trees: Trees, *, known: bool) -> Spr
         return Spread(len(workload), square, math.sqrt(square))
     square = heaviest = 0.0
     for tables in _batches(workload, axes, trees, max(1, _AT_ONCE // leaves)):
-        weights = np.abs(_coefficients(tables, trees, known=known))
+        weights = tables
+        for place, tree in enumerate(trees):  # to what each noise is multiplied by: one row a query
+            weights = tree.trace(weights, place + 1, known=known)
+        weights = np.abs(weights.reshape(len(tables), -1))
         square = max(square, float(np.square(weights).sum(axis=1).max()))
         heaviest = max(heaviest, float(weights.max()))
     return Spread(len(workload), square * _SAFETY, heaviest * _SAFETY)
@@ -76,10 +76,3 @@ def _batches(workload: Workload, axes: Axes, trees: Trees, size: int) -> Iterato
 def _table(query: LinearQuery, axes: Axes, shape: tuple[int, ...]) -> Array:
     own = [size if axis in query.axes else 1 for axis, size in zip(axes, shape, strict=True)]
     return np.broadcast_to(np.asarray(query.table(), dtype=np.float64).reshape(own), shape)
-
-
-def _coefficients(tables: Array, trees: Trees, *, known: bool) -> Array:
-    """Return what each noise is multiplied by in the answers of some queries: one row a query."""
-    for place, tree in enumerate(trees):
-        tables = tree.trace(tables, place + 1, known=known)
-    return tables.reshape(len(tables), -1)

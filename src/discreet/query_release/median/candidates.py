@@ -5,16 +5,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core.errors import Refused
+from discreet.core.fixed import Array, Floats, Integers
 from discreet.query_release.fitting.hit_and_run import Slabs, sample
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 MOST = 5_000_000
 """The most numbers a listed family may take: databases times cells."""
@@ -35,7 +31,7 @@ class Agreeing(ABC):
 class Family(Agreeing):
     """Small databases, each a row of counts; a database of `size` rows stands for one of `rows`."""
 
-    def __init__(self, counts: NDArray[Any], *, size: int, rows: int) -> None:
+    def __init__(self, counts: Array, *, size: int, rows: int) -> None:
         self._counts, self._size, self._rows = counts, size, rows
 
     def __len__(self) -> int:
@@ -58,7 +54,7 @@ def family_size(cells: int, size: int) -> int:
 
 
 @lru_cache(maxsize=8)
-def small_databases(cells: int, size: int) -> NDArray[np.float64]:
+def small_databases(cells: int, size: int) -> Floats:
     """List every database of `size` rows as a row of counts."""
     count = family_size(cells, size)
     if count * cells > MOST:

@@ -19,8 +19,9 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, known_error, useful
+from discreet.core.bounds import MORE, read_error, require_useful
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Integers
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import Neighbours, Replace
@@ -33,8 +34,8 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.query import LinearQuery, weigh
 from discreet.queries.universe import Universe
 from discreet.queries.written import write_query
-from discreet.query_release.base import about_rows, read_histogram
-from discreet.query_release.median.candidates import Agreeing, Integers
+from discreet.query_release.base import read_histogram, require_rows
+from discreet.query_release.median.candidates import Agreeing
 from discreet.query_release.synopses.online_answer import OnlineAnswer
 from discreet.sparse import accuracy
 from discreet.sparse.conversation import QUERIES
@@ -70,7 +71,7 @@ class MedianParameters(Interactive[Histogram, OnlineAnswer]):
     width: Public[checks.Number | None, Fraction] = public(checks.positive, default=None)
     grid: MaybeExact = public(read_grid, default=None)
     queries: int = public(checks.integer, 1, default=QUERIES)
-    neighbours: Neighbours = public(about_rows)
+    neighbours: Neighbours = public(require_rows)
 
     def _complete(self) -> None:
         given: Any = self.width
@@ -123,13 +124,13 @@ class MedianParameters(Interactive[Histogram, OnlineAnswer]):
         grid add half a unit a row. `queries` is how many questions the statement is about.
         """
         bound = above(self.gate.error(beta, queries=queries) + up(self.threshold + self._rounding))
-        return useful(bound, trivial=float(self.rows), what="the answers", way_out=MORE)
+        return require_useful(bound, trivial=float(self.rows), what="the answers", way_out=MORE)
 
     def measured_error(self, beta: checks.Number) -> float:
         """Return alpha: with probability 1 - beta every measured answer is within alpha."""
         b, gate = checks.probability(beta=beta), self.gate
-        alpha = accuracy.smallest(
-            lambda units: accuracy.value_failure(gate.value_noise, units, positives=self.updates) <= b
+        alpha = accuracy.find_error(
+            lambda units: accuracy.value_failure(gate.value_noise, units, positives=self.updates), b
         )
         return up(alpha * gate.on.step + self._rounding)
 
@@ -148,11 +149,18 @@ class MedianConversation(Conversation[OnlineAnswer]):
     the candidates that are left; those answers are not checked against the data.
     """
 
+    _value_noise: Noise
+    """The fresh noise of measured answers."""
+
     def __init__(self, mechanism: Any, data: Sensitive[Histogram], rng: Rng) -> None:
         super().__init__(mechanism, rng)
         self.measured = 0
         self._public = mechanism
-        self._counts = Sensitive(read_counts(data.reveal(), mechanism))
+        public = mechanism.rows if isinstance(mechanism.neighbours, Replace) else None
+        histogram = read_histogram(
+            data.reveal(), mechanism.universe, neighbours=mechanism.neighbours, rows=public
+        )
+        self._counts = Sensitive(histogram.counts().reshape(-1))
         self._units = units_of(mechanism.grid)
         self._candidates: Agreeing = mechanism.candidates()
         self._pending: tuple[Integers, int] | None = None
@@ -162,11 +170,6 @@ class MedianConversation(Conversation[OnlineAnswer]):
     @abstractmethod
     def _is_hard(self, truth: int, guess: int, weights: Integers) -> bool:
         """Tell, with noise, whether the guess is too far from the truth."""
-
-    @property
-    @abstractmethod
-    def _value_noise(self) -> Noise:
-        """The fresh noise of measured answers."""
 
     def _answer(self, query: Any, **public: Any) -> OnlineAnswer:
         if public:
@@ -232,13 +235,9 @@ class GatedConversation(MedianConversation):
     def __init__(self, mechanism: MedianParameters, data: Sensitive[Histogram], rng: Rng) -> None:
         super().__init__(mechanism, data, rng)
         gate = mechanism.gate
-        self._plan, self._noise = gate.plan, gate.value_noise
+        self._plan, self._value_noise = gate.plan, gate.value_noise
         self._bar = -(-mechanism.threshold * self._units // 1) + self._plan.offset
         self._hidden: int | None = None  # the threshold's noise; never published
-
-    @property
-    def _value_noise(self) -> Noise:
-        return self._noise
 
     def _is_hard(self, truth: int, guess: int, weights: Integers) -> bool:
         del weights
@@ -256,7 +255,7 @@ class GatedConversation(MedianConversation):
 def mechanism_errors(mechanism: Any) -> dict[str, float]:
     """Return what each kind of answer may be off by; a stale one by anything."""
     return {
-        "free": known_error(mechanism, STATED),
+        "free": read_error(mechanism, STATED),
         "measured": mechanism.measured_error(STATED),
         "stale": float("inf"),
     }
@@ -279,10 +278,3 @@ def read_weights(query: Any, universe: Universe, units: int) -> Integers:
         rule = "of weights 0 and 1 where no grid is declared"
         raise InvalidParameter(name="query", rule=rule, value=fixed.name, hint=hint)
     return np.asarray(np.rint(vector.astype(np.float64) * units), dtype=np.int64)
-
-
-def read_counts(data: Any, mechanism: Any) -> Integers:
-    """Return the counts of a histogram over the universe, which has the public size where size is public."""
-    public = mechanism.rows if isinstance(mechanism.neighbours, Replace) else None
-    histogram = read_histogram(data, mechanism.universe, neighbours=mechanism.neighbours, rows=public)
-    return histogram.counts().reshape(-1)

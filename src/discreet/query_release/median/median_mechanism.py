@@ -59,28 +59,13 @@ class MedianMechanism(MedianParameters):
     def _check_room(self) -> None:
         small_databases(self.universe.size, self.size)  # refuses what cannot be listed
 
-    @classmethod
-    def as_printed(
-        cls,
-        *,
-        universe: Universe,
-        rows: int,
-        epsilon: checks.Number,
-        accuracy: checks.Number,
-        queries: int,
-    ) -> MedianThesis:
+    @staticmethod
+    def as_printed(**public: Any) -> MedianThesis:
         """Return [Roth10] Figure 4.1 with its own constants, repaired; it needs billions of rows.
 
-        Parameters
-        ----------
-        accuracy
-            The wanted error as a part of all rows.
-        queries
-            How many questions may be asked.
+        It takes universe, rows, epsilon, the wanted `accuracy` as a part of all rows, and how many `queries`.
         """
-        return MedianThesis(
-            universe=universe, rows=rows, epsilon=epsilon, accuracy=accuracy, queries=queries, efficient=False
-        )
+        return MedianThesis(efficient=False, **public)
 
     @property
     def halvings(self) -> int:
@@ -118,8 +103,6 @@ def _tiny() -> Iterator[Tiny]:
 _EXAMPLE = Universe([("age", ("young", "middle", "old")), ("smoker", (False, True))])
 
 CARD = Card(
-    name="median-mechanism",
-    family="query_release",
     title="The median mechanism over all small databases",
     theorem="(epsilon, delta)-differential privacy for any number of adaptive linear queries",
     reference="[Roth10] Theorems 18, 21 and 32, [DR14] Theorem 3.28",

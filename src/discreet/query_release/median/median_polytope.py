@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import Refused
 from discreet.core.neighbours import AddRemove, Replace
@@ -36,22 +35,8 @@ class MedianPolytope(MedianParameters):
     ----------
     universe
         What queries are about; up to 65,536 cells.
-    rows
-        The number of rows; under `AddRemove` a public guess, on which accuracy depends and privacy does not.
-    epsilon, delta
-        The budget of one conversation; delta may be 0.
-    updates
-        How many answers may be measured; then the conversation closes.
-    threshold
-        How far a guess may be off, in rows, before it counts as wrong.
-    width
-        How far from a measured answer a histogram may be and stay, in rows; half the threshold by default.
-    grid
-        The unit weights are rounded to, such as 0.001, for queries with weights between 0 and 1.
-    queries
-        How many questions `error` speaks about. More may be asked.
-    neighbours
-        `Replace`: the number of rows is public. `AddRemove`: it is private.
+    rows, epsilon, delta, updates, threshold, width, grid, queries, neighbours
+        As in `MedianMechanism`; `width` is about histograms.
     """
 
     def _check_room(self) -> None:
@@ -62,28 +47,13 @@ class MedianPolytope(MedianParameters):
                 way_out="Ask about fewer attributes, or use multiplicative weights",
             )
 
-    @classmethod
-    def as_printed(
-        cls,
-        *,
-        universe: Universe,
-        rows: int,
-        epsilon: checks.Number,
-        accuracy: checks.Number,
-        queries: int,
-    ) -> MedianThesis:
+    @staticmethod
+    def as_printed(**public: Any) -> MedianThesis:
         """Return [Roth10] section 4.4 with its own constants, repaired; it needs billions of rows.
 
-        Parameters
-        ----------
-        accuracy
-            The wanted error as a part of all rows.
-        queries
-            How many questions may be asked.
+        It takes universe, rows, epsilon, the wanted `accuracy` as a part of all rows, and how many `queries`.
         """
-        return MedianThesis(
-            universe=universe, rows=rows, epsilon=epsilon, accuracy=accuracy, queries=queries, efficient=True
-        )
+        return MedianThesis(efficient=True, **public)
 
     def candidates(self) -> Polytope:
         """Return histograms drawn from all there are."""
@@ -109,8 +79,6 @@ def _tiny() -> Iterator[Tiny]:
 _EXAMPLE = Universe([("age", range(16)), ("region", range(8)), ("smoker", (False, True))])
 
 CARD = Card(
-    name="median-polytope",
-    family="query_release",
     title="The median mechanism over all consistent histograms",
     theorem="(epsilon, delta)-differential privacy for any number of adaptive linear queries",
     reference="[Roth10] Theorems 22 and 32, [DR14] Theorem 3.28",

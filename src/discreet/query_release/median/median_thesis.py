@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, useful
+from discreet.core.bounds import MORE, require_useful
 from discreet.core.errors import NoBound, Refused
+from discreet.core.fixed import Integers
 from discreet.core.loss import ApproxLoss, Loss, PureLoss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import Neighbours, Replace
@@ -23,16 +24,10 @@ from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Primitive, Rng
 from discreet.core.rounding import above, below, shorten_down, shorten_up, up
 from discreet.core.sensitive import Sensitive
-from discreet.noise import DiscreteLaplace, Noise, NoisyComparison
+from discreet.noise import DiscreteLaplace, NoisyComparison
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
-from discreet.query_release.median.candidates import (
-    Agreeing,
-    Family,
-    Integers,
-    all_histograms,
-    small_databases,
-)
+from discreet.query_release.median.candidates import Agreeing, Family, all_histograms, small_databases
 from discreet.query_release.median.conversation import MedianConversation
 from discreet.query_release.synopses.online_answer import OnlineAnswer
 from discreet.sparse import accuracy as tails
@@ -237,13 +232,13 @@ class MedianThesis(Interactive[Histogram, OnlineAnswer]):
                 way_out="Take more rows, or a larger accuracy",
             )
         bound = max(up(self.accuracy * self.rows), self.measured_error(half))
-        return useful(bound, trivial=float(self.rows), what="the answers", way_out=MORE)
+        return require_useful(bound, trivial=float(self.rows), what="the answers", way_out=MORE)
 
     def measured_error(self, beta: checks.Number) -> float:
         """Return alpha: with probability 1 - beta every hard answer is within alpha."""
         b, count = checks.probability(beta=beta), min(self.queries, self.constants.hard)
         noise = self.value_noise
-        return float(tails.smallest(lambda a: tails.value_failure(noise, a, positives=count) <= b))
+        return float(tails.find_error(lambda a: tails.value_failure(noise, a, positives=count), b))
 
     def candidates(self) -> Agreeing:
         """Return all small databases, or random histograms."""
@@ -267,11 +262,7 @@ class ThesisConversation(MedianConversation):
         self._near = float(mechanism.accuracy) * mechanism.rows
         self._gap, self._steps = constants.gap(mechanism.rows), Steps(constants.steps(mechanism.rows))
         self._closeness = NoisyComparison(mechanism.closeness_noise, sensitivity=Fraction(2 * FINE))
-        self._values = mechanism.value_noise
-
-    @property
-    def _value_noise(self) -> Noise:
-        return self._values
+        self._value_noise = mechanism.value_noise
 
     def _is_hard(self, truth: int, guess: int, weights: Integers) -> bool:
         del guess

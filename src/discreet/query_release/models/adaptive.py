@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.bounds import each_of
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound
+from discreet.core.fixed import Array
 from discreet.core.loss import Loss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import Exact, frozen, public
@@ -29,22 +29,22 @@ from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Tabled
 from discreet.query_release.base import WorkloadRelease, write_as
-from discreet.query_release.fitting.junction import Axes, order_axes
+from discreet.query_release.fitting.junction import Axes, closure, order_axes
 from discreet.query_release.linear.joint_noise import root_up
-from discreet.query_release.models.adaptive_plan import AdaptivePlan, plan, share_of, shares
-from discreet.query_release.models.adaptive_scores import (
+from discreet.query_release.models.adaptive_plan import (
+    AdaptivePlan,
     Candidate,
     candidates,
-    closure,
     penalty,
+    plan,
+    share_of,
+    shares,
     sweep_error,
     weights,
 )
-from discreet.query_release.models.factored_grain import coarsen
+from discreet.query_release.models.factored import coarsen
 from discreet.query_release.models.factored_learner import Learner, MeasuredTable
 from discreet.query_release.models.factored_synopsis import Factored
-
-Array = NDArray[Any]
 
 _FARTHEST = 1 << 60  # rows: larger distances are cut off there
 _EVEN = 2 / 3
@@ -306,8 +306,6 @@ def _tiny() -> Iterator[Tiny]:
 
 
 CARD = Card(
-    name="adaptive",
-    family="query_release",
     title="Adaptive select, measure, generate over factored models",
     theorem="(epsilon, delta)-differential privacy; tables over universes of any size",
     reference="[MMSM22] Section 4; [CKS20]; [DDR20]",

@@ -7,18 +7,47 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize
 
 from discreet.core.errors import InternalError
+from discreet.core.fixed import Array
 from discreet.query_release.fitting.junction import Axes, JunctionTree, onto, order_axes, wide
-from discreet.query_release.models.factored_grain import Grain, coarsen, refine
-
-Array = NDArray[Any]
 
 _PAIRS = 12  # curvature pairs that the quasi-Newton method keeps
 _LEVEL = 10.0  # counts below this are scaled alike
 _TOLERANCE = 1e7  # in units in the last place of the function: stop at 2e-9
+
+
+Grain = tuple[tuple[int, ...] | None, ...]
+"""For each axis where its groups begin, and where the last one ends; None where every value is on its own.
+
+Tables at a coarser grain count values that stand next to each other together.
+"""
+
+
+def coarsen(table: Array, grain: Grain) -> Array:
+    """Add up the cells of each group."""
+    for axis, edges in enumerate(grain):
+        if edges is not None:
+            table = np.add.reduceat(table, edges[:-1], axis=axis)
+    return table
+
+
+def refine(table: Array, grain: Grain) -> Array:
+    """Repeat the number of each group for all its cells: the transpose of `coarsen`."""
+    for axis, edges in enumerate(grain):
+        if edges is not None:
+            table = np.repeat(table, np.diff(edges), axis=axis)
+    return table
+
+
+def groups(weights: Array, count: int) -> tuple[int, ...] | None:
+    """Return edges of about `count` groups of equal weight; None where there are no more values."""
+    if len(weights) <= count:
+        return None
+    ends = np.cumsum(weights)
+    cuts = np.searchsorted(ends, np.arange(1, count) / count * ends[-1]) + 1
+    return tuple(np.unique([0, *np.minimum(cuts, len(weights)), len(weights)]).tolist())
 
 
 @dataclass(frozen=True, slots=True)

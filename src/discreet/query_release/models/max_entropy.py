@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.composition import Composed
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import NoBound, Refused
+from discreet.core.fixed import Array
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import derived, frozen
@@ -26,11 +26,9 @@ from discreet.queries.universe import Universe
 from discreet.queries.workload import Tabled
 from discreet.query_release.base import WorkloadRelease
 from discreet.query_release.fitting.entropy_fit import LogLinear, NoisyTables, total_of
-from discreet.query_release.linear.joint_noise import Joint, gaussian_noise, variance
-from discreet.query_release.synopses.weights_later import WeightsLater
+from discreet.query_release.linear.joint_noise import Joint, smallest_noise, variance
+from discreet.query_release.synopses.synopsis import WeightsLater
 from discreet.query_release.tiny import list_pairs
-
-Array = NDArray[Any]
 
 
 class MaxEntropyWeights(WeightsLater):
@@ -78,10 +76,8 @@ class MaxEntropy(WorkloadRelease):
     ----------
     workload
         Queries over tables: marginals, conjunctions, ranges, or a list of queries over few attributes each.
-    epsilon, delta
-        The budget; with delta 0 the noise is Laplace's.
-    neighbours
-        The change that is hidden.
+    epsilon, delta, neighbours
+        As in `Independent`.
 
     Examples
     --------
@@ -101,7 +97,17 @@ class MaxEntropy(WorkloadRelease):
                 why="its queries are not about tables of a few attributes",
                 way_out="Release it with MWEM, or release the marginals and ask the synopsis",
             )
-        self._set(noise=_narrowest_noise(self))
+        measured, neighbours = self.measured, self.neighbours
+        noise = smallest_noise(
+            shift=max(1, math.floor(measured.sensitivity(neighbours, norm=1))),
+            square=max(1, math.floor(measured.square_sensitivity(neighbours))) if self.delta else 1,
+            size=len(measured),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbours=neighbours,
+            judge=variance,  # the fit averages many of them
+        )
+        self._set(noise=noise)
 
     @property
     def measured(self) -> Marginals:
@@ -135,21 +141,6 @@ class MaxEntropy(WorkloadRelease):
         return MaxEntropyWeights(self.measured, values, variance=variance(self.noise), rows=rows)
 
 
-def _narrowest_noise(mechanism: MaxEntropy) -> Joint:
-    """Return the noise with the smaller variance: the fit averages many of them."""
-    measured, neighbours = mechanism.measured, mechanism.neighbours
-    epsilon, size = mechanism.epsilon, len(measured)
-    moved = max(1, math.floor(measured.sensitivity(neighbours, norm=1)))
-    laplace = Laplace(sensitivity=moved, epsilon=epsilon, size=size, neighbours=neighbours)
-    if mechanism.delta == 0:
-        return laplace
-    square = max(1, math.floor(measured.square_sensitivity(neighbours)))
-    gaussian = gaussian_noise(
-        square=square, size=size, epsilon=epsilon, delta=mechanism.delta, neighbours=neighbours
-    )
-    return laplace if variance(laplace) <= variance(gaussian) else gaussian
-
-
 @lru_cache(maxsize=256)
 def widest_tables(workload: Tabled) -> Marginals:
     """Return the tables of a workload that are not part of another one."""
@@ -176,12 +167,10 @@ def _tiny() -> Iterator[Tiny]:
         (3, Fraction(1, 100), AddRemove("row"), 1),
     ):
         mechanism = MaxEntropy(workload=_EACH, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        yield Tiny(mechanism, list(list_pairs(_PAIR, neighbours, rows)))
+        yield Tiny(mechanism, list_pairs(_PAIR, neighbours, rows))
 
 
 CARD = Card(
-    name="max-entropy",
-    family="query_release",
     title="Noisy marginals and the most plausible table that explains them",
     theorem="(epsilon, delta)-differential privacy; error the exact quantile of the largest measured noise",
     reference="[DR14] Theorems 3.6 and 3.22; [BW18] Theorem 8",

@@ -7,17 +7,14 @@ that a turn is as short as what it does to the conversation.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.queries.query import Array
+from discreet.core.fixed import Array, Integers
 from discreet.query_release.fitting.weights import Hypothesis
 from discreet.query_release.online.boxes import WorkloadReading
 from discreet.query_release.online.history import Record
 from discreet.query_release.online.questions import Key
 from discreet.query_release.online.warm_start import Known, add_errors
 from discreet.query_release.synopses.online_answer import FREE, MEASURED, STALE, OnlineAnswer, OnlineAnswers
-
-Int64s = NDArray[np.int64]
 
 BLOCK = 1 << 13
 """How many questions go through the gate in one turn."""
@@ -62,17 +59,17 @@ class Batch:
         self._known, self._empty = known, reading.empty
         self._close[reading.empty], errors[reading.empty] = 0, 0
         self._errors = errors
-        self.places: Int64s = np.flatnonzero(~(errors <= bar))
+        self.places: Integers = np.flatnonzero(~(errors <= bar))
         self.keys: list[Key] = reading.keys(self.places)
         first: dict[Key, int] = {}
         for place, key in enumerate(self.keys):
             first.setdefault(key, place)
-        self.rest: Int64s = np.fromiter(first.values(), dtype=np.int64, count=len(first))
+        self.rest: Integers = np.fromiter(first.values(), dtype=np.int64, count=len(first))
         self.said = np.zeros(0, dtype=np.int64)
         self._said_by: Hypothesis | None = None
         self._found: dict[Key, OnlineAnswer] = {}
 
-    def units(self, counts: Array) -> Int64s:
+    def units(self, counts: Array) -> Integers:
         """Return public counts in whole units."""
         return np.asarray(np.rint(np.minimum(counts * self._scale, float(self._most))), dtype=np.int64)
 
@@ -93,7 +90,7 @@ class Batch:
             self.said = np.where(is_known, self._close[self.places], said)
             self._said_by = hypothesis
 
-    def take(self, record: Record) -> Int64s:
+    def take(self, record: Record) -> Integers:
         """Take a block of open questions out, and return those that were not answered before."""
         block, self.rest = self.rest[:BLOCK], self.rest[BLOCK:]
         fresh = [place for place in block.tolist() if not self._recall(place, record)]
@@ -105,7 +102,7 @@ class Batch:
             self._found[self.keys[place]] = earlier
         return earlier is not None
 
-    def put_back(self, places: Int64s) -> None:
+    def put_back(self, places: Integers) -> None:
         """Put questions back that were taken and not answered."""
         self.rest = np.concatenate([places, self.rest])
 
@@ -113,7 +110,7 @@ class Batch:
         """Answer a question, and all that equal it."""
         self._found[self.keys[place]] = answer
 
-    def own_errors(self, values: Array, errors: Array, places: Int64s) -> Array:
+    def own_errors(self, values: Array, errors: Array, places: Integers) -> Array:
         """Return how far answers to some questions may be off, each by itself; never more than proved."""
         if self._known is None:
             return errors.copy()

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.core.fixed import Bools, Integers
 from discreet.queries.kinds.groups import Grouping, Groups
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.kinds.matrix import Matrix
@@ -21,7 +21,6 @@ from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
 from discreet.query_release.online.questions import (
     NOTHING,
-    Bools,
     Key,
     make_key,
     read_predicate,
@@ -30,8 +29,6 @@ from discreet.query_release.online.questions import (
     write_rest,
     write_runs,
 )
-
-Int64s = NDArray[np.int64]
 
 NO_BOX = -1
 
@@ -50,9 +47,9 @@ class Boxes:
         The kind of each predicate, by place; `NO_BOX` for those that are none.
     """
 
-    sizes: Int64s
+    sizes: Integers
     runs: Bools
-    kinds: Int64s
+    kinds: Integers
 
     @classmethod
     def of_codes(cls, codes: Bools, universe: Universe) -> Boxes:
@@ -86,7 +83,7 @@ class WorkloadReading(ABC):
     empty: Bools
 
     @abstractmethod
-    def keys(self, places: Int64s) -> list[Key]:
+    def keys(self, places: Integers) -> list[Key]:
         """Return the identity of some of the predicates, as `read_question` gives it."""
 
 
@@ -158,7 +155,7 @@ class _Listed(WorkloadReading):
         volume = workload.answers(np.ones(universe.shape, dtype=np.int64))
         return codes, (volume > 0) & (volume == sizes), volume == 0, []
 
-    def keys(self, places: Int64s) -> list[Key]:
+    def keys(self, places: Integers) -> list[Key]:
         """Return the identity of some of the predicates, as `read_question` gives it."""
         if self._keys:
             return [self._keys[place] for place in places.tolist()]
@@ -195,7 +192,7 @@ class _Grouped(WorkloadReading):
         self.boxes = Boxes(np.concatenate(sizes), np.concatenate(runs), np.concatenate(kinds))
         self.empty = np.concatenate(empty)
 
-    def keys(self, places: Int64s) -> list[Key]:
+    def keys(self, places: Integers) -> list[Key]:
         """Return the identity of some of the predicates, as `read_question` gives it."""
         numbers = np.searchsorted(self.workload.offsets, places, side="right") - 1
         found: list[Key] = []
@@ -241,8 +238,10 @@ class _Leftover:
             index.append(
                 np.array(keys[axes[place]]).reshape([-1 if p == at else 1 for p in range(len(order))])
             )
-        self.of: Int64s = np.broadcast_to(table[tuple(index)], lengths).ravel()
-        self._codes = list(self._codes_of_rest())
+        self.of: Integers = np.broadcast_to(table[tuple(index)], lengths).ravel()
+        places = range(len(self._rest))
+        others = [tuple(1 + other for other in places if other != place) for place in places]
+        self._codes = [np.asarray(self._tables.any(axis=axes)) for axes in others]
         self.sizes = np.tile(np.array(self._shape, dtype=np.int64), (len(packed), 1))
         self.sizes[:, order] = 1
         self.runs = np.ones(len(packed), dtype=np.bool_)
@@ -253,12 +252,7 @@ class _Leftover:
         self.empty = volume == 0
         self.whole = ~self.empty & (volume == self.sizes[:, list(self._rest)].prod(axis=1))
 
-    def _codes_of_rest(self) -> Iterator[Bools]:
-        for place in range(len(self._rest)):
-            others = tuple(1 + other for other in range(len(self._rest)) if other != place)
-            yield np.asarray(self._tables.any(axis=others))
-
-    def keys(self, places: Int64s) -> list[Key]:
+    def keys(self, places: Integers) -> list[Key]:
         """Return the identities of some groups."""
         if not len(places):
             return []

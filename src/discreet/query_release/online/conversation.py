@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core.errors import ConversationClosed, InvalidParameter
+from discreet.core.fixed import Floats, Integers
 from discreet.core.mechanism import Conversation
 from discreet.core.rng import Rng
 from discreet.noise import AddNoise
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 BETA = Fraction(1, 20)
 """The probability that the stated errors of one kind fail, all of a conversation together."""
 
-Int64s = NDArray[np.int64]
 
 _MOST = 1 << 60  # units; more are cut off, so that nothing wraps, and no two counts get further apart by it
 
@@ -66,7 +65,7 @@ class WeightsConversation(Conversation[Any]):
         self._history: list[MeasuredBand] = []
         self._record = Record()
         # What was read here and by nobody else; of batches, the true counts of what needs the gate.
-        self._read: WeakKeyDictionary[Question | Batch, Int64s | None] = WeakKeyDictionary()
+        self._read: WeakKeyDictionary[Question | Batch, Integers | None] = WeakKeyDictionary()
         self._transcript: list[Any] = []
         self._counts = histogram.counts()
         self._tables = KeptTables(self._true_table, mechanism.universe.size)
@@ -138,7 +137,7 @@ class WeightsConversation(Conversation[Any]):
             self._read[batch] = np.minimum(counts, self._most // self._scale) * self._scale
         return batch
 
-    def foretell(self, workload: Workload) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def foretell(self, workload: Workload) -> tuple[Floats, Floats]:
         """Return the errors that predicates would be answered with, if asked now: own ones, and all at once.
 
         From public numbers alone: what needs the gate either passes it or is measured, and has the larger of
@@ -253,18 +252,18 @@ class WeightsConversation(Conversation[Any]):
         error = float(add_errors(off, noise, self._scale)) / self._scale
         return OnlineAnswer(value, error, FREE, min(own, error))
 
-    def _true_table(self, axes: Axes) -> Int64s:
+    def _true_table(self, axes: Axes) -> Integers:
         others = tuple(axis for axis in range(self._counts.ndim) if axis not in axes)
         return np.asarray(self._counts.sum(axis=others))
 
-    def _free_errors(self, bars: Int64s) -> NDArray[np.float64]:
+    def _free_errors(self, bars: Integers) -> Floats:
         """Return the errors of answers that passed the gate under some thresholds."""
         allowed = float(self._plan.free_error(BETA))
         return np.asarray((bars - self._plan.bar + allowed) / self._scale, dtype=np.float64)
 
     # The gate ------------------------------------------------------------------------------------
 
-    def _test(self, truth: Int64s, said: Int64s) -> tuple[Int64s, int]:
+    def _test(self, truth: Integers, said: Integers) -> tuple[Integers, int]:
         """Test questions in order until the first alarm: their public thresholds, and where it was."""
         for side, hidden in enumerate(self._hidden):
             if hidden is None:
@@ -311,7 +310,7 @@ class WeightsConversation(Conversation[Any]):
 
     # Many questions ------------------------------------------------------------------------------
 
-    def _advance(self, batch: Batch, truth: Int64s) -> None:
+    def _advance(self, batch: Batch, truth: Integers) -> None:
         """Answer the next questions of a batch, up to the first alarm among them."""
         before, fresh = len(batch.rest), batch.take(self._record)
         if not batch.says(self._hypothesis):  # another thread's question taught it something

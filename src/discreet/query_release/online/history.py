@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.queries.query import Array, Axes
+from discreet.core.fixed import Array, Floats
+from discreet.core.search import narrow
+from discreet.queries.query import Axes
 from discreet.query_release.fitting.weights import Hypothesis
 from discreet.query_release.online.questions import Key
 from discreet.query_release.synopses.online_answer import MEASURED, OnlineAnswer
@@ -52,7 +53,7 @@ class MeasuredBand:
     """A measured answer: weights between 0 and 1 over some axes, and the band its count lies in."""
 
     axes: Axes
-    weights: NDArray[np.float64]
+    weights: Floats
     low: float
     high: float
 
@@ -106,7 +107,4 @@ def _power(table: Array, weights: Array, target: float) -> float:
         low *= 2
     while count(high) < target and high < 500:
         high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if count(middle) < target else (low, middle)
-    return (low + high) / 2
+    return sum(narrow(lambda power: bool(count(power) >= target), low, high, steps=60)) / 2

@@ -13,10 +13,10 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.core.fixed import Floats
 from discreet.query_release.fitting.weights import marginal_table
-from discreet.query_release.online.warm_start_fit import FLAT, fit_weights
+from discreet.query_release.online.table_weights import FLAT, fit_weights
 from discreet.query_release.synopses.marginal_tables import MarginalTables
 
 Axes = tuple[int, ...]
@@ -58,7 +58,7 @@ def _miss(tables: MarginalTables, variances: Mapping[Axes, float], order: int) -
     return max(0.0, (energy - _SURE * math.sqrt(spread)) / counted - 1.0)
 
 
-def centre_table(table: NDArray[np.float64]) -> NDArray[np.float64]:
+def centre_table(table: Floats) -> Floats:
     """Return the residual of a table: its mean along every axis taken out."""
     for axis in range(table.ndim):
         table = table - table.mean(axis=axis, keepdims=True)

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from discreet.core.fixed import Floats, Integers
 from discreet.noise.trial_noise import TrialNoise
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.rectangles import Rectangles
@@ -28,10 +28,9 @@ from discreet.queries.universe import Universe
 from discreet.query_release.fitting.mean_squares import Linear, fit_mean_squares, fit_slope
 from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.online.boxes import Boxes, read_workload
-from discreet.query_release.online.warm_start_fit import CLOSE, fit_weights
+from discreet.query_release.online.table_weights import CLOSE, fit_weights
 from discreet.query_release.synopses.marginal_tables import MarginalTables
 
-Floats = NDArray[np.float64]
 Axes = tuple[int, ...]
 Sums = Callable[[Any], Floats]
 """Returns the sums of an array over some questions."""
@@ -242,7 +241,7 @@ def _ask_others(universe: Universe, most: int, stream: TrialNoise) -> Sums:
     return add_up
 
 
-def draw_counts(weights: Floats, stream: TrialNoise) -> NDArray[np.int64]:
+def draw_counts(weights: Floats, stream: TrialNoise) -> Integers:
     """Return made-up rows of a population: how many there are in each cell."""
     chances = (stream.uniform(weights.size).reshape(weights.shape) + 2.0**-33).clip(0.0, 1 - 2.0**-33)
     many = weights > _WHOLE

@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import fix_array
-from discreet.queries.query import Array, Axes, LinearQuery, ProductQuery
+from discreet.core.fixed import Array, Bools, fix_array
+from discreet.queries.query import Axes, LinearQuery, ProductQuery
 from discreet.queries.universe import Universe
 from discreet.queries.written import write_query
 
-Bools = NDArray[np.bool_]
 Key = bytes
 
 

@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core.errors import Refused
+from discreet.core.fixed import Bools, Floats
 from discreet.core.neighbours import Replace
 from discreet.core.rounding import up
 from discreet.queries.kinds.marginals import Marginals
@@ -31,11 +31,9 @@ from discreet.query_release.online.boxes import Boxes
 from discreet.query_release.online.misfit import centre_table, estimate_misfit
 from discreet.query_release.online.own_errors import OwnErrors, learn_own_errors
 from discreet.query_release.online.questions import Question
-from discreet.query_release.online.warm_start_fit import CLOSE, FLAT, UNIFORM, fit_weights
+from discreet.query_release.online.table_weights import CLOSE, FLAT, UNIFORM, fit_weights
 from discreet.query_release.synopses.marginal_tables import MarginalTables
 from discreet.query_release.synopses.synopsis import Synopsis, Weights
-
-Floats = NDArray[np.float64]
 
 _BLOCK = 1024  # boxes looked at together
 _TRIPLES = 3  # attributes: what they depend on together, and two of them, tells about more
@@ -178,7 +176,7 @@ class Known:
             covered[part] = (~(used[part, None] & ~self._sets).any(axis=2)).any(axis=1)
         return np.where(covered, np.sqrt(np.maximum(variance, 0.0)), np.inf)
 
-    def _factors(self, sizes: Floats, runs: NDArray[np.bool_]) -> Floats:
+    def _factors(self, sizes: Floats, runs: Bools) -> Floats:
         """Return how many standard deviations hold for all boxes at once."""
         shape = np.array(self.universe.shape, dtype=np.float64)
         intervals, sets = np.log(shape * (shape + 1) / 2), shape * math.log(2)

@@ -6,22 +6,20 @@ Post-processing: the synopsis is public, so its synthetic table may be measured 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.fixed import Array, Floats
 from discreet.core.rng import SYSTEM, Rng
 from discreet.noise import coins
 from discreet.queries.histogram import Histogram
 from discreet.queries.workload import Tabled, Workload
 from discreet.query_release.base import WorkloadRelease
+from discreet.query_release.fitting.residual import group_places
 from discreet.query_release.planning.population import nobody
 from discreet.query_release.synopses.synopsis import Synopsis
 from discreet.query_release.synopses.synthetic import SyntheticTable
-
-Floats = NDArray[np.float64]
 
 NOISE_RUNS = 30
 """How often noise alone is drawn at least; a release on nobody takes no time."""
@@ -108,14 +106,11 @@ def _drawn(table: SyntheticTable, rng: Rng) -> Histogram:
     )
 
 
-def _groups(workload: Workload) -> list[NDArray[Any]]:
+def _groups(workload: Workload) -> list[Array]:
     """Return the places of queries over the same attributes; all of them where there are too many."""
     if not isinstance(workload, Tabled) or len(workload.sets) == 1 or len(workload) > _LISTED:
         return [np.arange(len(workload))]
-    found: dict[Any, list[int]] = {}
-    for place, query in enumerate(workload):
-        found.setdefault(query.axes, []).append(place)
-    return [np.array(places) for places in found.values()]
+    return [np.array(places) for places in group_places(query.axes for query in workload).values()]
 
 
 def _near_by(found: Floats, answers: Floats, errors: Floats) -> Floats:

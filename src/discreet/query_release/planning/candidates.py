@@ -108,11 +108,7 @@ def _adaptive(facts: ReleaseFacts) -> WorkloadRelease:
 def _residuals(facts: ReleaseFacts) -> WorkloadRelease:
     _some_delta(facts)
     if not isinstance(facts.workload, Marginals):
-        raise Refused(
-            what=f"a workload of {type(facts.workload).__name__}",
-            why="residuals are those of marginals",
-            way_out="Use another mechanism",
-        )
+        raise _refuse(f"a workload of {type(facts.workload).__name__}", "residuals are those of marginals")
     goal = query_release.Goal.TOTAL if facts.by == "average" else query_release.Goal.WORST
     return query_release.ResidualMarginals(goal=goal, **facts.public)
 
@@ -130,10 +126,9 @@ def _rectangle_tree(facts: ReleaseFacts) -> WorkloadRelease:
 def _projection(facts: ReleaseFacts) -> WorkloadRelease:
     cells, queries = facts.workload.universe.size, len(facts.workload)
     if cells + queries > _PROJECTED:
-        raise Refused(
-            what=f"a universe of {cells} cells and {queries} queries",
-            why=f"with more than {_PROJECTED} of both together it takes too long",
-            way_out="Use another mechanism",
+        raise _refuse(
+            f"a universe of {cells} cells and {queries} queries",
+            f"with more than {_PROJECTED} of both together it takes too long",
         )
     rows = facts.rows * (1 if isinstance(facts.neighbours, Replace) else _SPARE)
     return query_release.Projection(rows=rows, **facts.public)
@@ -152,11 +147,7 @@ def _small_database(facts: ReleaseFacts) -> WorkloadRelease:
     while size < min(facts.rows, _DEEPEST) and math.comb(cells + size, size + 1) * queries <= _SCORED:
         size += 1
     if not size:
-        raise Refused(
-            what="a small database",
-            why="there are too many of them to score",
-            way_out="Use another mechanism",
-        )
+        raise _refuse("a small database", "there are too many of them to score")
     return query_release.SmallDatabase(rows=facts.rows, size=size, **facts.pure)
 
 
@@ -171,10 +162,6 @@ def _interval_search(facts: ReleaseFacts) -> WorkloadRelease:
     return query_release.IntervalSearch(rows=facts.rows, accuracy=_ACCURACY, **facts.pure)
 
 
-def _independent(facts: ReleaseFacts) -> WorkloadRelease:
-    return query_release.Independent(**facts.public)
-
-
 @lru_cache(maxsize=32)
 def _tables(workload: Workload) -> Workload:
     """Return the tables that the parts of a union look at: a model of them answers all parts."""
@@ -183,6 +170,10 @@ def _tables(workload: Workload) -> Workload:
     names = workload.universe.names
     sets = dict.fromkeys(axes for part in workload.parts for axes in part.sets)  # type: ignore[attr-defined]
     return Marginals(workload.universe, [[names[axis] for axis in axes] for axes in sets])
+
+
+def _refuse(what: str, why: str) -> Refused:
+    return Refused(what=what, why=why, way_out="Use another mechanism")
 
 
 def _some_delta(facts: ReleaseFacts) -> None:
@@ -196,21 +187,15 @@ def _few_attributes(facts: ReleaseFacts, *, most: int, fewest: int = 1) -> None:
     count = len(set().union(*sets))
     if not fewest <= count <= most:
         several = str(most) if fewest == most else f"{fewest} to {most}"
-        raise Refused(
-            what=f"a workload about {count} attribute{'s' * (count != 1)}",
-            why=f"its trees are over {several}",
-            way_out="Use another mechanism",
+        raise _refuse(
+            f"a workload about {count} attribute{'s' * (count != 1)}", f"its trees are over {several}"
         )
 
 
 def _few_cells(facts: ReleaseFacts, most: int) -> None:
     size = facts.workload.universe.size
     if size > most:
-        raise Refused(
-            what=f"a universe of {size} cells",
-            why=f"with more than {most} it takes too long",
-            way_out="Use another mechanism",
-        )
+        raise _refuse(f"a universe of {size} cells", f"with more than {most} it takes too long")
 
 
 CANDIDATES = (
@@ -223,7 +208,7 @@ CANDIDATES = (
     PlanCandidate("mwem", _mwem),
     PlanCandidate("small-database", _small_database),
     PlanCandidate("interval-search", _interval_search),
-    PlanCandidate("independent", _independent, makes_rows=False),
+    PlanCandidate("independent", lambda facts: query_release.Independent(**facts.public), makes_rows=False),
 )
 """In the order in which they are preferred where errors are alike: first those whose errors are noise alone,
 then synopses that answer more."""

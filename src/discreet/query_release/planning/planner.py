@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
+import weakref
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -25,12 +26,11 @@ from discreet.queries.kinds.union import Union
 from discreet.queries.workload import Workload
 from discreet.queries.written import write_workload
 from discreet.query_release.asked import Countable, TableWorkload, read_asked, read_countable
-from discreet.query_release.base import WorkloadRelease, about_rows
+from discreet.query_release.base import WorkloadRelease, require_rows
 from discreet.query_release.planning.candidates import CANDIDATES, PlanCandidate, ReleaseFacts
 from discreet.query_release.planning.population import Public, alike, population
-from discreet.query_release.planning.predict import Prediction, choose, predict, say_why
+from discreet.query_release.planning.predict import Prediction, choose, make_splitting, predict, say_why
 from discreet.query_release.planning.released import Released
-from discreet.query_release.planning.split_budget import make_splitting
 
 GUESSED_ROWS = 10_000
 """How many rows are assumed where nobody says."""
@@ -38,6 +38,13 @@ _STEPS = 5  # bisections of a factor of two: within 2 %
 _SMALLEST_EPSILON = Fraction(1, 1000)
 _SCORED = {"answers": "errors of answers", "rows": "errors of synthetic rows"}
 _PLOTTED = (Fraction(1, 10), Fraction(1, 3), Fraction(1), Fraction(3), Fraction(10))
+
+
+_Whereabouts = Callable[[], Countable | Histogram | None]
+
+
+def _nowhere() -> None:
+    """Point to no data."""
 
 
 class ReleasePlan:
@@ -65,9 +72,10 @@ class ReleasePlan:
         delta: Fraction,
         unit: PrivacyUnit | None,
         people: Histogram,
+        of: _Whereabouts = _nowhere,
     ) -> None:
         self.facts, self.epsilon, self.delta = facts, epsilon, delta
-        self._unit, self._people = unit, people
+        self._unit, self._people, self._of = unit, people, of
         self._candidates: tuple[PlanCandidate, ...] = CANDIDATES
         if isinstance(facts.workload, Union):
             self._candidates += (make_splitting(facts.workload, people),)
@@ -113,7 +121,9 @@ class ReleasePlan:
         """Return what is proved of the largest error, but for a probability beta; see `Release.error`."""
         return self.mechanism.error(beta)
 
-    def release(self, data: Countable | Histogram, *, rng: Rng = SYSTEM, progress: bool = False) -> Released:
+    def release(
+        self, data: Countable | Histogram | None = None, *, rng: Rng = SYSTEM, progress: bool = False
+    ) -> Released:
         """Measure the data once by the recommended mechanism, and make a synopsis.
 
         Privacy: `guarantee`, within (epsilon, delta) for one unit of the table or one row of a histogram.
@@ -122,12 +132,14 @@ class ReleasePlan:
         Parameters
         ----------
         data
-            The table that was planned for, or a histogram.
+            The table that was planned for, or a histogram. Left out: what the plan was made with, as long
+            as that is there; the plan itself holds no data.
         rng
             Where the noise comes from.
         progress
             Whether to show a bar.
         """
+        data = self._find_data() if data is None else data
         self._require_unit(data)
         if not self.guarantee.implies(epsilon=self.epsilon, delta=self.delta):
             raise InternalError(f"the plan gives {self.guarantee}, which is not within {self.bought}")
@@ -136,6 +148,17 @@ class ReleasePlan:
         return Released(
             value=made.value, mechanism=made.mechanism, unsafe_seeded=made.unsafe_seeded, plan=self
         )
+
+    def _find_data(self) -> Countable | Histogram:
+        data = self._of()
+        if data is None:
+            raise InvalidParameter(
+                name="data",
+                rule="given: a table or a histogram",
+                got="nothing",
+                hint="A plan remembers what it was made with only as long as somebody else holds it",
+            )
+        return data
 
     def _require_unit(self, data: Countable | Histogram) -> None:
         """Refuse data that protect something else than was planned for."""
@@ -156,7 +179,12 @@ class ReleasePlan:
         """Return the plan for another epsilon."""
         whole = checks.positive(epsilon=epsilon)
         return ReleasePlan(
-            self._facts_at(whole), epsilon=whole, delta=self.delta, unit=self._unit, people=self._people
+            self._facts_at(whole),
+            epsilon=whole,
+            delta=self.delta,
+            unit=self._unit,
+            people=self._people,
+            of=self._of,
         )
 
     def _facts_at(self, epsilon: Fraction) -> ReleaseFacts:
@@ -255,8 +283,7 @@ class ReleasePlan:
         lines = [f"{name:18} {a:>10} {b:>10} {c:>11}  {mark}".rstrip() for name, a, b, c, mark in self._cells]
         return "\n".join([self._heading, *lines, *self._notes])
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return html_table(self._cells, [self._heading, *self._notes])
@@ -338,7 +365,16 @@ def plan(
         score=checks.one_of(("answers", "rows"), score=score),
         made_up=public is None,
     )
-    return ReleasePlan(facts, epsilon=whole, delta=missed, unit=unit, people=people)
+    of = _nowhere if request is None else _point_to(request.data)
+    return ReleasePlan(facts, epsilon=whole, delta=missed, unit=unit, people=people, of=of)
+
+
+def _point_to(data: Countable | Histogram) -> _Whereabouts:
+    """Remember where data are, and nothing of them: a plan is public."""
+    try:
+        return weakref.ref(data)
+    except TypeError:  # an object of a class that cannot be pointed to
+        return _nowhere
 
 
 def _read_unit(
@@ -346,7 +382,7 @@ def _read_unit(
 ) -> tuple[PrivacyUnit | None, Neighbours]:
     """Return whom the table protects, if there is one, and the change of rows that is hidden."""
     if request is None or isinstance(request.data, Histogram):
-        return None, about_rows(ROWS if neighbours is None else neighbours)
+        return None, require_rows(ROWS if neighbours is None else neighbours)
     if neighbours is not None:
         raise InvalidParameter(
             name="neighbours", rule="left to the table, which declares them", value=neighbours

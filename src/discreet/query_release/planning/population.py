@@ -7,20 +7,17 @@ declared before it. It is the same for the same schema and number of rows, on ev
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array
 from discreet.noise.trial_noise import TrialNoise
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Attribute, Universe
 from discreet.query_release.synopses.synopsis import Synopsis
 from discreet.query_release.synopses.synthetic import SyntheticTable
 
-Array = NDArray[Any]
 Public = Histogram | SyntheticTable | Synopsis
 """Data that may be looked at: public, or released already."""
 

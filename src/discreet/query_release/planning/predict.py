@@ -5,19 +5,23 @@ Trials draw noise that is fixed by what is tried, so that the same public facts 
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.core.bounds import known_error
+from discreet import query_release
+from discreet.core.bounds import read_error
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
+from discreet.core.fixed import Floats
 from discreet.noise.trial_noise import TrialNoise
 from discreet.queries.histogram import Histogram
+from discreet.queries.kinds.union import Union
 from discreet.query_release.base import WorkloadRelease
-from discreet.query_release.planning.candidates import PlanCandidate, ReleaseFacts
+from discreet.query_release.planning.candidates import CANDIDATES, PlanCandidate, ReleaseFacts
 from discreet.query_release.planning.population import nobody
 
 _BETA = 0.05  # the failure probability of the bounds that are printed
@@ -29,6 +33,7 @@ chosen by `benchmarks/release_margin.py`, on other tables than those that it was
 NO_ROWS = 1.09
 """How much better a synopsis must be that makes no synthetic rows."""
 _NEGLIGIBLE = 0.1  # of a row: smaller errors are all the same
+_MOST = 6  # parts of a workload, for each of which every mechanism is tried
 _WAY_OUT = "Ask for queries with whole weights, over fewer attributes"
 # How many trials: of noise alone, which takes no time, until their mean is off by one per cent; of whatever
 # fits a model until it is by seven. All of them together have so many answers, or fit so many cells.
@@ -92,7 +97,7 @@ def predict(candidate: PlanCandidate, facts: ReleaseFacts, population: Histogram
         mechanism,
         average,
         largest,
-        known_error(mechanism, _BETA) if facts.score == "answers" else math.inf,
+        read_error(mechanism, _BETA) if facts.score == "answers" else math.inf,
         makes_rows=candidate.makes_rows,
         is_exact=_is_exact(mechanism, facts),
     )
@@ -169,6 +174,56 @@ def try_mechanism(
     return average, largest
 
 
-def _is_certain(errors: NDArray[np.float64], sure: float) -> bool:
+def _is_certain(errors: Floats, sure: float) -> bool:
     """Tell whether one standard error of a mean is a small part of it."""
     return bool(errors.std(ddof=1) <= sure * errors.mean() * math.sqrt(len(errors)))
+
+
+def make_splitting(workload: Union, people: Histogram) -> PlanCandidate:
+    """Return the candidate that releases each part by the mechanism that is best for it."""
+
+    def make(facts: ReleaseFacts) -> WorkloadRelease:
+        if len(workload.parts) > _MOST:
+            raise Refused(
+                what=f"a budget for {len(workload.parts)} parts",
+                why=f"at most {_MOST} are planned one by one",
+                way_out="Put parts of one kind into one workload",
+            )
+        makes, errors = [], []
+        for part, weight in zip(workload.parts, workload.weights, strict=True):
+            own = dataclasses.replace(facts, workload=part)
+            found = choose([predict(each, own, people) for each in CANDIDATES], facts)
+            makes.append(_make_later(found.name, own))
+            size = len(part) if facts.by == "average" else 1
+            errors.append(max(found.error(facts.by), 1e-9) * float(weight) * size)
+        return query_release.Split.share(
+            workload=workload,
+            makes=makes,
+            shares=[error ** _power(facts) for error in errors],
+            epsilon=facts.epsilon,
+            delta=facts.delta,
+            neighbours=facts.neighbours,
+        )
+
+    return PlanCandidate("split", make)
+
+
+def _make_later(name: str, facts: ReleaseFacts) -> Callable[[Fraction, Fraction], WorkloadRelease]:
+    candidate = next(each for each in CANDIDATES if each.name == name)
+
+    def make(epsilon: Fraction, delta: Fraction) -> WorkloadRelease:
+        return candidate.make(dataclasses.replace(facts, epsilon=epsilon, delta=delta))
+
+    return make
+
+
+def _power(facts: ReleaseFacts) -> float:
+    """Return the power of the errors that is best to share by.
+
+    Errors fall as c / epsilon. The largest of them is smallest where all are equal: epsilon as c. Their sum
+    is smallest, where the epsilons add up, with epsilon as the square root of c; where their squares do, as
+    those of Gaussian noise nearly do, as the cube root.
+    """
+    if facts.by == "largest":
+        return 1.0
+    return 1 / 3 if facts.delta else 1 / 2

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from discreet.core.fixed import Array, Floats
 from discreet.core.guarantee import Guarantee
 from discreet.core.mechanism import Release
 from discreet.core.progress import bars
@@ -47,11 +45,11 @@ class Released(Release[Synopsis]):
         """The queries that it was made for."""
         return self.plan.facts.workload
 
-    def answers(self, workload: Workload | None = None) -> NDArray[Any]:
+    def answers(self, workload: Workload | None = None) -> Array:
         """Return estimated counts, one a query; of the workload it was made for where none is given."""
         return self.value.answers(self.workload if workload is None else workload)
 
-    def marginal(self, *names: str) -> NDArray[Any]:
+    def marginal(self, *names: str) -> Array:
         """Return the estimated table over some attributes, in the order of the universe."""
         return self.value.marginal(names)
 
@@ -68,7 +66,7 @@ class Released(Release[Synopsis]):
 
     def standard_errors(
         self, workload: Workload | None = None, *, runs: int = _RUNS, rng: Rng = SYSTEM
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Estimate how far off every answer is: 1.96 times it holds about 95 of 100 true answers.
 
         The mechanism is run again on rows that are drawn from the synopsis, which costs no privacy. An

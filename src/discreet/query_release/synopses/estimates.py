@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.fixed import Array
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.query import LinearQuery
 from discreet.queries.tables import Axes
@@ -21,8 +21,6 @@ from discreet.query_release.fitting.consistency import isotonic, onto_simplex
 from discreet.query_release.fitting.residual import sum_out
 from discreet.query_release.synopses.synopsis import Synopsis, Weights
 from discreet.query_release.synopses.synthetic import SyntheticTable
-
-Array = NDArray[Any]
 
 
 class Estimates(Synopsis):
@@ -94,10 +92,6 @@ class Estimates(Synopsis):
 class Curve(Estimates):
     """Estimated counts along one ordered attribute: ranges, the distribution function, quantiles."""
 
-    @property
-    def _values(self) -> tuple[Any, ...]:
-        return self.universe.attributes[self.axes[0]].values
-
     @cached_property
     def prefixes(self) -> Array:
         """The estimated number of rows at or before each value, unbiased."""
@@ -122,4 +116,5 @@ class Curve(Estimates):
     def quantile(self, share: checks.Number) -> Any:
         """Return the first value at or before which lies at least this share of the rows."""
         wanted = float(checks.probability(share=share))
-        return self._values[int(np.searchsorted(self.distribution(), wanted))]
+        values = self.universe.attributes[self.axes[0]].values
+        return values[int(np.searchsorted(self.distribution(), wanted))]

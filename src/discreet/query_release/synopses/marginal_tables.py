@@ -8,10 +8,10 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import Refused
+from discreet.core.fixed import Array, Integers
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import LinearQuery
@@ -20,7 +20,6 @@ from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.query_release.fitting.consistency import fit_tables, onto_simplex
 from discreet.query_release.fitting.residual import (
-    Array,
     Layout,
     contrasts,
     group_places,
@@ -54,7 +53,7 @@ class MarginalTables(Synopsis):
         universe: Universe,
         sets: tuple[Axes, ...],
         layout: Layout,
-        noisy: NDArray[np.int64],
+        noisy: Integers,
         *,
         rows: int | None,
         variance: Fraction,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from discreet.core.fixed import Array, Floats
 
 FREE, MEASURED, STALE = "free", "measured", "stale"
 
@@ -60,10 +60,10 @@ class OnlineAnswers:
         What `OnlineAnswer` has, as arrays.
     """
 
-    values: NDArray[np.float64]
-    errors: NDArray[np.float64]
-    kinds: NDArray[Any]
-    owns: NDArray[np.float64]
+    values: Floats
+    errors: Floats
+    kinds: Array
+    owns: Floats
 
     @classmethod
     def of(cls, answers: Iterable[OnlineAnswer]) -> OnlineAnswers:

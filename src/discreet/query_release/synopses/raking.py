@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.fixed import Array, Integers
 from discreet.core.progress import track
 from discreet.core.rng import Rng
-from discreet.queries.tables import Axes
+from discreet.queries.tables import Axes, ravel_codes
 from discreet.queries.universe import Universe
 from discreet.query_release.fitting.consistency import onto_simplex
 from discreet.query_release.synopses.synthetic import SyntheticTable, in_proportion
 
-Array = NDArray[Any]
 Table = tuple[Axes, Array]
 """Axes in ascending order, and numbers over them."""
 
@@ -46,7 +44,7 @@ def synthetic_rows(
     return SyntheticTable(universe, min((weighed, apart), key=lambda made: _distance(made, likely)))
 
 
-def _independent(shape: Sequence[int], tables: Sequence[Table], count: int, rng: Rng) -> NDArray[np.int64]:
+def _independent(shape: Sequence[int], tables: Sequence[Table], count: int, rng: Rng) -> Integers:
     """Return rows of independent attributes, each as the smallest table that it is in says."""
     rows = np.zeros((count, len(shape)), dtype=np.int64)
     for axis, size in enumerate(shape):
@@ -61,9 +59,7 @@ def _distance(rows: Array, tables: Sequence[Table]) -> float:
     """Return how far the tables of some rows are from others, in the sum over all cells, as shares."""
     off = 0.0
     for axes, table in tables:
-        cells = np.zeros(len(rows), dtype=np.int64)
-        for axis, size in zip(axes, table.shape, strict=True):
-            cells = cells * size + rows[:, axis]
+        cells = ravel_codes(rows[:, list(axes)], range(len(axes)), table.shape)
         counts = np.bincount(cells, minlength=table.size) / max(1, len(rows))
         off += float(np.abs(counts - table.reshape(-1) / max(1.0, float(table.sum()))).sum())
     return off
@@ -81,7 +77,7 @@ def weighed_rows(shape: Sequence[int], tables: Sequence[Table], count: int, rng:
     return rows, _fit(rows, times.astype(np.float64), tables)
 
 
-def _draw_rows(shape: Sequence[int], tables: Sequence[Table], count: int, rng: Rng) -> NDArray[np.int64]:
+def _draw_rows(shape: Sequence[int], tables: Sequence[Table], count: int, rng: Rng) -> Integers:
     rows = np.zeros((count, len(shape)), dtype=np.int64)
     known: set[int] = set()
     rest = [*tables, *(((axis,), np.ones(size)) for axis, size in enumerate(shape))]
@@ -95,7 +91,7 @@ def _draw_rows(shape: Sequence[int], tables: Sequence[Table], count: int, rng: R
         new = [axis for axis in axes if axis not in known]
         turned = table.transpose([axes.index(axis) for axis in (*given, *new)])
         chosen = _choose(
-            turned.reshape(-1, math.prod(shape[axis] for axis in new)), _code(rows, given, shape), rng
+            turned.reshape(-1, math.prod(shape[axis] for axis in new)), ravel_codes(rows, given, shape), rng
         )
         for axis in reversed(new):
             chosen, rows[:, axis] = np.divmod(chosen, shape[axis])
@@ -135,10 +131,3 @@ def _fit(rows: Array, weights: Array, tables: Sequence[Table]) -> Array:
         if float(np.abs(weights - before).sum()) <= _CLOSE * mass:
             break
     return weights
-
-
-def _code(rows: Array, axes: Sequence[int], shape: Sequence[int]) -> Array:
-    code = np.zeros(len(rows), dtype=np.int64)
-    for axis in axes:
-        code = code * shape[axis] + rows[:, axis]
-    return code

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
-from typing import Any
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries, Workload
 from discreet.query_release.synopses.synthetic import SyntheticTable
-
-Array = NDArray[Any]
 
 
 class Synopsis(ABC):
@@ -85,24 +83,16 @@ class Synopsis(ABC):
         return f"<{type(self).__name__}: about {self.total:.0f} rows over {', '.join(self.universe.names)}>"
 
 
-class Weights(Synopsis):
-    """A weight for every cell of a universe that fits in memory: a histogram that may be published.
+class OfWeights(Synopsis):
+    """A synopsis with a weight for every cell of a universe that fits in memory.
 
-    Parameters
+    Attributes
     ----------
     weights
-        Non-negative numbers over the universe; their sum is the estimated number of rows.
-    transcript
-        The released numbers the weights were computed from.
+        The estimated count of every cell.
     """
 
-    def __init__(self, universe: Universe, weights: Array, *, transcript: Hashable) -> None:
-        universe.require_dense()
-        array = np.asarray(weights, dtype=np.float64).reshape(universe.shape)
-        if not (np.isfinite(array).all() and (array >= 0).all()):
-            raise InvalidParameter(name="weights", rule="finite and >= 0", got="others")
-        array.flags.writeable = False
-        self.universe, self.transcript, self.weights = universe, transcript, array
+    weights: Array
 
     def answers(self, workload: Workload) -> Array:
         """Return estimated counts, one a query, for any workload over the universe."""
@@ -121,3 +111,43 @@ class Weights(Synopsis):
     def total(self) -> float:
         """The sum of the weights."""
         return float(self.weights.sum())
+
+    def _read_weights(self, weights: Array) -> Array:
+        self.universe.require_dense()
+        array = np.asarray(weights, dtype=np.float64).reshape(self.universe.shape)
+        if not (np.isfinite(array).all() and (array >= 0).all()):
+            raise InvalidParameter(name="weights", rule="finite and >= 0", got="others")
+        array.flags.writeable = False
+        return array
+
+
+class Weights(OfWeights):
+    """A histogram that may be published.
+
+    Parameters
+    ----------
+    weights
+        Non-negative numbers over the universe; their sum is the estimated number of rows.
+    transcript
+        The released numbers the weights were computed from.
+    """
+
+    def __init__(self, universe: Universe, weights: Array, *, transcript: Hashable) -> None:
+        self.universe, self.transcript = universe, transcript
+        self.weights = self._read_weights(weights)
+
+
+class WeightsLater(OfWeights):
+    """Weights that are a function of the transcript, and take a while to compute: when first asked for."""
+
+    @abstractmethod
+    def _compute(self) -> Array:
+        """Return the weights."""
+
+    @cached_property
+    def weights(self) -> Array:  # type: ignore[override]
+        """The estimated count of every cell of the universe."""
+        return self._read_weights(self._compute())
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: weights over {', '.join(self.universe.names)}>"

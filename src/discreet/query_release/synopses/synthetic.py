@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import Refused
+from discreet.core.fixed import Array, Integers
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
 from discreet.queries.histogram import Histogram
@@ -39,7 +39,7 @@ class SyntheticTable:
 
     @classmethod
     def in_proportion(
-        cls, universe: Universe, weights: NDArray[Any], rows: int | None = None, *, rng: Rng = SYSTEM
+        cls, universe: Universe, weights: Array, rows: int | None = None, *, rng: Rng = SYSTEM
     ) -> Self:
         """Make rows from the weights of all cells, by systematic sampling.
 
@@ -66,11 +66,11 @@ class SyntheticTable:
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return zip(*self.columns().values(), strict=True)
 
-    def answers(self, workload: Workload) -> NDArray[Any]:
+    def answers(self, workload: Workload) -> Array:
         """Count the rows, one number a query."""
         return workload.answers(self.histogram())
 
-    def judge(self, workload: Workload, answers: NDArray[Any], *, total: float) -> Self:
+    def judge(self, workload: Workload, answers: Array, *, total: float) -> Self:
         """Return the same rows, compared with answers about `total` rows that they were made for."""
         counts = self.answers(workload) / max(1, len(self))
         off = float(np.abs(counts - np.asarray(answers, dtype=np.float64) / max(1.0, total)).mean())
@@ -115,7 +115,7 @@ def _show(value: Any) -> str:
     return "(missing)" if value is None else value_text(value)
 
 
-def in_proportion(weights: NDArray[Any], count: int, rng: Rng) -> NDArray[np.int64]:
+def in_proportion(weights: Array, count: int, rng: Rng) -> Integers:
     """Return `count` places, ascending, by systematic sampling in proportion to non-negative weights."""
     if not count:
         return np.zeros(0, dtype=np.int64)

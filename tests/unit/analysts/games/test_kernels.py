@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.analysts.games import analyst_game, query_game
-from discreet.analysts.games.bits import BitRows, transpose
 from discreet.analysts.games.bregman_choice import CappedChoice, Sides
 from discreet.analysts.games.cells import CellChoice, Hits
-from discreet.analysts.games.scores import LateScores
+from discreet.analysts.games.scores import BitRows, LateScores, transpose
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.equilibrium import arrays as game_arrays
 from discreet.equilibrium.arrays import NUMPY, Arrays

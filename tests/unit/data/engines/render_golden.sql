@@ -342,7 +342,7 @@ WITH "discreet_bounded_0" AS (
     ) AS "m0"
   FROM "discreet_bounded_0" AS "trips"
   WHERE
-    9 + -1 * CAST("trips"."km" AS BIGINT) * CAST("trips"."km" AS BIGINT) < 0
+    "trips"."km" >= 4
   GROUP BY
     "trips"."who"
 )
@@ -391,7 +391,7 @@ WITH "discreet_bounded_0" AS (
     ) AS "m0"
   FROM "discreet_bounded_0" AS "trips"
   WHERE
-    9 + -1 * CAST("trips"."km" AS BIGINT) * CAST("trips"."km" AS BIGINT) < 0
+    "trips"."km" >= 4
   GROUP BY
     "trips"."who"
 )
@@ -445,7 +445,7 @@ WITH `discreet_bounded_0` AS (
     ) AS `m0`
   FROM `discreet_bounded_0` AS `trips`
   WHERE
-    9 + -1 * CAST(`trips`.`km` AS BIGINT) * CAST(`trips`.`km` AS BIGINT) < 0
+    `trips`.`km` >= 4
   GROUP BY
     `trips`.`who`
 )

@@ -107,6 +107,38 @@ def test_declared_keys_come_out_in_declared_order_and_zeros_are_filled_in(table:
     assert sum(values[0] for _, values in found) <= 2  # one group of ann, one of bob
 
 
+def sum_of(expression: str, table: Table) -> int:
+    (query,) = render(facts(made(f"SELECT SUM({expression}) FROM trips"), TRIPS), key=table._key)
+    ((total,),) = table._source.execute(query.tree)
+    return int((total or 0) * query.measures[0].unit)
+
+
+def test_a_quotient_is_missing_where_the_denominator_is_not_positive(table: Table) -> None:
+    """The three rows of ann that count, bob's and cay's: whatever is divided first, it is never by 0."""
+    text = "FLOOR_DIV(100 * km, km * CAST(night AS INT) - 9)"
+    kept = [(km, km * night - 9) for km, night in kept_rows(table) if night is not None]
+    assert any(below < 0 for _, below in kept) and any(below > 0 for _, below in kept)
+    assert sum_of(text, table) == sum(100 * km // below for km, below in kept if below > 0)
+    for dialect in DIALECTS:
+        (query,) = render(facts(made(f"SELECT SUM({text}) FROM trips"), TRIPS), key="00")
+        shown = query.tree.sql(dialect=dialect, identify=True)
+        assert "ELSE 1 END" in shown, "nothing keeps the divisor from 0"
+
+
+def test_steps_put_a_missing_value_where_it_belongs(table: Table) -> None:
+    found = sum_of("CASE WHEN night THEN 4 WHEN NOT night THEN 2 ELSE 7 END", table)
+    assert found == sum({True: 4, False: 2, None: 7}[night] for _, night in kept_rows(table))
+    without = sum_of("CASE WHEN night THEN 4 WHEN NOT night THEN 2 END", table)
+    assert without == sum({True: 4, False: 2, None: 0}[night] for _, night in kept_rows(table))
+
+
+def kept_rows(table: Table) -> list[tuple[int, bool | None]]:
+    tree = bound_rows(TRIPS, max_rows=3, key=table._key)
+    names = [one.alias_or_name for one in tree.selects]
+    rows = [dict(zip(names, row, strict=True)) for row in table._source.execute(tree)]
+    return [(int(row["km"] or 0), None if row["night"] is None else bool(row["night"])) for row in rows]
+
+
 def test_a_user_counts_with_few_rows_in_few_groups(table: Table) -> None:
     text = "SELECT COUNT(*), COUNT(DISTINCT who) FROM trips"
     (query,) = render(facts(made(text), TRIPS), key=table._key)

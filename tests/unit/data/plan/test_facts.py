@@ -15,9 +15,11 @@ from sql_schemas import CLAUSE, TABLES, plan
 from discreet import AddRemove, Replace
 from discreet.core.errors import Refused
 from discreet.data import Category, Identifier, Integer, Row, Schema, Text, User
-from discreet.data.plan.facts import Facts, VectorSensitivity, facts, measures, stack
-from discreet.data.plan.nodes import Aggregate, Field, Policy
+from discreet.data.plan.facts import Facts, VectorSensitivity, facts, stack
+from discreet.data.plan.measures import measures
+from discreet.data.plan.nodes import Aggregate, Policy
 from discreet.data.plan.numbers import _range
+from discreet.data.plan.row_nodes import Field
 from discreet.data.sql.parse import parse
 
 POLICY = Policy(epsilon=Fraction(1), delta=Fraction("1e-6"))

@@ -186,7 +186,7 @@ def test_faces_of_an_answer(visits: Table) -> None:
     assert answer._repr_html_().count("<tr>") == 1 + len(answer) == 4
     with pytest.raises(InvalidParameter, match="one of region, n, middle"):
         answer.interval("nothing", 0.95)
-    with pytest.raises(InvalidParameter, match="an aggregate"):
+    with pytest.raises(InvalidParameter, match="depends on the data, one of n, middle"):
         answer.interval("region", 0.95)
     for bad in (0, 1, math.nan, "0.95", True):
         with pytest.raises(InvalidParameter, match="confidence"):

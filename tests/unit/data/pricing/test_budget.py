@@ -12,7 +12,8 @@ from discreet.core.errors import InternalError
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss
 from discreet.data import Category, Identifier, Integer, Row, Schema, Text, User
-from discreet.data.plan.facts import Measure, VectorSensitivity
+from discreet.data.plan.facts import VectorSensitivity
+from discreet.data.plan.measures import Measure
 from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.budget import Budget, budget, coarsen

@@ -11,7 +11,7 @@ import pytest
 import discreet as dp
 from discreet.data import Category, Decimal, Row, Schema, Table, Text
 from discreet.data.ask import plan_question
-from discreet.data.plan.facts import Measure
+from discreet.data.plan.measures import Measure
 from discreet.data.plan.nodes import Policy
 from discreet.data.pricing.answer import Block, Chosen
 from discreet.data.pricing.quantiles import QuantileChoices, runs, units_off

@@ -11,11 +11,12 @@ from discreet import AddRemove
 from discreet.core.errors import InvalidParameter
 from discreet.data import Category, Integer, Row, Schema
 from discreet.data.plan.canonical import canonicalise
-from discreet.data.plan.nodes import FALSE, TRUE, Aggregate, Compare, Field, Options, Or, Policy, Within
+from discreet.data.plan.nodes import Aggregate, Options, Policy
 from discreet.data.plan.numbers import add, constant, multiply, scale, variable
+from discreet.data.plan.row_nodes import FALSE, TRUE, Compare, Field, Or, Within
 from discreet.data.plan.tables import PlanTables
-from discreet.data.sql.conditions import like
 from discreet.data.sql.printing import to_sql
+from discreet.data.sql.rows.patterns import like
 
 AGE = Field("visits", "age")
 INCOME = Field("visits", "income")

@@ -305,3 +305,29 @@ def test_the_sampler_on_a_secret_sample_has_its_law():
     for factor in (Fraction(9, 10), Fraction(11, 10)):
         assert p_value(SampledGreedy(2, factor, ONE, step.kept)) < 1e-6
         assert p_value(SampledGreedy(2, ONE, ONE, int(factor * step.kept))) < 1e-6
+
+
+WANTED = ((0,), (0, 1), (2,), (2, 3))
+
+
+def chance_of(order, sample):
+    """Return the probability of an order of choices on one sample, by its definition."""
+    chance = 1.0
+    for place, item in enumerate(order):
+        open_ = [wanted for wanted in sample if not set(wanted) & set(order[:place])]
+        left = [other for other in range(4) if other not in order[:place]]
+        weights = {other: math.exp(0.5 * sum(other in wanted for wanted in open_)) for other in left}
+        chance *= weights[item] / sum(weights.values())
+    return chance
+
+
+@pytest.mark.parametrize("unit", [ONE, Fraction(1, 2)])
+def test_the_law_on_a_secret_sample_is_that_of_its_definition(unit):
+    """The law runs the code that draws: both would be wrong together. Here it is written down again."""
+    data = WANTED if unit == 1 else [lambda s, w=w: float(bool(s & set(w))) for w in WANTED]
+    law = dict(SampledGreedy(2, Fraction(1, 2), unit, 3 << 62).law(read_agents(data, 4, unit)))
+    assert set(law) == set(itertools.permutations(range(4), 2))
+    samples = [s for size in range(5) for s in itertools.combinations(WANTED, size)]
+    for order, found in law.items():
+        chances = [0.75 ** len(s) * 0.25 ** (4 - len(s)) * chance_of(order, s) for s in samples]
+        assert float(found) == pytest.approx(sum(chances), rel=1e-12)

@@ -7,12 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import sparse, stats
+from tests import hard_instances
 
-from discreet.core.bounds import known_error
+from discreet.core.bounds import read_error
 from discreet.core.errors import InvalidParameter, NoBound
 from discreet.optimisation import cover_elements
-from discreet.optimisation.common import lower_bounds
-from discreet.optimisation.common.sequential import sampled_rate, thesis_rate
+from discreet.optimisation.common.repeated_choices import sampled_rate, thesis_rate
 from discreet.optimisation.set_cover.greedy import GRID, Greedy, Halving, SampledRun, run_law
 from discreet.optimisation.set_cover.set_cover import SetCover
 from discreet.optimisation.set_cover.set_cover_exhaustive import SetCoverExhaustive, sets_used
@@ -131,6 +131,27 @@ def test_the_sampler_follows_the_law(name, sampled):
     assert stats.chisquare(seen, wrong * seen.sum() / wrong.sum()).pvalue < 1e-6
 
 
+def longest_run(plan):
+    """Count the choices of a run that halves as often as it can and then still takes every set."""
+    choices = 0
+
+    def perform(_, scores):
+        nonlocal choices
+        choices += 1
+        return len(scores) - 1 if choices < plan.halvings else 0
+
+    plan.run(np.ones(len(plan.system.elements), dtype=bool), perform)
+    return choices
+
+
+@pytest.mark.parametrize("kind", [SetCoverWeighted, SetCoverSplit])
+def test_the_loss_is_about_every_choice_and_every_halving(kind):
+    """Each of them looks at the elements; a loss of the choices alone passes the audit of tiny covers."""
+    made = kind(family=[[0, 1, 2], [2, 3], [3]], costs=(1, 2, 4), epsilon=1, delta=1e-3)
+    longest = max(longest_run(plan) for plan in made._plans())
+    assert len(made.costs) < longest <= made.loss.rounds <= longest + 1
+
+
 def planted(groups=20, size=25, noise=200, seed=0):
     """A partition into `groups` sets, hidden among small random ones."""
     generator = np.random.default_rng(seed)  # noqa: TID251
@@ -180,7 +201,7 @@ def test_weighted_covers_prefer_cheap_sets():
     ):
         found = made.release(range(200), rng=unsafe_seeded(4)).value
         total = sum(price[name] for name in found.cover(range(200)))
-        assert total <= 20 * known_error(made, 0.05)
+        assert total <= 20 * read_error(made, 0.05)
         assert total < 20 * 25, "half of the dear sets would cost this much"
 
 
@@ -207,7 +228,7 @@ def test_costs_far_apart_need_the_split():
     assert [found.assignment(e) for e in range(3)] == [0, 1, 2]
     with pytest.raises(InvalidParameter):
         found.assignment(7)
-    assert known_error(made, 0.01) >= known_error(made, 0.1) >= 1
+    assert read_error(made, 0.01) >= read_error(made, 0.1) >= 1
 
 
 def test_the_split_keeps_every_element_once_and_spreads_costs_by_n_squared():
@@ -254,7 +275,7 @@ def test_the_layered_cover_finds_the_cheap_way():
 
 def test_random_subsets_are_hard():
     """One set would do; at epsilon 0.2 both algorithms use several times as many, as any private one must."""
-    hard = lower_bounds.random_subsets(sets=64, universe=4000, epsilon=0.2, rng=unsafe_seeded(1))
+    hard = hard_instances.random_subsets(sets=64, universe=4000, epsilon=0.2, rng=unsafe_seeded(1))
     assert hard.optimum == 1 and len(hard.elements) == 15 and hard.elements in hard.family
     for made in (
         SetCover(family=hard.family, epsilon=0.2, delta=1e-6),
@@ -264,9 +285,9 @@ def test_random_subsets_are_hard():
             used(made.release(hard.elements, rng=unsafe_seeded(s)).value, hard.elements) for s in range(10)
         ]
         assert np.mean(sizes) > 1.2
-    assert lower_bounds.random_subsets(sets=2, universe=1024, epsilon=0.25).bound == 1.0
+    assert hard_instances.random_subsets(sets=2, universe=1024, epsilon=0.25).bound == 1.0
     with pytest.raises(InvalidParameter):
-        lower_bounds.random_subsets(sets=64, universe=5, epsilon=0.1)
+        hard_instances.random_subsets(sets=64, universe=5, epsilon=0.1)
 
 
 def test_costs_are_refused_under_their_own_name():

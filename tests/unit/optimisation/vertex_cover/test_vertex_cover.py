@@ -8,15 +8,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import sparse, stats
+from tests import hard_instances
 
-from discreet.core.bounds import known_error
+from discreet.core.bounds import read_error
 from discreet.core.errors import InvalidParameter, NoBound
 from discreet.core.rng import Rng
 from discreet.optimisation import cover_edges
-from discreet.optimisation.common import lower_bounds
 from discreet.optimisation.common.graphs import EdgeSet, Vertices, read_edges
+from discreet.optimisation.common.labels import classes_of, scores_of
 from discreet.optimisation.common.orders import DegreeOrder, Integers, SampledOrder, UniformOrder, shuffle
-from discreet.optimisation.common.weights import classes_of, scores_of
 from discreet.optimisation.vertex_cover.matching import matching_size
 from discreet.optimisation.vertex_cover.orientation import Orientation
 from discreet.optimisation.vertex_cover.scored_orders import ScoredOrder
@@ -292,7 +292,7 @@ def test_weighted_covers_prefer_cheap_vertices():
             order = made.release(edges, rng=unsafe_seeded(seed)).value.order
             totals.append(sum(weights[v] for v in cost(order, edges)))
         assert np.mean(totals) < 30 * 64 / 4
-        assert known_error(made, 0.05) >= np.mean(totals) / 30
+        assert read_error(made, 0.05) >= np.mean(totals) / 30
 
 
 def test_a_maximum_matching_is_found():
@@ -335,7 +335,7 @@ def test_progress_shows_a_bar_and_changes_nothing(capsys, monkeypatch):
 
 
 def test_stars_are_as_hard_as_theorem_51_says():
-    hard = lower_bounds.stars(groups=40, epsilon=0.1, rng=unsafe_seeded(1))
+    hard = hard_instances.stars(groups=40, epsilon=0.1, rng=unsafe_seeded(1))
     assert hard.optimum == 40 and hard.vertices == 440 and len(hard.edges) == 400
     assert hard.bound == pytest.approx(40 * 5 / math.e)
     for kind in (VertexCover, VertexCoverSampled):

@@ -248,8 +248,9 @@ def test_odd_parameters_are_refused():
         make(delta=0)
     with pytest.raises(InvalidParameter, match="Marginals"):
         make(workload=Prefixes(UNIVERSE, ["b"]))
-    with pytest.raises(InvalidParameter, match="weights"):
-        make(weights=[1])
+    for weights in ([1], []):
+        with pytest.raises(InvalidParameter, match="weights"):
+            make(weights=weights)
     with pytest.raises(InvalidParameter, match="inside a set"):
         make().deviation(["a", "c"])
 

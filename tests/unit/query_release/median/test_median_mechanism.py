@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.core.bounds import known_error
+from discreet.core.bounds import read_error
 from discreet.core.errors import ConversationClosed, InvalidParameter, NeighboursMismatch, NoBound, Refused
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.core.neighbours import AddRemove, Edge, Replace
@@ -201,7 +201,7 @@ def test_loss_error_and_width_follow_the_gate():
     mechanism = MedianMechanism(**PUBLIC)
     assert mechanism.guarantee.implies(epsilon=1, delta=0)
     assert mechanism.width == Fraction(15)
-    assert known_error(mechanism, 0.05) == math.inf, "there are 100 rows"
+    assert read_error(mechanism, 0.05) == math.inf, "there are 100 rows"
     assert mechanism.error(0.5) == pytest.approx(30 + mechanism.gate.error(0.5))
     assert mechanism.measured_error(0.05) <= mechanism.gate.error(0.05)
     rounded = MedianMechanism(**PUBLIC, grid=0.01)

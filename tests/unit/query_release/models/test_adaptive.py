@@ -12,9 +12,9 @@ from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries
+from discreet.query_release.fitting.junction import closure
 from discreet.query_release.models.adaptive import Adaptive
-from discreet.query_release.models.adaptive_plan import share_of, shares
-from discreet.query_release.models.adaptive_scores import candidates, closure, penalty, weights
+from discreet.query_release.models.adaptive_plan import candidates, penalty, share_of, shares, weights
 from discreet.testing import unsafe_seeded
 
 UNIVERSE = Universe([("a", range(6)), ("b", range(4)), ("c", range(5)), ("d", range(30)), ("e", range(3))])

@@ -12,12 +12,15 @@ from discreet.queries.query import TableQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries
 from discreet.query_release.fitting.junction import JunctionTree, order_axes
-from discreet.query_release.models.factored import FactoredModel, Target, fit_model
-from discreet.query_release.models.factored_grain import coarsen, groups, refine
-from discreet.query_release.models.factored_learner import Learner, MeasuredTable, dispersion
-from discreet.query_release.models.factored_prior import SHORTEST, first_guess
-from discreet.query_release.models.factored_rows import rows_of
-from discreet.query_release.models.factored_synopsis import Factored
+from discreet.query_release.models.factored import FactoredModel, Target, coarsen, fit_model, groups, refine
+from discreet.query_release.models.factored_learner import (
+    SHORTEST,
+    Learner,
+    MeasuredTable,
+    dispersion,
+    first_guess,
+)
+from discreet.query_release.models.factored_synopsis import Factored, rows_of
 from discreet.testing import unsafe_seeded
 
 SHAPE = (3, 2, 4, 2, 3)

@@ -8,8 +8,15 @@ import pytest
 
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.noise import OneSidedGeometric
-from discreet.query_release.online.gate import NONE, FirstAbove, TwoSidedLoss
-from discreet.query_release.online.gate_plan import NEAR, WASTED, GateSetting, plan_gate
+from discreet.query_release.online.gate import (
+    NEAR,
+    NONE,
+    WASTED,
+    FirstAbove,
+    GateSetting,
+    TwoSidedLoss,
+    plan_gate,
+)
 from discreet.sparse.plan import Form
 from discreet.testing import unsafe_seeded
 

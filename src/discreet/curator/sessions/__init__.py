@@ -1,0 +1,1 @@
+"""Sessions: one private data set and one budget that goes with it."""

@@ -1,0 +1,290 @@
+"""Released numbers as the table that was asked for: columns, computed columns, HAVING, ORDER BY and LIMIT.
+
+All of it is post-processing: it looks at released values and at the request, so it costs nothing, and asking
+for the same numbers in another form costs nothing either.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+from discreet.core.errors import InternalError, InvalidParameter
+from discreet.core.rounding import down, up
+from discreet.data.plan.after import Exact, evaluate, find_sort, has_interval, is_whole
+from discreet.data.plan.canonical import canonicalise
+from discreet.data.plan.nodes import Aggregate, ComputedKey, Key, Output, Plan, Shown, leaves
+from discreet.data.plan.numbers import scale
+from discreet.data.plan.row_nodes import Field
+from discreet.data.plan.tables import PlanTables
+from discreet.data.pricing.computed import Enclosed, End, OneOf, Possible, enclose, exactly
+from discreet.data.pricing.estimates import Number
+
+Value = bool | int | float | str | datetime.date | tuple[Number, ...] | None
+"""What a cell of an answer may hold; None for a key that its grouping set leaves out, and for no value."""
+
+Side = Number | datetime.date | tuple[Number, ...] | None
+"""An end of an interval: of several quantiles, one each; None where there is surely no value."""
+
+Interval = tuple[Side, Side]
+
+Place = tuple[int, int]
+"""A group: the place of its grouping set, and its place there."""
+
+_FIRST, _LAST = datetime.date.min.toordinal(), datetime.date.max.toordinal()
+
+
+T = TypeVar("T")
+Reader = Callable[[Place], T]
+"""Reads something of a group."""
+
+
+class ReleasedNumbers(ABC):
+    """Everything that was released about the groups of a question."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return how many groups there are."""
+
+    @abstractmethod
+    def places(self) -> Iterator[Place]:
+        """Yield every group, in the order of the keys."""
+
+    @abstractmethod
+    def key(self, key: Key) -> Reader[Value | Fraction]:
+        """Return what reads the exact value of a key; None where a grouping set leaves it out."""
+
+    @abstractmethod
+    def value(self, aggregate: Aggregate) -> Reader[Value]:
+        """Return what reads the released value of an aggregate."""
+
+    @abstractmethod
+    def intervals(self, aggregates: Sequence[Aggregate], confidence: Fraction) -> list[Reader[Interval]]:
+        """Return what reads the intervals of some aggregates.
+
+        All of them hold in all groups at once with that probability.
+        """
+
+    @abstractmethod
+    def step(self, aggregate: Aggregate) -> Fraction | None:
+        """Return what the true value is a multiple of, where that is known."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PresentedTable:
+    """What a question shows of released numbers."""
+
+    question: Plan
+    tables: PlanTables
+    released: ReleasedNumbers
+    chosen: tuple[Place, ...] | None
+    """The groups that are shown, in order; None for all, in the order of the keys."""
+
+    @classmethod
+    def of(cls, question: Plan, tables: PlanTables, released: ReleasedNumbers) -> PresentedTable:
+        """Choose and sort the rows."""
+        after = question.after
+        everything = cls(question, tables, released, None)
+        if after.having is None and not after.order and not after.offset and after.limit is None:
+            return everything
+        places = list(released.places())
+        if after.having is not None:
+            holds = everything._read(after.having)
+            places = [place for place in places if holds(place) is True]
+        # Sorting is stable: the first key is sorted by last.
+        for one in reversed(after.order):
+            read = everything._read(one.what)
+            keyed = [(read(place), place) for place in places]
+            present = [pair for pair in keyed if pair[0] is not None]
+            present.sort(key=lambda pair: pair[0], reverse=one.descending)  # type: ignore[arg-type,return-value]
+            missing = [place for value, place in keyed if value is None]
+            there = [place for _, place in present]
+            places = missing + there if one.missing_first else there + missing
+        last = None if after.limit is None else after.offset + after.limit
+        return cls(question, tables, released, tuple(places[after.offset : last]))
+
+    def present(self, question: Plan) -> PresentedTable:
+        """Show the same numbers as another question asks for them.
+
+        Raises
+        ------
+        InternalError
+            Where it needs other numbers.
+        """
+        now, before = canonicalise(question), canonicalise(self.question)
+        if now != before or question.shown_sets != self.question.shown_sets:
+            raise InternalError("the question asks for other numbers")
+        return PresentedTable.of(question, self.tables, self.released)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(output.name for output in self.question.outputs)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that are keys as they are."""
+        return tuple(
+            output.name for output in self.question.outputs if isinstance(output.what, Field | ComputedKey)
+        )
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns that have intervals: numbers and dates that depend on the data."""
+        return tuple(
+            output.name for output in self.question.outputs if has_interval(output.what, self.tables)
+        )
+
+    @property
+    def places(self) -> Iterator[Place]:
+        """The groups that are shown, in order."""
+        return self.released.places() if self.chosen is None else iter(self.chosen)
+
+    def rows(self) -> Iterator[tuple[Value, ...]]:
+        """Yield the values, row by row."""
+        shown = [self._show(output.what) for output in self.question.outputs]
+        return (tuple(one(place) for one in shown) for place in self.places)
+
+    def values(self, name: str) -> Iterator[Value]:
+        """Yield the values of a column."""
+        return map(self._show(self._output(name).what), self.places)
+
+    def intervals(self, name: str, confidence: Fraction) -> Iterator[Interval]:
+        """Yield one interval a row; all hold at once with the given probability, shown or not."""
+        what = self._output(name).what
+        if not has_interval(what, self.tables):
+            rule = f"a number that depends on the data, one of {', '.join(self.numbers)}"
+            raise InvalidParameter(name="name", rule=rule, value=name)
+        noisy = [leaf for leaf in leaves(what) if isinstance(leaf, Aggregate)]
+        listed = tuple(dict.fromkeys(noisy))
+        read = dict(zip(listed, self.released.intervals(listed, confidence), strict=True))
+        if isinstance(what, Aggregate):
+            return map(read[what], self.places)
+        ends = [(leaf, read[leaf], self.released.step(leaf)) for leaf in noisy]
+        # Readers are found by what they read, not by looking the whole aggregate up in every row.
+        known: dict[int, Reader[Possible]] = {
+            id(leaf): _possible(reader, step) for leaf, reader, step in ends
+        }
+        for leaf in leaves(what):
+            if not isinstance(leaf, Aggregate):
+                known[id(leaf)] = _known(self.released.key(leaf))
+        show = self._show_ends(what)
+
+        def enclose_row(place: Place) -> Interval:
+            found = enclose(what, lambda leaf: known[id(leaf)](place))
+            if not isinstance(found, Enclosed):
+                raise InternalError("only numbers have intervals")
+            return (None, None) if found.empty else show(found.low, found.high)
+
+        return map(enclose_row, self.places)
+
+    def _show_ends(self, what: Shown) -> Callable[[End, End], Interval]:
+        if find_sort(what, self.tables) == "date":
+            return _show_days
+        return _show_whole_ends if self._is_whole(what) else _show_float_ends
+
+    def _read(self, what: Shown) -> Reader[Exact]:
+        """Return what reads the value of something, as it is computed with."""
+        known: dict[int, Reader[Value | Fraction]] = {}
+        for leaf in leaves(what):
+            read = self.released.value(leaf) if isinstance(leaf, Aggregate) else self.released.key(leaf)
+            known[id(leaf)] = read
+        return lambda place: evaluate(what, lambda leaf: _exact(known[id(leaf)](place)))
+
+    def _show(self, what: Shown) -> Reader[Value]:
+        """Return what reads a column, as it is shown."""
+        if isinstance(what, Aggregate):
+            return self.released.value(what)
+        if isinstance(what, Field | ComputedKey):
+            key = self.released.key(what)
+            return lambda place: _as_float(key(place))
+        read = self._read(what)
+        whole = find_sort(what, self.tables) == "number" and self._is_whole(what)
+        return lambda place: _shown(read(place), whole=whole)
+
+    def _is_whole(self, what: Shown) -> bool:
+        return is_whole(what, self._is_whole_leaf)
+
+    def _is_whole_leaf(self, leaf: Key | Aggregate) -> bool:
+        if isinstance(leaf, Aggregate):
+            step = self.released.step(leaf)
+        elif isinstance(leaf, ComputedKey):
+            step = scale(leaf.number, self.tables).unit
+        else:
+            step = getattr(self.tables.column(leaf), "grid", Fraction(1))
+        return step is not None and step.denominator == 1
+
+    def _output(self, name: str) -> Output:
+        for output in self.question.outputs:
+            if output.name == name:
+                return output
+        raise InvalidParameter(name="name", rule=f"one of {', '.join(self.columns)}", value=name)
+
+    def __len__(self) -> int:
+        return len(self.released) if self.chosen is None else len(self.chosen)
+
+
+def _known(read: Reader[Value | Fraction]) -> Reader[Possible]:
+    return lambda place: exactly(_exact(read(place)))
+
+
+def _possible(read: Reader[Interval], step: Fraction | None) -> Reader[Possible]:
+    """Return what reads the interval of an aggregate as a part of a larger one; days are numbers there."""
+
+    def possible(place: Place) -> Possible:
+        low, high = read(place)
+        if isinstance(low, datetime.date) and isinstance(high, datetime.date):
+            return Enclosed(Fraction(low.toordinal()), Fraction(high.toordinal()), step=Fraction(1))
+        if not isinstance(low, int | float) or not isinstance(high, int | float):
+            return OneOf(None)  # a most frequent text
+        first, last = (end if end in (math.inf, -math.inf) else Fraction(end) for end in (low, high))
+        return Enclosed(first, last, step=step)
+
+    return possible
+
+
+def _exact(value: Value | Fraction) -> Exact:
+    """Return a value as it is computed with."""
+    if isinstance(value, tuple):
+        raise InternalError("several quantiles are no one value")
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+        return value
+    return Fraction(value)
+
+
+def _shown(value: Exact, *, whole: bool) -> Value:
+    """Return a value as it is shown."""
+    if not isinstance(value, Fraction):
+        return value
+    return int(value) if whole else _as_float(value)
+
+
+def _as_float(value: Value | Fraction) -> Value:
+    """Return a fraction as a float, whatever its size, and any other value as it is."""
+    if not isinstance(value, Fraction):
+        return value
+    try:
+        return float(value) + 0.0  # no negative zero
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _show_float_ends(low: End, high: End) -> Interval:
+    return down(low) + 0.0, up(high) + 0.0
+
+
+def _show_whole_ends(low: End, high: End) -> Interval:
+    return (
+        low if isinstance(low, float) else math.floor(low),
+        high if isinstance(high, float) else math.ceil(high),
+    )
+
+
+def _show_days(low: End, high: End) -> Interval:
+    first, last = max(low, _FIRST), min(high, _LAST)
+    return datetime.date.fromordinal(math.floor(first)), datetime.date.fromordinal(math.ceil(last))

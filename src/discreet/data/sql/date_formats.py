@@ -1,0 +1,56 @@
+"""Dates as text: the signs of `strftime` and of BigQuery, and the words of `TO_CHAR` and `DATE_FORMAT`.
+
+Names of months and days are English, whatever the machine speaks.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Sequence
+
+from discreet.data.sql.rows.comparing import EPOCH
+from discreet.data.sql.text import refuse, shorten
+
+_MONTH_NAMES = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+_DAY_NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_FORMATS: dict[str, Callable[[datetime.date], str]] = {
+    "%Y": lambda day: f"{day.year:04}",
+    "%y": lambda day: f"{day.year % 100:02}",
+    "%m": lambda day: f"{day.month:02}",
+    "%d": lambda day: f"{day.day:02}",
+    "%B": lambda day: _MONTH_NAMES[day.month - 1],
+    "%b": lambda day: _MONTH_NAMES[day.month - 1][:3],
+    "%A": lambda day: _DAY_NAMES[day.weekday()],
+    "%a": lambda day: _DAY_NAMES[day.weekday()][:3],
+    "%j": lambda day: f"{day.timetuple().tm_yday:03}",
+    "%F": lambda day: day.isoformat(),
+    "%Q": lambda day: str((day.month + 2) // 3),
+    "%G": lambda day: f"{day.isocalendar().year:04}",
+    "%V": lambda day: f"{day.isocalendar().week:02}",
+    "%u": lambda day: str(day.isoweekday()),
+    "%%": lambda day: "%",
+}
+_WORDS = (("YYYY", "%Y"), ("yyyy", "%Y"), ("MM", "%m"), ("DD", "%d"), ("dd", "%d"), ("Q", "%Q"))
+
+
+def read_format(name: str, pattern: str) -> list[str]:
+    """Return the signs of a format and what stands between them; refuse a sign that is not known."""
+    if name in ("TO_CHAR", "DATE_FORMAT") and "%" not in pattern:
+        for word, sign in _WORDS:
+            pattern = pattern.replace(word, sign)
+    parts = re.findall(r"%.|[^%A-Za-z]+|.", pattern, flags=re.DOTALL)
+    if any(part not in _FORMATS for part in parts if part[0] == "%" or part.isalpha()):
+        raise refuse(
+            f"{name} {shorten(pattern)}", "it has a sign that is not known", "Use %Y %m %d %b %B %a %A %j"
+        )
+    return parts
+
+
+def spell_day(number: int, parts: Sequence[str]) -> str:
+    """Return a day, counted from 1970-01-01, in a format."""
+    day = datetime.date.fromordinal(number + EPOCH)
+    return "".join(_FORMATS[part](day) if part in _FORMATS else part for part in parts)

@@ -1,0 +1,379 @@
+"""Functions of dates: computed on the days that a column declares, when the question is read.
+
+A week begins on Monday and week 1 holds the year's first Thursday (ISO 8601), but for BigQuery's
+`DATE_TRUNC(day, WEEK)`, which begins on Sunday. `DOW` counts from Sunday = 0 (PostgreSQL, DuckDB),
+`DAYOFWEEK` from Sunday = 1 (BigQuery, Spark), `ISODOW` from Monday = 1.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from discreet.data.plan.atoms import floor_quotient, from_values
+from discreet.data.plan.evaluate import ABSENT
+from discreet.data.plan.numbers import add, constant, multiply, negate, scale, value_of
+from discreet.data.plan.row_nodes import Polynomial
+from discreet.data.plan.tabulate import OneColumn, tabulate
+from discreet.data.sql.date_formats import read_format, spell_day
+from discreet.data.sql.nodes import Scope, take
+from discreet.data.sql.rows.comparing import EPOCH, days
+from discreet.data.sql.rows.functions import Function, whole_of
+from discreet.data.sql.rows.operands import MISSING, Day, Labelled, Missing, Operand, describe, order_labels
+from discreet.data.sql.text import refuse, shorten
+
+NOW = ("CURRENT_DATE", "CURRENT_TIMESTAMP", "NOW", "TODAY", "LOCALTIMESTAMP", "GETDATE")
+MAX_COUNT = 100_000
+Days = NDArray[np.int64]
+_UNITS = ("day", "week", "month", "quarter", "year")
+_PARTS = "YEAR, QUARTER, MONTH, WEEK, DAY, DOW, ISODOW, DAYOFWEEK, DOY, ISOYEAR"
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_INTERVAL = re.compile(r"\s*([+-]?\d{1,6})\s*([a-z]+)\s*")
+
+
+def today(scope: Scope) -> Day:
+    """Return the day on which the question is read, which the plan then holds."""
+    now = scope.today or datetime.datetime.now(datetime.UTC).date()
+    return Day(constant(now.toordinal() - EPOCH))
+
+
+def _months(given: Days) -> Days:
+    """Return months since January 1970."""
+    months: Days = given.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    return months
+
+
+def _first(months: Days) -> Days:
+    """Return the first day of months since January 1970."""
+    found: Days = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    return found
+
+
+def _to_month(given: Days, size: int) -> Days:
+    """Return the first day of the month, quarter or year."""
+    return _first(_months(given) // size * size)
+
+
+def _add_months(given: Days, count: int) -> Days:
+    """Return the same day of another month, or its last one."""
+    months = _months(given) + count
+    same: Days = np.minimum(_first(months) + given - _first(_months(given)), _first(months + 1) - 1)
+    return same
+
+
+def _monday(given: Days) -> Days:
+    return given - (given + 3) % 7
+
+
+def _iso_year(given: Days) -> Days:
+    return _months(_monday(given) + 3) // 12 + 1970
+
+
+def _iso_week(given: Days) -> Days:
+    thursday = _monday(given) + 3
+    return (thursday - _to_month(thursday, 12)) // 7 + 1
+
+
+_EXTRACTED: dict[str, Callable[[Days], Days]] = {
+    "year": lambda given: _months(given) // 12 + 1970,
+    "quarter": lambda given: _months(given) % 12 // 3 + 1,
+    "month": lambda given: _months(given) % 12 + 1,
+    "week": _iso_week,
+    "isoyear": _iso_year,
+    "day": lambda given: given - _to_month(given, 1) + 1,
+    "doy": lambda given: given - _to_month(given, 12) + 1,
+    "dow": lambda given: (given + 4) % 7,
+    "isodow": lambda given: (given + 3) % 7 + 1,
+    "dayofweek": lambda given: (given + 4) % 7 + 1,
+}
+_ALIASES = {
+    "yr": "year",
+    "years": "year",
+    "mon": "month",
+    "months": "month",
+    "days": "day",
+    "dayofmonth": "day",
+    "dayofyear": "doy",
+    "isoweek": "week",
+    "weekofyear": "week",
+    "weeks": "week",
+    "weekday": "dow",
+    "quarters": "quarter",
+    "dayofweek_iso": "isodow",
+}
+
+
+def is_part(word: str) -> bool:
+    """Say whether a word names a part of a date."""
+    return _name(word) in _EXTRACTED
+
+
+def _name(part: str) -> str:
+    word = part.strip().lower()
+    return _ALIASES.get(word, word)
+
+
+def extract(part: str, side: Operand, scope: Scope) -> Operand:
+    """Return a part of a date as a number."""
+    name = _name(part)
+    if name not in _EXTRACTED:
+        raise refuse(f"EXTRACT({shorten(part)} ...)", "it is not a known part of a date", f"Use {_PARTS}")
+    if isinstance(side, Missing):
+        return MISSING
+    day = _day(side, "EXTRACT")
+    shifts = {"dow": 4, "isodow": 3, "dayofweek": 4}
+    if name in shifts:
+        # Days of the week repeat too often to be listed: they are a remainder.
+        week = _rest(add(day.number, constant(shifts[name])), 7, scope)
+        return add(week, constant(0 if name == "dow" else 1))
+    if name == "week":
+        # The week of a year is counted from the Thursday of each: fewer pieces than there are weeks.
+        monday = negate(_rest(add(day.number, constant(3)), 7, scope))
+        thursday = Day(add(add(day.number, monday), constant(3)))
+        first = _apply(thursday, lambda given: _to_month(given, 12), scope)
+        count = floor_quotient(add(thursday.number, negate(first)), constant(7), scope.tables)
+        return MISSING if count is None else add(count, constant(1))
+    if name in ("day", "doy"):
+        first = _apply(day, lambda given: _to_month(given, 1 if name == "day" else 12), scope)
+        return add(add(day.number, negate(first)), constant(1))
+    return _apply(day, _EXTRACTED[name], scope)
+
+
+def _rest(number: Polynomial, divisor: int, scope: Scope) -> Polynomial:
+    whole = floor_quotient(number, constant(divisor), scope.tables)
+    return number if whole is None else add(number, multiply(constant(-divisor), whole))
+
+
+def truncate(part: str, side: Operand, scope: Scope, *, sunday: bool) -> Operand:
+    """Return the first day of a date's week, month, quarter or year."""
+    name = _name(part)
+    if name not in _UNITS:
+        raise refuse(
+            f"DATE_TRUNC {shorten(part)}", "dates are cut to days at most", f"Use {', '.join(_UNITS)}"
+        )
+    if isinstance(side, Missing):
+        return MISSING
+    day = _day(side, "DATE_TRUNC")
+    if name == "day":
+        return day
+    if name == "week":
+        shift = 4 if sunday and part.strip().lower() == "week" else 3
+        over = _rest(add(day.number, constant(shift)), 7, scope)
+        return Day(add(day.number, negate(over)))
+    return Day(_apply(day, lambda given: _to_month(given, _MONTHS[name]), scope))
+
+
+def _day(side: Operand, what: str) -> Day:
+    if isinstance(side, str):
+        return Day(constant(days(side)))
+    if not isinstance(side, Day):
+        raise refuse(
+            what, f"it takes a date, not {describe(side)}", "Name a date column, or write DATE '2020-12-31'"
+        )
+    return side
+
+
+def _table(day: Day, scope: Scope) -> OneColumn:
+    known = tabulate(day.number, scope.tables)
+    if known is None:
+        why = "it is computed for the declared days of one column"
+        raise refuse("a function of a date", why, "Name one date column with bounds of at most 65536 days")
+    unit = int(scale(day.number, scope.tables).unit)
+    if unit == 1:
+        return known
+    values = np.where(
+        known.values == ABSENT, ABSENT, np.where(known.values == ABSENT, 0, known.values) * unit
+    )
+    missing = known.missing if known.missing == ABSENT else known.missing * unit
+    return OneColumn(known.field, known.first, values, missing)
+
+
+def _apply(day: Day, function: Callable[[Days], Days], scope: Scope) -> Polynomial:
+    """Compute a function for every day that a date can be."""
+    fixed = value_of(day.number)
+    if fixed is not None:
+        return constant(int(function(np.array([int(fixed)], dtype=np.int64))[0]))
+    known = _table(day, scope)
+    both = np.append(known.values, known.missing)
+    absent = both == ABSENT
+    values = np.where(absent, ABSENT, function(np.where(absent, 0, both)))
+    listed = OneColumn(known.field, known.first, values[:-1], int(values[-1]))
+    found = from_values(listed, Fraction(1), scope.tables)
+    if found is not None:
+        return found
+    apart = np.where(absent, ABSENT, values - np.where(absent, 0, both))
+    moved = from_values(
+        OneColumn(known.field, known.first, apart[:-1], int(apart[-1])), Fraction(1), scope.tables
+    )
+    if moved is None:
+        why = "it has too many different values over the declared days"
+        raise refuse("a function of a date", why, "Use a coarser part, or ask the owner for fewer days")
+    return add(day.number, moved)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """So many days, weeks, months, quarters and years."""
+
+    parts: tuple[tuple[int, str], ...]
+
+
+def add_interval(side: Operand, interval: Interval, sign: int, scope: Scope) -> Operand:
+    """Return a date so many days, weeks, months, quarters or years later."""
+    if isinstance(side, Missing):
+        return MISSING
+    day = _day(side, "INTERVAL")
+    for count, unit in interval.parts:
+        day = _later(day, sign * count, unit, scope)
+    return day
+
+
+def _later(day: Day, count: int, unit: str, scope: Scope) -> Day:
+    if unit in ("day", "week"):
+        return Day(add(day.number, constant(count * (7 if unit == "week" else 1))))
+    months = count * _MONTHS[unit]
+    return Day(_apply(day, lambda given: _add_months(given, months), scope))
+
+
+def read_interval(node: exp.Expression) -> Interval:
+    """Return an interval of whole days."""
+    value, unit = take(node, "this", "unit")
+    way_out = "Write INTERVAL '30' DAY, or of WEEK, MONTH, QUARTER, YEAR"
+    text = ""
+    if isinstance(value, exp.Neg) and isinstance(value.this, exp.Literal):
+        text = "-" + str(take(value.this, "this", "is_string")[0])
+    elif isinstance(value, exp.Literal):
+        text = str(take(value, "this", "is_string")[0])
+    if unit is not None:
+        text += f" {unit.name}"
+    found = _INTERVAL.findall(text.lower())
+    if not found or _INTERVAL.sub("", text.lower()):
+        raise refuse("INTERVAL", "it is a whole number of days, weeks, months, quarters or years", way_out)
+    pairs = [(int(count), _name(word)) for count, word in found]
+    if any(word not in _UNITS or abs(count) > MAX_COUNT for count, word in pairs):
+        raise refuse(
+            f"INTERVAL {shorten(text)}", "dates are whole days, and such a step is not known", way_out
+        )
+    return Interval(tuple(pairs))
+
+
+def _date_add(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
+    sign = -1 if name.endswith("SUB") else 1
+    if isinstance(sides[1], Interval):
+        return add_interval(sides[0], sides[1], sign, scope)
+    if isinstance(sides[0], Missing):
+        return MISSING
+    count = whole_of(sides[1], name, -MAX_COUNT, MAX_COUNT)
+    return _later(_day(sides[0], name), sign * count, "month" if name == "ADD_MONTHS" else "day", scope)
+
+
+def _date_diff(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
+    """Count the boundaries of a unit between two dates: BigQuery and Spark name the later one first."""
+    unit, later, earlier = "day", sides[0], sides[1]
+    if len(sides) == 3 and isinstance(sides[0], str) and isinstance(sides[1], Day | str):
+        unit, later, earlier = sides[0], sides[2], sides[1]
+    elif len(sides) == 3:
+        unit = str(sides[2])
+    if isinstance(later, Missing) or isinstance(earlier, Missing):
+        return MISSING
+    counted = [_count(_name(unit), _day(side, name), scope) for side in (later, earlier)]
+    return add(counted[0], negate(counted[1]))
+
+
+def _count(unit: str, day: Day, scope: Scope) -> Polynomial:
+    if unit == "day":
+        return day.number
+    if unit == "week":
+        whole = floor_quotient(add(day.number, constant(3)), constant(7), scope.tables)
+        return day.number if whole is None else whole
+    if unit not in _MONTHS:
+        raise refuse(f"DATE_DIFF {shorten(unit)}", "dates are whole days", f"Use {', '.join(_UNITS)}")
+    return _apply(day, lambda given: _months(given) // _MONTHS[unit], scope)
+
+
+def _date_trunc(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
+    del name
+    if isinstance(sides[0], str) and isinstance(sides[1], Day | Missing):
+        return truncate(sides[0], sides[1], scope, sunday=False)
+    if isinstance(sides[1], str):
+        return truncate(sides[1], sides[0], scope, sunday=True)
+    raise refuse("DATE_TRUNC", "it takes a part and a date", "Write DATE_TRUNC('month', day)")
+
+
+def _date_part(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
+    if len(sides) == 2:
+        return extract(str(sides[0]), sides[1], scope)
+    return extract(name, sides[0], scope)
+
+
+def _last_day(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
+    if isinstance(sides[0], Missing):
+        return MISSING
+    return Day(_apply(_day(sides[0], name), lambda given: _first(_months(given) + 1) - 1, scope))
+
+
+def _date(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
+    del scope
+    return MISSING if isinstance(sides[0], Missing) else _day(sides[0], name)
+
+
+def _format(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
+    first = isinstance(sides[1], Day)
+    pattern, side = (sides[0], sides[1]) if first else (sides[1], sides[0])
+    if isinstance(side, Missing):
+        return MISSING
+    day = _day(side, name)
+    if not isinstance(pattern, str) or len(pattern) > 40:
+        raise refuse(name, "it takes a date and a format in quotes", "Write FORMAT_DATE('%Y-%m', day)")
+    parts = read_format(name, pattern)
+    fixed = value_of(day.number)
+    if fixed is not None:
+        return spell_day(int(fixed), parts)
+    known = _table(day, scope)
+    reached = [*known.values.tolist(), known.missing]
+    labels: dict[str, int] = {}
+    codes = [
+        ABSENT if one == ABSENT else labels.setdefault(spell_day(one, parts), len(labels)) for one in reached
+    ]
+    listed = OneColumn(known.field, known.first, np.array(codes[:-1], dtype=np.int64), codes[-1])
+    found = from_values(listed, Fraction(1), scope.tables)
+    if found is None:
+        why = "it has too many different values over the declared days"
+        raise refuse(name, why, "Use a coarser format, or GROUP BY the date itself")
+    return order_labels(Labelled(found, tuple(labels)), scope.tables)
+
+
+DATE_FUNCTIONS: dict[str, tuple[int, int, Function]] = {
+    "ADD_MONTHS": (2, 2, _date_add),
+    "DATE": (1, 1, _date),
+    "DATEDIFF": (2, 3, _date_diff),
+    "DATE_ADD": (2, 2, _date_add),
+    "DATE_DIFF": (2, 3, _date_diff),
+    "DATE_FORMAT": (2, 2, _format),
+    "DATE_PART": (2, 2, _date_part),
+    "DATE_SUB": (2, 2, _date_add),
+    "DATE_TRUNC": (2, 2, _date_trunc),
+    "DAY": (1, 1, _date_part),
+    "DAYOFMONTH": (1, 1, _date_part),
+    "DAYOFWEEK": (1, 1, _date_part),
+    "DAYOFYEAR": (1, 1, _date_part),
+    "FORMAT_DATE": (2, 2, _format),
+    "ISOYEAR": (1, 1, _date_part),
+    "LAST_DAY": (1, 1, _last_day),
+    "MONTH": (1, 1, _date_part),
+    "QUARTER": (1, 1, _date_part),
+    "STRFTIME": (2, 2, _format),
+    "TO_CHAR": (2, 2, _format),
+    "TO_DATE": (1, 1, _date),
+    "WEEK": (1, 1, _date_part),
+    "WEEKOFYEAR": (1, 1, _date_part),
+    "YEAR": (1, 1, _date_part),
+}

@@ -1,0 +1,158 @@
+"""Calls of functions: each by name, each argument by place; the word for a part of a date is no column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+
+from discreet.data.plan.atoms import choose, from_values
+from discreet.data.plan.evaluate import ABSENT
+from discreet.data.plan.narrowing import exclude, narrow
+from discreet.data.plan.numbers import value_of
+from discreet.data.plan.row_nodes import Condition, Polynomial
+from discreet.data.plan.tables import is_declared
+from discreet.data.plan.tabulate import MAX_TABULATED, OneColumn
+from discreet.data.sql.nodes import Scope, take
+from discreet.data.sql.rows.dates import DATE_FUNCTIONS, NOW, is_part, read_interval, today
+from discreet.data.sql.rows.functions import FUNCTIONS, Function
+from discreet.data.sql.rows.operands import MISSING, Day, Missing, Operand, Ratio, unify, wrap
+from discreet.data.sql.rows.texts import TEXT_FUNCTIONS
+from discreet.data.sql.rows.translate import condition, operand
+from discreet.data.sql.text import refuse
+
+_FUNCTIONS: dict[str, tuple[int, int, Function]] = {**FUNCTIONS, **TEXT_FUNCTIONS, **DATE_FUNCTIONS}
+_KNOWN = (
+    "Known are CASE, IF, COALESCE, NULLIF, ABS, SIGN, ROUND, FLOOR, CEIL, TRUNC, MOD, LEAST, GREATEST, "
+    "SAFE_DIVIDE, CAST, LOWER, UPPER, SUBSTR, TRIM, CONCAT, REPLACE, LIKE, REGEXP_LIKE, EXTRACT, DATE_TRUNC, "
+    "DATE_ADD, DATE_DIFF"
+)
+_DEPEND = ("DIV", "MOD")
+"""What is refused or not by what is known of the rows."""
+MAX_ARGUMENTS = 4_000
+
+
+def is_now(node: exp.Expression, scope: Scope) -> bool:
+    """Say whether a name without brackets is today: a column of that name comes first."""
+    name = node.args.get("this")
+    if not isinstance(name, exp.Identifier) or name.args.get("quoted") or node.args.get("table") is not None:
+        return False
+    is_column = any(scope.tables.field(one.name, name.name) is not None for one in scope.names.values())
+    return name.name.upper() in NOW and not is_column
+
+
+def decide(tests: Sequence[Condition], values: Sequence[Operand], what: str, scope: Scope) -> Operand:
+    """Return the first value whose test holds, and the last one where none does."""
+    if all(isinstance(value, Missing) for value in values):
+        return MISSING
+    kind, numbers, labels = unify(values, what, scope.tables)
+    cases = list(zip(tests, numbers[:-1], strict=True))
+    return wrap(kind, choose(cases, numbers[-1], scope.tables), labels, scope.tables)
+
+
+def _if(arguments: list[exp.Expression], scope: Scope) -> Operand:
+    test = condition(arguments[0], scope)
+    inside = replace(scope, known=narrow(scope.known, test, scope.tables))
+    values = [operand(arguments[1], inside)]
+    outside = replace(scope, known=exclude(scope.known, test, scope.tables))
+    values.append(operand(arguments[2], outside) if len(arguments) > 2 else MISSING)
+    return decide([test], values, "IF", scope)
+
+
+def read_call(node: exp.Expression, scope: Scope) -> Operand:
+    """Translate a call of a function."""
+    name = str(node.args.get("this")).upper()
+    if name in ("IF", "IIF"):
+        return _if(arguments_of(node, name, 2, 3), scope)
+    if name in NOW:
+        arguments_of(node, name, 0, 0)
+        return today(scope)
+    if name == "STEPS":
+        return _read_steps(arguments_of(node, name, 4, MAX_ARGUMENTS), scope)
+    if name not in _FUNCTIONS:
+        raise refuse(f"function {node.args.get('this')}", "it is not known here", _KNOWN)
+    least, most, function = _FUNCTIONS[name]
+    given = arguments_of(node, name, least, most)
+    word = _unit_place(name, given)
+    sides = [
+        str(part.name).lower() if place == word else _argument(name, part, scope)
+        for place, part in enumerate(given)
+    ]
+    if name in _DEPEND or not all(isinstance(side, Polynomial | Day | str | Ratio) for side in sides):
+        return function(name, sides, scope)
+    return compute_once((name, *sides), lambda: function(name, sides, scope), scope)
+
+
+def compute_once(asked: tuple[object, ...], compute: Callable[[], Operand], scope: Scope) -> Operand:
+    """Compute what a question asks for many times once."""
+    known = scope.work.computed
+    if asked not in known:
+        known[asked] = compute()
+    found: Operand = known[asked]
+    return found
+
+
+def _unit_place(name: str, given: Sequence[exp.Expression]) -> int | None:
+    """Return which argument is the bare word for a part of a date, whatever columns are called."""
+    if isinstance(given[0], exp.Literal):
+        return None
+    words = [place for place, part in enumerate(given) if _is_unit(part)]
+    places: tuple[int, ...] = (1,) if name == "DATE_TRUNC" else (0,) if name == "DATE_PART" else ()
+    if name in ("DATE_DIFF", "DATEDIFF") and len(given) == 3:
+        places = (2, 0)
+    return next((place for place in places if place in words), None)
+
+
+def _is_unit(node: exp.Expression) -> bool:
+    bare = isinstance(node, exp.Column) and node.args.get("table") is None
+    return (bare or isinstance(node, exp.Var)) and is_part(node.name)
+
+
+def _argument(name: str, node: exp.Expression, scope: Scope) -> Any:
+    if isinstance(node, exp.Interval) and name in DATE_FUNCTIONS:
+        return read_interval(node)
+    return operand(node, scope)
+
+
+def _read_steps(given: list[exp.Expression], scope: Scope) -> Operand:
+    """Read what a plan prints: a column, its number where it is missing, then last codes and numbers."""
+    field = scope.field(given[0])
+    way_out = "Write CASE WHEN ... THEN ... END"
+    if not is_declared(scope.column(field)):
+        raise refuse("STEPS", "it takes a declared column", way_out)
+    low, high = scope.tables.span(field)
+    missing, *listed = (_whole_or_missing(part, scope) for part in given[1:])
+    lasts, codes = listed[::2], listed[1::2]
+    pairs = zip([low - 1, *lasts[:-1]], lasts, strict=True)
+    ascend = all(a is not None and b is not None and a < b for a, b in pairs)
+    if len(lasts) != len(codes) or not ascend or lasts[-1] != high or high - low >= MAX_TABULATED:
+        raise refuse("STEPS", "its codes ascend to the last one of the column", way_out)
+    counts = np.diff([low - 1, *(last for last in lasts if last is not None)])
+    numbers = np.array([ABSENT if code is None else code for code in codes], dtype=np.int64)
+    known = OneColumn(field, low, np.repeat(numbers, counts), ABSENT if missing is None else missing)
+    found = from_values(known, Fraction(1), scope.tables)
+    return MISSING if found is None else found
+
+
+def _whole_or_missing(node: exp.Expression, scope: Scope) -> int | None:
+    side = operand(node, scope)
+    value = value_of(side) if isinstance(side, Polynomial) else None
+    if isinstance(side, Missing):
+        return None
+    if value is None or value.denominator != 1 or abs(value) > 1 << 62:
+        raise refuse("STEPS", "it takes whole numbers", "Write CASE WHEN ... THEN ... END")
+    return int(value)
+
+
+def arguments_of(node: exp.Expression, name: str, least: int, most: int) -> list[exp.Expression]:
+    """Return the arguments of a call; refuse too few or too many."""
+    _, listed = take(node, "this", "expressions")
+    found = list(listed or [])
+    if not least <= len(found) <= most:
+        count = str(least) if least == most else f"{least} to {most}"
+        raise refuse(name, f"it takes {count} arguments", f"Give {name} {count}")
+    return found

@@ -1,0 +1,1 @@
+"""What is selected of groups: aggregates, and what is computed from them."""

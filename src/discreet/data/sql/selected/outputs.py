@@ -1,0 +1,171 @@
+"""SELECT's list, HAVING, ORDER BY, LIMIT and OFFSET: what is shown of an answer."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.data.plan.after import compute, find_sort, is_noisy
+from discreet.data.plan.keys import is_listed
+from discreet.data.plan.nodes import (
+    After,
+    Aggregate,
+    Computed,
+    ComputedKey,
+    Constant,
+    Key,
+    Ordering,
+    Output,
+    Shown,
+)
+from discreet.data.plan.row_nodes import Field
+from discreet.data.plan.tables import PlanTables
+from discreet.data.sql.nodes import Scope, refuse_unknown, take, word
+from discreet.data.sql.selected.aggregates import default_name
+from discreet.data.sql.selected.computed import Names, condition, translate
+from discreet.data.sql.text import number, refuse, shorten
+from discreet.data.sql.values import list_values
+
+MAX_OUTPUTS = 100
+MAX_ORDER = 20
+MAX_ROWS = 10**9
+"""The largest LIMIT and OFFSET: beyond any answer."""
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_KEPT_NAMES = ("round", "trunc", "floor", "ceil", "coalesce", "abs")
+KeyFinder = Callable[[exp.Expression], Key | None]
+"""Returns the key that a node is; None where it is none. Refuses a column that is no key."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerClauses:
+    """The parts of a query that decide what is shown; None where there is none."""
+
+    having: exp.Expression | None
+    order: exp.Expression | None
+    limit: exp.Expression | None
+    offset: exp.Expression | None
+
+
+def read_outputs(listed: list[exp.Expression], find_key: KeyFinder, scope: Scope) -> tuple[Output, ...]:
+    """Translate what is selected, each under a name of its own."""
+    if len(listed) > MAX_OUTPUTS:
+        raise refuse("SELECT", f"it has more than {MAX_OUTPUTS} columns", "Ask less at once")
+    outputs: list[Output] = []
+    taken: set[str] = set()
+    names = Names(scope, find_key, {})
+    for item in listed:
+        node, alias = take(item, "this", "alias") if isinstance(item, exp.Alias) else (item, None)
+        name = None if alias is None else word(alias)
+        if name is not None and (not _NAME.fullmatch(name) or name.lower() in taken):
+            why = "names are letters, digits and _, each used once"
+            raise refuse(f"AS {shorten(name)}", why, "Choose another")
+        if isinstance(node, exp.Star) or isinstance(node.args.get("this"), exp.Star):
+            raise refuse_unknown(node, "SELECT")
+        what = translate(node, names)
+        outputs.append(Output(name or _fresh(_default_name(what), taken), what))
+        taken.add(outputs[-1].name.lower())
+    return tuple(outputs)
+
+
+def read_after(
+    clauses: AnswerClauses, outputs: tuple[Output, ...], find_key: KeyFinder, scope: Scope
+) -> After:
+    """Translate HAVING, ORDER BY, LIMIT and OFFSET."""
+    columns: dict[str, Shown] = {output.name.lower(): output.what for output in outputs}
+    having = None
+    if clauses.having is not None:
+        # A column of the table comes before one of the answer here, as engines have it.
+        tables = scope.names.values()
+        free = {name: what for name, what in columns.items() if not _is_column(name, tables, scope.tables)}
+        found = condition(take(clauses.having, "this")[0], Names(scope, find_key, free), "HAVING")
+        is_true = (found, Constant(True))  # a key that is true or false, or a constant
+        having = found if isinstance(found, Computed) else compute("=", is_true, scope.tables)
+    names = Names(scope, find_key, columns)
+    order = () if clauses.order is None else _read_order(clauses.order, outputs, names)
+    return After(having, order, _read_rows(clauses.offset, "OFFSET") or 0, _read_rows(clauses.limit, "LIMIT"))
+
+
+def require_aggregate(
+    outputs: tuple[Output, ...], after: After, sets: Sequence[tuple[Key, ...]], tables: PlanTables
+) -> None:
+    """Refuse a question that asks nothing of the data; which values of free text there are is something."""
+    looked_at: list[Shown] = [*(one.what for one in outputs), *(one.what for one in after.order)]
+    looked_at += [] if after.having is None else [after.having]
+    keys = [output.what for output in outputs if isinstance(output.what, Field | ComputedKey)]
+    public = [key for key in keys if isinstance(key, Field) and is_listed(key, tables)]
+    declared = any(all(is_listed(key, tables) for key in one) for one in sets)
+    if any(map(is_noisy, looked_at)) or (keys and not declared):
+        return
+    known = ""
+    if public:
+        known = f"; what {public[0].name} may be is public: {list_values(tables.column(public[0]))}"
+    raise refuse("SELECT", "it asks for no aggregate", f"Add COUNT(*), SUM(x) or AVG(x){known}")
+
+
+def _is_column(name: str, relations: object, tables: PlanTables) -> bool:
+    return any(tables.field(one.name, name) is not None for one in relations)  # type: ignore[attr-defined]
+
+
+def _read_order(node: exp.Expression, outputs: tuple[Output, ...], names: Names) -> tuple[Ordering, ...]:
+    (listed,) = take(node, "expressions")
+    if len(listed) > MAX_ORDER:
+        raise refuse("ORDER BY", f"it has more than {MAX_ORDER} parts", "Sort by fewer")
+    found: dict[Key | Aggregate | Computed, Ordering] = {}
+    for item in listed:
+        this, descending, missing_first = take(item, "this", "desc", "nulls_first")
+        what = _ordinal(this, outputs) if isinstance(this, exp.Literal) else translate(this, names)
+        if find_sort(what, names.scope.tables) == "list":
+            way_out = "Sort by one quantile, such as MEDIAN(x)"
+            raise refuse("ORDER BY", "several quantiles have no order", way_out)
+        # What was sorted by before decides nothing any more, and what is the same in all rows never did.
+        if not isinstance(what, Constant):
+            found.setdefault(what, Ordering(what, bool(descending), bool(missing_first)))
+    return tuple(found.values())
+
+
+def _ordinal(node: exp.Expression, outputs: tuple[Output, ...]) -> Shown:
+    text, is_string = take(node, "this", "is_string")
+    place = Fraction(0) if is_string else number(str(text), "ORDER BY")
+    if place.denominator != 1 or not 1 <= place <= len(outputs):
+        why = f"it is not the place of a column, 1 to {len(outputs)}"
+        raise refuse(f"ORDER BY {shorten(str(text))}", why, "Write the column's name or its place")
+    return outputs[int(place) - 1].what
+
+
+def _read_rows(node: exp.Expression | None, clause: str) -> int | None:
+    """Return how many rows LIMIT, OFFSET or FETCH FIRST say; None for all."""
+    if node is None:
+        return None
+    way_out = f"Write {clause} 10"
+    if isinstance(node, exp.Fetch):
+        _, count, options = take(node, "direction", "count", "limit_options")
+        count = exp.Literal.number(1) if count is None else count
+    else:
+        count, options = take(node, "expression", "limit_options")
+    if options is not None:
+        take(options, "rows")
+    if isinstance(count, exp.Column) and count.name.upper() == "ALL":
+        return None
+    text, is_string = take(count, "this", "is_string") if isinstance(count, exp.Literal) else ("", True)
+    rows = Fraction(-1) if is_string else number(str(text), clause)
+    if rows.denominator != 1 or not 0 <= rows <= MAX_ROWS:
+        raise refuse(clause, f"it is a whole number from 0 to {MAX_ROWS}", way_out)
+    return int(rows)
+
+
+def _default_name(what: Shown) -> str:
+    if isinstance(what, Aggregate):
+        return default_name(what)
+    if isinstance(what, Computed) and what.function in _KEPT_NAMES:
+        return _default_name(what.parts[0])
+    return what.name if isinstance(what, Field | ComputedKey) else "value"
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    tries = itertools.chain([name], (f"{name}_{k}" for k in itertools.count(2)))
+    return next(found for found in tries if found.lower() not in taken)

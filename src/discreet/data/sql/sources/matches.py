@@ -1,0 +1,94 @@
+"""IN (SELECT ...) and EXISTS (SELECT ...) of a public table: whether there is a row for a key, and it fits.
+
+The key of a public table is unique, so such a question is a condition on one row: the table is joined to the
+left, and the condition asks for a partner. A row that has none, or whose partner does not fit for any reason,
+a missing value among them, is not in the list.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlglot import exp
+
+from discreet.core.errors import Refused
+from discreet.data.plan.atoms import complement
+from discreet.data.plan.canonical import conjunction, within
+from discreet.data.plan.row_nodes import Condition
+from discreet.data.sql.nodes import Scope, take
+from discreet.data.sql.text import refuse
+
+_ON_PUBLIC = "Name a public table's key, as in IN (SELECT key FROM public_table WHERE ...)"
+
+
+class Matched(exp.Expression):
+    """A row has a partner in a public table: its `key` is there, `this` holds of it.
+
+    Where `left` is set, nothing is said of a row whose own key is missing.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": False, "key": True, "left": False}
+
+
+def is_match(node: exp.Expression) -> bool:
+    """Say whether a node asks for a partner in another query."""
+    return isinstance(node, exp.Exists) or (isinstance(node, exp.In) and node.args.get("query") is not None)
+
+
+def read_match(node: exp.Expression) -> tuple[exp.Expression, exp.Expression | None, exp.Expression | None]:
+    """Return the inner query, what it selects of its table, and what is looked for."""
+    if isinstance(node, exp.Exists):
+        return take(node, "this")[0], None, None
+    this, query = take(node, "this", "query")
+    tree = take(query, "this")[0] if isinstance(query, exp.Subquery) else query
+    listed = tree.args.get("expressions") if isinstance(tree, exp.Select) else None
+    if not listed or len(listed) != 1:
+        raise refuse("IN (SELECT ...)", "it selects one column", _ON_PUBLIC)
+    return tree, listed[0], this
+
+
+def part_tests(
+    tests: list[exp.Expression], own: str
+) -> tuple[list[tuple[exp.Column, exp.Column]], list[exp.Expression]]:
+    """Part the equalities of a column of the inner table (`own`) with one of the outer from other tests."""
+    rest, found, others = list(reversed(tests)), [], []
+    while rest:
+        test = rest.pop()
+        if isinstance(test, exp.Paren):
+            rest.append(take(test, "this")[0])
+        elif isinstance(test, exp.And):
+            rest.extend(reversed(take(test, "this", "expression")))
+        elif isinstance(test, exp.EQ) and (pair := _pair(test, own)) is not None:
+            found.append(pair)
+        else:
+            others.append(test)
+    return found, others
+
+
+def _pair(test: exp.EQ, own: str) -> tuple[exp.Column, exp.Column] | None:
+    left, right = take(test, "this", "expression")
+    if not isinstance(left, exp.Column) or not isinstance(right, exp.Column):
+        return None
+    if (left.table == own) == (right.table == own):
+        return None
+    return (right, left) if left.table == own else (left, right)
+
+
+def refuse_match(why: str, way_out: str = _ON_PUBLIC) -> Refused:
+    """Return the refusal of an inner query that is no list of keys of a public table."""
+    return refuse("a subquery in a condition", why, way_out)
+
+
+def translate_match(node: exp.Expression, tests: list[Condition], scope: Scope, negated: bool) -> Condition:
+    """Translate `Matched`, whose own condition is translated already."""
+    key, left = (node.args.get(name) for name in ("key", "left"))
+    field = scope.field(key)  # type: ignore[arg-type]
+    tables = scope.tables
+    held = conjunction([within(field, [tables.span(field)], missing=False, tables=tables), *tests], tables)
+    if not negated:
+        return held
+    parts = [complement(held, tables)]
+    if left is not None:
+        own = scope.field(left)
+        parts.append(within(own, [tables.span(own)], missing=False, tables=tables))
+    return conjunction(parts, tables)

@@ -1,0 +1,208 @@
+"""Subqueries that group by the privacy unit: one row for each unit, with values of all its rows.
+
+Each aggregate becomes a column of the relation of units, and everything around it stays an expression: so
+`MAX(age) - MIN(age)` is arithmetic on two values of a unit, and HAVING is a condition on them.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from discreet.core.errors import Refused
+from discreet.data.plan.canonical import conjunction
+from discreet.data.plan.derived import UNITS, declare_units, list_rows, name_value
+from discreet.data.plan.narrowing import narrow
+from discreet.data.plan.nodes import UnitKind, Units, UnitValue
+from discreet.data.plan.numbers import variable
+from discreet.data.plan.row_nodes import Field, Polynomial
+from discreet.data.plan.tables import PlanTables
+from discreet.data.schema.columns import Date
+from discreet.data.schema.schema import Schema, User
+from discreet.data.sql.nodes import Scope, take
+from discreet.data.sql.rows.language import condition, numeric
+from discreet.data.sql.sources.joins import read_from
+from discreet.data.sql.sources.names import Listed, Meaning, strip_alias
+from discreet.data.sql.text import refuse
+
+_KINDS: dict[str, UnitKind] = {"SUM": "sum", "AVG": "average", "MIN": "min", "MAX": "max"}
+AGGREGATES = frozenset(
+    """
+    COUNT SUM AVG MIN MAX MEDIAN MODE ANY_VALUE COUNTIF COUNT_IF ARRAY_AGG STRING_AGG LISTAGG GROUP_CONCAT
+    COLLECT_LIST COLLECT_SET VARIANCE VAR VAR_SAMP VAR_POP STDDEV STDDEV_SAMP STDDEV_POP CORR COVAR_POP
+    COVAR_SAMP REGR_SLOPE REGR_INTERCEPT REGR_R2 QUANTILE QUANTILE_CONT QUANTILE_DISC PERCENTILE
+    PERCENTILE_CONT PERCENTILE_DISC APPROX_QUANTILE APPROX_QUANTILES APPROX_COUNT_DISTINCT LOGICAL_AND
+    LOGICAL_OR BOOL_AND BOOL_OR EVERY SOME FIRST LAST FIRST_VALUE LAST_VALUE MIN_BY MAX_BY ARG_MIN ARG_MAX
+    """.split()
+)
+"""Calls that are about several rows, whether the language has them or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRows:
+    """A subquery with one row for each unit, translated.
+
+    `tables` are the declared ones and the relation of units; `outputs` and `having` are over that relation.
+    """
+
+    units: Units
+    tables: PlanTables
+    outputs: Listed
+    having: exp.Expression | None
+
+
+def names_aggregate(node: exp.Expression) -> bool:
+    """Say whether a node is an aggregate of rows."""
+    if isinstance(node, exp.Filter | exp.WithinGroup):
+        return True
+    return isinstance(node, exp.Anonymous) and str(node.this).upper() in AGGREGATES
+
+
+def read_units(
+    rows: exp.Select,
+    shown: Sequence[exp.Expression],
+    keys: Sequence[exp.Expression],
+    having: exp.Expression | None,
+    *,
+    tables: PlanTables,
+    max_rows: Callable[[Schema], int | None],
+    today: datetime.date | None,
+) -> UnitRows:
+    """Translate a subquery with one row for each unit.
+
+    Parameters
+    ----------
+    rows
+        FROM, the joins and WHERE, over declared tables.
+    shown, keys, having
+        What is selected, grouped by and tested, over the same.
+    tables, max_rows, today
+        What is declared, how many rows of one unit of a table the request asks to count, and the day.
+    """
+    source, joined, filtered = take(rows, "from_", "joins", "where")
+    scope, joins, where = read_from(source, joined or [], tables, today)
+    unit = _require_unit(keys, shown, scope)
+    if filtered is not None:
+        where = conjunction([where, condition(take(filtered, "this")[0], scope)], scope.tables)
+    # A value is computed of the rows that count, and of no others.
+    scope = replace(scope, known=narrow(scope.known, where, scope.tables))
+    reader = _ValueReader(scope, unit, {})
+    listed: Listed = []
+    for item in shown:
+        name = item.alias_or_name if isinstance(item, exp.Alias | exp.Column) else None
+        listed.append((name, Meaning.of(name or "", reader.swap(strip_alias(item)))))
+    tested = None if having is None else reader.swap(having)
+    values = tuple(sorted(reader.values, key=repr))
+    units = Units(scope.main.name, joins, where, values)
+    kept = list_rows(units.table, joins, max_rows(scope.main), tables)
+    return UnitRows(units, tables.extend(declare_units(units, scope.tables, kept)), listed, tested)
+
+
+def _require_unit(keys: Sequence[exp.Expression], shown: Sequence[exp.Expression], scope: Scope) -> Field:
+    """Return the privacy unit, by which alone the subquery must group."""
+    main = scope.main
+    if not isinstance(main.unit, User):
+        why = f"a unit of {main.name} is one row"
+        raise refuse("GROUP BY in a subquery", why, "Ask of the rows themselves")
+    unit = Field(main.name, main.unit.column)
+    fields = [_read_key(key, shown, scope) for key in keys]
+    if set(fields) == {unit}:
+        return unit
+    if unit in fields:
+        why, way_out = "it would have several rows a unit", f"GROUP BY {unit.name} alone"
+    else:
+        why = "only the privacy unit is grouped by there"
+        way_out = (
+            f"GROUP BY {unit.name}, or ask the inner query on its own and compute the rest from its answer"
+        )
+    raise refuse("GROUP BY in a subquery", why, way_out)
+
+
+def _read_key(key: exp.Expression, shown: Sequence[exp.Expression], scope: Scope) -> Field | None:
+    """Return the column that a key names, or whose place it says; None for anything else."""
+    while isinstance(key, exp.Paren):
+        (key,) = take(key, "this")
+    if isinstance(key, exp.Literal):
+        text, is_string = take(key, "this", "is_string")
+        place = int(text) if not is_string and str(text).isdecimal() else 0
+        if not 1 <= place <= len(shown):
+            raise refuse(f"GROUP BY {text}", "nothing is selected at this place", "Name the key")
+        return _read_key(strip_alias(shown[place - 1]), (), scope)
+    return scope.field(key) if isinstance(key, exp.Column) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _ValueReader:
+    """Finds the aggregates of expressions, and puts columns of the relation of units in their place."""
+
+    scope: Scope
+    unit: Field
+    values: dict[UnitValue, str]
+
+    def swap(self, node: exp.Expression) -> exp.Expression:
+        """Return an expression over the relation of units."""
+        return node.copy().transform(self._swap_one, copy=False)
+
+    def _swap_one(self, node: exp.Expression) -> exp.Expression:
+        if isinstance(node, exp.Column):
+            field = self.scope.field(node)
+            if field != self.unit:
+                way_out = f"Aggregate it, for instance MAX({field.name})"
+                raise refuse(field.name, "a unit may have several of it", way_out)
+            return _column(self.unit.name)
+        if isinstance(node, exp.Window):
+            raise refuse("OVER in a subquery", "it looks at the rows of others", f"GROUP BY {self.unit.name}")
+        if not names_aggregate(node):
+            return node
+        value = self._value(node)
+        name = self.values.setdefault(value, name_value(value, self.scope.main))
+        return _column(name)
+
+    def _value(self, node: exp.Expression) -> UnitValue:
+        """Translate one aggregate of a unit's rows."""
+        if not isinstance(node, exp.Anonymous):
+            raise _refuse_kind(type(node).__name__.upper())
+        name, arguments = take(node, "this", "expressions")
+        name = str(name).upper()
+        if name not in ("COUNT", *_KINDS):
+            raise _refuse_kind(name)
+        if len(arguments) != 1 or isinstance(arguments[0], exp.Kwarg):
+            raise refuse(f"{name} in a subquery", "it takes one number", f"Write {name}(x)")
+        (what,) = arguments
+        if name == "COUNT":
+            return UnitValue("count", self._counted(what))
+        number = self._number(name, what)
+        if not number.fields:
+            raise refuse(name, "it is computed of a constant", "Use a column")
+        return UnitValue(_KINDS[name], number)
+
+    def _counted(self, what: exp.Expression) -> Polynomial | None:
+        if isinstance(what, exp.Star):
+            take(what)
+            return None
+        if isinstance(what, exp.Distinct):
+            raise _refuse_kind("COUNT(DISTINCT ...)")
+        if isinstance(what, exp.Column) and self.scope.field(what) == self.unit:
+            return None
+        number = numeric(what, self.scope)
+        # What is never missing is counted in all rows.
+        return number if self.scope.tables.nullable(number) else None
+
+    def _number(self, name: str, what: exp.Expression) -> Polynomial:
+        if name in ("MIN", "MAX") and isinstance(what, exp.Column):
+            field = self.scope.field(what)
+            if isinstance(self.scope.column(field), Date):
+                return variable(field)
+        return numeric(what, self.scope)
+
+
+def _column(name: str) -> exp.Expression:
+    return exp.column(name, table=UNITS, quoted=True)
+
+
+def _refuse_kind(name: str) -> Refused:
+    way_out = "Use COUNT, SUM, AVG, MIN or MAX there"
+    return refuse(f"{name} in a subquery", "it is not known of the rows of one unit", way_out)

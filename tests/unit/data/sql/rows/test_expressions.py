@@ -1,0 +1,173 @@
+"""Spellings of four dialects are one plan; what could fail on a row, or says nothing, is refused by name."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+from sql_schemas import POLICY, TABLES, VISITS, plan
+
+from discreet.core.errors import Refused
+from discreet.data.plan.canonical import canonicalise
+from discreet.data.plan.facts import facts
+from discreet.data.plan.nodes import Plan
+from discreet.data.sql.parse import parse
+
+SAME = [
+    (
+        "SELECT COUNTIF(age > 17) FROM visits",
+        "SELECT COUNT_IF(age > 17) FROM visits",
+        "SELECT COUNT(*) FILTER (WHERE age >= 18) FROM visits",
+        "SELECT SUM(CASE WHEN age > 17 THEN 1 ELSE 0 END) FROM visits",
+        "SELECT SUM(IF(age > 17, 1, 0)) FROM visits",
+        "SELECT COUNT(CASE WHEN NOT age < 18 THEN age END) FROM visits",
+        "SELECT SUM((age > 17)::INT) FROM visits",
+    ),
+    (
+        "SELECT SUM(income) FILTER (WHERE region = 'n') FROM visits",
+        "SELECT SUM(CASE WHEN region = 'n' THEN income END) FROM visits",
+        "SELECT SUM(CASE region WHEN 'n' THEN income ELSE NULL END) FROM visits",
+        "SELECT SUM(IF(UPPER(region) = 'N', income, NULL)) FROM visits",
+    ),
+    (
+        "SELECT FLOOR(age / 10) AS k, COUNT(*) FROM visits GROUP BY FLOOR(age / 10)",
+        "SELECT age // 10 AS k, COUNT(*) FROM visits GROUP BY 1",
+        "SELECT DIV(age, 10) AS k, COUNT(*) FROM visits GROUP BY k",
+        "SELECT age DIV 10 AS k, COUNT(*) FROM visits GROUP BY age DIV 10",
+        "SELECT TRUNC(age / 10) AS k, COUNT(*) FROM visits GROUP BY k",
+    ),
+    (
+        "SELECT DATE_TRUNC('month', day) AS k, COUNT(*) FROM visits GROUP BY k",
+        "SELECT DATE_TRUNC(day, MONTH) AS k, COUNT(*) FROM visits GROUP BY k",
+        "SELECT CAST(DATE_TRUNC('month', day) AS DATE) AS k, COUNT(*) FROM visits GROUP BY k",
+    ),
+    (
+        "SELECT EXTRACT(YEAR FROM day) * 100 + EXTRACT(MONTH FROM day) AS k, COUNT(*) FROM visits GROUP BY k",
+        "SELECT YEAR(day) * 100 + MONTH(day) AS k, COUNT(*) FROM visits GROUP BY k",
+        "SELECT date_part('year', day) * 100 + date_part('month', day) AS k, COUNT(*) FROM visits GROUP BY k",
+    ),
+    (
+        "SELECT COUNT(*) FROM visits WHERE day >= CURRENT_DATE - INTERVAL '30 days'",
+        "SELECT COUNT(*) FROM visits WHERE day >= DATE_SUB(CURRENT_DATE(), INTERVAL 30 DAY)",
+        "SELECT COUNT(*) FROM visits WHERE day >= current_date - 30",
+        "SELECT COUNT(*) FROM visits WHERE day >= '2020-05-31'",
+        "SELECT COUNT(*) FROM visits WHERE DATE_DIFF(CURRENT_DATE, day, DAY) <= 30",
+        "SELECT COUNT(*) FROM visits WHERE date_diff('day', day, now()) <= 30",
+        "SELECT COUNT(*) FROM visits WHERE DATEDIFF(CURRENT_DATE, day) <= 30",
+    ),
+    (
+        "SELECT COUNT(*) FROM visits WHERE region LIKE 'n%'",
+        "SELECT COUNT(*) FROM visits WHERE region ILIKE 'N%'",
+        "SELECT COUNT(*) FROM visits WHERE STARTS_WITH(region, 'n')",
+        "SELECT COUNT(*) FROM visits WHERE REGEXP_CONTAINS(region, r'^n')",
+        "SELECT COUNT(*) FROM visits WHERE region ~ '^n'",
+        "SELECT COUNT(*) FROM visits WHERE region RLIKE '^n'",
+        "SELECT COUNT(*) FROM visits WHERE LEFT(UPPER(region), 1) = 'N'",
+        "SELECT COUNT(*) FROM visits WHERE SUBSTRING(region FROM 1 FOR 1) = 'n'",
+        "SELECT COUNT(*) FROM visits WHERE STRPOS(region, 'n') = 1",
+        "SELECT COUNT(*) FROM visits WHERE region || '!' = 'n!'",
+        "SELECT COUNT(*) FROM visits WHERE CASE WHEN region = 'n' THEN TRUE ELSE FALSE END",
+    ),
+    (
+        "SELECT AVG(COALESCE(income, 0)) FROM visits",
+        "SELECT AVG(IFNULL(income, 0)) FROM visits",
+        "SELECT AVG(NVL(income, 0)) FROM visits",
+        "SELECT AVG(CASE WHEN income IS NULL THEN 0 ELSE income END) FROM visits",
+    ),
+    (
+        "SELECT AVG(SAFE_DIVIDE(income, age)) FROM visits",
+        "SELECT AVG(income / NULLIF(age, 0)) FROM visits",
+    ),
+    (
+        "SELECT AVG(income / age) FROM visits WHERE age > 0",
+        "SELECT AVG(income / NULLIF(age, 0)) FROM visits WHERE age > 0",
+    ),
+    (
+        "SELECT COUNT(DISTINCT user_id) FILTER (WHERE active) FROM visits",
+        "SELECT COUNT(DISTINCT CASE WHEN active THEN user_id END) FROM visits",
+        "SELECT COUNT(CASE WHEN active THEN 1 END, contribution_bounds_per_group => (0, 1)) FROM visits",
+    ),
+    (
+        "SELECT SUM(active) FROM visits",
+        "SELECT COUNT(*) FILTER (WHERE active) FROM visits",
+        "SELECT SUM(CAST(active AS INT64)) FROM visits",
+    ),
+]  # fmt: skip
+
+
+def read(text: str) -> Plan:
+    return canonicalise(parse(text, schemas=TABLES, policy=POLICY, today=datetime.date(2020, 6, 30)))
+
+
+@pytest.mark.parametrize("spellings", SAME, ids=[one[0] for one in SAME])
+def test_spellings_are_one_plan(spellings: tuple[str, ...]) -> None:
+    first, *others = map(read, spellings)
+    for text, other in zip(spellings[1:], others, strict=True):
+        assert other == first, text
+
+
+def test_the_plan_holds_the_date() -> None:
+    text = "SELECT COUNT(*) FROM visits WHERE day > CURRENT_DATE"
+    plans = {parse(text, schemas=TABLES, policy=POLICY, today=datetime.date(2020, 6, day)) for day in (1, 2)}
+    assert len(plans) == 2
+
+
+def test_a_count_with_a_condition_has_the_price_of_a_count() -> None:
+    plain = facts(plan("SELECT COUNT(*) FROM visits"), VISITS).sets[0].measures[0][1]
+    for call in ("COUNTIF(age > 17)", "SUM(CASE WHEN income > age THEN 1 ELSE 0 END)", "SUM(active)"):
+        assert facts(plan(f"SELECT {call} FROM visits"), VISITS).sets[0].measures[0][1] == plain
+
+
+REFUSED = [
+    ("SUM(1 / age)", "Write x / NULLIF(y, 0) or SAFE_DIVIDE(x, y)"),
+    ("SUM(income / (age - 30))", "Write x / NULLIF(y, 0) or SAFE_DIVIDE(x, y)"),
+    ("SUM(income / 0)", "Divide by something else"),
+    ("SUM(age % 0)", "Divide by something else"),
+    ("SUM(CASE WHEN age > 1 THEN 1 ELSE 'x' END)", "its values are a number and text"),
+    ("SUM(COALESCE(age, 'x'))", "its values are a number and text"),
+    ("SUM(LOWER(age))", "it takes text, not a number"),
+    ("SUM(LOWER(region))", "it takes numbers, not a category"),
+    ("SUM(ABS())", "it takes 1 arguments"),
+    ("SUM(ROUND(age, cost))", "it takes a whole number"),
+    ("SUM(CAST(region AS INT))", "Use SAFE_CAST"),
+    ("SUM(CAST(day AS INT))", "Compare it as it is"),
+    ("SUM(EXTRACT(hour FROM day))", "Use YEAR, QUARTER, MONTH"),
+    ("SUM(day + INTERVAL '1 hour' - day)", "Write INTERVAL '30' DAY"),
+    ("SUM(CURRENT_DATE('x') - day)", "it takes 0 arguments"),
+    ("COUNT(*) FILTER (WHERE FALSE)", "no row can meet its condition"),
+    ("SUM(CASE WHEN age > 200 THEN age END)", "always missing"),
+    ("AVG(CASE WHEN income > age THEN 5 END)", "computed of a constant"),
+    ("SUM(note)", "free text"),
+    ("SUM(CASE WHEN note = 'x' THEN 1 END)", "ask the owner to declare its values"),
+    ("COUNT(DISTINCT CASE WHEN age > 1 THEN user_id ELSE user_id END)", "it has one condition"),
+    ("SUM(POWER(age, 0.5))", "it takes a whole number"),
+    ("SUM(STEPS(age, 0, 1, 2))", "ascend"),
+    ("SUM(STEPS(note, 0, 1, 2))", "a declared column"),
+    ("SUM(WIDTH_BUCKET(age, 10, 0, 3))", "two bounds"),
+]
+
+
+@pytest.mark.parametrize(("call", "words"), REFUSED)
+def test_what_has_no_value_is_refused_by_name(call: str, words: str) -> None:
+    with pytest.raises(Refused) as caught:
+        plan(f"SELECT {call} FROM visits")
+    assert words in str(caught.value)
+
+
+KEYS_REFUSED = [
+    ("FLOOR(income / 2)", "coarser groups"),
+    ("age / 7", "Write FLOOR(x / 10), or x // 10"),
+    ("1 + 1", "the key is a constant"),
+    ("UPPER(note)", "ask the owner"),
+    ("LOWER(user_id)", "never compared"),
+    ("7", "no item of SELECT has this place"),
+    ("2", "that item is an aggregate"),
+    ("c", "it is an aggregate"),
+]
+
+
+@pytest.mark.parametrize(("key", "words"), KEYS_REFUSED)
+def test_keys_without_a_public_image_are_refused(key: str, words: str) -> None:
+    with pytest.raises(Refused) as caught:
+        plan(f"SELECT 'x' IS NULL AS a, COUNT(*) AS c FROM visits GROUP BY {key}")
+    assert words in str(caught.value)
