@@ -74,9 +74,11 @@ class Published(SharedHypothesis):
         if self._known is not None:
             deviation = math.inf
             if question.codes is not None:
-                off = abs(said - self._known.estimate(question))
                 boxes = Boxes.of_codes(question.codes[None], self.universe)
                 deviation, noise = (float(each[0]) for each in self._known.spreads(boxes))
+                if noise < math.inf:
+                    said = float(np.vdot(self._known.weights.table(question.axes), question.units))
+                off = abs(said - self._known.estimate(question))
                 error = float(add_errors(off, noise, 1))
             own = float(self._known.own_errors(np.array([said]), np.array([deviation]))[0])
         return OnlineAnswer(said, error, FREE if error < math.inf else STALE, min(own, error))
@@ -87,8 +89,11 @@ class Published(SharedHypothesis):
         said = self.synopsis.answers(reading.workload)
         errors, owns = np.full((2, len(workload)), np.inf)
         if self._known is not None:
-            off = np.abs(said - reading.workload.answers(self._known.array))
             deviations, noise = self._known.spreads(reading.boxes)
+            # What a measured table tells is answered by the weights that fit the tables closely.
+            close = reading.workload.answers(self._known.weights.array)
+            said = np.where(np.isfinite(noise), close, said)
+            off = np.abs(said - reading.workload.answers(self._known.array))
             errors = add_errors(off, noise, 1)
             owns = np.minimum(self._known.own_errors(said, deviations), errors)
         said, errors, owns = (np.where(reading.empty, 0.0, each) for each in (said, errors, owns))

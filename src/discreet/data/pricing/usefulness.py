@@ -31,14 +31,14 @@ MOST_OF_RANGE = Fraction(1, 2)
 PLAUSIBLE_ROWS = 10**10
 """More rows than there are people; no table is taken to have more where nobody says how many it has."""
 
-MOST_PARTS = 60
+MOST_PARTS = 30
 """Questions that measure more in a group are judged, and get no advice: that would take too long."""
 
 _COUNTS: tuple[Kind, ...] = ("count", "count_units")
 _SPREADS: tuple[Kind, ...] = ("variance_pop", "variance_samp", "deviation_pop", "deviation_samp")
 _BETA = Fraction(1, 20)
-_FINER = 8  # steps of the search between an epsilon and its double
-_DOUBLINGS = 24
+_FINER = 4  # steps of the search between an epsilon and its double
+_DOUBLINGS = 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from discreet.queries.universe import Universe
 from discreet.query_release.fitting.mean_squares import Linear, fit_mean_squares, fit_slope
 from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.online.boxes import Boxes, read_workload
-from discreet.query_release.online.table_weights import CLOSE, fit_weights
+from discreet.query_release.online.table_weights import CLOSE, FLAT, fit_weights
 from discreet.query_release.synopses.marginal_tables import MarginalTables
 
 Axes = tuple[int, ...]
@@ -39,10 +39,9 @@ Box = dict[str, tuple[Any, Any]]
 SURE = float(special.ndtri(0.975))
 """How many standard deviations hold 95 of 100 errors that are normal."""
 WIDER = 1.05
-"""How much wider than simulated intervals of measured boxes are; tuned, as the next one."""
-WIDER_BEYOND = 0.95
-"""The same where no measured table tells. The trials' hypotheses are fitted more closely than the one that
-answers such questions, and err more; the data, on the other hand, have more in them than the trials."""
+"""How much wider than simulated intervals of measured boxes are: data have more in them than trials; tuned.
+
+Where no measured table tells, `misfit` stands for that."""
 TRIALS = 4
 """How many made-up tables there are; half as many where the universe is large."""
 _LARGE = 1 << 16  # cells
@@ -106,7 +105,7 @@ class OwnErrors:
         inner = WIDER * SURE * np.sqrt(np.square(part * spread) + lost)
         others = other_features(said, self.rows)
         square = self.more * np.exp(self.beyond(others)) + self.misfit * np.maximum(said, 0.0)
-        outer = WIDER_BEYOND * np.interp(others[:, 1], self.sizes, self.reaches) * np.sqrt(square)
+        outer = np.interp(others[:, 1], self.sizes, self.reaches) * np.sqrt(square)
         return np.asarray(np.where(known, inner, outer))
 
 
@@ -167,7 +166,8 @@ def learn_own_errors(
         true, said = boxes.answers(counts), boxes.answers(fitted)
         noise = boxes.answers(estimate(tables)) - true
         inner.append((known_features(said, deviations, rows), said - true, noise))
-        said = others(fitted)
+        # Such questions are answered by a flatter hypothesis than boxes are.
+        said = others(fit_weights(tables, flatness=FLAT).reshape(universe.shape))
         outer.append((other_features(said, rows), said - others(counts)))
     features, off, noise = (np.concatenate(each) for each in zip(*inner, strict=True))
     spread = np.maximum(np.tile(deviations, len(inner)), _LEAST)

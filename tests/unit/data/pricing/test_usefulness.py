@@ -12,6 +12,7 @@ from discreet.data.plan.nodes import Policy
 from discreet.data.pricing.usefulness import (
     MOST_OF_RANGE,
     PLAUSIBLE_ROWS,
+    RowsKnown,
     find_epsilon,
     find_rows,
     find_useless,
@@ -25,7 +26,11 @@ MEAN = "SELECT AVG(amount) AS mean FROM visits"
 
 
 def schema(rows=None):
-    columns = (Category("ward", values=WARDS), Integer("amount", lower=0, upper=200))
+    columns = (
+        Category("ward", values=WARDS),
+        Integer("amount", lower=0, upper=200),
+        Integer("other", lower=0, upper=100),
+    )
     return Schema("visits", columns=columns, unit=Row(), neighbours=dp.AddRemove("row"), rows=rows)
 
 
@@ -42,6 +47,12 @@ QUESTIONS = [
     "SELECT VAR_POP(amount) AS v FROM visits",
     "SELECT PERCENTILE_CONT(amount, 0.5) AS m FROM visits",
     "SELECT ward, AVG(amount) AS mean FROM visits GROUP BY ward",
+    "SELECT MAX(amount) AS m FROM visits",
+    "SELECT MODE() WITHIN GROUP (ORDER BY ward) AS m FROM visits",
+    "SELECT CORR(amount, other) AS c FROM visits",
+    "SELECT ROUND(AVG(amount), 1) AS mean FROM visits",
+    "SELECT 100.0 * SUM(amount) / COUNT(*) AS mean FROM visits HAVING COUNT(*) > 3",
+    "SELECT amount > 100 AS large, AVG(other) AS mean FROM visits GROUP BY 1 ORDER BY 1",
 ]
 
 
@@ -103,7 +114,7 @@ def test_an_owner_who_allows_less_is_named():
 
 def test_a_table_refuses_unless_she_insists_and_reads_nothing_before(tmp_path, monkeypatch):
     path = tmp_path / "visits.csv"
-    path.write_text("ward,amount\n" + "north,100\n" * 300)
+    path.write_text("ward,amount,other\n" + "north,100,50\n" * 300)
     with Table(path, schema=schema(300)) as table:
         with monkeypatch.context() as patch:
             patch.setattr(Table, "answer", lambda *given, **named: pytest.fail("data were read"))
@@ -115,6 +126,61 @@ def test_a_table_refuses_unless_she_insists_and_reads_nothing_before(tmp_path, m
         assert "An epsilon of" in repr(table.plan(MEAN, epsilon=0.02, delta=0))
         assert "would span" not in repr(table.plan(MEAN, epsilon=1, delta=0))
         table.sql(MEAN, epsilon=1, delta=0, rng=unsafe_seeded(1))
+
+
+def by_user(rows, text, epsilon=Fraction(1, 50)):
+    unit = User(column="who", max_rows=4, max_groups=2)
+    columns = (Identifier("who"), Category("ward", values=WARDS), Integer("amount", lower=0, upper=200))
+    one = Schema("visits", columns=columns, unit=unit, neighbours=dp.AddRemove("who"), rows=rows)
+    return plan_question(text, schemas=one, policy=Policy(epsilon=epsilon, delta=Fraction(0))).budget
+
+
+def test_what_is_computed_is_judged_by_what_it_is_computed_from():
+    both = "SELECT AVG(amount) - AVG(other) AS gap, COUNT(*) AS n FROM visits"
+    assert [one.name for one in find_useless(priced(both, Fraction(1, 10)))] == ["gap"]
+    apart = "SELECT STDDEV(other) AS d, SUM(amount) AS s FROM visits"
+    assert [one.name for one in find_useless(priced(apart, Fraction(1, 5)))] == ["d"]
+    mixed = "SELECT SUM(amount) / STDDEV(other) AS ratio FROM visits"
+    assert not find_useless(priced(mixed, Fraction(1, 5))), "one of them says something"
+
+
+def test_what_cannot_be_judged_is_not_refused():
+    for text in (
+        "SELECT ward FROM visits GROUP BY ward HAVING AVG(amount) > 3",
+        "SELECT REGR_SLOPE(amount, other) AS s FROM visits",
+        "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY SUM(amount)",
+    ):
+        assert not find_useless(priced(text, Fraction(1, 20))), text
+    inner = "SUM(amount, contribution_bounds_per_group => (0, 1)) AS s"
+    clamped = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.02) {inner} FROM visits"
+    assert not find_useless(by_user(300, clamped)), "how many units there are nobody says"
+    twice = "SELECT AVG(a.amount) AS m FROM visits AS a JOIN visits AS b ON a.who = b.who"
+    assert not find_useless(by_user(300, twice)), "nor how many pairs of rows"
+
+
+def test_different_values_are_judged_by_those_that_are_declared():
+    text = "SELECT COUNT(DISTINCT ward) AS n FROM visits"
+    for rows in (None, 300):
+        assert find_useless(priced(text, rows=rows)) and not find_useless(priced(text, 20, rows=rows))
+
+
+def test_one_row_for_each_unit_is_at_most_as_many_as_there_are_rows():
+    text = "SELECT AVG(n) AS m FROM (SELECT who, COUNT(*) AS n FROM visits GROUP BY who)"
+    assert find_useless(by_user(300, text)) and not find_useless(by_user(30_000, text))
+    assert not find_useless(by_user(None, text))
+    require_useful(by_user(300, text, find_epsilon(by_user(300, text))))
+
+
+def test_a_count_is_judged_by_the_whole_table_and_not_by_how_few_rows_it_finds():
+    known = RowsKnown(asked=Fraction(3), table=Fraction(10_000))
+    assert not find_useless(priced("SELECT COUNT(*) AS n FROM visits WHERE amount = 7"), known)
+    assert find_useless(priced("SELECT SUM(amount) AS n FROM visits WHERE amount = 7"), known)
+
+
+def test_a_question_of_many_parts_is_refused_without_a_search():
+    listed = ", ".join(f"AVG(amount * {times}) AS a{times}" for times in range(2, 30))
+    with pytest.raises(Refused, match=r"a2, a3, .*Ask for fewer columns at once.*insist=True"):
+        require_useful(priced(f"SELECT {listed} FROM visits"))
 
 
 def test_a_schema_keeps_its_rows_in_a_file():
