@@ -121,7 +121,7 @@ def told(replies):
             reply.columns,
             reply.rows,
             tuple(reply.intervals.items()),
-            tuple((reply.together or {}).items()),
+            tuple(reply.together.items()),
             reply.kind,
         )
         for reply in replies

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,49 +19,56 @@ from discreet.data.pricing.presented import Interval, Place, PresentedTable, Rea
 from discreet.query_release.synopses.online_answer import OnlineAnswers
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class ReleasedCounts(ReleasedNumbers):
     """Counts of a hypothesis, one a declared group.
 
-    Parameters
+    Attributes
     ----------
-    plan, counted, answers
-        The question, the counts that it is about, and what was answered.
-    together
-        Whether intervals hold for all counts at once; else each holds by itself.
+    keys, groups
+        What rows are grouped by, and its values in every group.
+    counts, ends
+        The counts, and between which numbers each lies.
     """
 
-    def __init__(self, plan: Plan, counted: Counts, answers: OnlineAnswers, *, together: bool) -> None:
-        self._keys = plan.keys
-        self._groups: list[tuple[Any, ...]] = []
+    keys: tuple[Key, ...]
+    groups: list[tuple[Any, ...]]
+    counts: list[int]
+    ends: tuple[Interval, ...]
+
+    @classmethod
+    def of(cls, plan: Plan, counted: Counts, answers: OnlineAnswers) -> Self:
+        """Return answers to a question, with the intervals that hold each by itself."""
+        listed, groups = plan.keys, []
         for keys, values in zip(plan.shown_sets, counted.group_names(), strict=True):
             for group in itertools.product(*values):
                 held = dict(zip(keys, group, strict=True))
-                self._groups.append(tuple(held.get(key) for key in self._keys))
-        self._counts = np.maximum(0, np.rint(answers.values)).astype(np.int64).tolist()
-        self._ends = _all_ends(answers) if together else _own_ends(answers)
+                groups.append(tuple(held.get(key) for key in listed))
+        counts = np.maximum(0, np.rint(answers.values)).astype(np.int64).tolist()
+        return cls(listed, groups, counts, _own_ends(answers))
 
     def __len__(self) -> int:
-        return len(self._groups)
+        return len(self.groups)
 
     def places(self) -> Iterator[Place]:
         """Yield every group."""
-        return ((0, place) for place in range(len(self._groups)))
+        return ((0, place) for place in range(len(self.groups)))
 
     def key(self, key: Key) -> Reader[Any]:
         """Return what reads the value of a key."""
-        column = self._keys.index(key)
-        return lambda place: self._groups[place[1]][column]
+        column = self.keys.index(key)
+        return lambda place: self.groups[place[1]][column]
 
     def value(self, aggregate: Aggregate) -> Reader[Value]:
         """Return what reads the count."""
         del aggregate  # it is COUNT(*), whatever it is computed with
-        return lambda place: self._counts[place[1]]
+        return lambda place: self.counts[place[1]]
 
     def intervals(self, aggregates: Sequence[Aggregate], confidence: Fraction) -> list[Reader[Interval]]:
         """Return what reads the intervals at 95 %. What is computed from a count has that of the count."""
         if confidence > CONFIDENCE:
             raise InternalError("a hypothesis knows its errors at 95 %")
-        return [lambda place: self._ends[place[1]]] * len(aggregates)
+        return [lambda place: self.ends[place[1]]] * len(aggregates)
 
     def step(self, aggregate: Aggregate) -> Fraction | None:
         """Return 1: counts are whole."""
@@ -70,9 +78,9 @@ class ReleasedCounts(ReleasedNumbers):
 
 def make_reply(plan: Plan, counted: Counts, answers: OnlineAnswers) -> Reply:
     """Return counts as the table a question asked for."""
-    own, proved = (ReleasedCounts(plan, counted, answers, together=each) for each in (False, True))
+    own = ReleasedCounts.of(plan, counted, answers)
     shown = PresentedTable.of(plan, counted.cells.tables, own)
-    return Reply.of_table(shown, find_least_sure(answers), proved=proved)
+    return Reply.of_table(shown, find_least_sure(answers), proved=replace(own, ends=_all_ends(answers)))
 
 
 def find_least_sure(answers: OnlineAnswers) -> Kind:

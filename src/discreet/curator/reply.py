@@ -58,8 +58,6 @@ class Reply:
     proved
         Where the shared hypothesis answered: the same numbers with intervals that hold for all counts of all
         questions at once with probability 95 %, which is proved.
-    together
-        Those intervals, as `intervals` has the others.
     """
 
     columns: tuple[str, ...]
@@ -71,7 +69,6 @@ class Reply:
     answer: Answer | None = None
     shown: PresentedTable | None = None
     proved: ReleasedNumbers | None = None
-    together: Mapping[str, tuple[Interval, ...]] | None = None
 
     @classmethod
     def of(cls, answer: Answer, cost: Mapping[str, Fraction]) -> Self:
@@ -80,19 +77,10 @@ class Reply:
 
     @classmethod
     def of_table(cls, shown: PresentedTable, kind: Kind, *, proved: ReleasedNumbers | None = None) -> Self:
-        """Make the reply that shows released numbers, and where there are, their proved intervals too."""
-        together = None if proved is None else _intervals(replace(shown, released=proved))
+        """Make the reply that shows released numbers; `proved` are the same with other intervals."""
+        intervals = {name: tuple(shown.intervals(name, CONFIDENCE)) for name in shown.numbers}
         rows = tuple(shown.rows())
-        return cls(
-            shown.columns,
-            rows,
-            _intervals(shown),
-            kind,
-            Amounts(),
-            shown=shown,
-            proved=proved,
-            together=together,
-        )
+        return cls(shown.columns, rows, intervals, kind, Amounts(), shown=shown, proved=proved)
 
     def repeat(self, question: Plan) -> Self:
         """Return the same numbers as a question asks for them, marked as repeated.
@@ -122,12 +110,20 @@ class Reply:
     def _rename(self, columns: tuple[str, ...]) -> Self:
         names = dict(zip(self.columns, columns, strict=True))
         intervals = {names[name]: ends for name, ends in self.intervals.items()}
-        together = None
-        if self.together is not None:
-            together = {names[name]: ends for name, ends in self.together.items()}
-        return replace(
-            self, columns=columns, intervals=intervals, together=together, repeated=True, cost=Amounts()
-        )
+        return replace(self, columns=columns, intervals=intervals, repeated=True, cost=Amounts())
+
+    @property
+    def together(self) -> dict[str, tuple[Interval, ...]]:
+        """The intervals that hold for all counts of all questions at once; none of a priced question."""
+        return {} if self.proved is None else {name: self._together(name) for name in self.intervals}
+
+    def _together(self, name: str) -> tuple[Interval, ...]:
+        if self.shown is None or self.proved is None:
+            raise InternalError("only the hypothesis has two intervals")
+        # The numbers behind a reply may go by other names.
+        place = self._place(name)
+        table = replace(self.shown, released=self.proved)
+        return tuple(table.intervals(table.columns[place], CONFIDENCE))
 
     @property
     def groups(self) -> int:
@@ -166,7 +162,7 @@ class Reply:
         if self.answer is not None:
             return self.answer.interval(self.answer.columns[place], level)
         if level <= CONFIDENCE:
-            return self.together[name] if together and self.together is not None else self.intervals[name]
+            return self._together(name) if together and self.proved is not None else self.intervals[name]
         raise NoBound(
             what=f"an interval at {float(level):g}",
             why=f"the shared hypothesis knows its errors at {float(CONFIDENCE):g}",
@@ -175,8 +171,7 @@ class Reply:
 
     def quote(self) -> Quote:
         """Return what asking the same again would cost, and its errors: those that it has."""
-        together = {} if self.together is None else self.together
-        return Quote("repeated", _errors(self.intervals), together=_errors(together))
+        return Quote("repeated", _errors(self.intervals), together=_errors(self.together))
 
     def _place(self, name: str) -> int:
         if name not in self.columns:
@@ -222,7 +217,7 @@ class Reply:
     def _notes(self) -> list[str]:
         words = "given before, at no further cost" if self.repeated else f"charged {self.cost.paid}"
         sure = "[ ] holds all true values of a column at once with probability 95 %"
-        if self.together is not None:
+        if self.proved is not None:
             sure = "[ ] holds 95 of 100 true values, each by itself (calibrated; together=True: all, proved)"
         return [*more_rows(len(self)), f"{sure}; {_WORDS[self.kind]}; {words}"]
 
@@ -231,10 +226,6 @@ class Reply:
 
     def _repr_html_(self) -> str:
         return html_table(self._cells, self._notes)
-
-
-def _intervals(shown: PresentedTable) -> dict[str, tuple[Interval, ...]]:
-    return {name: tuple(shown.intervals(name, CONFIDENCE)) for name in shown.numbers}
 
 
 def _errors(intervals: Mapping[str, tuple[Interval, ...]]) -> tuple[ColumnError, ...]:
