@@ -68,7 +68,7 @@ def ask(
                 insist=insist,
             )
     except DiscreetError as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(str(error).replace("pass insist=True", "give --insist")) from None
     if not as_json:
         click.echo(repr(answer))
         return

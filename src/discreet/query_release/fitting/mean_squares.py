@@ -20,15 +20,21 @@ _FAR = 200.0  # logarithms beyond are of no number that could come up
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Linear:
-    """A linear function of features, the first of which is constant; they are scaled to unit spread."""
+    """A linear function of features, the first of which is constant; they are scaled to unit spread.
+
+    Between `least` and `most` features were seen: beyond, nothing is known, and the nearest ones are taken.
+    """
 
     centre: Floats
     spread: Floats
     slopes: Floats
+    least: Floats
+    most: Floats
 
     def __call__(self, features: Floats) -> Floats:
         """Return a value a row of features."""
-        return np.asarray(((features - self.centre) / self.spread) @ self.slopes)
+        seen = np.clip(features, self.least, self.most)
+        return np.asarray(((seen - self.centre) / self.spread) @ self.slopes)
 
 
 def fit_mean_squares(features: Floats, squares: Floats) -> Linear:
@@ -58,7 +64,7 @@ def fit_mean_squares(features: Floats, squares: Floats) -> Linear:
         slopes, value = slopes + step, lower
         if float(np.abs(step).max()) <= _CLOSE:
             break
-    return Linear(centre, spread, slopes)
+    return Linear(centre, spread, slopes, features.min(axis=0), features.max(axis=0))
 
 
 def fit_slope(features: Floats, values: Floats, by: Floats) -> Linear:
@@ -68,7 +74,7 @@ def fit_slope(features: Floats, values: Floats, by: Floats) -> Linear:
     ridge = 1e-2 * len(values) * np.eye(features.shape[1])
     ridge[0, 0] *= 1e-6
     slopes = np.asarray(np.linalg.solve(columns.T @ columns + ridge, columns.T @ values), np.float64)
-    return Linear(centre, spread, slopes)
+    return Linear(centre, spread, slopes, features.min(axis=0), features.max(axis=0))
 
 
 def scale_features(features: Floats) -> tuple[Floats, Floats]:

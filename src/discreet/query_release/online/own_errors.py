@@ -62,8 +62,6 @@ class OwnErrors:
     ----------
     rows
         How many there are, about.
-    least, most
-        Between which features were seen: beyond them nothing was learnt, and the nearest ones are taken.
     kept, lost
         Of counts that a measured table tells: the part of its noise that is left in the answer, and the
         logarithm of the mean square of everything else.
@@ -77,8 +75,6 @@ class OwnErrors:
     """
 
     rows: float
-    least: Floats
-    most: Floats
     kept: Linear
     lost: Linear
     beyond: Linear
@@ -99,7 +95,7 @@ class OwnErrors:
         """
         known = np.isfinite(deviations)
         spread = np.where(known, deviations, 1.0)
-        features = np.clip(known_features(said, spread, self.rows), self.least, self.most)
+        features = known_features(said, spread, self.rows)
         part = np.clip(self.kept(features), 0.0, 1.0)
         lost = self.more * np.minimum(np.exp(self.lost(features)), np.square(_MOST_LOST * spread))
         inner = WIDER * SURE * np.sqrt(np.square(part * spread) + lost)
@@ -158,7 +154,7 @@ def learn_own_errors(
     others = _ask_others(universe, most, stream)
     inner: list[tuple[Floats, Floats, Floats]] = []
     outer: list[tuple[Floats, Floats]] = []
-    for trial in range(TRIALS if universe.size <= _LARGE else TRIALS // 2):
+    for trial in range(TRIALS if universe.size <= _LARGE else max(1, TRIALS // 2)):
         stream = TrialNoise(f"rows {trial}")
         counts = draw_counts(weights, stream)
         tables: Any = mechanism.release(Histogram.dense(universe, counts), rng=stream).value
@@ -177,11 +173,10 @@ def learn_own_errors(
     real = known_features(said, deviations, rows), said - boxes.answers(estimates)
     trials = [(each, errors - noises) for each, errors, noises in inner]
     more = _find_more(kept, lost, spread[: len(said)], real, trials)
-    seen = features.min(axis=0), features.max(axis=0)
     features, off = (np.concatenate(each) for each in zip(*outer, strict=True))
     beyond = fit_mean_squares(features, np.square(off))
     sizes, reaches = _find_reaches(features[:, 1], np.abs(off) / np.exp(beyond(features) / 2))
-    return OwnErrors(rows, *seen, kept, lost, beyond, sizes, reaches, misfit, more)
+    return OwnErrors(rows, kept, lost, beyond, sizes, reaches, misfit, more)
 
 
 def _find_more(
