@@ -24,6 +24,7 @@ from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.doors import Analyst, Desk, make_door
+from discreet.curator.expects import read_expects
 from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.published import Published
 from discreet.curator.service import Service
@@ -33,10 +34,8 @@ from discreet.data.plan.nodes import Policy
 from discreet.data.table import Table
 from discreet.queries.universe import Universe
 
-_SHARED = Fraction(4, 5)
 MOST_DELTA = Fraction(1, 1000)
 """The largest delta that is taken for what its owner means."""
-_ONE_OF = 50  # a question that is priced by default costs one part in so many
 
 
 class Curator:
@@ -50,14 +49,18 @@ class Curator:
         What everything that will ever be answered costs together, in the words of the table's privacy unit.
         delta is the probability that the promise fails for someone: far below one over the number of people,
         and never above a thousandth unless `large_delta` says that it is meant.
+    expects
+        What will be asked: a number of priced questions, "counts", or example questions in SQL. The shared
+        part and the price of a question follow from it (`curator.expects`) where they are not given.
     shared
-        The part of the budget that buys the shared hypothesis; 0 for none. Public.
+        The part of the budget that buys the shared hypothesis; 0 for none. Public. By default what `expects`
+        says, or four fifths.
     columns
         What the shared hypothesis is about: names of columns with declared values. By default the smallest
         ones, as many as fit.
     question
-        The most a question that is priced by itself may cost, as (epsilon, delta). By default a fiftieth of
-        epsilon, and of that part of delta which the ledger keeps for failures.
+        The most a question that is priced by itself may cost, as (epsilon, delta). By default what `expects`
+        says, or a fiftieth of epsilon, and of that part of delta which the ledger keeps for failures.
     promise
         What is hidden between analysts, such as `OneAnalystToMany()`. None hides nothing between them.
     large_delta
@@ -74,7 +77,8 @@ class Curator:
         *,
         epsilon: checks.Number,
         delta: checks.Number,
-        shared: checks.Number = _SHARED,
+        expects: int | str | Iterable[str] | None = None,
+        shared: checks.Number | None = None,
         columns: Iterable[str] | None = None,
         question: tuple[checks.Number, checks.Number] | None = None,
         promise: AnalystPromise | None = None,
@@ -83,11 +87,14 @@ class Curator:
     ) -> None:
         self._table: Table = checks.instance(Table, table=table)
         e, d = checks.positive(epsilon=epsilon), read_delta(delta, large=large_delta)
-        part = checks.non_negative(shared=shared)
+        columns = None if columns is None else tuple(columns)
+        expected = read_expects(expects, table, columns)
+        part = expected.shared if shared is None else checks.non_negative(shared=shared)
         if part >= 1:
             raise InvalidParameter(name="shared", rule="below 1", value=shared)
         self._loss = ApproxLoss(e, d) if d else PureLoss(e)
-        default = (e / _ONE_OF, (1 - part) * d * HELD_BACK / _ONE_OF)
+        default = (expected.price(e, part), (1 - part) * d * HELD_BACK / expected.one_of)
+        self._words = expected.words if shared is None or question is None else "as the owner chose"
         policy = _read_policy(default if question is None else question)
         if policy.epsilon > (1 - part) * e:
             raise InvalidParameter(
@@ -196,7 +203,8 @@ class Curator:
 
     def __repr__(self) -> str:
         state = "no shared hypothesis" if self._shared is None else str(self._shared)
-        return f"<Curator of {self._table.schema.name}: {self.guarantee}; {state}; {self.ledger!r}>"
+        facts = f"{self.guarantee}; {state}; {self._words}; {self.ledger!r}"
+        return f"<Curator of {self._table.schema.name}: {facts}>"
 
 
 def read_delta(delta: checks.Number, *, large: bool) -> Fraction:

@@ -48,6 +48,8 @@ class Published(SharedHypothesis):
         self.synopsis = FittedWeights(synopsis) if isinstance(synopsis, MarginalTables) else synopsis
         _ = self.synopsis.total  # fitted now, so that no analyst's first question takes longer
         self._known = known_by(mechanism, synopsis, beta=BETA)
+        if self._known is not None:
+            _ = self._known.own  # so are the errors
 
     @classmethod
     def open(
@@ -68,25 +70,45 @@ class Published(SharedHypothesis):
         question = read_question(query, self.universe, 1)
         if question.is_empty:
             return OnlineAnswer(0.0, 0.0, FREE)
-        said, error = float(self.synopsis.answer(query)), math.inf
-        if self._known is not None and question.codes is not None:
-            off = abs(said - self._known.estimate(question))
-            boxes = Boxes.of_codes(question.codes[None], self.universe)
-            error = float(add_errors(off, self._known.noise(boxes), 1)[0])
-        return OnlineAnswer(said, error, FREE if error < math.inf else STALE)
+        said, error, own = float(self.synopsis.answer(query)), math.inf, math.inf
+        if self._known is not None:
+            deviation = math.inf
+            if question.codes is not None:
+                boxes = Boxes.of_codes(question.codes[None], self.universe)
+                deviation, noise = (float(each[0]) for each in self._known.spreads(boxes))
+                if noise < math.inf:
+                    said = float(np.vdot(self._known.weights.table(question.axes), question.units))
+                off = abs(said - self._known.estimate(question))
+                error = float(add_errors(off, noise, 1))
+            own = float(self._known.own_errors(np.array([said]), np.array([deviation]))[0])
+        return OnlineAnswer(said, error, FREE if error < math.inf else STALE, min(own, error))
 
     def _predicates(self, workload: Workload) -> OnlineAnswers:
         """Answer predicates together, as each would be answered alone but for the rounding of sums."""
         reading = read_workload(workload)
-        said, errors = self.synopsis.answers(reading.workload), np.full(len(workload), np.inf)
+        said = self.synopsis.answers(reading.workload)
+        errors, owns = np.full((2, len(workload)), np.inf)
         if self._known is not None:
+            deviations, noise = self._known.spreads(reading.boxes)
+            # What a measured table tells is answered by the weights that fit the tables closely.
+            close = reading.workload.answers(self._known.weights.array)
+            said = np.where(np.isfinite(noise), close, said)
             off = np.abs(said - reading.workload.answers(self._known.array))
-            errors = add_errors(off, self._known.noise(reading.boxes), 1)
-        said, errors = np.where(reading.empty, 0.0, said), np.where(reading.empty, 0.0, errors)
-        return OnlineAnswers(said, errors, np.where(np.isfinite(errors), FREE, STALE))
+            errors = add_errors(off, noise, 1)
+            owns = np.minimum(self._known.own_errors(said, deviations), errors)
+        said, errors, owns = (np.where(reading.empty, 0.0, each) for each in (said, errors, owns))
+        return OnlineAnswers(said, errors, np.where(np.isfinite(errors), FREE, STALE), owns)
 
-    def _foretell(self, workload: Workload) -> NDArray[np.float64]:
-        return self._predicates(workload).errors
+    def _foretell(self, workload: Workload) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        answers = self._predicates(workload)
+        return answers.owns, answers.errors
+
+    @property
+    def _total(self) -> float:
+        return float(self.synopsis.total)
+
+    def _say(self, workload: Workload) -> NDArray[np.float64]:
+        return np.asarray(self.synopsis.answers(workload), dtype=np.float64)
 
     def close(self) -> None:
         """Do nothing: what is published stays."""

@@ -267,7 +267,9 @@ def test_answers_are_good(given, frame):
     with curator(promise=OneAnalystToMany(), **given) as one:
         acme = one.analyst("acme", share=1)
         reply = acme.sql("SELECT region, COUNT(*) AS n FROM people GROUP BY region")
-        for (region, count), (low, high) in zip(reply.rows, reply.intervals["n"], strict=True):
+        for (region, count), (low, high) in zip(
+            reply.rows, reply.interval("n", 0.95, together=True), strict=True
+        ):
             truth = (frame.region == region).sum()
             assert low <= truth <= high
             assert abs(count - truth) <= 600

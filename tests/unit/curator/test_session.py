@@ -4,6 +4,7 @@ import copy
 import os
 import threading
 from contextlib import nullcontext
+from dataclasses import replace
 from fractions import Fraction
 
 import networkx as nx
@@ -34,6 +35,7 @@ from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.sessions import holding, purchases, session, spending
 from discreet.curator.sessions.session import Session
 from discreet.data import Table
+from discreet.data.pricing.question_plan import QuestionPlan
 from discreet.optimisation.common.graphs import Vertices
 from discreet.queries import Histogram, Marginals, Universe
 from discreet.query_release.linear.independent import Independent
@@ -206,6 +208,7 @@ def test_a_histogram_of_persons_with_several_rows_is_charged_for_all_of_them():
         lambda one: one.sql(ALL, epsilon=1, delta=-1),
         lambda one: one.sql(ALL, epsilon=1, rng=None),
         lambda one: one.sql(ALL, epsilon=1, fresh="no"),
+        lambda one: one.sql(ALL, epsilon=1, insist="yes"),
         lambda one: one.sql(7, epsilon=1),
         lambda one: one.plan(ALL, epsilon=1, rows=3),
         lambda one: one.run(laplace(Fraction(1, 2))),
@@ -232,6 +235,21 @@ def test_what_cannot_be_right_is_refused_and_nothing_is_read_or_charged(ask, mon
         with pytest.raises(DiscreetError):
             ask(one)
         assert one.left == 1 and not one.history and not reads
+
+
+def test_what_would_say_nothing_is_refused_and_nothing_is_charged_unless_she_insists(monkeypatch):
+    mean = "SELECT AVG(income) AS mean FROM people"
+    with opened(replace(BY_ROW, rows=200)) as one:
+        for asked in (mean, one.plan(mean, epsilon=0.02)):
+            given = {} if isinstance(asked, QuestionPlan) else {"epsilon": 0.02}
+            with monkeypatch.context() as patch:
+                patch.setattr(Table, "answer", lambda *given, **named: pytest.fail("data were read"))
+                with pytest.raises(Refused, match=r"An epsilon of .* would make it useful.*insist=True"):
+                    one.sql(asked, **given)
+        assert one.left == 1 and not one.history
+        first = one.sql(mean, epsilon=0.02, insist=True)
+        assert one.sql(mean, epsilon=0.02).rows == first.rows, "what was paid for is given again"
+        assert len(one.history) == 1
 
 
 def test_what_does_not_fit_is_refused_and_nothing_is_read(monkeypatch):

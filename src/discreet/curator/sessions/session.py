@@ -204,6 +204,7 @@ class Session:
         epsilon: checks.Number | None = None,
         delta: checks.Number | None = None,
         fresh: bool = False,
+        insist: bool = False,
         rng: Rng = SYSTEM,
     ) -> Answer:
         """Answer a question with noise.
@@ -218,25 +219,28 @@ class Session:
             As in `plan`; a plan has them already.
         fresh
             Measure and pay again, where it was answered before.
+        insist
+            Buy an answer even where an interval would span most of what is possible.
         rng
             Where the noise comes from.
 
         Raises
         ------
         Refused
-            For anything outside the language, or once the session is closed. Nothing was read or charged.
+            For anything outside the language, for what would say nothing as far as the schema says how many
+            rows there are, or once the session is closed. Nothing was read or charged.
         BudgetExceeded
             Where it does not fit in what is left. Nothing was read or charged.
         EngineFailed
             Where the engine gave up. The charge stays.
         """
-        self._require(rng, fresh=fresh)
+        self._require(rng, fresh=fresh, insist=insist)
         if isinstance(query, QuestionPlan):
             require_left_out(epsilon=epsilon, delta=delta)
             planned = self._questions.require_priced(query)
         else:
             planned = self.plan(query, epsilon=given(epsilon=epsilon), delta=delta)
-        return self._questions.answer(planned, fresh=fresh, rng=rng)
+        return self._questions.answer(planned, fresh=fresh, insist=insist, rng=rng)
 
     def release(
         self,

@@ -126,8 +126,7 @@ class WeightsConversation(Conversation[Any]):
                     raise
                 answers.append(self._last(question))
                 self.asked += 1
-        values, errors, kinds = zip(*((one.value, one.error, one.kind) for one in answers), strict=True)
-        return OnlineAnswers(np.array(values), np.array(errors), np.array(kinds))
+        return OnlineAnswers.of(answers)
 
     def read(self, workload: Workload) -> Batch:
         """Read a workload of predicates and answer what needs no look at the data. Takes no turn."""
@@ -138,19 +137,29 @@ class WeightsConversation(Conversation[Any]):
             self._read[batch] = np.minimum(counts, self._most // self._scale) * self._scale
         return batch
 
-    def foretell(self, workload: Workload) -> Floats:
-        """Return the errors that a workload of predicates would be answered with, if asked now.
+    def foretell(self, workload: Workload) -> tuple[Floats, Floats]:
+        """Return the errors that predicates would be answered with, if asked now: own ones, and all at once.
 
         From public numbers alone: what needs the gate either passes it or is measured, and has the larger of
-        both errors; once the conversation is closed there is no bound.
+        both errors; once the conversation is closed there is no bound for all at once.
         """
         batch = self._make_batch(workload)
-        gate = math.inf
+        gate, measured = math.inf, 0.0
         if not self.closed:
             bars = self._plan.raise_bars(self.tested, len(batch.rest) + 1, queries=self._public.queries)
-            measured = self._plan.value_error(BETA) / self._scale
-            gate = max(float(self._free_errors(bars).max()), measured)
-        return batch.foretell(self._record, gate=gate)
+            gate = max(float(self._free_errors(bars).max()), self._plan.value_error(BETA) / self._scale)
+            measured = self._measured_error
+        return batch.foretell(self._hypothesis, self._record, gate=gate, measured=measured)
+
+    def learn_errors(self) -> None:
+        """Learn now how far answers are off by themselves, so that no question takes longer for it."""
+        if self._known is not None:
+            _ = self._known.own
+
+    @property
+    def _measured_error(self) -> float:
+        """By how much one measured answer is off at most, but for BETA."""
+        return self._plan.values.reach(BETA) / self._scale
 
     def _make_batch(self, workload: Workload) -> Batch:
         reading = read_workload(write_workload(workload, self._public.universe))
@@ -222,22 +231,26 @@ class WeightsConversation(Conversation[Any]):
         if place != NONE:
             return self._record.keep(question.key, self._measure(question, truth))
         error = float(self._free_errors(bars)[0])
-        return self._record.keep(question.key, OnlineAnswer(answer.value, error, FREE))
+        own = min(answer.own, error)
+        return self._record.keep(question.key, OnlineAnswer(answer.value, error, FREE, own))
 
     def _answer_unchecked(self, question: Question) -> OnlineAnswer:
         """Answer from public weights with what is publicly known of the error: a bound, or nothing."""
-        weights, noise = self._hypothesis, math.inf
+        weights, noise, deviation = self._hypothesis, math.inf, math.inf
         if self._known is not None and question.codes is not None:
             boxes = Boxes.of_codes(question.codes[None], self._public.universe)
-            noise = float(self._known.noise(boxes)[0])
+            deviation, noise = (float(each[0]) for each in self._known.spreads(boxes))
             weights = self._known.weights if noise < math.inf else weights
         said = round(float(np.vdot(weights.table(question.axes), question.units)))
-        if self._known is None or noise == math.inf:
-            return OnlineAnswer(said / self._scale, math.inf, STALE)
+        value = said / self._scale
+        if self._known is None:
+            return OnlineAnswer(value, math.inf, STALE)
+        own = float(self._known.own_errors(np.array([value]), np.array([deviation]))[0])
+        if noise == math.inf:
+            return OnlineAnswer(value, math.inf, STALE, own)
         off = abs(said - self._known.estimate(question))
-        return OnlineAnswer(
-            said / self._scale, float(add_errors(off, noise, self._scale)) / self._scale, FREE
-        )
+        error = float(add_errors(off, noise, self._scale)) / self._scale
+        return OnlineAnswer(value, error, FREE, min(own, error))
 
     def _true_table(self, axes: Axes) -> Integers:
         others = tuple(axis for axis in range(self._counts.ndim) if axis not in axes)
@@ -293,7 +306,7 @@ class WeightsConversation(Conversation[Any]):
         hypothesis = self._hypothesis.copy()
         relearn(hypothesis, self._history)
         self._hypothesis = hypothesis
-        return OnlineAnswer(noisy / self._scale, error / self._scale, MEASURED)
+        return OnlineAnswer(noisy / self._scale, error / self._scale, MEASURED, self._measured_error)
 
     # Many questions ------------------------------------------------------------------------------
 
@@ -304,9 +317,12 @@ class WeightsConversation(Conversation[Any]):
             batch.say(self._hypothesis)
         bars, alarm = self._test(truth[fresh], batch.said[fresh]) if len(fresh) else (fresh, NONE)
         stop = len(fresh) if alarm == NONE else alarm
-        passed = zip(fresh[:stop].tolist(), self._free_errors(bars[:stop]).tolist(), strict=True)
-        for place, error in passed:
-            answer = OnlineAnswer(int(batch.said[place]) / self._scale, error, FREE)
+        passed = fresh[:stop]
+        values, errors = batch.said[passed] / self._scale, self._free_errors(bars[:stop])
+        owns = batch.own_errors(values, errors, batch.places[passed])
+        arrays = (array.tolist() for array in (passed, values, errors, owns))
+        for place, value, error, own in zip(*arrays, strict=True):
+            answer = OnlineAnswer(value, error, FREE, own)
             batch.fill(place, self._record.keep(batch.keys[place], answer))
         if alarm != NONE:
             place = int(fresh[stop])
