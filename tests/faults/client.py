@@ -14,7 +14,7 @@ from discreet.core.errors import BudgetExceeded
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import PureLoss
 from discreet.core.neighbours import AddRemove
-from discreet.curator.ledger.files import open_book
+from discreet.curator.ledger.books.files import open_book
 from discreet.curator.ledger.ledger import Ledger
 
 ROWS = AddRemove("row")

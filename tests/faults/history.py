@@ -5,10 +5,10 @@ from fractions import Fraction
 
 from tests.faults.client import ROWS
 
-from discreet.curator.ledger.anchor import read_anchor
-from discreet.curator.ledger.files import open_book
+from discreet.curator.ledger.books.anchor import read_anchor
+from discreet.curator.ledger.books.files import open_book
+from discreet.curator.ledger.books.sqlite import SQLiteStore
 from discreet.curator.ledger.ledger import Ledger
-from discreet.curator.ledger.sqlite import SQLiteStore
 
 
 def read_journal(path):

@@ -9,7 +9,7 @@ import pytest
 from tests.faults.client import TINY, open_ledger
 
 from discreet.core.errors import LedgerRefused, LedgerStopped
-from discreet.curator.ledger import anchor, sqlite
+from discreet.curator.ledger.books import anchor, sqlite
 
 
 def spend(path, times):

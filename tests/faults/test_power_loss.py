@@ -11,10 +11,10 @@ from collections import defaultdict
 import apsw
 import pytest
 
-from discreet.curator.ledger import sqlite
-from discreet.curator.ledger.chain import Head
+from discreet.curator.ledger.books import sqlite
+from discreet.curator.ledger.books.chain import Head
+from discreet.curator.ledger.books.sqlite import SQLiteStore
 from discreet.curator.ledger.events import Used
-from discreet.curator.ledger.sqlite import SQLiteStore
 
 SECTOR = 512
 

@@ -24,7 +24,7 @@ def ledger() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def verify(path: str, *, anchor: str | None, as_json: bool) -> None:
     """Check every row of a book against the one before it, and the last against the anchor."""
-    from discreet.curator.ledger.verification import verify as check  # noqa: PLC0415  slow to import
+    from discreet.curator.ledger.books.verification import verify as check  # noqa: PLC0415  slow to import
 
     try:
         report = check(path, anchor=anchor)
@@ -51,7 +51,7 @@ def verify(path: str, *, anchor: str | None, as_json: bool) -> None:
 )
 def recover(path: str, *, anchor: str | None, sure: bool) -> None:
     """Keep what is sound of a book. What was spent can only grow by it; the old file is put aside."""
-    from discreet.curator.ledger.recovery import recover as mend  # noqa: PLC0415  slow to import
+    from discreet.curator.ledger.books.recovery import recover as mend  # noqa: PLC0415  slow to import
 
     if not sure:
         raise click.UsageError("make sure that every other copy of this book is gone, and say --yes")

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import ClassVar, NoReturn, Self, TypeVar
 
 from discreet.core.errors import DiscreetError
+from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.ledger.entries import Ticket
 from discreet.curator.ledger.events import Event, Moved, Reserved
-from discreet.curator.ledger.receipts import Receipt
 from discreet.curator.ledger.state import BookState, Places
 
 Seen = TypeVar("Seen")

@@ -13,10 +13,10 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours
 from discreet.curator.amounts import Amounts
 from discreet.curator.ledger.book import Book, MemoryBook
+from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.ledger.entries import Entry, State
 from discreet.curator.ledger.events import DATA, Used
 from discreet.curator.ledger.people import People
-from discreet.curator.ledger.receipts import Receipt
 from discreet.curator.ledger.shares import Shares
 from discreet.curator.ledger.state import Account, Record
 

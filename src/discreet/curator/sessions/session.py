@@ -27,7 +27,6 @@ from discreet.core.neighbours import Neighbours
 from discreet.core.progress import LongRun
 from discreet.core.rng import SYSTEM, Rng
 from discreet.curator.ledger.entries import SpendingLedger
-from discreet.curator.ledger.files import open_ledger
 from discreet.curator.sessions.holding import Holding, Reader, hold
 from discreet.curator.sessions.purchases import SessionHistory
 from discreet.curator.sessions.questions import SessionQuestions
@@ -101,10 +100,7 @@ class Session:
     ) -> None:
         budget = read_budget(epsilon, delta, ledger, large=large_delta)
         self._held: Holding = hold(data, schema, neighbours)
-        self._own = None
-        if budget is not None:
-            file = ledger if isinstance(ledger, str | os.PathLike) else None
-            self._own = open_ledger(file, *budget, neighbours=self._held.neighbours, name=self._held.name)
+        self._own = self._held.open_ledger(ledger, *budget) if budget is not None else None
         try:
             kept: SpendingLedger = checks.instance(SpendingLedger, ledger=self._own or ledger)
             self._purse = Purse(kept, self._held.neighbours, name)

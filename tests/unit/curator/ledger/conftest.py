@@ -8,10 +8,10 @@ from tests.quick_disk import tmp_path
 from tests.servers import postgres
 
 from discreet.curator.ledger.book import MemoryBook
-from discreet.curator.ledger.durable import DurableBook
-from discreet.curator.ledger.files import open_book
+from discreet.curator.ledger.books.durable import DurableBook
+from discreet.curator.ledger.books.files import open_book
+from discreet.curator.ledger.books.postgres import PostgresStore
 from discreet.curator.ledger.ledger import Ledger
-from discreet.curator.ledger.postgres import PostgresStore
 
 __all__ = ["tmp_path"]
 _SCHEMAS = itertools.count()

@@ -19,12 +19,12 @@ from discreet.core.errors import (
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import PureLoss, ZCDPLoss
 from discreet.core.neighbours import AddRemove, Replace
-from discreet.curator.ledger import sqlite
+from discreet.curator.ledger.books import sqlite
+from discreet.curator.ledger.books.files import open_book
+from discreet.curator.ledger.books.recovery import recover
 from discreet.curator.ledger.entries import Ticket
-from discreet.curator.ledger.files import open_book
 from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.ledger.people import People
-from discreet.curator.ledger.recovery import recover
 
 ROWS = AddRemove("row")
 TENTH = Guarantee(PureLoss(Fraction(1, 10)), ROWS)

@@ -9,9 +9,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from discreet.core.errors import LedgerRefused
-from discreet.curator.ledger.anchor import read_anchor
 from discreet.curator.ledger.book import MemoryBook
-from discreet.curator.ledger.chain import Head, Row
+from discreet.curator.ledger.books.anchor import read_anchor
+from discreet.curator.ledger.books.chain import Head, Row
 from discreet.curator.ledger.events import DATA, RECOVER, WHOLE
 from discreet.curator.ledger.lines import read_charge
 from discreet.curator.ledger.state import Account

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from discreet.curator.ledger.chain import Row
+from discreet.curator.ledger.books.chain import Row
 
 Answers = Iterable[tuple[str, int, bytes]]
 """Ledgers, numbers of entries there, and what is kept with them."""

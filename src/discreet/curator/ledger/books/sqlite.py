@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.core.errors import LedgerRefused
-from discreet.curator.ledger.chain import Row
-from discreet.curator.ledger.crashes import reach
+from discreet.curator.ledger.books.chain import Row
+from discreet.curator.ledger.books.crashes import reach
+from discreet.curator.ledger.books.stores import Answers
 from discreet.curator.ledger.events import RECOVER
-from discreet.curator.ledger.stores import Answers
 
 SAFE_LOG = (3, 51, 3)
 """The first version of SQLite whose write-ahead log loses nothing."""

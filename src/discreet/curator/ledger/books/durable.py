@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from discreet.core.errors import LedgerRefused, LedgerStopped
-from discreet.curator.ledger.anchor import Anchor, AnchorState, read_anchor, write_anchor
 from discreet.curator.ledger.book import Book, Decision
-from discreet.curator.ledger.chain import Head, Row
-from discreet.curator.ledger.crashes import reach
+from discreet.curator.ledger.books.anchor import Anchor, AnchorState, read_anchor, write_anchor
+from discreet.curator.ledger.books.chain import Head, Row
+from discreet.curator.ledger.books.crashes import reach
+from discreet.curator.ledger.books.receipts import Receipt
+from discreet.curator.ledger.books.stores import Store, Transaction
 from discreet.curator.ledger.events import RECOVER, Began, Event, LineCharge, Moved, Reserved
-from discreet.curator.ledger.receipts import Receipt
-from discreet.curator.ledger.stores import Store, Transaction
 
 MOST = 256
 """The most changes that one transaction holds."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from discreet.curator.ledger.chain import Row
+from discreet.curator.ledger.books.chain import Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.core.errors import DiscreetError, LedgerRefused
-from discreet.curator.ledger.anchor import AnchorState, read_anchor, write_anchor
 from discreet.curator.ledger.book import MemoryBook
-from discreet.curator.ledger.chain import Head, Row
+from discreet.curator.ledger.books.anchor import AnchorState, read_anchor, write_anchor
+from discreet.curator.ledger.books.chain import Head, Row
+from discreet.curator.ledger.books.sqlite import SQLiteStore
 from discreet.curator.ledger.events import WHOLE, LineCharge, Raised
-from discreet.curator.ledger.sqlite import SQLiteStore
 
 
 @dataclass(frozen=True, slots=True)

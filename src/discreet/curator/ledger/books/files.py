@@ -13,11 +13,11 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter, LedgerRefused
 from discreet.core.neighbours import Neighbours
 from discreet.curator.ledger.book import Book, MemoryBook
-from discreet.curator.ledger.durable import DurableBook
+from discreet.curator.ledger.books.durable import DurableBook
+from discreet.curator.ledger.books.sqlite import SQLiteStore
+from discreet.curator.ledger.books.stores import Store
 from discreet.curator.ledger.events import RECOVER
 from discreet.curator.ledger.ledger import Ledger
-from discreet.curator.ledger.sqlite import SQLiteStore
-from discreet.curator.ledger.stores import Store
 
 
 def open_book(
@@ -50,7 +50,7 @@ def open_book(
             raise InvalidParameter(
                 name="anchor", rule="given for a server: the path of a local file", value=anchor
             )
-        postgres: Any = importlib.import_module("discreet.curator.ledger.postgres")  # an extra
+        postgres: Any = importlib.import_module("discreet.curator.ledger.books.postgres")  # an extra
         server: Store = postgres.PostgresStore(text)
         return _open(server, Path(anchor), None, together)
     file = SQLiteStore(text, together=together)

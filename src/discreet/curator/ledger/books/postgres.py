@@ -8,9 +8,9 @@ from typing import Any
 
 from discreet.core import checks
 from discreet.core.errors import LedgerRefused, MissingExtra
-from discreet.curator.ledger.chain import Row
-from discreet.curator.ledger.crashes import reach
-from discreet.curator.ledger.stores import Answers
+from discreet.curator.ledger.books.chain import Row
+from discreet.curator.ledger.books.crashes import reach
+from discreet.curator.ledger.books.stores import Answers
 
 try:
     import psycopg

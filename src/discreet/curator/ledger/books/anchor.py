@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.errors import LedgerRefused
-from discreet.curator.ledger.chain import Head
-from discreet.curator.ledger.crashes import reach
+from discreet.curator.ledger.books.chain import Head
+from discreet.curator.ledger.books.crashes import reach
 from discreet.curator.ledger.events import RECOVER, LineCharge
 
 
