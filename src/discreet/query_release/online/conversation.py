@@ -20,10 +20,12 @@ from discreet.queries.query import Axes, LinearQuery, weigh
 from discreet.queries.workload import Workload
 from discreet.queries.written import write_workload
 from discreet.query_release.fitting.weights import Hypothesis, KeptTables
+from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.online.batch import Batch
 from discreet.query_release.online.boxes import Boxes, read_workload
 from discreet.query_release.online.gate import NONE, FirstAbove
 from discreet.query_release.online.history import MeasuredBand, Record, relearn
+from discreet.query_release.online.lives import Lives
 from discreet.query_release.online.questions import Question, read_question
 from discreet.query_release.online.warm_start import add_errors, known_by, starting_weights
 from discreet.query_release.synopses.online_answer import FREE, MEASURED, STALE, OnlineAnswer, OnlineAnswers
@@ -37,6 +39,7 @@ BETA = Fraction(1, 20)
 """The probability that the stated errors of one kind fail, all of a conversation together."""
 
 
+_ALL_GIVEN = "all {} measured answers have been given; last(query) still answers from what was learned"
 _MOST = 1 << 60  # units; more are cut off, so that nothing wraps, and no two counts get further apart by it
 
 
@@ -55,10 +58,14 @@ class WeightsConversation(Conversation[Any]):
         How many questions went through the gate so far.
     """
 
-    def __init__(self, mechanism: MultiplicativeWeights, histogram: Histogram, rng: Rng) -> None:
+    def __init__(
+        self, mechanism: MultiplicativeWeights, histogram: Histogram, rng: Rng, lives: Lives | None = None
+    ) -> None:
         super().__init__(mechanism, rng)
         self.measured = self.tested = 0
-        self._public, self._plan, self._scale = mechanism, mechanism.plan, mechanism.scale
+        self._lives = Lives() if lives is None else lives
+        self._public, self._scale = mechanism, mechanism.scale
+        self._plan = self._lives.widen(mechanism.plan, mechanism.sides)
         self._moved = Fraction(self._scale)
         self._most = _MOST // self._scale * self._scale
         self._hidden: list[int | None] = [None] * mechanism.sides  # the thresholds' noise; never published
@@ -69,9 +76,8 @@ class WeightsConversation(Conversation[Any]):
         self._transcript: list[Any] = []
         self._counts = histogram.counts()
         self._tables = KeptTables(self._true_table, mechanism.universe.size)
-        start = mechanism.start
-        synopsis = None if start is None else start.release(histogram, rng=rng).value
-        self._known = known_by(start, synopsis, beta=float(BETA))
+        synopsis = self._start(histogram)
+        self._known = known_by(mechanism.start, synopsis, beta=float(BETA))
         if synopsis is None:
             self._hypothesis = Hypothesis(mechanism.universe, self._size(histogram))
         else:
@@ -79,15 +85,39 @@ class WeightsConversation(Conversation[Any]):
             total = float(weights.sum()) if mechanism.rows is None else mechanism.rows
             self._hypothesis = Hypothesis(mechanism.universe, total, weights)
             self._transcript.append(synopsis.transcript)
+        for kept in self._lives.answers:
+            self._record.keep(kept.question.key, self._learn(kept.question, kept.noisy))
+        self._strike(len(self._lives.answers) + self._lives.struck(self._plan, mechanism.sides))
+
+    def _start(self, histogram: Histogram) -> Any:
+        """Return the tables that the hypothesis begins with; those of the first life, if there was one."""
+        start, lives = self._public.start, self._lives
+        if isinstance(start, ResidualMarginals) and lives.journal is not None:
+            if lives.start is not None:
+                return start.restore(lives.start, rows=self._public.rows)
+            synopsis: Any = start.release(histogram, rng=self._rng).value
+            lives.begin(synopsis.noisy)
+            return synopsis
+        return None if start is None else start.release(histogram, rng=self._rng).value
 
     def _size(self, histogram: Histogram) -> float:
-        """Return the public number of rows, or measure it."""
+        """Return the public number of rows, or measure it, or what it was measured to be before."""
         if self._public.rows is not None:
             return self._public.rows
-        step = AddNoise(self._plan.values, sensitivity=self._moved)
-        noisy = int(self._rng.perform(step, histogram.total * self._scale))
+        if self._lives.start is None:
+            step = AddNoise(self._plan.values, sensitivity=self._moved)
+            noisy = int(self._rng.perform(step, histogram.total * self._scale))
+            self._lives.begin(np.array([noisy], dtype=object))
+        else:
+            noisy = int(self._lives.start[0])
         self._transcript.append(noisy)
         return max(1.0, noisy / self._scale)
+
+    def _strike(self, measured: int) -> None:
+        """Count measured answers that are used up, and close where none is left."""
+        self.measured = measured
+        if measured >= self._public.updates:
+            self.close(_ALL_GIVEN.format(self._public.updates))
 
     # What may be asked ---------------------------------------------------------------------------
 
@@ -265,6 +295,7 @@ class WeightsConversation(Conversation[Any]):
 
     def _test(self, truth: Integers, said: Integers) -> tuple[Integers, int]:
         """Test questions in order until the first alarm: their public thresholds, and where it was."""
+        self._lives.use_gate()
         for side, hidden in enumerate(self._hidden):
             if hidden is None:
                 step = AddNoise(self._plan.thresholds, sensitivity=Fraction(0))
@@ -290,14 +321,18 @@ class WeightsConversation(Conversation[Any]):
         """
         updates = self._public.updates
         if self.measured + 1 >= updates:
-            given = f"all {updates} measured answers have been given"
-            self.close(f"{given}; last(query) still answers from what was learned")
+            self.close(_ALL_GIVEN.format(updates))
         self.measured += 1
         if self._plan.form is Form.REDRAWN:
             self._hidden[side] = None
 
     def _measure(self, question: Question, truth: int) -> OnlineAnswer:
         noisy = int(self._rng.perform(AddNoise(self._plan.values, sensitivity=self._moved), truth))
+        self._lives.keep(question, noisy)
+        return self._learn(question, noisy)
+
+    def _learn(self, question: Question, noisy: int) -> OnlineAnswer:
+        """Move the hypothesis to where a measured answer allows it to be."""
         error = self._plan.value_error(BETA)
         low, high = (noisy - error) / self._scale, (noisy + error) / self._scale
         self._history.append(MeasuredBand(question.axes, question.units / self._scale, low, high))

@@ -46,6 +46,8 @@ class MarginalTables(Synopsis):
         The axes of the measured tables.
     layout
         How precisely each residual was measured.
+    noisy
+        The numbers that were released, from which all else follows.
     """
 
     def __init__(
@@ -59,8 +61,8 @@ class MarginalTables(Synopsis):
         variance: Fraction,
     ) -> None:
         self.universe, self.sets, self.layout = universe, sets, layout
-        self.transcript = noisy.tobytes()
-        self._noisy, self._rows, self._variance = noisy, rows, float(variance)
+        self.transcript, self.noisy = noisy.tobytes(), noisy
+        self._rows, self._variance = rows, float(variance)
 
     @cached_property
     def _residuals(self) -> dict[tuple[int, ...], Array]:
@@ -69,7 +71,7 @@ class MarginalTables(Synopsis):
         for shape, places in self.layout.shapes.items():
             coordinates = starts[places][:, None] + np.arange(math.prod(n - 1 for n in shape))
             weights = self._weights(places)
-            found[shape] = spread(self._noisy[coordinates].reshape(weights.shape) * weights, first=1)
+            found[shape] = spread(self.noisy[coordinates].reshape(weights.shape) * weights, first=1)
         if self._rows is not None:
             found[()] = np.array([float(self._rows)])
         return found
