@@ -21,7 +21,7 @@ from discreet.core.errors import InvalidParameter, Refused
 from discreet.data.plan.after import count_computed
 from discreet.data.plan.evaluate import ABSENT, holds, inside
 from discreet.data.plan.keys import cells_of, possible_spans
-from discreet.data.plan.nodes import Plan
+from discreet.data.plan.nodes import Aggregate, Plan
 from discreet.data.plan.row_nodes import (
     FALSE,
     And,
@@ -138,7 +138,8 @@ class Counts:
 
 
 def _check(plan: Plan, tables: PlanTables) -> None:
-    plain = all(a.kind == "count" and a.number is None and a.group_bounds is None for a in plan.aggregates)
+    # COUNT(column) leaves rows out, which a count of cells would not.
+    plain = all(one == Aggregate("count") for one in plan.aggregates)
     bounds = plan.options.max_rows or plan.options.max_groups
     if not plain or plan.joins or plan.units is not None or bounds:
         raise Refused(

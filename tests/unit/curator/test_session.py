@@ -614,6 +614,23 @@ def test_threads_together_never_spend_more_than_there_is():
         assert one.left == 0 and len(one.history) == 10
 
 
+def test_threads_that_ask_the_same_at_once_pay_once():
+    with opened() as one:
+        gate, found = threading.Barrier(8), []
+
+        def ask():
+            gate.wait()
+            found.append(one.sql(REGIONS, epsilon=0.1))
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(found) == 8 and all(answer is found[0] for answer in found)
+        assert one.left == 0.9 and len(one.history) == 1
+
+
 def test_a_reader_may_ask_the_session_and_pays_for_both():
     with opened() as one:
 

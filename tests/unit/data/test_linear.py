@@ -132,6 +132,9 @@ def test_compiled_queries_are_a_workload() -> None:
     [
         "SELECT SUM(age) FROM people",
         "SELECT COUNT(age) FROM people",
+        "SELECT COUNT(region) FROM people",
+        "SELECT COUNT(note) FROM people",
+        "SELECT COUNT(*), COUNT(member) FROM people",
         "SELECT COUNT(*), AVG(age) FROM people",
         "SELECT note, COUNT(*) FROM people GROUP BY note",
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 from discreet.accounting.filters import HELD_BACK
 from discreet.core import checks
@@ -66,11 +66,19 @@ class SessionQuestions:
             return known
         if not insist:
             require_useful(plan.budget)
-        table, text = self._held.need_table(), to_sql(plan.question, plan.tables)
-        purchase = Purchase("sql", text, plan.guarantee, read_bought(plan))
-        answer = self._purse.buy(purchase, lambda: table.answer(plan, rng=rng), _pass_on)
-        self._answers.keep(key, answer)
-        return answer
+        return self._buy(key, plan, fresh=fresh, rng=rng)
+
+    def _buy(self, key: Hashable, plan: QuestionPlan, *, fresh: bool, rng: Rng) -> Answer:
+        """Buy an answer, unless somebody who was ahead in line has bought it."""
+        with self._purse.wait():
+            known = None if fresh else self._answers.get(key)
+            if known is not None:
+                return known
+            table, text = self._held.need_table(), to_sql(plan.question, plan.tables)
+            purchase = Purchase("sql", text, plan.guarantee, read_bought(plan))
+            answer = self._purse.buy(purchase, lambda: table.answer(plan, rng=rng), _pass_on)
+            self._answers.keep(key, answer)
+            return answer
 
     def _tables(self) -> PlanTables:
         return PlanTables.of(self._held.need_table().schemas)

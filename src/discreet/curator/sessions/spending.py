@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -96,6 +96,10 @@ class Purse:
                 self._book.forget(purchase)
             raise
         return drawn
+
+    def wait(self) -> AbstractContextManager[None]:
+        """Wait for a turn to read: who has it may buy, and nobody else buys an answer meanwhile."""
+        return self._turns.turn()
 
     def require_open(self) -> None:
         """Raise where nothing is answered any more, or in a fork, where a copy would be spent again."""

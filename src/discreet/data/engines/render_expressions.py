@@ -200,13 +200,14 @@ def _listed_steps(atom: StepFunction, declared: Category) -> exp.Expr:
 def _quotient(atom: Quotient, tables: PlanTables) -> exp.Expr:
     """Return a quotient of numbers that are not negative, so that every engine rounds it the same way."""
     times, by = ratio_of_units(atom.numerator, atom.denominator, tables)
-    above = exp.Paren(this=number(atom.numerator, tables))
+    # Engines multiply short literals as 32-bit integers; a 64-bit one makes all of the product 64-bit.
+    above = cast(exp.Paren(this=number(atom.numerator, tables)), "bigint")
     below = exp.Paren(this=number(atom.denominator, tables))
     positive = exp.GT(this=below, expression=whole(0))
     guarded = scale(atom.denominator, tables).span[0] <= 0
     # Whatever an engine evaluates first, it never divides by 0.
     divisor = exp.Case(ifs=[exp.If(this=positive, true=below.copy())], default=whole(1)) if guarded else below
-    bottom = exp.Mul(this=divisor, expression=whole(by))
+    bottom = exp.Mul(this=cast(divisor, "bigint"), expression=whole(by))
     shift = max(0, -atom.span[0])
     moved = exp.Mul(this=bottom.copy(), expression=whole(shift))
     top = exp.Add(this=exp.Mul(this=above, expression=whole(times)), expression=moved)

@@ -16,7 +16,13 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.core.errors import Refused
-from discreet.data.plan.canonical import OPPOSITE, compare, conjunction, disjunction, exclude_sets
+from discreet.data.plan.canonical import (
+    OPPOSITE,
+    compare,
+    conjunction,
+    disjunction,
+    exclude_sets,
+)
 from discreet.data.plan.evaluate import ABSENT, ONE, Codes, ratio_of_units
 from discreet.data.plan.narrowing import Narrowed, exclude, narrow, range_of
 from discreet.data.plan.numbers import (
@@ -58,6 +64,9 @@ Case = tuple[Condition, Polynomial | None]
 
 def choose(cases: Sequence[Case], otherwise: Polynomial | None, tables: PlanTables) -> Polynomial | None:
     """Return the first number whose condition holds, else the last one."""
+    # Each in its own form first: chosen or not, a function of one column is one number.
+    cases = [(test, None if number is None else simplify(number, tables)) for test, number in cases]
+    otherwise = None if otherwise is None else simplify(otherwise, tables)
     listed, otherwise = _turn(*_fold(cases, otherwise, tables), tables)
     numbers = [number for _, number in listed] + [otherwise]
     there = [number for number in numbers if number is not None]
@@ -167,7 +176,7 @@ def _quotient_span(above: Polynomial, below: Polynomial, tables: PlanTables) -> 
 
 def simplify(number: Polynomial, tables: PlanTables) -> Polynomial | None:
     """Return a number of one column as a list of its values, or as it is where they are too many."""
-    if all(isinstance(atom, Field) for atom in number.atoms):
+    if all(isinstance(atom, Field) for atom in number.atoms) or _is_listed(number):
         return number
     known = tabulate(number, tables)
     if known is None:
@@ -180,12 +189,28 @@ def simplify(number: Polynomial, tables: PlanTables) -> Polynomial | None:
     found = from_values(known, unit, tables)
     if found is not None:
         return found
+    # Too many pieces to be listed; but the exact range is known by now, and it is what noise is drawn for.
+    span = int(there.min()), int(there.max())
     if len(number.atoms) == 1 and isinstance(number.atoms[0], Choice) and number.terms[0][0] == number.atoms:
-        # The exact range is known by now.
-        span = int(there.min()), int(there.max())
         coefficient = number.terms[0][1]
         return multiply(constant(coefficient), variable(replace(number.atoms[0], span=span)))
-    return number
+    return number if span == scale(number, tables).span else _hold(number, span, tables)
+
+
+def _is_listed(number: Polynomial) -> bool:
+    """Say whether a number is a list of values already: it was made by `from_values`."""
+    monomials = [monomial for monomial, _ in number.terms]
+    return len(monomials) == len(monomials[0]) == 1 and isinstance(monomials[0][0], StepFunction)
+
+
+def _hold(number: Polynomial, span: Span, tables: PlanTables) -> Polynomial:
+    """Return a number that is known to lie in less than its parts tell: the day of a month, say."""
+    unit = scale(number, tables).unit
+    whole = multiply(constant(1 / unit), number)
+    # It is chosen everywhere, and missing where it is itself.
+    held = Choice(((TRUE, whole),), constant(span[0]), span)
+    _check_weight(held)
+    return multiply(constant(unit), variable(held))
 
 
 def _reached(known: OneColumn, tables: PlanTables) -> int:

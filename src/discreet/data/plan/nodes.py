@@ -204,6 +204,17 @@ class Constant:
 
     value: Fraction | str | bool | datetime.date | None
 
+    def __eq__(self, other: object) -> bool:
+        # For Python TRUE is 1, and a question that asks for one is not the other.
+        return isinstance(other, Constant) and self._told == other._told
+
+    def __hash__(self) -> int:
+        return hash(self._told)
+
+    @property
+    def _told(self) -> tuple[bool, Fraction | str | bool | datetime.date | None]:
+        return isinstance(self.value, bool), self.value
+
 
 @dataclass(frozen=True, slots=True)
 class Computed:

@@ -37,12 +37,14 @@ class OneColumn:
 
 def tabulate(number: Polynomial, tables: PlanTables) -> OneColumn | None:
     """Return all values of a number in steps of its unit; None where it has several columns, or too many."""
-    known: dict[Polynomial, OneColumn | None] = tables.tabulated
-    if number not in known:
+    known: dict[Polynomial, tuple[OneColumn | None]] = tables.tabulated
+    kept = known.get(number)
+    if kept is None:
+        kept = (_tabulate(number, tables),)
         if len(known) >= _REMEMBERED:
             known.clear()
-        known[number] = _tabulate(number, tables)
-    return known[number]
+        known[number] = kept
+    return kept[0]  # not looked up again: another thread may have cleared it
 
 
 def _tabulate(number: Polynomial, tables: PlanTables) -> OneColumn | None:

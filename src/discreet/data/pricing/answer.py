@@ -160,8 +160,13 @@ class ReleasedBlocks(ReleasedNumbers):
         field = find_day(aggregate, self.facts.tables)
         if field is None:
             return lambda steps: _plain(steps, unit, rounded)
-        decode = self.facts.tables.column(field).decode
-        return lambda steps: decode(steps[0]) if len(steps) == 1 else tuple(map(decode, steps))
+        column = self.facts.tables.column(field)
+
+        def show(steps: Sequence[int]) -> Any:
+            days = [column.decode(int(step * unit)) for step in steps]
+            return days[0] if len(days) == 1 else tuple(days)
+
+        return show
 
     def _decode(self, aggregate: Aggregate, place: int) -> Value:
         if aggregate.column is None:

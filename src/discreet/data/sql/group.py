@@ -59,6 +59,7 @@ class Grouping:
             item.alias.lower(): item.this for item in listed if isinstance(item, exp.Alias) and item.alias
         }
         self.keys: tuple[Key, ...] = ()
+        self._computes = False  # whether some key is written as more than a column's name
 
     def sets(self, node: exp.Expression | None) -> Sets:
         """Return the grouping sets of a GROUP BY clause."""
@@ -93,17 +94,13 @@ class Grouping:
                 why = "it is neither a key nor an aggregate"
                 raise refuse(field.name, why, f"GROUP BY {field.name}, or aggregate it")
             return field
-        if not self._has_computed or isinstance(node, exp.Literal | exp.Paren) or _aggregates(node):
+        if not self._computes or isinstance(node, exp.Literal | exp.Paren) or _aggregates(node):
             return None
         try:
             key = self._key(node)
         except Refused:
             return None  # what is computed from keys and aggregates is no expression of a row
         return key if key in self.keys else None
-
-    @property
-    def _has_computed(self) -> bool:
-        return any(isinstance(key, ComputedKey) for key in self.keys)
 
     def _items(self, node: exp.Expression) -> list[exp.Expression]:
         """Return what is grouped by; ALL stands for whatever is selected that holds no aggregate."""
@@ -172,6 +169,7 @@ class Grouping:
         if isinstance(node, exp.Div) and isinstance(node.expression, exp.Literal):
             way_out = "Write FLOOR(x / 10), or x // 10"
             raise refuse("GROUP BY x / 10", "division is exact here, so it makes no groups", way_out)
+        self._computes = True
         return make_key(operand(_whole_buckets(node), self._scope), self._where, self._scope)
 
 

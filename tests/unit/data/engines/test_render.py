@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
+import pandas as pd
 import pytest
 from engine_rows import fill, histograms
 from sql_schemas import PEOPLE, POLICY, TABLES, plan
+from sqlglot import exp
 
 from discreet import AddRemove
 from discreet.core.errors import InternalError, InvalidParameter
-from discreet.data import Boolean, Category, Identifier, Integer, Schema, Table, Text, User
+from discreet.data import Boolean, Category, Decimal, Identifier, Integer, Row, Schema, Table, Text, User
 from discreet.data.engines.histogram import keep_rows
 from discreet.data.engines.render import bound_rows, render
 from discreet.data.plan.facts import facts
@@ -123,6 +126,48 @@ def test_a_quotient_is_missing_where_the_denominator_is_not_positive(table: Tabl
         (query,) = render(facts(made(f"SELECT SUM({text}) FROM trips"), TRIPS), key="00")
         shown = query.tree.sql(dialect=dialect, identify=True)
         assert "ELSE 1 END" in shown, "nothing keeps the divisor from 0"
+
+
+WIDE = Schema(
+    "t",
+    columns=(
+        Category("who", values=("ann", "bob")),
+        Integer("x", lower=-(2**40), upper=2**40),
+        Decimal("y", lower=-(2**31), upper=2**31, grid=Fraction("0.001")),
+    ),
+    unit=Row(),
+    neighbours=AddRemove("row"),
+)
+DIVIDED = (
+    "FLOOR(x / 3)",
+    "CEIL(y / 3)",
+    "ROUND(x / 7, -2)",
+    "x % 3",
+    "x // 1000",
+    "TRUNC(y * 2 / 3, 1)",
+    "FLOOR(1000000 / NULLIF(x, 0))",
+    "CAST(y AS INT)",
+    "FLOOR((x - y) / 11)",
+    "WIDTH_BUCKET(x, -1000000, 1000000000, 10)",
+)
+
+
+@pytest.mark.parametrize("number", DIVIDED)
+def test_a_quotient_of_wide_numbers_never_leaves_32_bits_by_its_literals(number: str) -> None:
+    """An engine computes with literals alone in 32 bits, and fails only where some row is there to divide."""
+    rows = pd.DataFrame({"who": ["bob", "bob"], "x": [5, -(2**40)], "y": [0.5, -(2.0**31)]})
+    texts = [
+        f"SELECT SUM(CASE WHEN who = 'ann' THEN {number} END) FROM t",
+        f"SELECT COUNT(*) FROM t WHERE who = 'bob' AND {number} > 5",
+        f"SELECT SUM({number}) FROM t",
+    ]
+    with Table(rows, schema=WIDE) as table:
+        for text in texts:
+            known = facts(parse(text, schemas=WIDE, policy=POLICY), WIDE)
+            for query in render(known, key=table._key):
+                table._source.execute(query.tree)
+                for node in query.tree.find_all(exp.Mul, exp.Add, exp.Sub, exp.IntDiv):
+                    assert node.find(exp.Cast, exp.Column) is not None, node.sql()
 
 
 def test_steps_put_a_missing_value_where_it_belongs(table: Table) -> None:

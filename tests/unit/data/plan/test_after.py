@@ -144,3 +144,23 @@ def test_nothing_overflows() -> None:
     for _ in range(4):
         huge = Computed("*", (huge, huge))
     assert evaluate(huge, lambda _: Fraction(1)) == Fraction(10) ** (90 * 16)
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "sort"),
+    [
+        ("MAX(day)", "date"),
+        ("MEDIAN(day)", "date"),
+        ("MAX(day) FILTER (WHERE active)", "date"),
+        ("MAX(day) FILTER (WHERE age > income)", "date"),
+        ("MIN(day) FILTER (WHERE day IN (DATE '2020-02-01', DATE '2020-02-03'))", "date"),
+        ("MIN(day) FILTER (WHERE day = DATE '2020-02-01')", "date"),
+        ("MAX(EXTRACT(MONTH FROM day))", "number"),
+        ("MEDIAN(DATE '2021-01-01' - day)", "number"),
+        ("MEDIAN(DATE_DIFF(DATE '2021-01-01', day, WEEK))", "number"),
+        ("MAX(EXTRACT(DAY FROM day)) FILTER (WHERE active)", "number"),
+    ],
+)
+def test_a_day_is_a_date_and_what_is_computed_from_it_a_number(aggregate: str, sort: str) -> None:
+    asked = plan(f"SELECT {aggregate} AS v FROM visits")
+    assert find_sort(asked.outputs[0].what, TABLES) == sort

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
 from fractions import Fraction
 from typing import Any
 
+import pandas as pd
 import pytest
-from sql_schemas import TABLES
+from sql_schemas import POLICY, TABLES
 
+from discreet import AddRemove
 from discreet.core.errors import Refused
+from discreet.data import Boolean, Date, Integer, Row, Schema, Table
 from discreet.data.plan.atoms import MAX_WEIGHT, choose, complement, floor_quotient, simplify
 from discreet.data.plan.canonical import compare, conjunction, is_there
+from discreet.data.plan.facts import facts
 from discreet.data.plan.numbers import MAX_UNITS, add, constant, multiply, negate, scale, variable
 from discreet.data.plan.row_nodes import (
     FALSE,
@@ -23,6 +28,9 @@ from discreet.data.plan.row_nodes import (
     StepFunction,
     Within,
 )
+from discreet.data.plan.tables import PlanTables
+from discreet.data.sql.parse import parse
+from discreet.data.sql.printing import to_sql
 
 AGE, INCOME, COST = (variable(Field("visits", name)) for name in ("age", "income", "cost"))
 REGION = Field("visits", "region")
@@ -112,3 +120,58 @@ def test_a_long_column_is_left_as_it_is_written() -> None:
     )
     assert isinstance(atom_of(found), Quotient)
     assert scale(found or INCOME, TABLES).unit == Fraction(2)
+
+
+LONG = Schema(
+    "t",
+    columns=(
+        Date("day", lower=datetime.date(1990, 1, 1), upper=datetime.date(2039, 1, 1)),
+        Integer("n", lower=0, upper=40_000, null=0),
+        Boolean("f"),
+    ),
+    unit=Row(),
+    neighbours=AddRemove("row"),
+)
+
+
+@pytest.mark.parametrize(
+    ("number", "span"),
+    [
+        ("EXTRACT(DOW FROM day)", (0, 6)),
+        ("EXTRACT(DAY FROM day)", (1, 31)),
+        ("EXTRACT(DOY FROM day)", (1, 366)),
+        ("EXTRACT(WEEK FROM day)", (1, 53)),
+        ("n % 10", (0, 9)),
+        ("100 * (n % 7) - 300", (-3, 3)),
+    ],
+)
+def test_what_repeats_too_often_to_be_listed_has_its_own_range(number: str, span: tuple[int, int]) -> None:
+    """Its parts would tell the range of the whole column: noise for 17,898 days where there are 31."""
+    for call in (
+        "SUM({})",
+        "AVG({})",
+        "MEDIAN({})",
+        "SUM({}) FILTER (WHERE f)",
+        "SUM(CASE WHEN f THEN {} END)",
+    ):
+        text = f"SELECT {call.format(number)} AS v FROM t"
+        asked = parse(text, schemas=LONG, policy=POLICY)
+        assert facts(asked, LONG).sets[0].measures[0][0].row == span
+        assert parse(to_sql(asked, PlanTables.of(LONG)), schemas=LONG, policy=POLICY) == asked
+
+
+def test_a_number_that_is_held_to_its_range_has_the_values_it_had() -> None:
+    days = [datetime.date(1990, 1, 1) + datetime.timedelta(k) for k in range(0, 17_000, 97)]
+    rows = pd.DataFrame({"day": pd.to_datetime([*days, None]), "n": 7, "f": True})
+    with Table(rows, schema=LONG) as table:
+        text = "SELECT SUM(EXTRACT(DAY FROM day)) AS s, COUNT(EXTRACT(DOW FROM day)) AS n FROM t"
+        answer = table.sql(text, epsilon=10**8, delta=0)
+    assert answer.column("s") == (sum(day.day for day in days),)
+    assert answer.column("n") == (len(days),)
+
+
+def test_a_power_of_a_list_of_values_is_a_list_of_values() -> None:
+    steps = choose([(above(AGE, 17), constant(3))], constant(2), TABLES)
+    assert steps is not None and isinstance(atom_of(steps), StepFunction)
+    squared = simplify(multiply(steps, steps), TABLES)
+    assert squared == choose([(above(AGE, 17), constant(9))], constant(4), TABLES)

@@ -440,3 +440,26 @@ def test_found_groups_are_sorted_by_the_keys_as_they_were_selected(visits: Table
     turned = visits.sql("SELECT note, region, COUNT(*) AS n FROM visits GROUP BY note, region", **public)
     again = keys_of(turned, "note", "region")
     assert again == sorted(again, key=lambda key: (key[0], REGIONS.index(key[1])))
+
+
+def test_days_under_a_condition_are_shown_as_dates() -> None:
+    days = pd.date_range("2020-01-01", periods=300)
+    schema = Schema(
+        "t",
+        columns=(Date("day", lower=days[0].date(), upper=days[-1].date()),),
+        unit=Row(),
+        neighbours=dp.AddRemove("row"),
+    )
+    # Both days of the last column are even: it is computed in steps of two days.
+    asked = "MEDIAN(day) FILTER (WHERE day < '2020-02-01') AS early, MEDIAN(DATE '2021-01-01' - day) AS ago"
+    asked += ", MAX(day) FILTER (WHERE day IN (DATE '2020-02-02', DATE '2020-02-04')) AS late"
+    with Table(pd.DataFrame({"day": days}), schema=schema) as table:
+        answer = table.sql(f"SELECT {asked} FROM t", **EXACT)
+    assert answer.column("early") == (days[15].date(),)
+    assert answer.column("ago") in ((216,), (217,))
+    assert answer.column("late")[0] in (days[32].date(), days[34].date())
+
+
+def test_true_is_not_one(visits: Table) -> None:
+    shown = [visits.sql(f"SELECT COUNT(*), {word} AS t FROM visits", **EXACT) for word in ("TRUE", "1")]
+    assert [type(answer.column("t")[0]) for answer in shown] == [bool, int]

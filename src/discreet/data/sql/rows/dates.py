@@ -1,8 +1,8 @@
 """Functions of dates: computed on the days that a column declares, when the question is read.
 
 A week begins on Monday and week 1 holds the year's first Thursday (ISO 8601), but for BigQuery's
-`DATE_TRUNC(day, WEEK)`, which begins on Sunday. `DOW` counts from Sunday = 0 (PostgreSQL, DuckDB),
-`DAYOFWEEK` from Sunday = 1 (BigQuery, Spark), `ISODOW` from Monday = 1.
+`DATE_TRUNC(day, WEEK)` and `DATE_DIFF(a, b, WEEK)`, where it begins on Sunday. `DOW` counts from Sunday = 0
+(PostgreSQL, DuckDB), `DAYOFWEEK` from Sunday = 1 (BigQuery, Spark), `ISODOW` from Monday = 1.
 """
 
 from __future__ import annotations
@@ -277,22 +277,25 @@ def _date_add(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
 
 def _date_diff(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
     """Count the boundaries of a unit between two dates: BigQuery and Spark name the later one first."""
-    unit, later, earlier = "day", sides[0], sides[1]
-    if len(sides) == 3 and isinstance(sides[0], str) and isinstance(sides[1], Day | str):
+    unit, later, earlier, sunday = "day", sides[0], sides[1], False
+    last = len(sides) == 3 and isinstance(sides[2], str) and is_part(sides[2])
+    if len(sides) == 3 and isinstance(sides[0], str) and isinstance(sides[1], Day | str) and not last:
         unit, later, earlier = sides[0], sides[2], sides[1]
     elif len(sides) == 3:
         unit = str(sides[2])
+        sunday = unit.strip().lower() == "week"
     if isinstance(later, Missing) or isinstance(earlier, Missing):
         return MISSING
-    counted = [_count(_name(unit), _day(side, name), scope) for side in (later, earlier)]
+    counted = [_count(_name(unit), _day(side, name), scope, sunday) for side in (later, earlier)]
     return add(counted[0], negate(counted[1]))
 
 
-def _count(unit: str, day: Day, scope: Scope) -> Polynomial:
+def _count(unit: str, day: Day, scope: Scope, sunday: bool) -> Polynomial:
     if unit == "day":
         return day.number
     if unit == "week":
-        whole = floor_quotient(add(day.number, constant(3)), constant(7), scope.tables)
+        shift = 4 if sunday else 3
+        whole = floor_quotient(add(day.number, constant(shift)), constant(7), scope.tables)
         return day.number if whole is None else whole
     if unit not in _MONTHS:
         raise refuse(f"DATE_DIFF {shorten(unit)}", "dates are whole days", f"Use {', '.join(_UNITS)}")

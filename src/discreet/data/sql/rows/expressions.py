@@ -118,7 +118,7 @@ def _paren(node: exp.Expression, scope: Scope) -> Operand:
 
 
 def _cast(node: exp.Expression, scope: Scope) -> Operand:
-    value, to = take(node, "this", "to")
+    value, to, _ = take(node, "this", "to", "safe")
     return cast_operand(operand(value, scope), to, scope, safe=isinstance(node, exp.TryCast))
 
 

@@ -31,8 +31,8 @@ _KNOWN = (
     "SAFE_DIVIDE, CAST, LOWER, UPPER, SUBSTR, TRIM, CONCAT, REPLACE, LIKE, REGEXP_LIKE, EXTRACT, DATE_TRUNC, "
     "DATE_ADD, DATE_DIFF"
 )
-_DEPEND = ("DIV", "MOD")
-"""What is refused or not by what is known of the rows."""
+_DEPEND = ("DIV", "MOD", "SAFE_DIVIDE")
+"""What is refused or made by what is known of the rows: not the same in every place."""
 MAX_ARGUMENTS = 4_000
 
 

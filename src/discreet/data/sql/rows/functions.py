@@ -84,6 +84,9 @@ def divide(left: Number, right: Number, scope: Scope, *, safe: bool) -> Operand:
     """Return left / right, exactly; missing where right is 0, which must be impossible unless `safe`."""
     (a, b), (c, d) = _fraction(left), _fraction(right)
     above, below = multiply(a, d), multiply(b, c)
+    if value_of(d) is None and not _is_never_zero(d, scope):
+        # What divides is missing where its own denominator is 0, and so is the quotient.
+        above, below = multiply(above, d), multiply(below, d)
     divisor = value_of(below)
     if divisor is not None:
         if divisor == 0 and not safe:
@@ -226,7 +229,7 @@ def _power(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
     number, exponent = number_of(sides[0], name), whole_of(sides[1], name, 0, 4)
     if isinstance(number, Missing):
         return number
-    found: Number = constant(1)
+    found = plus(constant(1), product(constant(0), number))  # also its power 0 is missing where it is
     for _ in range(exponent):
         found = product(found, number)
     return found

@@ -106,6 +106,38 @@ def test_spellings_are_one_plan(spellings: tuple[str, ...]) -> None:
         assert other == first, text
 
 
+DAYS = ["DATE_TRUNC('day', day)", "DATE(day)", "CAST(day AS DATE)", "day::date", "day + 0"]
+
+
+@pytest.mark.parametrize("written", DAYS)
+def test_a_key_that_is_a_column_is_found_however_it_is_written(written: str) -> None:
+    for key in (written, "d", "1"):
+        found = plan(f"SELECT {written} AS d, COUNT(*) AS n FROM visits GROUP BY {key}")
+        assert found == plan("SELECT day AS d, COUNT(*) AS n FROM visits GROUP BY day")
+
+
+@pytest.mark.parametrize("name", ["SAFE_CAST", "TRY_CAST"])
+def test_what_has_no_value_of_a_type_is_missing_in_a_safe_cast(name: str) -> None:
+    found = plan(f"SELECT SUM({name}(REPLACE(region, 'e', '7') AS INT)) AS s FROM visits")
+    assert found == plan("SELECT SUM(CASE WHEN region = 'e' THEN 7 END) AS s FROM visits")
+
+
+@pytest.mark.parametrize(
+    ("written", "weeks"),
+    [
+        ("DATE_DIFF(DATE '2020-03-02', day, WEEK)", 1),  # Sunday 2020-03-01 is between
+        ("DATE_DIFF(DATE '2020-03-02', day, ISOWEEK)", 1),
+        ("DATE_DIFF(DATE '2020-03-01', day, WEEK)", 1),
+        ("DATE_DIFF(DATE '2020-03-01', day, ISOWEEK)", 0),
+        ("DATE_DIFF('week', day, DATE '2020-03-01')", 0),
+        ("DATEDIFF(week, day, DATE '2020-03-02')", 1),
+    ],
+)
+def test_weeks_between_days_begin_when_the_dialect_says(written: str, weeks: int) -> None:
+    asked = plan(f"SELECT COUNT(*) FROM visits WHERE {written} = {weeks} AND day = DATE '2020-02-29'")
+    assert asked == plan("SELECT COUNT(*) FROM visits WHERE day = DATE '2020-02-29'")
+
+
 def test_the_plan_holds_the_date() -> None:
     text = "SELECT COUNT(*) FROM visits WHERE day > CURRENT_DATE"
     plans = {parse(text, schemas=TABLES, policy=POLICY, today=datetime.date(2020, 6, day)) for day in (1, 2)}

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 from sql_schemas import ORDERS, POLICY, STORES, TABLES, VISITS, plan
 
+from discreet.core.errors import Refused
 from discreet.data.plan.facts import facts
 from discreet.data.plan.nodes import Aggregate
 from discreet.data.plan.numbers import variable
@@ -89,3 +90,8 @@ def test_a_column_of_a_joined_table_is_counted_too() -> None:
     ((measure, moved),) = facts(found, TABLES).sets[0].measures
     assert measure.width == 51
     assert moved.l1 == VISITS.unit.max_rows * ORDERS.unit.max_rows
+
+
+def test_a_condition_does_not_make_free_text_a_number() -> None:
+    with pytest.raises(Refused, match="free text is in no condition"):
+        plan("SELECT COUNT(note) FILTER (WHERE age > 3) FROM visits")
