@@ -110,7 +110,7 @@ def stream(thresholds, tests, steps, redrawn):
     return total * left.sum()
 
 
-def law(gaps, births, noises, most, redrawn, strikes):
+def law(gaps, births, noises, most, redrawn, *, strikes):
     """The law of everything that all lives say; `births` are the places where a new life begins."""
     thresholds, tests = noises
     found = {}
@@ -143,14 +143,14 @@ def test_everything_is_covered():
     laws = OneSidedGeometric(Fraction(2)), OneSidedGeometric(Fraction(3))
     for births in BIRTHS:
         for redrawn in (False, True):
-            total = sum(law((-1, 2, 0), births, laws, 3, redrawn, lambda lives: lives).values())
+            total = sum(law((-1, 2, 0), births, laws, 3, redrawn, strikes=lambda lives: lives).values())
             assert total == pytest.approx(1, abs=1e-12)
 
 
 def worst_ratio(thresholds, tests, most, strikes, births):
     worst = 0.0
     for left, right in pairs(3):
-        p, q = (law(g, births, (thresholds, tests), most, False, strikes) for g in (left, right))
+        p, q = (law(g, births, (thresholds, tests), most, False, strikes=strikes) for g in (left, right))
         worst = max(worst, *(abs(math.log(p[t] / q[t])) for t in p))
     return worst
 
@@ -177,7 +177,9 @@ def test_redrawn_thresholds_stay_below_the_worst_mixture_in_all_lives(births):
     thresholds, tests, most = OneSidedGeometric(Fraction(1)), OneSidedGeometric(Fraction(2)), 4
     claim = TwoSidedLoss(low=Fraction(1, 2), high=Fraction(3, 2), count=most + 1)
     for left, right in pairs(3):
-        p, q = (law(g, births, (thresholds, tests), most, True, lambda n: 2 * n) for g in (left, right))
+        p, q = (
+            law(g, births, (thresholds, tests), most, True, strikes=lambda n: 2 * n) for g in (left, right)
+        )
         for epsilon in (0.0, 0.5, 1.0, 2.0):
             assert max(delta(p, q, epsilon), delta(q, p, epsilon)) <= claim.delta(epsilon) + 1e-12
 

@@ -10,6 +10,7 @@ when the curator opens, and each analyst has a record, a history and a share of 
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable
 from fractions import Fraction
@@ -25,7 +26,8 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.doors import Analyst, Desk, make_door
 from discreet.curator.expects import read_expects
-from discreet.curator.ledger.ledger import Ledger
+from discreet.curator.ledger.books.files import open_ledger
+from discreet.curator.opening import Opening
 from discreet.curator.published import Published
 from discreet.curator.service import Service
 from discreet.curator.shared import Shared, SharedHypothesis
@@ -65,6 +67,9 @@ class Curator:
         What is hidden between analysts, such as `OneAnalystToMany()`. None hides nothing between them.
     large_delta
         Whether a delta above a thousandth is meant.
+    ledger
+        A file that keeps the budget, and what the shared hypothesis learned, when the process ends: the next
+        curator goes on where this one was. Without it the budget dies with the process.
     tick
         Seconds between the public times at which replies leave. 0: as soon as they are ready, and how long
         that takes tells who else asked: a price that was worked out before, for anybody, comes sooner. Must
@@ -84,6 +89,7 @@ class Curator:
         promise: AnalystPromise | None = None,
         tick: checks.Number | None = None,
         large_delta: bool = False,
+        ledger: str | os.PathLike[str] | None = None,
     ) -> None:
         self._table: Table = checks.instance(Table, table=table)
         e, d = checks.positive(epsilon=epsilon), read_delta(delta, large=large_delta)
@@ -111,16 +117,19 @@ class Curator:
         self._desks: dict[str, Desk] = {}
         self._doors: WeakValueDictionary[str, Analyst] = WeakValueDictionary()
         # The conversation and the ledger run side by side; what they may cost adds up to the whole.
-        self.ledger = Ledger(
-            epsilon=(1 - part) * e,
-            delta=(1 - part) * d,
+        self.ledger = open_ledger(
+            ledger,
+            (1 - part) * e,
+            (1 - part) * d,
             neighbours=table.neighbours,
+            name=table.schema.name,
             apart=promise is not None,
         )
-        kind = Shared if promise is None else Published
-        self._shared: SharedHypothesis | None = None
-        if part:
-            self._shared = kind.open(table, epsilon=part * e, delta=part * d, columns=columns)
+        try:
+            self._shared = self._open_shared(part * e, part * d, columns) if part else None
+        except BaseException:
+            self.ledger.close()
+            raise
         self._service = Service(
             table,
             self._shared,
@@ -129,6 +138,17 @@ class Curator:
             ticks=Ticks(tick or 0),
             apart=promise is not None,
         )
+
+    def _open_shared(
+        self, epsilon: Fraction, delta: Fraction, columns: tuple[str, ...] | None
+    ) -> SharedHypothesis | None:
+        """Open the shared hypothesis, or go on with the one that the ledger knows of."""
+        kind: Any = Shared if self._promise is None else Published
+        opening = Opening(self.ledger) if self.ledger.durable else None
+        found: SharedHypothesis | None = kind.open(
+            self._table, epsilon=epsilon, delta=delta, columns=columns, opening=opening
+        )
+        return found
 
     @property
     def promise(self) -> AnalystPromise | None:
@@ -189,6 +209,7 @@ class Curator:
     def close(self) -> None:
         """Answer nothing more, and give the engine back once it is through with what it is doing."""
         self._service.close()
+        self.ledger.close()
 
     def __enter__(self) -> Curator:
         return self

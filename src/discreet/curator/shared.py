@@ -20,6 +20,7 @@ from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import shorten_down, up
 from discreet.curator.history import Quote
 from discreet.curator.limits import require_small
+from discreet.curator.opening import Opening
 from discreet.curator.released_counts import make_reply
 from discreet.curator.reply import Reply
 from discreet.curator.ticks import FairLock
@@ -174,13 +175,24 @@ class Shared(SharedHypothesis):
 
     @classmethod
     def open(
-        cls, table: Table, *, epsilon: Fraction, delta: Fraction, columns: Iterable[str] | None
-    ) -> Shared:
-        """Read the table's histogram and open a conversation that costs (epsilon, delta) for one unit."""
+        cls,
+        table: Table,
+        *,
+        epsilon: Fraction,
+        delta: Fraction,
+        columns: Iterable[str] | None,
+        opening: Opening | None = None,
+    ) -> Shared | None:
+        """Read the table's histogram and open a conversation that costs (epsilon, delta) for one unit.
+
+        Where it is kept it goes on where it was. None where it was opened before, and cannot go on.
+        """
         universe = table.universe(choose_columns(table) if columns is None else columns)
         universe.require_dense()
         unit = PrivacyUnit.of(table)
         neighbours, (e, d) = unit.row_neighbours, unit.row_budget(epsilon=epsilon, delta=delta)
+        if opening is not None and not opening.claim("shared", universe, epsilon, delta):
+            return None
         histogram = table.histogram(universe.names)
         mechanism = MultiplicativeWeights(
             universe=universe,
@@ -191,7 +203,12 @@ class Shared(SharedHypothesis):
             rows=histogram.total if isinstance(neighbours, Replace) else None,
             start=measure_small_tables(universe, shorten_down(WARM * e, 12), d, neighbours) if d else None,
         )
-        conversation = mechanism.open(histogram)
+        if opening is None:
+            conversation = mechanism.open(histogram)
+        elif opening.settle(mechanism.plan):
+            conversation = mechanism.open_kept(histogram, opening.notes)
+        else:
+            return None
         if not isinstance(conversation, WeightsConversation):
             raise InvalidParameter(name="conversation", rule="one of weights", value=type(conversation))
         conversation.learn_errors()

@@ -16,11 +16,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar, NoReturn, Self, TypeVar
 
-from discreet.core.errors import DiscreetError
+from discreet.core.errors import DiscreetError, InternalError
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.ledger.entries import Ticket
-from discreet.curator.ledger.events import Event, Moved, Reserved
+from discreet.curator.ledger.events import Event, Kept, Moved, Reserved
 from discreet.curator.ledger.state import BookState, Places
+
+SEPARATOR = "\n"
+"""Between the name of a ledger, which has none, and that of a journal."""
 
 Seen = TypeVar("Seen")
 Decision = Callable[[], Event | None]
@@ -40,6 +43,16 @@ class _Step:
         if isinstance(event, Reserved):
             return cls(places, event.ticket, event.number)
         return cls(places, Ticket(), None)
+
+
+def find_place(event: Event) -> tuple[str, int]:
+    """Return where something is kept with an event: that of an entry, or a number in a journal."""
+    match event:
+        case Moved(ledger=ledger, number=number):
+            return ledger, number
+        case Kept(ledger=ledger, journal=journal, number=number):
+            return f"{ledger}{SEPARATOR}{journal}", number
+    raise InternalError(f"nothing is kept with an event of the kind {type(event).__name__}")
 
 
 class Book(ABC):
@@ -138,9 +151,7 @@ class MemoryBook(Book):
             self._take()
             event = decide()
             if event is not None:
-                kept: Places = ()
-                if answer is not None and isinstance(event, Moved):
-                    kept = ((self._answers, (event.ledger, event.number), answer),)
+                kept = () if answer is None else ((self._answers, find_place(event), answer),)
                 self._happen(event, kept)
             return event
 

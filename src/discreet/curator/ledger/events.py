@@ -109,6 +109,16 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """Something was kept in a journal of a data set; `answer` is its digest."""
+
+    ledger: str
+    journal: str
+    number: int
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Used:
     """A use of the data outside this book was told, with a loss that may be unknown or infinite."""
 
@@ -129,14 +139,15 @@ class Retired:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """A recovery: lines have spent at least so much, whatever the entries say."""
+    """A recovery: lines have spent at least so much, whatever the entries say; `cut` where rows were lost."""
 
     sums: tuple[LineCharge, ...]
     why: str
     time: int
+    cut: bool = True
 
 
-Event = Began | Opened | Capped | Reserved | Moved | Used | Retired | Raised
+Event = Began | Opened | Capped | Reserved | Moved | Kept | Used | Retired | Raised
 
 _KINDS: dict[type[Any], str] = {
     Began: "began",
@@ -144,6 +155,7 @@ _KINDS: dict[type[Any], str] = {
     Capped: "capped",
     Reserved: "reserved",
     Moved: "moved",
+    Kept: "kept",
     Used: "used",
     Retired: "retired",
     Raised: "raised",
@@ -217,6 +229,7 @@ _READERS: dict[str, Any] = {
     "capped": _read_capped,
     "reserved": _read_reserved,
     "moved": lambda body: Moved(**body),
+    "kept": lambda body: Kept(**body),
     "used": lambda body: Used(**body),
     "retired": lambda body: Retired(**body),
     "raised": _read_raised,

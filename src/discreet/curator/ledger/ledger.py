@@ -29,6 +29,7 @@ from discreet.core.loss import ApproxLoss
 from discreet.curator.amounts import Amounts
 from discreet.curator.ledger.entries import NEXT, State, Ticket
 from discreet.curator.ledger.events import Event, Moved, Reserved, Retired, Used
+from discreet.curator.ledger.journal import LedgerJournal
 from discreet.curator.ledger.lines import Line
 from discreet.curator.ledger.state import Record
 from discreet.curator.ledger.view import LedgerView
@@ -251,6 +252,10 @@ class Ledger(LedgerView):
     def close(self) -> None:
         """Give the book back, where it is this ledger's own; nothing is charged from then on."""
         self._book.close()
+
+    def journal(self, name: str) -> LedgerJournal:
+        """Return a list of notes that is kept with this ledger, for what must outlive the process."""
+        return LedgerJournal(self._book, self._name, checks.text(name=name))
 
     def retire(self, why: str) -> None:
         """Answer nothing more from this data set, for ever."""

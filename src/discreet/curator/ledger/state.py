@@ -6,6 +6,7 @@ again changes nothing, so an interrupt in the middle of it leaves it to whoever 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -19,6 +20,7 @@ from discreet.curator.ledger.events import (
     Began,
     Capped,
     Event,
+    Kept,
     LineCharge,
     Moved,
     Opened,
@@ -85,6 +87,7 @@ class Account:
     sums: dict[str, LineSum] = field(default_factory=dict)
     records: dict[int, Record] = field(default_factory=dict)
     keys: dict[tuple[str, str], int] = field(default_factory=dict)
+    journals: dict[str, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
     uses: dict[int, Used] = field(default_factory=dict)
     retired: dict[str, Retired] = field(default_factory=dict)
 
@@ -131,6 +134,8 @@ class BookState:
         self.book: dict[str, Began] = {}
         self.accounts: dict[tuple[str, str], Account] = {}
         self.times: dict[str, int] = {"last": 0}
+        self.cuts: dict[str, Raised] = {}
+        """The last recovery that lost rows: what journals say may not be all of it."""
         self.lost: dict[tuple[str, str], Raised] = {}
         """Budgets that were there once, and of which no event is left."""
 
@@ -149,6 +154,8 @@ class BookState:
                 return ((self.accounts, (kind, name), Account(event)),)
             case Capped(ledger=ledger, line=line):
                 return ((self.data(ledger).lines, line, event),)
+            case Kept(ledger=ledger, journal=journal, number=number, answer=digest):
+                return ((self.data(ledger).journals[journal], number, digest),)
             case Used(ledger=ledger, time=time):
                 uses = self.data(ledger).uses
                 return ((uses, len(uses), event), self._note_time(time))
@@ -160,6 +167,7 @@ class BookState:
                 return (
                     *self._add_up(known, LineSum.raise_to),
                     *((self.lost, place, event) for place in lost),
+                    *(((self.cuts, "last", event),) if event.cut else ()),
                     self._note_time(time),
                 )
             case Began(time=time):

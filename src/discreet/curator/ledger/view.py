@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import NoReturn
 
 from discreet.core import checks
-from discreet.core.errors import DiscreetError, LedgerRefused
+from discreet.core.errors import DiscreetError, InvalidParameter, LedgerRefused
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours
 from discreet.curator.amounts import Amounts
-from discreet.curator.ledger.book import Book, MemoryBook
+from discreet.curator.ledger.book import SEPARATOR, Book, MemoryBook
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.ledger.entries import Entry, State
 from discreet.curator.ledger.events import DATA, Used
@@ -54,6 +54,8 @@ class LedgerView:
         people: People | None = None,
     ) -> None:
         self._name = checks.text(name=name)
+        if SEPARATOR in name:
+            raise InvalidParameter(name="name", rule="one line of text", value=name)
         self._book: Book = MemoryBook() if book is None else checks.instance(Book, book=book)
         self._shares = Shares(
             self._book,
@@ -76,6 +78,11 @@ class LedgerView:
     def budget(self) -> Amounts:
         """The budget, coordinate by coordinate."""
         return Amounts(self._shares.budget)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether rows were lost in a recovery: journals may not say all that was written in them."""
+        return bool(self._book.look(lambda: self._book.state.cuts))
 
     @property
     def durable(self) -> bool:

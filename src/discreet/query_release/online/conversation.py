@@ -103,6 +103,8 @@ class WeightsConversation(Conversation[Any]):
     def _size(self, histogram: Histogram) -> float:
         """Return the public number of rows, or measure it, or what it was measured to be before."""
         if self._public.rows is not None:
+            if self._lives.start is None:
+                self._lives.begin(np.zeros(0, dtype=np.int64))
             return self._public.rows
         if self._lives.start is None:
             step = AddNoise(self._plan.values, sensitivity=self._moved)

@@ -72,7 +72,7 @@ class Lives:
             said: dict[str, Any] = json.loads(note)
             match said["kind"]:
                 case "start":
-                    lives.start = _read_numbers(said["noisy"])
+                    lives.start = read_numbers(said["noisy"])
                 case "gate":
                     lives.used += 1
                 case "answer":
@@ -132,13 +132,14 @@ class Lives:
         return replace(plan, draws=plan.draws + sides * self.used)
 
 
-def _read_numbers(written: list[str]) -> Integers:
+def read_numbers(written: list[str]) -> Integers:
+    """Return whole numbers that were written down."""
     numbers = [int(one) for one in written]
     fits = all(-(1 << 63) <= one < 1 << 63 for one in numbers)
     return np.array(numbers, dtype=np.int64 if fits else object)
 
 
 def _read_answer(said: dict[str, Any]) -> KeptAnswer:
-    units = _read_numbers(said["units"]).reshape(said["shape"])
+    units = read_numbers(said["units"]).reshape(said["shape"])
     question = Question(bytes.fromhex(said["key"]), tuple(said["axes"]), fix_array(units), None)
     return KeptAnswer(question, int(said["noisy"]))

@@ -468,3 +468,28 @@ def test_time_never_runs_backwards(path, monkeypatch):
     times = [entry.time for entry in opened(book).entries()]
     assert times == sorted(times) and times[0] >= 2_000_000_000
     book.close()
+
+
+def test_journals_only_grow_and_outlive_the_process(path):
+    for life in range(3):
+        book = open_book(path)
+        ledger = opened(book)
+        journal = ledger.journal("shared")
+        assert journal.read() == tuple(b"note %d" % n for n in range(life))
+        journal.append(b"note %d" % life)
+        assert ledger.journal("other").read() == ()
+        assert ledger.reserve("acme", "q", TENTH) == life
+        book.close()
+    recover(path)
+    book = open_book(path)
+    assert len(opened(book).journal("shared").read()) == 3
+    book.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE answers SET answer = x'00' WHERE number = 1")
+    connection.close()
+    book = open_book(path)
+    with pytest.raises(LedgerRefused, match="note 1 of shared"):
+        opened(book).journal("shared").read()
+    with pytest.raises(InvalidParameter, match="one line"):
+        opened(book, name="visits\nshared")
+    book.close()

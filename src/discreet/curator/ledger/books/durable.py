@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from discreet.core.errors import LedgerRefused, LedgerStopped
-from discreet.curator.ledger.book import Book, Decision
+from discreet.curator.ledger.book import Book, Decision, find_place
 from discreet.curator.ledger.books.anchor import Anchor, AnchorState, read_anchor, write_anchor
 from discreet.curator.ledger.books.chain import Head, Row
 from discreet.curator.ledger.books.crashes import reach
@@ -227,8 +227,8 @@ class DurableBook(Book):
             return []
         request.event = event
         row = self._head.write(event)
-        if request.answer is not None and isinstance(event, Moved):
-            answers.append((event.ledger, event.number, request.answer))
+        if request.answer is not None:
+            answers.append((*find_place(event), request.answer))
         self._see(row, event)
         return [row]
 

@@ -65,11 +65,12 @@ def open_ledger(
     *,
     neighbours: Neighbours,
     name: str,
+    apart: bool = False,
 ) -> Ledger:
     """Open a ledger in a book of its own, in memory or in a file: the book is closed with it."""
     book: Book = MemoryBook() if where is None else open_book(where)
     try:
-        return Ledger(epsilon=epsilon, delta=delta, neighbours=neighbours, book=book, name=name)
+        return Ledger(epsilon=epsilon, delta=delta, neighbours=neighbours, apart=apart, book=book, name=name)
     except BaseException:
         book.close()
         raise

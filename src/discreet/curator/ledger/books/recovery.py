@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.core.errors import DiscreetError, LedgerRefused
-from discreet.curator.ledger.book import MemoryBook
+from discreet.curator.ledger.book import SEPARATOR, MemoryBook
 from discreet.curator.ledger.books.anchor import AnchorState, read_anchor, write_anchor
 from discreet.curator.ledger.books.chain import Head, Row
 from discreet.curator.ledger.books.sqlite import SQLiteStore
@@ -62,7 +62,7 @@ def recover(where: str | os.PathLike[str], *, anchor: str | os.PathLike[str] | N
     # Shares that were set aside may be among what is lost: of such a budget nothing can be believed.
     spent = sound.spend_all(apart_only=known is not None) if lost or known is None else ()
     told = () if known is None else tuple(known.sums.values())
-    raised = Raised((*told, *spent), "recovery", sound.book.now())
+    raised = Raised((*told, *spent), "recovery", sound.book.now(), cut=bool(lost or known is None))
     last = sound.add(raised)
     fresh, aside = (path.with_name(f"{path.name}.{word}") for word in ("recovered", f"before-{raised.time}"))
     for old in fresh.parent.glob(f"{fresh.name}*"):
@@ -126,11 +126,11 @@ class _Sound:
 
     def keep(self, answers: Iterable[tuple[str, int, bytes]]) -> list[tuple[str, int, bytes]]:
         """Return the answers that are as the book says."""
-        finished = {
-            (name, number): record.answer
-            for (_, name), account in self.book.state.accounts.items()
-            for number, record in account.records.items()
-        }
+        finished: dict[tuple[str, int], str | None] = {}
+        for (_, name), account in self.book.state.accounts.items():
+            finished |= {(name, number): one.answer for number, one in account.records.items()}
+            for journal, notes in account.journals.items():
+                finished |= {(f"{name}{SEPARATOR}{journal}", number): one for number, one in notes.items()}
         return [
             (ledger, number, answer)
             for ledger, number, answer in answers
