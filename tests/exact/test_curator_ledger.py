@@ -15,7 +15,7 @@ import discreet as dp
 from discreet.core.errors import BudgetExceeded
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss, ZCDPLoss
-from discreet.curator.ledger import Ledger
+from discreet.curator.ledger.ledger import Ledger
 
 ROWS = dp.AddRemove("row")
 MOST = 7  # questions: the tree is listed to its leaves, or so deep

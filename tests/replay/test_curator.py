@@ -15,7 +15,7 @@ import pytest
 import discreet as dp
 from discreet.analysts.promises import OneAnalystToMany
 from discreet.audit.replay_report import replay_run
-from discreet.core.errors import BudgetExceeded
+from discreet.core.errors import BudgetExceeded, Refused
 from discreet.core.mechanism import Interactive, Mechanism
 from discreet.curator.curator import Curator
 from discreet.data import Category, Identifier, Integer, Row, Schema, Table, User
@@ -42,6 +42,7 @@ PAID = (
     "SELECT MEDIAN(income) AS m FROM t",
     "SELECT VAR_POP(income) AS v FROM t GROUP BY ROLLUP(smoker)",
 )
+USELESS = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.001) AVG(income) AS m FROM t WHERE age < 3"
 BY_USER = "SELECT region, COUNT(DISTINCT who) AS n FROM t GROUP BY region"
 
 
@@ -115,7 +116,23 @@ def through(monkeypatch):
 
 
 def told(replies):
-    return tuple((reply.columns, reply.rows, tuple(reply.intervals.items()), reply.kind) for reply in replies)
+    return tuple(
+        (
+            reply.columns,
+            reply.rows,
+            tuple(reply.intervals.items()),
+            tuple(reply.together.items()),
+            reply.kind,
+        )
+        for reply in replies
+    )
+
+
+def refused(door):
+    """Return the words of a refusal: how many rows there are must come from what was released."""
+    with pytest.raises(Refused, match="would span") as caught:
+        door.sql(USELESS)
+    return str(caught.value), repr(door.plan(USELESS))
 
 
 def ask_free(curator):
@@ -124,7 +141,8 @@ def ask_free(curator):
     odd = TableQuery(universe, (0, 1), "odd", table=np.indices((4, 5)).sum(axis=0) % 2 == 0)
     answers = [*acme.ask(Marginals(universe, [["region", "age"], ["smoker"]])), blue.ask(odd), acme.ask(odd)]
     replies = [door.sql(text) for text in FREE for door in (acme, blue)]
-    return told(replies), tuple((one.value, one.error, one.kind) for one in answers), curator.ledger.spent()
+    said = (refused(acme), *((one.value, one.error, one.kind, one.own) for one in answers))
+    return told(replies), said, curator.ledger.spent()
 
 
 def ask_paid(curator, texts):

@@ -16,7 +16,7 @@ from discreet.audit.enumeration import output_distribution
 from discreet.audit.exact_report import divergences
 from discreet.audit.replay_report import replay_run
 from discreet.core.errors import BudgetExceeded
-from discreet.curator.ledger import Ledger
+from discreet.curator.ledger.ledger import Ledger
 from discreet.data import Table, User
 from discreet.mechanisms import NoisyHistogram
 from discreet.queries import Histogram, Marginals, Universe

@@ -73,6 +73,11 @@ class Filter(Single):
         return dict(self._budget)
 
     @property
+    def units(self) -> tuple[Fraction, ...]:
+        """What charges are rounded up to, coordinate by coordinate."""
+        return self._units
+
+    @property
     def nothing(self) -> Charge:
         """The charge of what costs nothing, to start a sum with."""
         return Charge.of(tuple(self._budget), (Fraction(0) for _ in self._budget))

@@ -19,7 +19,8 @@ from discreet.query_release.base import require_rows
 from discreet.query_release.fitting.consistency import onto_simplex
 from discreet.query_release.linear.independent import NoisyAnswers
 from discreet.query_release.linear.joint_noise import Joint, smallest_noise
-from discreet.query_release.online.warm_start import CLOSE, fit_weights, starting_weights
+from discreet.query_release.online.table_weights import CLOSE, fit_weights
+from discreet.query_release.online.warm_start import starting_weights
 from discreet.query_release.synopses.marginal_tables import MarginalTables
 from discreet.query_release.synopses.synopsis import Synopsis, WeightsLater
 

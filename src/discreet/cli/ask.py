@@ -41,8 +41,17 @@ def _common(command: F) -> F:
 @click.command()
 @data_file
 @_common
+@click.option("--insist", is_flag=True, help="Answer even where an interval spans most of what is possible.")
 def ask(
-    data: str, sql: str, *, table: str | None, schema: str, epsilon: str, delta: str, as_json: bool
+    data: str,
+    sql: str,
+    *,
+    table: str | None,
+    schema: str,
+    epsilon: str,
+    delta: str,
+    as_json: bool,
+    insist: bool,
 ) -> None:
     """Answer one question about a .csv, .csv.gz, .parquet or .duckdb file with differential privacy.
 
@@ -53,10 +62,13 @@ def ask(
     try:
         with Table(choose_data(data, table), schema=schema) as opened:
             answer = opened.sql(
-                sql, epsilon=_read_number("epsilon", epsilon), delta=_read_number("delta", delta)
+                sql,
+                epsilon=_read_number("epsilon", epsilon),
+                delta=_read_number("delta", delta),
+                insist=insist,
             )
     except DiscreetError as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(str(error).replace("pass insist=True", "give --insist")) from None
     if not as_json:
         click.echo(repr(answer))
         return

@@ -95,6 +95,7 @@ promises {budget}: whether any one person is in the table changes the probabilit
 <p>A question is measured where the shared hypothesis is not good enough; all others cost nothing. Left for
 questions that are priced by themselves, such as averages: {left}.</p>
 <h2>Some of the answers</h2>
-<p>Red bars hold all true values of a picture with probability 95 %.</p>
+<p>Red bars are 95 % intervals: those of counts hold each by itself, those of averages all of a picture at
+once.</p>
 {sections}
 </html>"""

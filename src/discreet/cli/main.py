@@ -20,6 +20,7 @@ _COMMANDS = {
     "catalogue": "List every algorithm with its theorem.",
     "demo": "Three analysts, 100,000 questions, one budget; a report.",
     "init": "Write a schema template for a data file.",
+    "ledger": "Check a durable budget, or recover a damaged one.",
     "plan": "Price a question in SQL; no data are read.",
 }
 """Names and one-line summaries, so that --help need not import anything heavy."""

@@ -15,6 +15,9 @@
     ├── EngineFailed           a data engine gave up; its own words may quote data and are kept back
     │   ├── OpenFailed         it did so while the owner opened a table; says why by one of a few codes
     │   └── ReadFailed         a function that reads private data for a session did
+    ├── LedgerRefused          a ledger is damaged, rolled back, copied or someone else's; nothing is answered
+    ├── LedgerStopped          a ledger could not write; what it was writing counts as charged
+    ├── KeyReused              a key for one question came with another; nothing was charged
     ├── MissingExtra           an optional dependency is not installed
     └── InternalError          a promise of our own was about to be broken: please report it
 
@@ -109,6 +112,36 @@ class TableHeld(DiscreetError):
 
     def __init__(self) -> None:
         super().__init__("the table is held by a session, whose budget it goes with: ask the session.")
+
+
+class LedgerRefused(DiscreetError):
+    """A ledger cannot be believed, or is not to be used here. Nothing is answered from it.
+
+    Attributes
+    ----------
+    why, way_out
+        What is wrong with it, and what to do.
+    """
+
+    def __init__(self, *, why: str, way_out: str) -> None:
+        self.why, self.way_out = why, way_out
+        super().__init__(f"ledger: {why}. {way_out}.")
+
+
+class LedgerStopped(DiscreetError):
+    """A ledger could not write, or was closed. What it was writing counts as charged; nothing is answered."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"the ledger {why}. Open it again: what was written is checked, and nothing is lost."
+        )
+
+
+class KeyReused(DiscreetError, ValueError):
+    """The key of one question came with another. Nothing was charged."""
+
+    def __init__(self) -> None:
+        super().__init__("key: it belongs to another question. Use a new key for every question.")
 
 
 class MissingExtra(DiscreetError, ImportError):

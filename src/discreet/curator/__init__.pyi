@@ -2,7 +2,10 @@ from discreet.curator.curator import Curator as Curator
 from discreet.curator.doors import Analyst as Analyst
 from discreet.curator.history import AskedQuestion as AskedQuestion
 from discreet.curator.history import Quote as Quote
-from discreet.curator.ledger import Ledger as Ledger
+from discreet.curator.ledger.books.files import open_book as open_book
+from discreet.curator.ledger.books.receipts import Receipt as Receipt
+from discreet.curator.ledger.ledger import Ledger as Ledger
+from discreet.curator.ledger.people import People as People
 from discreet.curator.reply import Reply as Reply
 from discreet.curator.sessions.purchases import SessionEntry as SessionEntry
 from discreet.curator.sessions.purchases import SessionHistory as SessionHistory

@@ -10,6 +10,7 @@ when the curator opens, and each analyst has a record, a history and a share of 
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable
 from fractions import Fraction
@@ -24,7 +25,9 @@ from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.doors import Analyst, Desk, make_door
-from discreet.curator.ledger import Ledger
+from discreet.curator.expects import read_expects
+from discreet.curator.ledger.books.files import open_ledger
+from discreet.curator.opening import Opening
 from discreet.curator.published import Published
 from discreet.curator.service import Service
 from discreet.curator.shared import Shared, SharedHypothesis
@@ -33,10 +36,8 @@ from discreet.data.plan.nodes import Policy
 from discreet.data.table import Table
 from discreet.queries.universe import Universe
 
-_SHARED = Fraction(4, 5)
 MOST_DELTA = Fraction(1, 1000)
 """The largest delta that is taken for what its owner means."""
-_ONE_OF = 50  # a question that is priced by default costs one part in so many
 
 
 class Curator:
@@ -50,18 +51,25 @@ class Curator:
         What everything that will ever be answered costs together, in the words of the table's privacy unit.
         delta is the probability that the promise fails for someone: far below one over the number of people,
         and never above a thousandth unless `large_delta` says that it is meant.
+    expects
+        What will be asked: a number of priced questions, "counts", or example questions in SQL. The shared
+        part and the price of a question follow from it (`curator.expects`) where they are not given.
     shared
-        The part of the budget that buys the shared hypothesis; 0 for none. Public.
+        The part of the budget that buys the shared hypothesis; 0 for none. Public. By default what `expects`
+        says, or four fifths.
     columns
         What the shared hypothesis is about: names of columns with declared values. By default the smallest
         ones, as many as fit.
     question
-        The most a question that is priced by itself may cost, as (epsilon, delta). By default a fiftieth of
-        epsilon, and of that part of delta which the ledger keeps for failures.
+        The most a question that is priced by itself may cost, as (epsilon, delta). By default what `expects`
+        says, or a fiftieth of epsilon, and of that part of delta which the ledger keeps for failures.
     promise
         What is hidden between analysts, such as `OneAnalystToMany()`. None hides nothing between them.
     large_delta
         Whether a delta above a thousandth is meant.
+    ledger
+        A file that keeps the budget, and what the shared hypothesis learned, when the process ends: the next
+        curator goes on where this one was. Without it the budget dies with the process.
     tick
         Seconds between the public times at which replies leave. 0: as soon as they are ready, and how long
         that takes tells who else asked: a price that was worked out before, for anybody, comes sooner. Must
@@ -74,20 +82,25 @@ class Curator:
         *,
         epsilon: checks.Number,
         delta: checks.Number,
-        shared: checks.Number = _SHARED,
+        expects: int | str | Iterable[str] | None = None,
+        shared: checks.Number | None = None,
         columns: Iterable[str] | None = None,
         question: tuple[checks.Number, checks.Number] | None = None,
         promise: AnalystPromise | None = None,
         tick: checks.Number | None = None,
         large_delta: bool = False,
+        ledger: str | os.PathLike[str] | None = None,
     ) -> None:
         self._table: Table = checks.instance(Table, table=table)
         e, d = checks.positive(epsilon=epsilon), read_delta(delta, large=large_delta)
-        part = checks.non_negative(shared=shared)
+        columns = None if columns is None else tuple(columns)
+        expected = read_expects(expects, table, columns)
+        part = expected.shared if shared is None else checks.non_negative(shared=shared)
         if part >= 1:
             raise InvalidParameter(name="shared", rule="below 1", value=shared)
         self._loss = ApproxLoss(e, d) if d else PureLoss(e)
-        default = (e / _ONE_OF, (1 - part) * d * HELD_BACK / _ONE_OF)
+        default = (expected.price(e, part), (1 - part) * d * HELD_BACK / expected.one_of)
+        self._words = expected.words if shared is None or question is None else "as the owner chose"
         policy = _read_policy(default if question is None else question)
         if policy.epsilon > (1 - part) * e:
             raise InvalidParameter(
@@ -104,16 +117,19 @@ class Curator:
         self._desks: dict[str, Desk] = {}
         self._doors: WeakValueDictionary[str, Analyst] = WeakValueDictionary()
         # The conversation and the ledger run side by side; what they may cost adds up to the whole.
-        self.ledger = Ledger(
-            epsilon=(1 - part) * e,
-            delta=(1 - part) * d,
+        self.ledger = open_ledger(
+            ledger,
+            (1 - part) * e,
+            (1 - part) * d,
             neighbours=table.neighbours,
+            name=table.schema.name,
             apart=promise is not None,
         )
-        kind = Shared if promise is None else Published
-        self._shared: SharedHypothesis | None = None
-        if part:
-            self._shared = kind.open(table, epsilon=part * e, delta=part * d, columns=columns)
+        try:
+            self._shared = self._open_shared(part * e, part * d, columns) if part else None
+        except BaseException:
+            self.ledger.close()
+            raise
         self._service = Service(
             table,
             self._shared,
@@ -122,6 +138,17 @@ class Curator:
             ticks=Ticks(tick or 0),
             apart=promise is not None,
         )
+
+    def _open_shared(
+        self, epsilon: Fraction, delta: Fraction, columns: tuple[str, ...] | None
+    ) -> SharedHypothesis | None:
+        """Open the shared hypothesis, or go on with the one that the ledger knows of."""
+        kind: Any = Shared if self._promise is None else Published
+        opening = Opening(self.ledger) if self.ledger.durable else None
+        found: SharedHypothesis | None = kind.open(
+            self._table, epsilon=epsilon, delta=delta, columns=columns, opening=opening
+        )
+        return found
 
     @property
     def promise(self) -> AnalystPromise | None:
@@ -182,6 +209,7 @@ class Curator:
     def close(self) -> None:
         """Answer nothing more, and give the engine back once it is through with what it is doing."""
         self._service.close()
+        self.ledger.close()
 
     def __enter__(self) -> Curator:
         return self
@@ -196,7 +224,8 @@ class Curator:
 
     def __repr__(self) -> str:
         state = "no shared hypothesis" if self._shared is None else str(self._shared)
-        return f"<Curator of {self._table.schema.name}: {self.guarantee}; {state}; {self.ledger!r}>"
+        facts = f"{self.guarantee}; {state}; {self._words}; {self.ledger!r}"
+        return f"<Curator of {self._table.schema.name}: {facts}>"
 
 
 def read_delta(delta: checks.Number, *, large: bool) -> Fraction:

@@ -54,7 +54,7 @@ class DoorService(Protocol):
     def plan(self, desk: Desk, text: str, *, fresh: bool) -> Quote:
         """Say what a question would cost."""
 
-    def sql(self, desk: Desk, text: str, *, fresh: bool) -> Reply:
+    def sql(self, desk: Desk, text: str, *, fresh: bool, insist: bool) -> Reply:
         """Answer a question."""
 
     def ask(self, desk: Desk, query: LinearQuery | Workload) -> OnlineAnswer | tuple[OnlineAnswer, ...]:
@@ -92,7 +92,7 @@ class Analyst:
         service, desk = _behind(self)
         return service.plan(desk, query, fresh=fresh)
 
-    def sql(self, query: str, *, fresh: bool = False) -> Reply:
+    def sql(self, query: str, *, fresh: bool = False, insist: bool = False) -> Reply:
         """Answer a question.
 
         Parameters
@@ -101,19 +101,21 @@ class Analyst:
             One SELECT, plain or with BigQuery's WITH DIFFERENTIAL_PRIVACY clause.
         fresh
             Measure it by itself and pay for it, even where the shared hypothesis could answer.
+        insist
+            Buy an answer even where its interval would span most of what is possible.
 
         Raises
         ------
         Refused
-            For anything outside the language, for more work than one question may ask for at no cost, or once
-            the curator is closed. Nothing was read or charged.
+            For anything outside the language, for an answer that would say nothing, for more work than one
+            question may ask for at no cost, or once the curator is closed. Nothing was read or charged.
         BudgetExceeded
             Where it does not fit in what is left. Nothing was read or charged.
         EngineFailed
             Where the engine gave up. The charge stays.
         """
         service, desk = _behind(self)
-        return service.sql(desk, query, fresh=fresh)
+        return service.sql(desk, query, fresh=fresh, insist=insist)
 
     def ask(self, query: LinearQuery | Workload) -> OnlineAnswer | tuple[OnlineAnswer, ...]:
         """Answer linear queries over `universe` from the shared hypothesis: one, or a workload."""

@@ -26,6 +26,8 @@ class Quote:
         itself, "repeated" where the same numbers were given before.
     columns
         How far off each column of numbers may be: as wide as the intervals that the answer would have.
+    together
+        The same for all counts of all questions at once, where the shared hypothesis answers.
     cost, guarantee
         What the budget would be charged, and what for; nothing where it was paid for before.
     words
@@ -37,15 +39,22 @@ class Quote:
     cost: Amounts = field(default_factory=Amounts)
     guarantee: Guarantee | None = None
     words: str = ""
+    together: tuple[ColumnError, ...] = ()
 
     @property
     def price(self) -> str:
         """What the budget would be charged, in one line."""
         return self.cost.paid
 
-    def error(self, name: str) -> float | None:
-        """Return the error of a column at 95 %, all rows at once; None where none is known beforehand."""
-        known = {one.name: one.error for one in self.columns}
+    def error(self, name: str, *, together: bool = False) -> float | None:
+        """Return the error of a column at 95 %; None where none is known beforehand.
+
+        What the shared hypothesis answers has an error a row; with `together`, one for all counts at once.
+        Other questions are answered for all rows at once.
+        """
+        known = {
+            one.name: one.error for one in (self.together if together and self.together else self.columns)
+        }
         return known[checks.one_of(tuple(known), name=name)]
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from discreet.core.loss import ApproxLoss
-from discreet.curator.entries import SpendingLedger
+from discreet.curator.ledger.entries import SpendingLedger
 from discreet.data.ask import price_plan
 from discreet.data.plan.nodes import Plan, Policy
 from discreet.data.plan.tables import PlanTables

@@ -15,7 +15,7 @@ from discreet.curator.history import Quote
 from discreet.curator.limits import require_shown
 from discreet.data.plan.nodes import Plan
 from discreet.data.pricing.answer import Answer
-from discreet.data.pricing.presented import PresentedTable
+from discreet.data.pricing.presented import PresentedTable, ReleasedNumbers
 from discreet.data.pricing.question_plan import ColumnError
 
 Kind = Literal["free", "measured", "stale", "priced"]
@@ -27,7 +27,7 @@ CONFIDENCE = Fraction(95, 100)
 _WORDS: dict[Kind, str] = {
     "free": "answered from the shared hypothesis at no cost",
     "measured": "measured, and learnt by the shared hypothesis: paid for when the curator opened",
-    "stale": "answered from the hypothesis without a check: its error is not known",
+    "stale": "answered from the hypothesis without a check: no error is proved",
     "priced": "answered by itself",
 }
 
@@ -41,8 +41,9 @@ class Reply:
     columns, rows
         Names, and values row by row; None for a key that its grouping set leaves out.
     intervals
-        For every column of numbers, (low, high) a row: all true values of the column lie there with
-        probability 95 %.
+        For every column of numbers, (low, high) a row, at 95 %. Where the shared hypothesis answered, each
+        true value lies there by itself, which is calibrated on made-up tables; where the question was
+        answered by itself, all true values of the column at once, which is proved.
     kind
         "free", "measured" or "stale" where the shared hypothesis answered, "priced" where the question was
         answered by itself.
@@ -54,6 +55,9 @@ class Reply:
         What the numbers of a priced question came from.
     shown
         The released numbers behind the table: the same ones can be shown in another form.
+    proved
+        Where the shared hypothesis answered: the same numbers with intervals that hold for all counts of all
+        questions at once with probability 95 %, which is proved.
     """
 
     columns: tuple[str, ...]
@@ -64,6 +68,7 @@ class Reply:
     repeated: bool = False
     answer: Answer | None = None
     shown: PresentedTable | None = None
+    proved: ReleasedNumbers | None = None
 
     @classmethod
     def of(cls, answer: Answer, cost: Mapping[str, Fraction]) -> Self:
@@ -71,10 +76,11 @@ class Reply:
         return replace(cls.of_table(answer.shown, "priced"), cost=Amounts(cost), answer=answer)
 
     @classmethod
-    def of_table(cls, shown: PresentedTable, kind: Kind) -> Self:
-        """Make the reply that shows released numbers."""
+    def of_table(cls, shown: PresentedTable, kind: Kind, *, proved: ReleasedNumbers | None = None) -> Self:
+        """Make the reply that shows released numbers; `proved` are the same with other intervals."""
         intervals = {name: tuple(shown.intervals(name, CONFIDENCE)) for name in shown.numbers}
-        return cls(shown.columns, tuple(shown.rows()), intervals, kind, Amounts(), shown=shown)
+        rows = tuple(shown.rows())
+        return cls(shown.columns, rows, intervals, kind, Amounts(), shown=shown, proved=proved)
 
     def repeat(self, question: Plan) -> Self:
         """Return the same numbers as a question asks for them, marked as repeated.
@@ -93,7 +99,8 @@ class Reply:
             return self._rename(tuple(output.name for output in question.outputs))
         require_shown(question, groups=self.groups)
         answer = None if self.answer is None else self.answer.present(question)
-        made = self.of_table(self.shown.present(question) if answer is None else answer.shown, self.kind)
+        shown = self.shown.present(question) if answer is None else answer.shown
+        made = self.of_table(shown, self.kind, proved=self.proved)
         return replace(made, repeated=True, answer=answer)
 
     def copy(self) -> Self:
@@ -106,6 +113,19 @@ class Reply:
         return replace(self, columns=columns, intervals=intervals, repeated=True, cost=Amounts())
 
     @property
+    def together(self) -> dict[str, tuple[Interval, ...]]:
+        """The intervals that hold for all counts of all questions at once; none of a priced question."""
+        return {} if self.proved is None else {name: self._together(name) for name in self.intervals}
+
+    def _together(self, name: str) -> tuple[Interval, ...]:
+        if self.shown is None or self.proved is None:
+            raise InternalError("only the hypothesis has two intervals")
+        # The numbers behind a reply may go by other names.
+        place = self._place(name)
+        table = replace(self.shown, released=self.proved)
+        return tuple(table.intervals(table.columns[place], CONFIDENCE))
+
+    @property
     def groups(self) -> int:
         """How many groups were released, shown or not."""
         return len(self) if self.shown is None else len(self.shown.released)
@@ -115,10 +135,21 @@ class Reply:
         place = self._place(name)
         return tuple(row[place] for row in self.rows)
 
-    def interval(self, name: str, confidence: checks.Number) -> tuple[Interval, ...]:
-        """Return (low, high) for every row: all true values of the column lie there with that probability.
+    def interval(
+        self, name: str, confidence: checks.Number, *, together: bool = False
+    ) -> tuple[Interval, ...]:
+        """Return (low, high) for every row: the true value of the column lies there with that probability.
 
         What the shared hypothesis answers is known at 95 %: that is given for anything less.
+
+        Parameters
+        ----------
+        name, confidence
+            The column, and the probability.
+        together
+            Whether intervals of the shared hypothesis shall hold for all counts of all questions at once,
+            which is proved, and not only each by itself, which is calibrated. Intervals of a question that
+            was answered by itself always hold for all its rows at once.
 
         Raises
         ------
@@ -131,7 +162,7 @@ class Reply:
         if self.answer is not None:
             return self.answer.interval(self.answer.columns[place], level)
         if level <= CONFIDENCE:
-            return self.intervals[name]
+            return self._together(name) if together and self.proved is not None else self.intervals[name]
         raise NoBound(
             what=f"an interval at {float(level):g}",
             why=f"the shared hypothesis knows its errors at {float(CONFIDENCE):g}",
@@ -140,13 +171,7 @@ class Reply:
 
     def quote(self) -> Quote:
         """Return what asking the same again would cost, and its errors: those that it has."""
-        columns = []
-        for name, ends in self.intervals.items():
-            wide = [high - low for low, high in ends if isinstance(low, int | float)]
-            half = float(max(wide)) / 2 if wide else None
-            words = "the same numbers as before" + ("" if half is None else f", within {half:.6g} at 95 %")
-            columns.append(ColumnError(name, half, words))
-        return Quote("repeated", tuple(columns))
+        return Quote("repeated", _errors(self.intervals), together=_errors(self.together))
 
     def _place(self, name: str) -> int:
         if name not in self.columns:
@@ -192,6 +217,8 @@ class Reply:
     def _notes(self) -> list[str]:
         words = "given before, at no further cost" if self.repeated else f"charged {self.cost.paid}"
         sure = "[ ] holds all true values of a column at once with probability 95 %"
+        if self.proved is not None:
+            sure = "[ ] holds 95 of 100 true values, each by itself (calibrated; together=True: all, proved)"
         return [*more_rows(len(self)), f"{sure}; {_WORDS[self.kind]}; {words}"]
 
     def __repr__(self) -> str:
@@ -199,6 +226,17 @@ class Reply:
 
     def _repr_html_(self) -> str:
         return html_table(self._cells, self._notes)
+
+
+def _errors(intervals: Mapping[str, tuple[Interval, ...]]) -> tuple[ColumnError, ...]:
+    """Return the half width of the widest interval of every column."""
+    columns = []
+    for name, ends in intervals.items():
+        wide = [high - low for low, high in ends if isinstance(low, int | float)]
+        half = float(max(wide)) / 2 if wide else None
+        words = "the same numbers as before" + ("" if half is None else f", within {half:.6g} at 95 %")
+        columns.append(ColumnError(name, half, words))
+    return tuple(columns)
 
 
 def _print(value: Any, empty: str = "NULL") -> str:

@@ -16,19 +16,21 @@ from discreet.core import checks
 from discreet.core.errors import DiscreetError, EngineFailed, Refused
 from discreet.curator.amounts import Amounts
 from discreet.curator.doors import Desk
-from discreet.curator.entries import Ticket
 from discreet.curator.history import Quote
-from discreet.curator.ledger import Ledger
+from discreet.curator.ledger.entries import Ticket
+from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.offers import choose_offer, read_bought
 from discreet.curator.records import Records
+from discreet.curator.released_counts import find_least_sure
 from discreet.curator.reply import Reply
-from discreet.curator.shared import SharedHypothesis, find_least_sure
+from discreet.curator.shared import SharedHypothesis
 from discreet.curator.ticks import FairLock, Ticks
 from discreet.data.linear import Counts
 from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.nodes import Plan, Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.question_plan import QuestionPlan
+from discreet.data.pricing.usefulness import RowsKnown, require_useful
 from discreet.data.sql.parse import parse
 from discreet.data.sql.printing import to_sql
 from discreet.data.table import Table
@@ -113,12 +115,14 @@ class Service:
                 return self._open_hypothesis().quote(question.plan, counts)
             plan = self._price(desk, question)
             cost = self._ledger.quote(desk.name, plan.guarantee, bought=read_bought(plan))
-            return Quote("priced", plan.columns, cost, plan.guarantee, str(plan))
+            words = plan.describe(self._expect(question))
+            return Quote("priced", plan.columns, cost, plan.guarantee, words)
 
-    def sql(self, desk: Desk, text: str, *, fresh: bool) -> Reply:
+    def sql(self, desk: Desk, text: str, *, fresh: bool, insist: bool) -> Reply:
         """Answer a question."""
         with self._ticks.hold():
             self._require_open()
+            checks.instance(bool, insist=insist)
             question = self._read(desk, text, fresh)
             with self._records.turn(question.key):
                 self._require_open()
@@ -127,7 +131,10 @@ class Service:
                     reply = known.repeat(question.plan)
                 else:
                     counts = self._counts(question, fresh)
-                    reply = self._buy(desk, question) if counts is None else self._look(question, counts)
+                    if counts is None:
+                        reply = self._buy(desk, question, insist=insist)
+                    else:
+                        reply = self._look(question, counts)
                     self._records.keep(desk.name, question.key, reply.copy())
             desk.history.note(question.text, reply.kind, reply.cost, repeated=reply.repeated)
             return reply
@@ -175,10 +182,18 @@ class Service:
     def _look(self, question: _Question, counts: Counts) -> Reply:
         return self._open_hypothesis().answer(question.plan, counts)
 
-    def _buy(self, desk: Desk, question: _Question) -> Reply:
+    def _expect(self, question: _Question) -> RowsKnown | None:
+        """Return how many rows there are, where the hypothesis says so: it is released already."""
+        if self.hypothesis is None or question.plan.joins:
+            return None
+        return self.hypothesis.expect(question.plan, question.tables)
+
+    def _buy(self, desk: Desk, question: _Question, *, insist: bool) -> Reply:
         """Reserve the price of a question and let the engine answer it: one of each analyst at a time."""
         with desk.line.turn():
             plan = self._price(desk, question)
+            if not insist:
+                require_useful(plan.budget, self._expect(question), most=self._policy.epsilon)
             ticket, charge = Ticket(), Amounts()
             try:
                 number = self._ledger.reserve(

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.units import PrivacyUnit
-from discreet.core.errors import ConversationClosed, InternalError, InvalidParameter, Refused
+from discreet.core.errors import ConversationClosed, InvalidParameter, Refused
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import shorten_down, up
 from discreet.curator.history import Quote
 from discreet.curator.limits import require_small
-from discreet.curator.reply import CONFIDENCE, Kind, Reply
+from discreet.curator.opening import Opening
+from discreet.curator.released_counts import make_reply
+from discreet.curator.reply import Reply
 from discreet.curator.ticks import FairLock
 from discreet.data.linear import Counts
 from discreet.data.plan.after import has_interval, linear_parts
-from discreet.data.plan.nodes import Aggregate, Key, Plan
+from discreet.data.plan.nodes import After, Aggregate, Options, Output, Plan
 from discreet.data.plan.tables import PlanTables
-from discreet.data.pricing.presented import Interval, Place, PresentedTable, Reader, ReleasedNumbers, Value
 from discreet.data.pricing.question_plan import ColumnError
+from discreet.data.pricing.usefulness import RowsKnown
 from discreet.data.table import Table
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import LinearQuery
@@ -75,6 +77,24 @@ class SharedHypothesis(ABC):
         require_small(counts, cells=self.universe.size)
         return counts
 
+    def expect(self, plan: Plan, tables: PlanTables) -> RowsKnown:
+        """Return how many rows a question is about at most, and there are, as far as the hypothesis knows.
+
+        From what was released alone: no row is read.
+        """
+        total = Fraction(max(0.0, self._total))
+        counted = Output("n", Aggregate("count"))
+        alone = replace(plan, sets=((),), outputs=(counted,), options=Options(), after=After())
+        with contextlib.suppress(Refused):
+            counts = self.counts(alone, tables)
+            if counts is not None:
+                workload = counts.workload()
+                off = float(self._foretell(workload)[0][0])
+                if math.isfinite(off):
+                    said = max(0.0, float(self._say(workload)[0])) + off
+                    return RowsKnown(asked=min(total, Fraction(said)), table=total)
+        return RowsKnown(asked=total, table=total)
+
     def answer(self, plan: Plan, counts: Counts) -> Reply:
         """Answer a question that counts rows, all groups at once."""
         return make_reply(plan, counts, self.ask_many(counts.workload()))
@@ -88,9 +108,7 @@ class SharedHypothesis(ABC):
         require_small(workload, cells=self.universe.size)
         if workload.universe == self.universe and workload.is_predicates:
             return self._predicates(workload)
-        answers = [self.ask(query) for query in workload]
-        values, errors, kinds = zip(*((one.value, one.error, one.kind) for one in answers), strict=True)
-        return OnlineAnswers(np.array(values), np.array(errors), np.array(kinds))
+        return OnlineAnswers.of(self.ask(query) for query in workload)
 
     @abstractmethod
     def _predicates(self, workload: Workload) -> OnlineAnswers:
@@ -98,30 +116,48 @@ class SharedHypothesis(ABC):
 
     def quote(self, plan: Plan, counts: Counts) -> Quote:
         """Say how well a question would be answered: as wide as its intervals would be. No row is read."""
-        most = float(np.max(self._foretell(counts.workload()), initial=0.0))
-        several = ", in every group at once" if counts.groups > 1 else ""
-        error: float | None = most
-        words = f"at most {most:.6g} at 95 %{several}"
-        if math.isinf(most):
-            error, words = None, f"no bound: {self.unsure}; fresh=True buys an answer"
-        tables = counts.cells.tables
-        listed = [output for output in plan.outputs if has_interval(output.what, tables)]
-        columns = [ColumnError(output.name, error, words) for output in listed]
-        for place, output in enumerate(listed):
-            if isinstance(output.what, Aggregate) or error is None:
+        own, most = (float(each.max(initial=0.0)) for each in self._foretell(counts.workload()))
+        alone = ", in each group by itself" if counts.groups > 1 else ""
+        columns, together = [], []
+        for output in plan.outputs:
+            if not has_interval(output.what, counts.cells.tables):
                 continue
             # All counts of a question are one: COUNT(*).
-            linear = linear_parts(output.what)
-            said = f"computed from a count that is off by {words}"
-            columns[place] = ColumnError(output.name, None, said)
-            if linear is not None:
-                off = up(sum(map(abs, linear.values()), Fraction(0)) * Fraction(most))
-                columns[place] = ColumnError(output.name, off, f"at most {off:.6g} at 95 %{several}")
-        return Quote("shared", tuple(columns))
+            linear = (
+                {output.what: Fraction(1)}
+                if isinstance(output.what, Aggregate)
+                else linear_parts(output.what)
+            )
+            if linear is None:
+                words = f"computed from a count that is off by {self._say_errors(own, most, alone)}"
+                columns.append(ColumnError(output.name, None, words))
+                together.append(ColumnError(output.name, None, words))
+                continue
+            times = sum(map(abs, linear.values()), Fraction(0))
+            near, far = (each if math.isinf(each) else up(times * Fraction(each)) for each in (own, most))
+            words = self._say_errors(near, far, alone)
+            columns.append(ColumnError(output.name, _bounded(near), words))
+            together.append(ColumnError(output.name, _bounded(far), words))
+        return Quote("shared", tuple(columns), together=tuple(together))
+
+    def _say_errors(self, own: float, most: float, alone: str) -> str:
+        words = f"at most {most:.6g} at 95 %, all counts of all questions at once (proved)"
+        if math.isinf(most):
+            words = f"no bound for all counts at once: {self.unsure}; fresh=True buys an answer"
+        return words if math.isinf(own) else f"at most {own:.6g} at 95 %{alone} (calibrated); {words}"
 
     @abstractmethod
-    def _foretell(self, workload: Workload) -> NDArray[np.float64]:
-        """Return the errors that answers to predicates would have, from public numbers alone."""
+    def _foretell(self, workload: Workload) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the errors that answers to predicates would have, own and all at once. Public."""
+
+    @property
+    @abstractmethod
+    def _total(self) -> float:
+        """About how many rows there are. Public."""
+
+    @abstractmethod
+    def _say(self, workload: Workload) -> NDArray[np.float64]:
+        """Return what the hypothesis says as it is, without a look at the data."""
 
     @abstractmethod
     def close(self) -> None:
@@ -139,13 +175,24 @@ class Shared(SharedHypothesis):
 
     @classmethod
     def open(
-        cls, table: Table, *, epsilon: Fraction, delta: Fraction, columns: Iterable[str] | None
-    ) -> Shared:
-        """Read the table's histogram and open a conversation that costs (epsilon, delta) for one unit."""
+        cls,
+        table: Table,
+        *,
+        epsilon: Fraction,
+        delta: Fraction,
+        columns: Iterable[str] | None,
+        opening: Opening | None = None,
+    ) -> Shared | None:
+        """Read the table's histogram and open a conversation that costs (epsilon, delta) for one unit.
+
+        Where it is kept it goes on where it was. None where it was opened before, and cannot go on.
+        """
         universe = table.universe(choose_columns(table) if columns is None else columns)
         universe.require_dense()
         unit = PrivacyUnit.of(table)
         neighbours, (e, d) = unit.row_neighbours, unit.row_budget(epsilon=epsilon, delta=delta)
+        if opening is not None and not opening.claim("shared", universe, epsilon, delta):
+            return None
         histogram = table.histogram(universe.names)
         mechanism = MultiplicativeWeights(
             universe=universe,
@@ -156,9 +203,15 @@ class Shared(SharedHypothesis):
             rows=histogram.total if isinstance(neighbours, Replace) else None,
             start=measure_small_tables(universe, shorten_down(WARM * e, 12), d, neighbours) if d else None,
         )
-        conversation = mechanism.open(histogram)
+        if opening is None:
+            conversation = mechanism.open(histogram)
+        elif opening.settle(mechanism.plan):
+            conversation = mechanism.open_kept(histogram, opening.notes)
+        else:
+            return None
         if not isinstance(conversation, WeightsConversation):
             raise InvalidParameter(name="conversation", rule="one of weights", value=type(conversation))
+        conversation.learn_errors()
         return cls(conversation, universe, unit.per_unit(mechanism.guarantee))
 
     def ask(self, query: LinearQuery) -> OnlineAnswer:
@@ -182,8 +235,15 @@ class Shared(SharedHypothesis):
                     self._conversation.ask(batch)
         return self._conversation.answers(batch)
 
-    def _foretell(self, workload: Workload) -> NDArray[np.float64]:
+    def _foretell(self, workload: Workload) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return self._conversation.foretell(workload)
+
+    @property
+    def _total(self) -> float:
+        return self._conversation.hypothesis.total
+
+    def _say(self, workload: Workload) -> NDArray[np.float64]:
+        return np.asarray(workload.answers(self._conversation.hypothesis.array), dtype=np.float64)
 
     def close(self) -> None:
         """Answer nothing more."""
@@ -229,67 +289,5 @@ def measure_small_tables(
     )
 
 
-class ReleasedCounts(ReleasedNumbers):
-    """Counts of a hypothesis, one a declared group."""
-
-    def __init__(self, plan: Plan, counted: Counts, answers: OnlineAnswers) -> None:
-        self._keys = plan.keys
-        self._groups: list[tuple[Any, ...]] = []
-        for keys, values in zip(plan.shown_sets, counted.group_names(), strict=True):
-            for group in itertools.product(*values):
-                held = dict(zip(keys, group, strict=True))
-                self._groups.append(tuple(held.get(key) for key in self._keys))
-        self._counts = np.maximum(0, np.rint(answers.values)).astype(np.int64).tolist()
-        self._ends = _ends(answers)
-
-    def __len__(self) -> int:
-        return len(self._groups)
-
-    def places(self) -> Iterator[Place]:
-        """Yield every group."""
-        return ((0, place) for place in range(len(self._groups)))
-
-    def key(self, key: Key) -> Reader[Any]:
-        """Return what reads the value of a key."""
-        column = self._keys.index(key)
-        return lambda place: self._groups[place[1]][column]
-
-    def value(self, aggregate: Aggregate) -> Reader[Value]:
-        """Return what reads the count."""
-        del aggregate  # it is COUNT(*), whatever it is computed with
-        return lambda place: self._counts[place[1]]
-
-    def intervals(self, aggregates: Sequence[Aggregate], confidence: Fraction) -> list[Reader[Interval]]:
-        """Return what reads the intervals at 95 %: they hold at once."""
-        if confidence > CONFIDENCE:
-            raise InternalError("a hypothesis knows its errors at 95 %")
-        return [lambda place: self._ends[place[1]]] * len(aggregates)
-
-    def step(self, aggregate: Aggregate) -> Fraction | None:
-        """Return 1: counts are whole."""
-        del aggregate
-        return Fraction(1)
-
-
-def make_reply(plan: Plan, counted: Counts, answers: OnlineAnswers) -> Reply:
-    """Return counts as the table a question asked for."""
-    shown = PresentedTable.of(plan, counted.cells.tables, ReleasedCounts(plan, counted, answers))
-    return Reply.of_table(shown, find_least_sure(answers))
-
-
-def find_least_sure(answers: OnlineAnswers) -> Kind:
-    """Return the kind of the answers that says least of the data."""
-    kinds: set[Any] = set(answers.kinds.tolist())
-    order: tuple[Kind, ...] = ("stale", "measured", "free")
-    return next(one for one in order if one in kinds)
-
-
-def _ends(answers: OnlineAnswers) -> tuple[Interval, ...]:
-    """Return between which whole numbers the true counts lie; without a check there is no upper end."""
-    values, errors = answers.values.tolist(), answers.errors.tolist()
-    return tuple(
-        (0, math.inf)
-        if math.isinf(error)
-        else (max(0, math.floor(value - error)), max(0, math.ceil(value + error)))
-        for value, error in zip(values, errors, strict=True)
-    )
+def _bounded(error: float) -> float | None:
+    return None if math.isinf(error) else error

@@ -23,6 +23,7 @@ from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.answer import Answer
 from discreet.data.pricing.question_plan import QuestionPlan, require_priced
+from discreet.data.pricing.usefulness import require_useful
 from discreet.data.pricing.wanted_errors import (
     BETA,
     OneOrMore,
@@ -148,7 +149,15 @@ class Table:
             questions, tables=tables, within=within, of=of, beta=beta, delta=missed, fits=fits
         )
 
-    def sql(self, query: str, *, epsilon: checks.Number, delta: checks.Number, rng: Rng = SYSTEM) -> Answer:
+    def sql(
+        self,
+        query: str,
+        *,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        rng: Rng = SYSTEM,
+        insist: bool = False,
+    ) -> Answer:
         """Answer a question with noise. It costs `Answer.guarantee`, whatever comes out.
 
         Parameters
@@ -159,17 +168,23 @@ class Table:
             The most it may cost. The query's own OPTIONS clause may ask for less.
         rng
             Where the noise comes from.
+        insist
+            Whether to answer even where an interval would span most of what is possible.
 
         Raises
         ------
         Refused
-            For anything outside the language. Nothing was read.
+            For anything outside the language, and for what would say nothing: as far as the schema says how
+            many rows there are. Nothing was read.
         EngineFailed
             Where the engine gave up; its words are kept back.
         TableClosed
             Where the table was closed before.
         """
-        return self.answer(self.plan(query, epsilon=epsilon, delta=delta), rng=rng)
+        plan = self.plan(query, epsilon=epsilon, delta=delta)
+        if not checks.instance(bool, insist=insist):
+            require_useful(plan.budget)
+        return self.answer(plan, rng=rng)
 
     def answer(self, plan: QuestionPlan, *, rng: Rng = SYSTEM, alone: bool = False) -> Answer:
         """Answer a question that was planned for the schemas of this table; see `plan` and `sql`.

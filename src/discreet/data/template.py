@@ -20,6 +20,10 @@ name = {quoted}
 # "replace" hides what a unit's data say and makes the number of units public.
 neighbours = "add-remove"
 
+# About how many rows there are, if everybody may know: then questions whose answers would say nothing
+# are refused before they are charged.
+# rows = 10000
+
 # Whom a guarantee protects. As it stands: one row. Where one person may have several rows, say whose
 # a row is and how many rows, and groups of one query, count for each person.
 # [unit]

@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -198,6 +199,17 @@ def test_ask_refuses_bad_budgets(visits, epsilon):
     result = run("ask", data, BY_WARD, "--schema", schema, "--epsilon", epsilon, "--delta", "0")
     assert result.exit_code == 1
     assert "epsilon must be" in result.output
+
+
+def test_ask_refuses_what_would_say_nothing_unless_told_to_insist(visits):
+    data, schema = visits
+    path = Path(schema)
+    path.write_text("rows = 100\n" + path.read_text())
+    given = ("ask", data, BY_WARD, "--schema", schema, "--epsilon", "0.01", "--delta", "0")
+    refused = run(*given)
+    assert refused.exit_code == 1
+    assert "would make it useful; or give --insist" in refused.output
+    assert run(*given, "--insist").exit_code == 0
 
 
 def test_ask_refuses_what_is_outside_the_language(visits):

@@ -10,6 +10,7 @@ import discreet as dp
 from discreet.curator import ticks
 from discreet.curator.curator import Curator
 from discreet.data import Category, Identifier, Integer, Row, Schema, Table, User
+from discreet.query_release.online import own_errors
 
 REGIONS = ("east", "north", "west")
 COLUMNS = (
@@ -45,6 +46,15 @@ def curator(schema=BY_ROW, **given):
     public = {"epsilon": 2, "delta": 1e-6, "shared": 0.75, "columns": ("region", "age", "smoker"), "tick": 0}
     public |= given
     return Curator(Table(people(), schema=schema), **public)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_trials():
+    """Learn answers' own errors from less: how well they are learnt is tried elsewhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(own_errors, "TRIALS", 1)
+        patch.setattr(own_errors, "_ASKED", 200)
+        yield
 
 
 @pytest.fixture

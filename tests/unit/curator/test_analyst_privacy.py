@@ -17,7 +17,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.loss import PureLoss
 from discreet.core.neighbours import AddRemove
 from discreet.curator.curator import Curator
-from discreet.curator.ledger import Ledger
+from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.published import Published
 from discreet.curator.ticks import Ticks
 from discreet.data import Identifier, Integer, Schema, Table, User
@@ -267,7 +267,9 @@ def test_answers_are_good(given, frame):
     with curator(promise=OneAnalystToMany(), **given) as one:
         acme = one.analyst("acme", share=1)
         reply = acme.sql("SELECT region, COUNT(*) AS n FROM people GROUP BY region")
-        for (region, count), (low, high) in zip(reply.rows, reply.intervals["n"], strict=True):
+        for (region, count), (low, high) in zip(
+            reply.rows, reply.interval("n", 0.95, together=True), strict=True
+        ):
             truth = (frame.region == region).sum()
             assert low <= truth <= high
             assert abs(count - truth) <= 600
@@ -388,7 +390,7 @@ def test_reading_ones_budget_does_not_add_up_what_others_spent():
 
         values = items = keys = __iter__
 
-    ledger._records = Untouchable(ledger._records)
+    ledger._account.records = Untouchable(ledger._account.records)
     assert ledger.left("acme") == {"epsilon": Fraction(1, 2) - Fraction(1, 10**6)}
 
 

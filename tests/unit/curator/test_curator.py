@@ -43,7 +43,7 @@ def test_counts_come_from_the_shared_hypothesis(shared, frame):
     reply = acme.sql(BY_REGION)
     assert (reply.kind, reply.cost, reply.columns) == ("free", {}, ("region", "n"))
     truth = frame.region.value_counts()
-    for (region, _), (low, high) in zip(reply.rows, reply.intervals["n"], strict=True):
+    for (region, _), (low, high) in zip(reply.rows, reply.interval("n", 0.95, together=True), strict=True):
         assert low <= truth[region] <= high
     assert [row[0] for row in reply.rows] == ["east", "north", "west"]
 
@@ -194,7 +194,8 @@ def test_after_the_last_measurement_answers_are_marked():
         assert acme.sql("SELECT COUNT(*) AS n FROM people WHERE age = 20 OR smoker = 'yes'").kind == "stale"
         assert acme.plan("SELECT COUNT(*) AS n FROM people WHERE age = 21").error("n") > 0
         unchecked = acme.plan("SELECT COUNT(*) AS n FROM people WHERE age = 21 OR smoker = 'yes'")
-        assert unchecked.error("n") is None and "without a check" in repr(unchecked)
+        assert unchecked.error("n") > 0 and "without a check" in repr(unchecked)
+        assert unchecked.error("n", together=True) is None
         assert acme.sql("SELECT COUNT(*) AS n FROM people WHERE age = 20", fresh=True).kind == "priced"
 
 
@@ -317,9 +318,13 @@ def test_a_plan_quotes_the_interval_that_will_be_printed(shared, text):
         assert quote.error("n") <= 2 * widest + 1
     assert f"n: at most {quote.error('n'):.6g} at 95 %" in repr(quote)
     assert "usually" not in repr(quote)
-    assert "[ ] holds all true values of a column at once with probability 95 %" in repr(reply)
+    assert "[ ] holds 95 of 100 true values, each by itself (calibrated; together=True" in repr(reply)
     again = acme.plan(text)
     assert again.kind == "repeated" and again.error("n") == widest and "same numbers" in repr(again)
+    together = reply.interval("n", 0.95, together=True)
+    assert max((high - low) / 2 for low, high in together) <= quote.error("n", together=True) + 1
+    assert all(a <= c and d <= b for (c, d), (a, b) in zip(reply.interval("n", 0.95), together, strict=True))
+    assert again.error("n", together=True) >= again.error("n")
     with pytest.raises(InvalidParameter, match="name"):
         quote.error("missing")
 
@@ -447,6 +452,36 @@ def test_shared_and_priced_rows_come_in_one_order(shared):
     counts = {row[:2]: row[2] for row in free.rows}
     other = acme.sql("SELECT region, smoker, COUNT(*) AS n FROM people GROUP BY region, smoker")
     assert {(row[1], row[0]): row[2] for row in other.rows} == counts
+
+
+USELESS = "SELECT AVG(income) AS mean FROM people WHERE age = 21 AND region = 'west' AND smoker = 'no'"
+
+
+def test_what_would_say_nothing_is_refused_before_it_is_charged(frame):
+    with curator(question=(0.01, 0)) as one:
+        acme = one.analyst("acme")
+        before = acme.left
+        assert "An epsilon of" in repr(acme.plan(USELESS)) and "would span" in repr(acme.plan(USELESS))
+        with pytest.raises(Refused, match=r"mean: its interval .* the owner allows 0\.01 .*insist=True"):
+            acme.sql(USELESS)
+        assert acme.left == before and not acme.history
+        reply = acme.sql(USELESS, insist=True)
+        assert reply.cost["epsilon"] == Fraction(1, 100)
+        assert acme.sql(USELESS).repeated, "what was paid for is given again"
+        assert "would span" not in repr(acme.plan(MEAN.replace("people", "people WHERE age > 20"))), (
+            "enough rows"
+        )
+
+
+def test_how_many_rows_a_question_is_about_comes_from_the_hypothesis_alone(shared, frame, monkeypatch):
+    def fail(*given, **named):
+        raise AssertionError("private data were read")
+
+    monkeypatch.setattr(shared._shared._conversation, "_counts", None)
+    monkeypatch.setattr(Table, "answer", fail)
+    words = repr(shared.analyst("rows").plan(USELESS))
+    assert "would span" in words and "for about" in words
+    assert 20 < float(words.split("for about ")[1].split(" rows")[0]) < 300, "60 of 6000"
 
 
 def test_answers_of_the_hypothesis_are_shown_as_they_are_asked_for(shared):

@@ -20,7 +20,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.loss import PureLoss, ZCDPLoss
 from discreet.curator.curator import Curator
 from discreet.curator.history import History
-from discreet.curator.ledger import Ledger
+from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.ticks import FairLock, Ticks
 from discreet.data import Row, Schema, Table, Text
 from discreet.queries.kinds.marginals import Marginals

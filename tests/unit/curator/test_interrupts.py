@@ -15,9 +15,10 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss, ZCDPLoss
 from discreet.core.neighbours import AddRemove
 from discreet.curator import curator as curators
-from discreet.curator import doors, history, ledger, records, service
-from discreet.curator.entries import Ticket
-from discreet.curator.ledger import Ledger
+from discreet.curator import doors, history, records, service
+from discreet.curator.ledger import book, ledger, lines, shares, state
+from discreet.curator.ledger.entries import Ticket
+from discreet.curator.ledger.ledger import Ledger
 from discreet.data import Table
 
 ROWS = AddRemove("row")
@@ -27,14 +28,13 @@ HALF = Fraction(1, 2)
 def require_sums(one):
     """What is spent is the sum of all charges that were not given back, on every line, within the budget."""
     one.left()
-    live = [record for record in one._records.values() if record.entry.state != "voided"]
-    lines = {None: one._whole} if not one._apart else {}
-    for who, line in (lines | one._lines).items():
-        total = line.filter.nothing
-        for record in live:
-            if who in (None, record.entry.analyst):
-                total += record.charges[-1 if who is None else 0]
-        assert line.spent == total
+    account, shares = one._account, one._shares
+    live = [record.reserved for record in account.records.values() if record.state != "voided"]
+    for line in {line.name: line for who in ("acme", "blue") for line in shares.find_lines(who)}.values():
+        charges = [charge.amounts for each in live for charge in each.charges if charge.line == line.name]
+        for place, (amount, endless) in enumerate(zip(line.sum.amounts, line.sum.endless, strict=True)):
+            assert amount == sum(charge[place] or 0 for charge in charges)
+            assert endless == sum(charge[place] is None for charge in charges)
         assert line.filter.fits(line.spent, share=line.share)
     assert [entry.number for entry in one.entries()] == list(range(len(one.entries())))
 
@@ -59,11 +59,9 @@ LEDGERS = {
 def test_an_interrupt_at_any_line_of_the_ledger_loses_no_charge(kind, monkeypatch):
     """Entries and charges in two lists got out of step, and a void gave another question's charge back."""
     delta, apart, cheap, dear = LEDGERS[kind]
-    make, made = Ledger._make_filter, {}  # the filters of ledgers keep nothing: one is enough
     monkeypatch.setattr(filters.Filter, "cost", cache(filters.Filter.cost))
-    monkeypatch.setattr(
-        Ledger, "_make_filter", lambda one, share: made.get(share) or made.setdefault(share, make(one, share))
-    )
+    # The filters of ledgers keep nothing: one is enough.
+    monkeypatch.setattr(shares, "make_filter", cache(filters.make_filter))
 
     def attempt(at):
         one = Ledger(epsilon=1, delta=delta, neighbours=ROWS, apart=apart)
@@ -82,7 +80,7 @@ def test_an_interrupt_at_any_line_of_the_ledger_loses_no_charge(kind, monkeypatc
             one.void(second)
             one.void(reserve("blue", cheap))
 
-        came = interrupted(work, at, ledger)
+        came = interrupted(work, at, ledger, book, state, shares, lines)
         assert one.void_unless_started(given)
         require_sums(one)
         # From here on nobody is interrupted, and everything adds up.
@@ -118,7 +116,9 @@ def test_what_was_reserved_for_a_ticket_comes_back_until_it_is_started():
 def test_an_interrupt_at_any_line_sets_no_share_aside_twice():
     def attempt(at):
         one = curator(shared=0, promise=OneAnalystToMany())
-        came = interrupted(lambda: one.analyst("acme", share=Fraction(3, 4)), at, curators, ledger, doors)
+        came = interrupted(
+            lambda: one.analyst("acme", share=Fraction(3, 4)), at, curators, ledger, book, state, doors
+        )
         assert one.analyst("acme", share=Fraction(3, 4)).share == Fraction(3, 4)
         with pytest.raises(InvalidParameter, match="at most 1/4: the rest is set aside"):
             one.analyst("blue", share=HALF)
@@ -141,7 +141,7 @@ def test_an_interrupt_at_any_line_of_a_question_leaves_no_reservation(monkeypatc
 
     def attempt(at):
         text = f"SELECT SUM(income) FROM people WHERE income < {next(values) + 10}"
-        came = interrupted(lambda: acme.sql(text), at, service, ledger, history, records)
+        came = interrupted(lambda: acme.sql(text), at, service, ledger, book, state, history, records)
         states = [entry.state for entry in one.ledger.entries()]
         assert "reserved" not in states
         require_sums(one.ledger)

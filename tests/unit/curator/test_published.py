@@ -17,8 +17,8 @@ from discreet.queries.query import TableQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Queries
 from discreet.query_release.explicit.mwem import MWEM
+from discreet.query_release.fitting.weights import Hypothesis
 from discreet.query_release.online.boxes import read_workload
-from discreet.query_release.synopses.synopsis import Weights
 from discreet.testing import unsafe_seeded
 
 UNIVERSE = Universe([("a", range(5)), ("b", range(4)), ("c", range(3)), ("d", (0, 1))])
@@ -87,7 +87,8 @@ def test_an_error_is_how_far_the_hypothesis_is_from_the_estimate_and_that_from_t
     """The hypothesis is made worse, and says so: nobody is told the noise alone."""
     workload = ASKED["known boxes"]
     worse = copy.copy(measured)
-    worse.synopsis = Weights(UNIVERSE, np.ones(UNIVERSE.shape), transcript=())
+    worse._known = copy.copy(measured._known)
+    worse._known.weights = Hypothesis(UNIVERSE, float(UNIVERSE.size), np.ones(UNIVERSE.shape))
     reading = read_workload(workload)
     far = np.abs(workload.answers(np.ones(UNIVERSE.shape)) - workload.answers(measured._known.array))
     least = far + measured._known.noise(reading.boxes)

@@ -4,6 +4,7 @@ import copy
 import os
 import threading
 from contextlib import nullcontext
+from dataclasses import replace
 from fractions import Fraction
 
 import networkx as nx
@@ -19,6 +20,7 @@ from discreet.core.errors import (
     DiscreetError,
     EngineFailed,
     InvalidParameter,
+    LedgerRefused,
     NeighboursMismatch,
     ReadFailed,
     Refused,
@@ -29,10 +31,11 @@ from discreet.core.loss import PureLoss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import Edge
 from discreet.curator import ledger
-from discreet.curator.ledger import Ledger
+from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.sessions import holding, purchases, session, spending
 from discreet.curator.sessions.session import Session
 from discreet.data import Table
+from discreet.data.pricing.question_plan import QuestionPlan
 from discreet.optimisation.common.graphs import Vertices
 from discreet.queries import Histogram, Marginals, Universe
 from discreet.query_release.linear.independent import Independent
@@ -205,6 +208,7 @@ def test_a_histogram_of_persons_with_several_rows_is_charged_for_all_of_them():
         lambda one: one.sql(ALL, epsilon=1, delta=-1),
         lambda one: one.sql(ALL, epsilon=1, rng=None),
         lambda one: one.sql(ALL, epsilon=1, fresh="no"),
+        lambda one: one.sql(ALL, epsilon=1, insist="yes"),
         lambda one: one.sql(7, epsilon=1),
         lambda one: one.plan(ALL, epsilon=1, rows=3),
         lambda one: one.run(laplace(Fraction(1, 2))),
@@ -231,6 +235,21 @@ def test_what_cannot_be_right_is_refused_and_nothing_is_read_or_charged(ask, mon
         with pytest.raises(DiscreetError):
             ask(one)
         assert one.left == 1 and not one.history and not reads
+
+
+def test_what_would_say_nothing_is_refused_and_nothing_is_charged_unless_she_insists(monkeypatch):
+    mean = "SELECT AVG(income) AS mean FROM people"
+    with opened(replace(BY_ROW, rows=200)) as one:
+        for asked in (mean, one.plan(mean, epsilon=0.02)):
+            given = {} if isinstance(asked, QuestionPlan) else {"epsilon": 0.02}
+            with monkeypatch.context() as patch:
+                patch.setattr(Table, "answer", lambda *given, **named: pytest.fail("data were read"))
+                with pytest.raises(Refused, match=r"An epsilon of .* would make it useful.*insist=True"):
+                    one.sql(asked, **given)
+        assert one.left == 1 and not one.history
+        first = one.sql(mean, epsilon=0.02, insist=True)
+        assert one.sql(mean, epsilon=0.02).rows == first.rows, "what was paid for is given again"
+        assert len(one.history) == 1
 
 
 def test_what_does_not_fit_is_refused_and_nothing_is_read(monkeypatch):
@@ -664,3 +683,20 @@ def test_progress_is_shown_where_it_is_wanted(monkeypatch):
             mechanism = Independent(workload=workload, epsilon=Fraction(1, 4), delta=0, neighbours=ROWS)
             one.run(mechanism, progress=wanted)
     assert shown == [True, False]
+
+
+def test_a_budget_in_a_file_outlives_the_session(tmp_path):
+    path = tmp_path / "budget.db"
+    for life in range(4):
+        with Session(line(), epsilon=1, delta=0, ledger=path) as session:
+            assert session.left == 1 - life * 0.25
+            session.release(Marginals.of_order(LINE, 1), epsilon=Fraction(1, 4), delta=0)
+    with Session(line(), epsilon=1, delta=0, ledger=path) as session:
+        with pytest.raises(BudgetExceeded):
+            session.release(Marginals.of_order(LINE, 1), epsilon=Fraction(1, 4), delta=0)
+        with pytest.raises(LedgerRefused, match="open in another process"):
+            Session(line(), epsilon=1, delta=0, ledger=path)
+    with pytest.raises(LedgerRefused, match="a budget is set once"):
+        Session(line(), epsilon=2, delta=0, ledger=path)
+    with pytest.raises(InvalidParameter, match="given: a budget has no default"):
+        Session(line(), ledger=path)

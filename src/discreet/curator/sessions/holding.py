@@ -6,8 +6,10 @@ which data a mechanism is for, and what its guarantee means for whom the data pr
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from typing import Any
 
 from discreet.accounting.units import PrivacyUnit
@@ -18,6 +20,8 @@ from discreet.core.loss import ApproxLoss
 from discreet.core.mechanism import Promise
 from discreet.core.neighbours import ROWS, AddRemove, Neighbours, Replace
 from discreet.core.sensitive import Sensitive, lend
+from discreet.curator.ledger.books.files import open_ledger
+from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.sessions.purchases import Purchase
 from discreet.data.table import Declared, Table
 from discreet.queries.histogram import Histogram
@@ -91,6 +95,11 @@ class Holding(ABC):
     def stated(self) -> Neighbours | None:
         """The change of rows that releases must hide, where the data do not say so themselves."""
         return None
+
+    def open_ledger(self, where: object, epsilon: Fraction, delta: Fraction) -> Ledger:
+        """Open a ledger for these data alone, in a file where there is one."""
+        file = where if isinstance(where, str | os.PathLike) else None
+        return open_ledger(file, epsilon, delta, neighbours=self.neighbours, name=self.name)
 
     def take(self) -> None:  # noqa: B027 - most cannot be taken
         """Take the data out of the hands of whoever had them, where that is possible."""

@@ -13,7 +13,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.losses.pure import ApproxLoss
 from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
 from discreet.curator.amounts import Amounts
-from discreet.curator.entries import SpendingLedger, Ticket
+from discreet.curator.ledger.entries import SpendingLedger, Ticket
 from discreet.curator.limits import TEXT
 from discreet.data.pricing.answer import Answer
 

@@ -15,6 +15,7 @@ from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.answer import Answer
 from discreet.data.pricing.question_plan import QuestionPlan, require_priced
+from discreet.data.pricing.usefulness import require_useful
 from discreet.data.pricing.wanted_errors import OneOrMore, QuestionsPlan, plan_questions
 from discreet.data.sql.parse import parse
 from discreet.data.sql.printing import to_sql
@@ -57,11 +58,15 @@ class SessionQuestions:
         require_priced(plan, self._tables())
         return plan
 
-    def answer(self, plan: QuestionPlan, *, fresh: bool, rng: Rng) -> Answer:
-        """Buy an answer, or give that which was bought before."""
+    def answer(self, plan: QuestionPlan, *, fresh: bool, insist: bool, rng: Rng) -> Answer:
+        """Buy an answer unless it would say nothing, or give that which was bought before."""
         key = plan.question, plan.epsilon, plan.delta
         known = None if fresh else self._answers.get(key)
-        return self._buy(key, plan, fresh=fresh, rng=rng) if known is None else known
+        if known is not None:
+            return known
+        if not insist:
+            require_useful(plan.budget)
+        return self._buy(key, plan, fresh=fresh, rng=rng)
 
     def _buy(self, key: Hashable, plan: QuestionPlan, *, fresh: bool, rng: Rng) -> Answer:
         """Buy an answer, unless somebody who was ahead in line has bought it."""

@@ -11,6 +11,7 @@ are not, there is the curator.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from types import TracebackType
@@ -25,8 +26,7 @@ from discreet.core.mechanism import Conversation, Interactive, Mechanism, Releas
 from discreet.core.neighbours import Neighbours
 from discreet.core.progress import LongRun
 from discreet.core.rng import SYSTEM, Rng
-from discreet.curator.entries import SpendingLedger
-from discreet.curator.ledger import Ledger
+from discreet.curator.ledger.entries import SpendingLedger
 from discreet.curator.sessions.holding import Holding, Reader, hold
 from discreet.curator.sessions.purchases import SessionHistory
 from discreet.curator.sessions.questions import SessionQuestions
@@ -68,7 +68,8 @@ class Session:
     neighbours
         The change that is hidden, where the data do not declare it; one row of a histogram by default.
     ledger
-        What keeps the budget in place of a ledger of its own, such as one that several sessions share.
+        A file that keeps the budget when the process ends: the next session goes on where this one was. Or
+        a ledger in place of one of its own, such as one that several sessions share.
     name
         Under which name the ledger keeps this session's entries.
     large_delta
@@ -93,18 +94,23 @@ class Session:
         delta: checks.Number | None = None,
         schema: Declared | None = None,
         neighbours: Neighbours | None = None,
-        ledger: SpendingLedger | None = None,
+        ledger: SpendingLedger | str | os.PathLike[str] | None = None,
         name: str = "session",
         large_delta: bool = False,
     ) -> None:
         budget = read_budget(epsilon, delta, ledger, large=large_delta)
         self._held: Holding = hold(data, schema, neighbours)
-        if budget is not None:
-            ledger = Ledger(epsilon=budget[0], delta=budget[1], neighbours=self._held.neighbours)
-        self._purse = Purse(checks.instance(SpendingLedger, ledger=ledger), self._held.neighbours, name)
-        self._questions = SessionQuestions(self._held, self._purse)
-        self._open: WeakSet[Conversation[Any]] = WeakSet()
-        self._held.take()  # last: a table is not lost to a session that could not be made
+        self._own = self._held.open_ledger(ledger, *budget) if budget is not None else None
+        try:
+            kept: SpendingLedger = checks.instance(SpendingLedger, ledger=self._own or ledger)
+            self._purse = Purse(kept, self._held.neighbours, name)
+            self._questions = SessionQuestions(self._held, self._purse)
+            self._open: WeakSet[Conversation[Any]] = WeakSet()
+            self._held.take()  # last: a table is not lost to a session that could not be made
+        except BaseException:
+            if self._own is not None:
+                self._own.close()
+            raise
 
     # What it has ---------------------------------------------------------------------------------------
 
@@ -194,6 +200,7 @@ class Session:
         epsilon: checks.Number | None = None,
         delta: checks.Number | None = None,
         fresh: bool = False,
+        insist: bool = False,
         rng: Rng = SYSTEM,
     ) -> Answer:
         """Answer a question with noise.
@@ -208,25 +215,28 @@ class Session:
             As in `plan`; a plan has them already.
         fresh
             Measure and pay again, where it was answered before.
+        insist
+            Buy an answer even where an interval would span most of what is possible.
         rng
             Where the noise comes from.
 
         Raises
         ------
         Refused
-            For anything outside the language, or once the session is closed. Nothing was read or charged.
+            For anything outside the language, for what would say nothing as far as the schema says how many
+            rows there are, or once the session is closed. Nothing was read or charged.
         BudgetExceeded
             Where it does not fit in what is left. Nothing was read or charged.
         EngineFailed
             Where the engine gave up. The charge stays.
         """
-        self._require(rng, fresh=fresh)
+        self._require(rng, fresh=fresh, insist=insist)
         if isinstance(query, QuestionPlan):
             require_left_out(epsilon=epsilon, delta=delta)
             planned = self._questions.require_priced(query)
         else:
             planned = self.plan(query, epsilon=given(epsilon=epsilon), delta=delta)
-        return self._questions.answer(planned, fresh=fresh, rng=rng)
+        return self._questions.answer(planned, fresh=fresh, insist=insist, rng=rng)
 
     def release(
         self,
@@ -372,6 +382,8 @@ class Session:
             for conversation in list(self._open):
                 conversation.close(_ENDED)
             self._held.close()
+            if self._own is not None:
+                self._own.close()
 
     def __enter__(self) -> Session:
         return self

@@ -19,7 +19,7 @@ from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.core.neighbours import Neighbours
 from discreet.core.search import first_integer
 from discreet.curator.curator import read_delta
-from discreet.curator.entries import SpendingLedger
+from discreet.curator.ledger.entries import SpendingLedger
 from discreet.curator.sessions.purchases import Purchase, PurchaseBook, SessionHistory
 from discreet.curator.ticks import FairLock
 
@@ -147,7 +147,7 @@ def read_budget(
     epsilon: checks.Number | None, delta: checks.Number | None, ledger: object, *, large: bool
 ) -> tuple[Fraction, Fraction] | None:
     """Return the budget of a session; None where a ledger has it."""
-    if ledger is not None:
+    if ledger is not None and not isinstance(ledger, str | os.PathLike):
         require_left_out(epsilon=epsilon, delta=delta)
         return None
     return checks.positive(epsilon=given(epsilon=epsilon)), read_delta(given(delta=delta), large=large)

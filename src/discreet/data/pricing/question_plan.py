@@ -18,6 +18,7 @@ from discreet.data.plan.nodes import After, Aggregate, Plan, Shown, leaves
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.budget import Budget, ModeChoice, QuantileChoice, Vector
 from discreet.data.pricing.quantiles import rank_error, units_off
+from discreet.data.pricing.usefulness import RowsKnown, describe_use
 from discreet.noise import DiscreteLaplace
 
 _BETA = Fraction(1, 20)
@@ -121,12 +122,23 @@ class QuestionPlan:
         }
 
     def __repr__(self) -> str:
+        return self.describe()
+
+    def describe(self, rows: RowsKnown | None = None) -> str:
+        """Return everything about it in words.
+
+        Parameters
+        ----------
+        rows
+            How many rows there are, where that is public. Left out: what the schema says.
+        """
         lines = [f"price    {self.price}", f"noise    {self.budget.route}"]
         for part in self.parts:
             described = _describe(part)
             lines.append(f"           {described['what']}: {described['noise']}")
         lines += [f"bounds   {line}" for line in self.bounds]
         lines += [f"error    {one.name}: {one.words}" for one in self.columns]
+        lines += [f"use      {line}" for line in describe_use(self.budget, rows)]
         if self.question.after != After():
             lines.append("after    HAVING, ORDER BY and LIMIT look at the noisy values and cost nothing")
         return "\n".join(lines)

@@ -170,6 +170,9 @@ class Schema:
         units public.
     dimensions
         Public tables that queries may join.
+    rows
+        About how many rows there are, where that may be known to all: it only helps to say beforehand which
+        answers would be of no use.
     """
 
     name: str
@@ -178,9 +181,12 @@ class Schema:
     unit: Row | User
     neighbours: Neighbours
     dimensions: tuple[Dimension, ...] = ()
+    rows: int | None = None
 
     def __post_init__(self) -> None:
         check_name(**{"schema name": self.name})
+        if self.rows is not None:
+            checks.integer(1, **{f"{self.name}.rows": self.rows})
         object.__setattr__(self, "columns", _check_columns(self.name, self.columns))
         object.__setattr__(self, "dimensions", tuple(self.dimensions))
         self._check_unit()

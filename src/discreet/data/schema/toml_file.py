@@ -80,7 +80,7 @@ def parse_schema(text: str) -> Schema:
     except (ValueError, RecursionError) as error:
         hint = "Fill in every bound and value; text stands in quotes, dates do not"
         raise InvalidParameter(name="schema", rule="valid TOML", got=str(error), hint=hint) from None
-    _only(given, "schema", needs=("name", "neighbours", "columns"), may=("unit", "dimensions"))
+    _only(given, "schema", needs=("name", "neighbours", "columns"), may=("unit", "dimensions", "rows"))
     unit = _unit(given["unit"]) if "unit" in given else Row()
     made = _NEIGHBOURS[checks.one_of(tuple(_NEIGHBOURS), neighbours=given["neighbours"])]
     return Schema(
@@ -91,6 +91,7 @@ def parse_schema(text: str) -> Schema:
         dimensions=tuple(
             _dimension(name, one) for name, one in _mapping(given.get("dimensions", {}), "dimensions").items()
         ),
+        rows=given.get("rows"),
     )
 
 
@@ -154,6 +155,8 @@ def format_schema(schema: Schema) -> str:
     """Write a schema as TOML text that reads back as the same schema."""
     word = next(word for word, made in _NEIGHBOURS.items() if isinstance(schema.neighbours, made))
     lines = [f"name = {toml_value(schema.name)}", f"neighbours = {toml_value(word)}"]
+    if schema.rows is not None:
+        lines.append(f"rows = {schema.rows}")
     if isinstance(schema.unit, User):
         lines += ["", "[unit]"]
         lines += [f"{field.name} = {toml_value(getattr(schema.unit, field.name))}" for field in fields(User)]

@@ -14,7 +14,7 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import Array
+from discreet.core.fixed import Array, Integers
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import Public, derived, frozen, public
 from discreet.core.rng import Rng
@@ -146,6 +146,10 @@ class ResidualMarginals(JointRelease):
         rows = histogram.total
         numbers = self._coordinates(histogram, rows)
         noisy = self.noise.release(numbers, rng=rng).value
+        return self.restore(noisy, rows=rows)
+
+    def restore(self, noisy: Integers, *, rows: int | None) -> MarginalTables:
+        """Return the tables that were released as these numbers; `rows` where their number is public."""
         known = rows if isinstance(self.neighbours, Replace) else None
         universe, sets = self.workload.universe, self.workload.sets
         return MarginalTables(universe, sets, self.layout, noisy, rows=known, variance=self.noise.variance)

@@ -54,7 +54,9 @@ class Batch:
         if known is not None:
             self._close = self.units(self.workload.answers(known.weights.array))
             off = np.abs(self._close - self.workload.answers(known.array) * scale)
-            errors = add_errors(off, known.noise(reading.boxes), scale)
+            self._deviations, noise = known.spreads(reading.boxes)
+            errors = add_errors(off, noise, scale)
+        self._known, self._empty = known, reading.empty
         self._close[reading.empty], errors[reading.empty] = 0, 0
         self._errors = errors
         self.places: Integers = np.flatnonzero(~(errors <= bar))
@@ -108,28 +110,48 @@ class Batch:
         """Answer a question, and all that equal it."""
         self._found[self.keys[place]] = answer
 
+    def own_errors(self, values: Array, errors: Array, places: Integers) -> Array:
+        """Return how far answers to some questions may be off, each by itself; never more than proved."""
+        if self._known is None:
+            return errors.copy()
+        own = self._known.own_errors(values, self._deviations[places])
+        return np.asarray(np.minimum(np.where(self._empty[places], 0.0, own), errors))
+
     def answers(self, hypothesis: Hypothesis, record: Record) -> OnlineAnswers:
         """Return all answers; open questions are answered from the record, or by a hypothesis as it is."""
         values, errors = self._close / self._scale, self._errors / self._scale
         kinds = np.full(len(values), FREE, dtype=f"<U{len(MEASURED)}")
         if self.is_open:
             self.say(hypothesis)
+        given: dict[int, OnlineAnswer] = {}
         for number, (place, key) in enumerate(zip(self.places.tolist(), self.keys, strict=True)):
             answer = self._found.get(key) or record.get(key)
             if answer is not None:
+                given[place] = answer
                 values[place], errors[place], kinds[place] = answer.value, answer.error, answer.kind
             else:
                 values[place] = self.said[number] / self._scale
                 kinds[place] = STALE if np.isinf(errors[place]) else FREE
-        return OnlineAnswers(values, errors, kinds)
+        owns = self.own_errors(values, errors, np.arange(len(values)))
+        for place, answer in given.items():
+            owns[place] = answer.own
+        return OnlineAnswers(values, errors, kinds, owns)
 
-    def foretell(self, record: Record, *, gate: float) -> Array:
-        """Return the errors that answers would have: `gate` for what needs the gate and has no record."""
-        errors = self._errors / self._scale
+    def foretell(
+        self, hypothesis: Hypothesis, record: Record, *, gate: float, measured: float
+    ) -> tuple[Array, Array]:
+        """Return the errors that answers would have, each by itself and all at once.
+
+        What needs the gate and has no record has the error `gate`, or by itself that of the hypothesis or, if
+        it is larger, of an answer that is `measured`.
+        """
+        now = self.answers(hypothesis, record)
+        errors, owns = now.errors.copy(), now.owns.copy()
         for place, key in zip(self.places.tolist(), self.keys, strict=True):
-            earlier = record.get(key)
-            errors[place] = gate if earlier is None else earlier.error
-        return np.asarray(errors)
+            if record.get(key) is None:
+                errors[place] = gate
+                owns[place] = min(gate, max(owns[place], measured))
+        return owns, errors
 
     def __repr__(self) -> str:
         return f"<batch of {len(self.workload)} questions, {len(self.rest)} of them open>"

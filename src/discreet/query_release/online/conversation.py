@@ -20,10 +20,12 @@ from discreet.queries.query import Axes, LinearQuery, weigh
 from discreet.queries.workload import Workload
 from discreet.queries.written import write_workload
 from discreet.query_release.fitting.weights import Hypothesis, KeptTables
+from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.online.batch import Batch
 from discreet.query_release.online.boxes import Boxes, read_workload
 from discreet.query_release.online.gate import NONE, FirstAbove
 from discreet.query_release.online.history import MeasuredBand, Record, relearn
+from discreet.query_release.online.lives import Lives
 from discreet.query_release.online.questions import Question, read_question
 from discreet.query_release.online.warm_start import add_errors, known_by, starting_weights
 from discreet.query_release.synopses.online_answer import FREE, MEASURED, STALE, OnlineAnswer, OnlineAnswers
@@ -37,6 +39,7 @@ BETA = Fraction(1, 20)
 """The probability that the stated errors of one kind fail, all of a conversation together."""
 
 
+_ALL_GIVEN = "all {} measured answers have been given; last(query) still answers from what was learned"
 _MOST = 1 << 60  # units; more are cut off, so that nothing wraps, and no two counts get further apart by it
 
 
@@ -55,10 +58,14 @@ class WeightsConversation(Conversation[Any]):
         How many questions went through the gate so far.
     """
 
-    def __init__(self, mechanism: MultiplicativeWeights, histogram: Histogram, rng: Rng) -> None:
+    def __init__(
+        self, mechanism: MultiplicativeWeights, histogram: Histogram, rng: Rng, lives: Lives | None = None
+    ) -> None:
         super().__init__(mechanism, rng)
         self.measured = self.tested = 0
-        self._public, self._plan, self._scale = mechanism, mechanism.plan, mechanism.scale
+        self._lives = Lives() if lives is None else lives
+        self._public, self._scale = mechanism, mechanism.scale
+        self._plan = self._lives.widen(mechanism.plan, mechanism.sides)
         self._moved = Fraction(self._scale)
         self._most = _MOST // self._scale * self._scale
         self._hidden: list[int | None] = [None] * mechanism.sides  # the thresholds' noise; never published
@@ -69,9 +76,8 @@ class WeightsConversation(Conversation[Any]):
         self._transcript: list[Any] = []
         self._counts = histogram.counts()
         self._tables = KeptTables(self._true_table, mechanism.universe.size)
-        start = mechanism.start
-        synopsis = None if start is None else start.release(histogram, rng=rng).value
-        self._known = known_by(start, synopsis, beta=float(BETA))
+        synopsis = self._start(histogram)
+        self._known = known_by(mechanism.start, synopsis, beta=float(BETA))
         if synopsis is None:
             self._hypothesis = Hypothesis(mechanism.universe, self._size(histogram))
         else:
@@ -79,15 +85,41 @@ class WeightsConversation(Conversation[Any]):
             total = float(weights.sum()) if mechanism.rows is None else mechanism.rows
             self._hypothesis = Hypothesis(mechanism.universe, total, weights)
             self._transcript.append(synopsis.transcript)
+        for kept in self._lives.answers:
+            self._record.keep(kept.question.key, self._learn(kept.question, kept.noisy))
+        self._strike(len(self._lives.answers) + self._lives.struck(self._plan, mechanism.sides))
+
+    def _start(self, histogram: Histogram) -> Any:
+        """Return the tables that the hypothesis begins with; those of the first life, if there was one."""
+        start, lives = self._public.start, self._lives
+        if isinstance(start, ResidualMarginals) and lives.journal is not None:
+            if lives.start is not None:
+                return start.restore(lives.start, rows=self._public.rows)
+            synopsis: Any = start.release(histogram, rng=self._rng).value
+            lives.begin(synopsis.noisy)
+            return synopsis
+        return None if start is None else start.release(histogram, rng=self._rng).value
 
     def _size(self, histogram: Histogram) -> float:
-        """Return the public number of rows, or measure it."""
+        """Return the public number of rows, or measure it, or what it was measured to be before."""
         if self._public.rows is not None:
+            if self._lives.start is None:
+                self._lives.begin(np.zeros(0, dtype=np.int64))
             return self._public.rows
-        step = AddNoise(self._plan.values, sensitivity=self._moved)
-        noisy = int(self._rng.perform(step, histogram.total * self._scale))
+        if self._lives.start is None:
+            step = AddNoise(self._plan.values, sensitivity=self._moved)
+            noisy = int(self._rng.perform(step, histogram.total * self._scale))
+            self._lives.begin(np.array([noisy], dtype=object))
+        else:
+            noisy = int(self._lives.start[0])
         self._transcript.append(noisy)
         return max(1.0, noisy / self._scale)
+
+    def _strike(self, measured: int) -> None:
+        """Count measured answers that are used up, and close where none is left."""
+        self.measured = measured
+        if measured >= self._public.updates:
+            self.close(_ALL_GIVEN.format(self._public.updates))
 
     # What may be asked ---------------------------------------------------------------------------
 
@@ -126,8 +158,7 @@ class WeightsConversation(Conversation[Any]):
                     raise
                 answers.append(self._last(question))
                 self.asked += 1
-        values, errors, kinds = zip(*((one.value, one.error, one.kind) for one in answers), strict=True)
-        return OnlineAnswers(np.array(values), np.array(errors), np.array(kinds))
+        return OnlineAnswers.of(answers)
 
     def read(self, workload: Workload) -> Batch:
         """Read a workload of predicates and answer what needs no look at the data. Takes no turn."""
@@ -138,19 +169,29 @@ class WeightsConversation(Conversation[Any]):
             self._read[batch] = np.minimum(counts, self._most // self._scale) * self._scale
         return batch
 
-    def foretell(self, workload: Workload) -> Floats:
-        """Return the errors that a workload of predicates would be answered with, if asked now.
+    def foretell(self, workload: Workload) -> tuple[Floats, Floats]:
+        """Return the errors that predicates would be answered with, if asked now: own ones, and all at once.
 
         From public numbers alone: what needs the gate either passes it or is measured, and has the larger of
-        both errors; once the conversation is closed there is no bound.
+        both errors; once the conversation is closed there is no bound for all at once.
         """
         batch = self._make_batch(workload)
-        gate = math.inf
+        gate, measured = math.inf, 0.0
         if not self.closed:
             bars = self._plan.raise_bars(self.tested, len(batch.rest) + 1, queries=self._public.queries)
-            measured = self._plan.value_error(BETA) / self._scale
-            gate = max(float(self._free_errors(bars).max()), measured)
-        return batch.foretell(self._record, gate=gate)
+            gate = max(float(self._free_errors(bars).max()), self._plan.value_error(BETA) / self._scale)
+            measured = self._measured_error
+        return batch.foretell(self._hypothesis, self._record, gate=gate, measured=measured)
+
+    def learn_errors(self) -> None:
+        """Learn now how far answers are off by themselves, so that no question takes longer for it."""
+        if self._known is not None:
+            _ = self._known.own
+
+    @property
+    def _measured_error(self) -> float:
+        """By how much one measured answer is off at most, but for BETA."""
+        return self._plan.values.reach(BETA) / self._scale
 
     def _make_batch(self, workload: Workload) -> Batch:
         reading = read_workload(write_workload(workload, self._public.universe))
@@ -222,22 +263,26 @@ class WeightsConversation(Conversation[Any]):
         if place != NONE:
             return self._record.keep(question.key, self._measure(question, truth))
         error = float(self._free_errors(bars)[0])
-        return self._record.keep(question.key, OnlineAnswer(answer.value, error, FREE))
+        own = min(answer.own, error)
+        return self._record.keep(question.key, OnlineAnswer(answer.value, error, FREE, own))
 
     def _answer_unchecked(self, question: Question) -> OnlineAnswer:
         """Answer from public weights with what is publicly known of the error: a bound, or nothing."""
-        weights, noise = self._hypothesis, math.inf
+        weights, noise, deviation = self._hypothesis, math.inf, math.inf
         if self._known is not None and question.codes is not None:
             boxes = Boxes.of_codes(question.codes[None], self._public.universe)
-            noise = float(self._known.noise(boxes)[0])
+            deviation, noise = (float(each[0]) for each in self._known.spreads(boxes))
             weights = self._known.weights if noise < math.inf else weights
         said = round(float(np.vdot(weights.table(question.axes), question.units)))
-        if self._known is None or noise == math.inf:
-            return OnlineAnswer(said / self._scale, math.inf, STALE)
+        value = said / self._scale
+        if self._known is None:
+            return OnlineAnswer(value, math.inf, STALE)
+        own = float(self._known.own_errors(np.array([value]), np.array([deviation]))[0])
+        if noise == math.inf:
+            return OnlineAnswer(value, math.inf, STALE, own)
         off = abs(said - self._known.estimate(question))
-        return OnlineAnswer(
-            said / self._scale, float(add_errors(off, noise, self._scale)) / self._scale, FREE
-        )
+        error = float(add_errors(off, noise, self._scale)) / self._scale
+        return OnlineAnswer(value, error, FREE, min(own, error))
 
     def _true_table(self, axes: Axes) -> Integers:
         others = tuple(axis for axis in range(self._counts.ndim) if axis not in axes)
@@ -252,6 +297,7 @@ class WeightsConversation(Conversation[Any]):
 
     def _test(self, truth: Integers, said: Integers) -> tuple[Integers, int]:
         """Test questions in order until the first alarm: their public thresholds, and where it was."""
+        self._lives.use_gate()
         for side, hidden in enumerate(self._hidden):
             if hidden is None:
                 step = AddNoise(self._plan.thresholds, sensitivity=Fraction(0))
@@ -277,14 +323,18 @@ class WeightsConversation(Conversation[Any]):
         """
         updates = self._public.updates
         if self.measured + 1 >= updates:
-            given = f"all {updates} measured answers have been given"
-            self.close(f"{given}; last(query) still answers from what was learned")
+            self.close(_ALL_GIVEN.format(updates))
         self.measured += 1
         if self._plan.form is Form.REDRAWN:
             self._hidden[side] = None
 
     def _measure(self, question: Question, truth: int) -> OnlineAnswer:
         noisy = int(self._rng.perform(AddNoise(self._plan.values, sensitivity=self._moved), truth))
+        self._lives.keep(question, noisy)
+        return self._learn(question, noisy)
+
+    def _learn(self, question: Question, noisy: int) -> OnlineAnswer:
+        """Move the hypothesis to where a measured answer allows it to be."""
         error = self._plan.value_error(BETA)
         low, high = (noisy - error) / self._scale, (noisy + error) / self._scale
         self._history.append(MeasuredBand(question.axes, question.units / self._scale, low, high))
@@ -293,7 +343,7 @@ class WeightsConversation(Conversation[Any]):
         hypothesis = self._hypothesis.copy()
         relearn(hypothesis, self._history)
         self._hypothesis = hypothesis
-        return OnlineAnswer(noisy / self._scale, error / self._scale, MEASURED)
+        return OnlineAnswer(noisy / self._scale, error / self._scale, MEASURED, self._measured_error)
 
     # Many questions ------------------------------------------------------------------------------
 
@@ -304,9 +354,12 @@ class WeightsConversation(Conversation[Any]):
             batch.say(self._hypothesis)
         bars, alarm = self._test(truth[fresh], batch.said[fresh]) if len(fresh) else (fresh, NONE)
         stop = len(fresh) if alarm == NONE else alarm
-        passed = zip(fresh[:stop].tolist(), self._free_errors(bars[:stop]).tolist(), strict=True)
-        for place, error in passed:
-            answer = OnlineAnswer(int(batch.said[place]) / self._scale, error, FREE)
+        passed = fresh[:stop]
+        values, errors = batch.said[passed] / self._scale, self._free_errors(bars[:stop])
+        owns = batch.own_errors(values, errors, batch.places[passed])
+        arrays = (array.tolist() for array in (passed, values, errors, owns))
+        for place, value, error, own in zip(*arrays, strict=True):
+            answer = OnlineAnswer(value, error, FREE, own)
             batch.fill(place, self._record.keep(batch.keys[place], answer))
         if alarm != NONE:
             place = int(fresh[stop])

@@ -16,7 +16,7 @@ from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.parameters import Exact, MaybeExact, frozen, public
-from discreet.core.rng import Rng
+from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import up
 from discreet.core.search import first_integer
 from discreet.core.sensitive import Sensitive
@@ -28,6 +28,7 @@ from discreet.query_release.base import WorkloadRelease, read_histogram, require
 from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.online.conversation import BETA, WeightsConversation
 from discreet.query_release.online.gate import GatePlan, GateSetting, plan_gate
+from discreet.query_release.online.lives import Journal, Lives
 from discreet.query_release.online.warm_start import all_marginals
 
 QUERIES = 1000
@@ -221,9 +222,34 @@ class MultiplicativeWeights(Interactive[Histogram, Any]):
         return math.ceil(math.log(self.universe.size) / (2 * float(learned / count) ** 2))
 
     def _begin(self, data: Sensitive[Histogram], rng: Rng) -> Conversation[Any]:
+        return self._converse(data, rng, None)
+
+    def open_kept(
+        self, data: Histogram | Sensitive[Histogram], journal: Journal, *, rng: Rng = SYSTEM
+    ) -> WeightsConversation:
+        """Start a conversation that outlives its process, or go on with one.
+
+        All lives together cost `guarantee`, once. Each later life has some measured answers less: the hidden
+        thresholds are not written down, and drawing them anew is paid for.
+
+        Parameters
+        ----------
+        data
+            The same data as in every life before.
+        journal
+            Where it is written down; opened with this mechanism in every life.
+        """
+        checks.instance(Rng, rng=rng)
+        if self.start is not None and not isinstance(self.start, ResidualMarginals):
+            raise InvalidParameter(
+                name="start", rule="ResidualMarginals, or none, where it outlives its process", got="another"
+            )
+        return self._converse(Sensitive.wrap(data), rng, Lives.read(journal))
+
+    def _converse(self, data: Sensitive[Histogram], rng: Rng, lives: Lives | None) -> WeightsConversation:
         public = self.rows if isinstance(self.neighbours, Replace) else None
         histogram = read_histogram(data.reveal(), self.universe, neighbours=self.neighbours, rows=public)
-        return WeightsConversation(self, histogram, rng)
+        return WeightsConversation(self, histogram, rng, lives)
 
 
 _PEOPLE = Universe([("age", range(8)), ("region", range(4)), ("smoker", (0, 1))])

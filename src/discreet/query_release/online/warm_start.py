@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,26 +24,19 @@ from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.query_release.base import WorkloadRelease
 from discreet.query_release.fitting.consistency import onto_simplex
-from discreet.query_release.fitting.entropy_fit import normalise
-from discreet.query_release.fitting.quasi_newton import minimise
 from discreet.query_release.fitting.weights import Hypothesis, KeptTables, marginal_table
 from discreet.query_release.linear.independent import NoisyAnswers
 from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.online.boxes import Boxes
+from discreet.query_release.online.misfit import centre_table, estimate_misfit
+from discreet.query_release.online.own_errors import OwnErrors, learn_own_errors
 from discreet.query_release.online.questions import Question
+from discreet.query_release.online.table_weights import CLOSE, FLAT, UNIFORM, fit_weights
 from discreet.query_release.synopses.marginal_tables import MarginalTables
 from discreet.query_release.synopses.synopsis import Synopsis, Weights
 
-CLOSE, FLAT = 0.03, 0.1
-"""How much the flattest weights are preferred to a closer fit.
-
-Close weights answer what was measured; flat ones say less that is wrong about everything else.
-"""
-STEPS = 300
-UNIFORM = 1e-4
-"""The part of the total that is spread over all cells, so that no weight is zero."""
-
 _BLOCK = 1024  # boxes looked at together
+_TRIPLES = 3  # attributes: what they depend on together, and two of them, tells about more
 
 
 def starting_weights(synopsis: Synopsis) -> Floats:
@@ -97,21 +91,24 @@ class Known:
         self._odds = math.log(4 * 2 ** max(len(known) for known in tables.sets) * len(tables.sets) / beta)
         self.weights = Hypothesis(self.universe, max(tables.total, 1.0), fit_weights(tables, flatness=CLOSE))
         self._tables = KeptTables(lambda axes: marginal_table(self.array, axes), self.universe.size)
-        self.array = np.zeros(self.universe.shape)
-        public = () if isinstance(mechanism.neighbours, Replace) and () not in layout.sets else None
-        for kept in layout.sets if public is None else (public, *layout.sets):
-            self.array += self._spread(kept, np.array(tables.table(kept)))
+        self._measured = mechanism, tables
+        self.array = self._estimates(tables)
 
     @property
     def _axes(self) -> range:
         return range(len(self.universe.shape))
 
-    def _spread(self, kept: tuple[int, ...], table: Floats) -> Floats:
-        """Return the residual of a table, shared out evenly over the other attributes."""
-        for axis in range(table.ndim):
-            table -= table.mean(axis=axis, keepdims=True)
-        narrow = [self.universe.shape[axis] if axis in kept else 1 for axis in self._axes]
-        return table.reshape(narrow) / (self.universe.size / math.prod(narrow))
+    def _estimates(self, tables: MarginalTables) -> Floats:
+        """Return numbers over the universe whose sums over boxes are what tables estimate."""
+        mechanism, _ = self._measured
+        sets, array = mechanism.layout.sets, np.zeros(self.universe.shape)
+        if isinstance(mechanism.neighbours, Replace) and () not in sets:
+            sets = ((), *sets)  # the number of rows, which is public
+        for kept in sets:
+            narrow = [self.universe.shape[axis] if axis in kept else 1 for axis in self._axes]
+            table = centre_table(tables.table(kept)).reshape(narrow)
+            array += table / (self.universe.size / math.prod(narrow))
+        return array
 
     def estimate(self, question: Question) -> float:
         """Return the estimate of a box in units of the grid."""
@@ -126,13 +123,48 @@ class Known:
         discrete Gaussian is sub-Gaussian with its own variance, so a union over both signs of all boxes over
         a set of attributes, intervals and others apart, gives the factor on the standard deviation.
         """
+        return self.spreads(boxes)[1]
+
+    def deviations(self, boxes: Boxes) -> Floats:
+        """Return the standard deviations of the estimates of some boxes; infinite where not measured."""
+        return self.spreads(boxes)[0]
+
+    def own_errors(self, said: Floats, deviations: Floats) -> Floats:
+        """Return how far answers may be off, each by itself at 95 %, in rows: calibrated, not proved.
+
+        Rounded up as `add_errors` does, for the same reason.
+        """
+        return np.asarray(np.ceil(self.own.half_widths(said, deviations) * 1024) / 1024)
+
+    @cached_property
+    def own(self) -> OwnErrors:
+        """What answers' own errors depend on, learnt from the first time on that it is asked for."""
+        mechanism, tables = self._measured
+        sets = mechanism.layout.sets
+        misfit = 0.0
+        if len(self.universe.shape) > max(len(known) for known in tables.sets) >= _TRIPLES:
+            misfit = estimate_misfit(tables, dict(zip(sets, self._variances.tolist(), strict=True)))
+        return learn_own_errors(
+            mechanism,
+            self.weights.array,
+            self.array,
+            estimate=self._estimates,
+            deviate=self.deviations,
+            misfit=misfit,
+        )
+
+    def spreads(self, boxes: Boxes) -> tuple[Floats, Floats]:
+        """Return `deviations` and `noise` of some boxes."""
         kinds = np.column_stack([boxes.sizes, boxes.runs])
         distinct, which = np.unique(kinds, axis=0, return_inverse=True)
-        bound = self._bound(distinct[:, :-1].astype(np.float64), distinct[:, -1] > 0)[which.ravel()]
+        sizes, runs = distinct[:, :-1].astype(np.float64), distinct[:, -1] > 0
+        found = self._deviations(sizes)
+        bound = found * self._factors(sizes, runs) * (1 + 1e-9)
         # The last entry is that of predicates that are no boxes.
-        return np.append(bound, np.inf)[boxes.kinds]
+        places = np.append(which.ravel(), len(distinct))[boxes.kinds]
+        return np.append(found, np.inf)[places], np.append(bound, np.inf)[places]
 
-    def _bound(self, sizes: Floats, runs: Bools) -> Floats:
+    def _deviations(self, sizes: Floats) -> Floats:
         shape = np.array(self.universe.shape, dtype=np.float64)
         inner, mean = sizes - sizes**2 / shape, (sizes / shape) ** 2
         used = sizes < shape
@@ -142,9 +174,15 @@ class Known:
             parts = np.where(self._residuals, inner[part, None], mean[part, None]).prod(axis=2)
             variance[part] = parts @ self._variances
             covered[part] = (~(used[part, None] & ~self._sets).any(axis=2)).any(axis=1)
+        return np.where(covered, np.sqrt(np.maximum(variance, 0.0)), np.inf)
+
+    def _factors(self, sizes: Floats, runs: Bools) -> Floats:
+        """Return how many standard deviations hold for all boxes at once."""
+        shape = np.array(self.universe.shape, dtype=np.float64)
         intervals, sets = np.log(shape * (shape + 1) / 2), shape * math.log(2)
+        used = sizes < shape
         odds = self._odds + (used * np.where(runs[:, None], intervals, sets)).sum(axis=1)
-        return np.where(covered, np.sqrt(2 * odds * np.maximum(variance, 0.0)) * (1 + 1e-9), np.inf)
+        return np.asarray(np.sqrt(2 * odds))
 
 
 def add_errors(off: Any, noise: Any, scale: int) -> Any:
@@ -175,29 +213,3 @@ def all_marginals(universe: Universe, order: int) -> tuple[list[tuple[str, ...]]
             sets.append(chosen)
             weights.append(Fraction(1, cells * math.comb(most, size)))
     return sets, weights
-
-
-def fit_weights(tables: MarginalTables, *, flatness: float) -> Floats:
-    """Return positive weights with the estimated total that fit every estimated table and its subsets.
-
-    The weights maximise entropy minus squared misfits over their variances: exponentials of sums of one table
-    a set of attributes. Those are found by quasi-Newton steps on the dual, which is smooth and convex.
-    """
-    universe, total = tables.universe, max(tables.total, 1.0)
-    names = universe.names
-    workload = Marginals(universe, [[names[axis] for axis in axes] for axes in tables.layout.sets])
-    wanted = tables.answers(workload)
-    deviations = [tables.standard_errors([names[axis] for axis in axes]) for axes in tables.layout.sets]
-    spread = np.maximum(np.concatenate([np.ravel(each) for each in deviations]), 0.5)
-
-    def weights(dual: Floats) -> tuple[Floats, float]:
-        return normalise(workload.adjoint(dual / spread), total)
-
-    def objective(dual: Floats) -> tuple[float, Floats]:
-        found, log_mass = weights(dual)
-        misfit = (workload.answers(found) - wanted) / spread
-        value = total * log_mass - float(dual @ (wanted / spread)) + flatness / 2 * float(dual @ dual)
-        return value, misfit + flatness * dual
-
-    best = minimise(objective, np.zeros(len(workload)), iterations=STEPS, still=1e-9)
-    return (1 - UNIFORM) * weights(best)[0] + UNIFORM * total / universe.size

@@ -3,20 +3,16 @@
 The default population has the features that most tables share: a few values of an attribute are frequent and
 most are rare, shares falling off as a power of the rank; and attributes depend on one another, each on one
 declared before it. It is the same for the same schema and number of rows, on every machine.
-
-The noise of trials looks random and is always the same too: a plan must not depend on luck.
 """
 
 from __future__ import annotations
-
-import hashlib
 
 import numpy as np
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.fixed import Array, Floats
-from discreet.core.rng import Rng
+from discreet.core.fixed import Array
+from discreet.noise.trial_noise import TrialNoise
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Attribute, Universe
 from discreet.query_release.synopses.synopsis import Synopsis
@@ -29,30 +25,6 @@ _KINDS = 6  # of people, as far as the values of one attribute go
 _FALL = 2.0  # how fast shares fall with the rank
 _NEAR = 0.02  # of the values of a number count as one step away
 _DRAWN = 1_000_000  # more rows than this are counted several times each
-
-
-class TrialNoise(Rng):
-    """Bits that follow from a text, on every machine.
-
-    Anybody can repeat what is drawn: a release of private data never may be.
-
-    >>> TrialNoise("people").bits(8) == TrialNoise("people").bits(8)
-    True
-    """
-
-    unsafe = True
-
-    def __init__(self, seed: str) -> None:
-        self._seed, self._calls = seed, 0
-
-    def random_bytes(self, count: int) -> bytes:
-        """Return the next `count` bytes."""
-        self._calls += 1
-        return hashlib.shake_256(f"{self._seed} {self._calls}".encode()).digest(count)
-
-    def uniform(self, count: int) -> Floats:
-        """Return the next numbers between 0 and 1."""
-        return np.asarray(self.words(count, np.uint32) / 2.0**32)
 
 
 def population(universe: Universe, rows: int) -> Histogram:

@@ -17,11 +17,12 @@ from discreet import query_release
 from discreet.core.bounds import read_error
 from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
 from discreet.core.fixed import Floats
+from discreet.noise.trial_noise import TrialNoise
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.union import Union
 from discreet.query_release.base import WorkloadRelease
 from discreet.query_release.planning.candidates import CANDIDATES, PlanCandidate, ReleaseFacts
-from discreet.query_release.planning.population import TrialNoise, nobody
+from discreet.query_release.planning.population import nobody
 
 _BETA = 0.05  # the failure probability of the bounds that are printed
 ALIKE = 1.05

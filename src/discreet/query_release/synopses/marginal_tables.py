@@ -46,6 +46,8 @@ class MarginalTables(Synopsis):
         The axes of the measured tables.
     layout
         How precisely each residual was measured.
+    noisy, rows
+        The numbers that were released, from which all else follows, and the number of rows if it is public.
     """
 
     def __init__(
@@ -59,8 +61,8 @@ class MarginalTables(Synopsis):
         variance: Fraction,
     ) -> None:
         self.universe, self.sets, self.layout = universe, sets, layout
-        self.transcript = noisy.tobytes()
-        self._noisy, self._rows, self._variance = noisy, rows, float(variance)
+        self.transcript, self.noisy = noisy.tobytes(), noisy
+        self.rows, self._variance = rows, float(variance)
 
     @cached_property
     def _residuals(self) -> dict[tuple[int, ...], Array]:
@@ -69,16 +71,16 @@ class MarginalTables(Synopsis):
         for shape, places in self.layout.shapes.items():
             coordinates = starts[places][:, None] + np.arange(math.prod(n - 1 for n in shape))
             weights = self._weights(places)
-            found[shape] = spread(self._noisy[coordinates].reshape(weights.shape) * weights, first=1)
-        if self._rows is not None:
-            found[()] = np.array([float(self._rows)])
+            found[shape] = spread(self.noisy[coordinates].reshape(weights.shape) * weights, first=1)
+        if self.rows is not None:
+            found[()] = np.array([float(self.rows)])
         return found
 
     @cached_property
     def _rows_of(self) -> dict[Axes, int]:
         """Where each residual is among those of its shape."""
         known = {self.layout.sets[p]: row for ps in self.layout.shapes.values() for row, p in enumerate(ps)}
-        return known if self._rows is None else {**known, (): 0}
+        return known if self.rows is None else {**known, (): 0}
 
     @cached_property
     def _place_of(self) -> dict[Axes, int]:
@@ -155,7 +157,7 @@ class MarginalTables(Synopsis):
         weights = np.asarray(query.table(), dtype=np.float64)
         total = 0.0
         for kept in subsets(axes, self.layout.shape):
-            if kept or self._rows is None:
+            if kept or self.rows is None:
                 part = contrasts(np.asarray(sum_out(weights, axes, kept)))
                 others = math.prod(self.layout.shape[axis] for axis in axes if axis not in kept)
                 own = self._weights([self._place_of[kept]])[0]
@@ -169,7 +171,7 @@ class MarginalTables(Synopsis):
         shape = self.layout.sizes(axes)
         result = np.zeros(shape)
         for kept in subsets(axes, self.layout.shape):
-            if kept or self._rows is None:
+            if kept or self.rows is None:
                 narrow = [n if axis in kept else 1 for axis, n in zip(axes, shape, strict=True)]
                 others = math.prod(shape) / math.prod(narrow)
                 own = self._weights([self._place_of[kept]])[0]

@@ -10,7 +10,7 @@ import discreet as dp
 from discreet.core.errors import BudgetExceeded, InvalidParameter, Refused
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss
-from discreet.curator.ledger import Ledger
+from discreet.curator.ledger.ledger import Ledger
 from discreet.data import Table
 from discreet.testing import unsafe_seeded
 

@@ -1,4 +1,4 @@
-"""What a ledger writes down: entries, the charges they hold, and the sums they count in."""
+"""What a ledger shows: its entries, and what whoever spends needs of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, Protocol, runtime_checkable
 
-from discreet.accounting.charges import Charge
 from discreet.accounting.composition import Item
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss
@@ -38,6 +37,12 @@ class Entry:
         What the data set's budget, or a share that is apart, was charged, coordinate by coordinate.
     state
         How far it is.
+    loss
+        What it loses, in the accountant's own words.
+    study
+        What it was asked for, where that was said.
+    time
+        When it was reserved: seconds since 1970 that never run backwards.
     """
 
     number: int
@@ -45,6 +50,9 @@ class Entry:
     what: str
     charge: tuple[tuple[str, Fraction], ...]
     state: State
+    loss: str = ""
+    study: str | None = None
+    time: int = 0
 
 
 @dataclass(slots=True)
@@ -60,26 +68,9 @@ class Ticket:
     number: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ChargedEntry:
-    """An entry, with its charge on each line that it counts on."""
-
-    entry: Entry
-    charges: tuple[Charge, ...]
-    ticket: Ticket
-
-
-@dataclass(frozen=True, slots=True)
-class LineSum:
-    """What is reserved or spent on a line, and how many entries were ever made there."""
-
-    spent: Charge
-    entries: int = 0
-
-
 @runtime_checkable
 class SpendingLedger(Protocol):
-    """What whoever spends needs of a ledger: `discreet.curator.ledger.Ledger` says what each step means."""
+    """What whoever spends needs of a ledger: `Ledger` says what each step means."""
 
     @property
     def guarantee(self) -> Guarantee:
@@ -102,7 +93,7 @@ class SpendingLedger(Protocol):
     def start(self, number: int) -> None:
         """Mark that data are touched now."""
 
-    def finish(self, number: int) -> None:
+    def finish(self, number: int) -> object:
         """Mark that the answer is out."""
 
     def void_unless_started(self, ticket: Ticket) -> bool:

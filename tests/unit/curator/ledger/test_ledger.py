@@ -18,8 +18,8 @@ from discreet.core.errors import BudgetExceeded, DiscreetError, InternalError, I
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, DiscreteLaplaceLoss, GaussianLoss, PureLoss, ZCDPLoss
 from discreet.core.neighbours import AddRemove, Replace
-from discreet.curator import ledger as ledgers
-from discreet.curator.ledger import Ledger
+from discreet.curator.ledger import ledger as ledgers
+from discreet.curator.ledger.ledger import Ledger
 
 ROWS = AddRemove("row")
 HALF = Fraction(1, 2)
@@ -29,12 +29,13 @@ def item(epsilon):
     return Guarantee(PureLoss(Fraction(epsilon)), ROWS)
 
 
-def pure(epsilon="1"):
-    return Ledger(epsilon=Fraction(epsilon), delta=0, neighbours=ROWS)
+@pytest.fixture
+def ledger(make_ledger):
+    """Return a ledger with a budget of epsilon 1 alone."""
+    return make_ledger(epsilon=1, delta=0, neighbours=ROWS)
 
 
-def test_ten_tenths_fit_and_nothing_more_does():
-    ledger = pure()
+def test_ten_tenths_fit_and_nothing_more_does(ledger):
     for _ in range(10):
         ledger.start(ledger.reserve("acme", "a question", item("1/10")))
     assert ledger.left() == {"epsilon": 0}
@@ -43,16 +44,14 @@ def test_ten_tenths_fit_and_nothing_more_does():
     assert len(ledger.entries()) == 10
 
 
-def test_charges_are_rounded_up():
-    ledger = pure()
+def test_charges_are_rounded_up(ledger):
     odd = Fraction(1, 10**30 + 7)
     ledger.reserve("acme", "an odd price", item(odd))
     assert odd < ledger.spent()["epsilon"] < odd + Fraction(1, 10**60)
     assert ledger.spent()["epsilon"].denominator.bit_length() < 300
 
 
-def test_a_share_binds_one_analyst_and_the_budget_all():
-    ledger = pure()
+def test_a_share_binds_one_analyst_and_the_budget_all(ledger):
     ledger.cap("acme", Fraction(1, 4))
     ledger.cap("blue", 1)
     ledger.reserve("acme", "q", item("1/4"))
@@ -65,20 +64,18 @@ def test_a_share_binds_one_analyst_and_the_budget_all():
 
 
 @pytest.mark.parametrize("share", [0, -1, 1.5, float("nan"), True])
-def test_a_share_is_a_part(share):
+def test_a_share_is_a_part(share, ledger):
     with pytest.raises(InvalidParameter):
-        pure().cap("acme", share)
+        ledger.cap("acme", share)
 
 
-def test_a_share_is_given_once():
-    ledger = pure()
+def test_a_share_is_given_once(ledger):
     ledger.cap("acme", Fraction(1, 4))
     with pytest.raises(InvalidParameter, match="without a share"):
         ledger.cap("acme", 1)
 
 
-def test_only_a_reservation_comes_back():
-    ledger = pure()
+def test_only_a_reservation_comes_back(ledger):
     number = ledger.reserve("acme", "q", item("1/2"))
     ledger.void(number)
     assert ledger.spent() == {"epsilon": 0}
@@ -93,23 +90,23 @@ def test_only_a_reservation_comes_back():
     assert ledger.spent() == {"epsilon": Fraction(1, 2)}
 
 
-def test_guarantees_about_something_else_are_refused():
+def test_guarantees_about_something_else_are_refused(ledger):
     with pytest.raises(DiscreetError, match="same neighbours"):
-        pure().reserve("acme", "q", Guarantee(PureLoss(Fraction(1, 10)), Replace("row")))
+        ledger.reserve("acme", "q", Guarantee(PureLoss(Fraction(1, 10)), Replace("row")))
 
 
-def test_gaussian_noise_needs_a_delta():
+def test_gaussian_noise_needs_a_delta(ledger, make_ledger):
     gaussian = Guarantee(GaussianLoss(Fraction(1, 10), Fraction(1)), ROWS)
     with pytest.raises(InvalidParameter, match="delta above 0"):
-        pure().reserve("acme", "q", gaussian)
-    ledger = Ledger(epsilon=1, delta=1e-6, neighbours=ROWS)
+        ledger.reserve("acme", "q", gaussian)
+    ledger = make_ledger(epsilon=1, delta=1e-6, neighbours=ROWS, name="with a delta")
     ledger.reserve("acme", "q", gaussian)
     assert ledger.spent()["rho"] >= Fraction(1, 200)
 
 
-def test_everything_that_fits_keeps_the_guarantee():
+def test_everything_that_fits_keeps_the_guarantee(make_ledger):
     """Fill a budget with small Laplace answers; composed exactly they are within what is promised."""
-    ledger = Ledger(epsilon=1, delta=1e-6, neighbours=ROWS)
+    ledger = make_ledger(epsilon=1, delta=1e-6, neighbours=ROWS)
     loss, count = DiscreteLaplaceLoss(1, Fraction(25)), 0
     while True:
         try:
@@ -122,10 +119,10 @@ def test_everything_that_fits_keeps_the_guarantee():
     assert Composed(((loss, count),)).epsilon(1e-6) <= 1
 
 
-def test_two_ways_leave_room_for_each_other():
+def test_two_ways_leave_room_for_each_other(make_ledger):
     """What ends within the pairs is off by f, all else by delta - f, of which f is for failures."""
     epsilon, delta = Fraction(2), Fraction(1, 10**6)
-    budget = Ledger(epsilon=epsilon, delta=delta, neighbours=ROWS).budget
+    budget = make_ledger(epsilon=epsilon, delta=delta, neighbours=ROWS).budget
     failure = delta / 10
     assert budget == {
         "epsilon": epsilon,
@@ -134,9 +131,9 @@ def test_two_ways_leave_room_for_each_other():
     }
 
 
-def test_what_was_bought_for_a_pair_is_charged_as_the_pair_and_by_its_rho():
+def test_what_was_bought_for_a_pair_is_charged_as_the_pair_and_by_its_rho(make_ledger):
     """As long as the pairs have room; then by its rho alone, which needs no delta."""
-    ledger = Ledger(epsilon=1, delta=Fraction(1, 10**6), neighbours=ROWS)
+    ledger = make_ledger(epsilon=1, delta=Fraction(1, 10**6), neighbours=ROWS)
     pair, loss = ApproxLoss(Fraction(1, 3), Fraction(3, 10**8)), Guarantee(ZCDPLoss(Fraction(1, 1000)), ROWS)
     charges = []
     for _ in range(5):
@@ -151,9 +148,9 @@ def test_what_was_bought_for_a_pair_is_charged_as_the_pair_and_by_its_rho():
     assert ledger.left() == {"epsilon": 0} | kept
 
 
-def test_a_small_share_does_not_close_a_way_for_the_others():
+def test_a_small_share_does_not_close_a_way_for_the_others(make_ledger):
     """Her own line goes on by rhos alone; that of all still adds up pairs."""
-    ledger = Ledger(epsilon=1, delta=Fraction(1, 10**6), neighbours=ROWS)
+    ledger = make_ledger(epsilon=1, delta=Fraction(1, 10**6), neighbours=ROWS)
     ledger.cap("small", Fraction(1, 4))
     pair, loss = ApproxLoss(Fraction(1, 5), Fraction(1, 10**9)), Guarantee(ZCDPLoss(Fraction(1, 2000)), ROWS)
     for _ in range(2):
@@ -169,17 +166,16 @@ def test_a_small_share_does_not_close_a_way_for_the_others():
         ledger.reserve("blue", "q", item("1/5"))
 
 
-def test_a_pair_with_a_threshold_is_charged_its_whole_delta():
+def test_a_pair_with_a_threshold_is_charged_its_whole_delta(make_ledger):
     """A threshold's failures are part of the pair, and are not charged twice."""
-    ledger = Ledger(epsilon=1, delta=Fraction(1, 10**6), neighbours=ROWS)
+    ledger = make_ledger(epsilon=1, delta=Fraction(1, 10**6), neighbours=ROWS)
     failing = FailingLoss(ZCDPLoss(Fraction(1, 1000)), Fraction(1, 10**8))
     charge = ledger.quote("acme", Guarantee(failing, ROWS), bought=ApproxLoss(HALF, Fraction(4, 10**8)))
     assert charge == {"epsilon": HALF, "rho": Fraction(1, 1000), "delta": Fraction(4, 10**8)}
 
 
-def test_an_analyst_may_buy_so_many_answers(monkeypatch):
+def test_an_analyst_may_buy_so_many_answers(monkeypatch, ledger):
     monkeypatch.setattr(ledgers, "ENTRIES", 3)
-    ledger = pure()
     for _ in range(3):
         ledger.reserve("acme", "q", item("1/100"))
     with pytest.raises(Refused, match="at most 3 answers"):
@@ -187,8 +183,7 @@ def test_an_analyst_may_buy_so_many_answers(monkeypatch):
     ledger.reserve("blue", "q", item("1/100"))
 
 
-def test_copies_are_refused():
-    ledger = pure()
+def test_copies_are_refused(ledger):
     for act in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(DiscreetError):
             act(ledger)
@@ -202,17 +197,17 @@ def _spend_in_child(ledger, answers):
         answers.put(str(error))
 
 
-def test_a_fork_cannot_spend():
+def test_a_fork_cannot_spend(ledger):
     context = multiprocessing.get_context("fork")
-    ledger, answers = pure(), context.Queue()
+    answers = context.Queue()
     child = context.Process(target=_spend_in_child, args=(ledger, answers))
     child.start()
     assert "another process" in answers.get(timeout=30)
     child.join()
 
 
-def test_threads_never_overspend():
-    ledger, refused = pure(), []
+def test_threads_never_overspend(ledger):
+    refused = []
 
     def spend():
         for _ in range(30):
@@ -235,7 +230,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.ledger = pure()
+        self.ledger = Ledger(epsilon=1, delta=0, neighbours=ROWS)
         self.ledger.cap("acme", Fraction(2, 3))
         self.ledger.cap("blue", Fraction(1, 2))
         self.most = {"acme": Fraction(2, 3), "blue": Fraction(1, 2)}

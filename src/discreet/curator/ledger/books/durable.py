@@ -1,0 +1,256 @@
+"""A book that outlives its process.
+
+One thread writes. It takes everything that waits, decides one thing after the other on all that was written
+before, by whatever process, writes the rows in one transaction, then the anchor; and only then tells those
+who wait. So a charge is durable before whoever asked for it can touch data, and many charges share the cost
+of one. Where writing fails nobody knows whether the rows are there: the book stops, and counts them as
+written when it is opened again and finds them.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import secrets
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from discreet.core.errors import LedgerRefused, LedgerStopped
+from discreet.curator.ledger.book import Book, Decision, find_place
+from discreet.curator.ledger.books.anchor import Anchor, AnchorState, read_anchor, write_anchor
+from discreet.curator.ledger.books.chain import Head, Row
+from discreet.curator.ledger.books.crashes import reach
+from discreet.curator.ledger.books.receipts import Receipt
+from discreet.curator.ledger.books.stores import Store, Transaction
+from discreet.curator.ledger.events import RECOVER, Began, Event, LineCharge, Moved, Reserved
+
+MOST = 256
+"""The most changes that one transaction holds."""
+
+
+@dataclass(slots=True)
+class _Request:
+    """Something that waits to be decided."""
+
+    decide: Decision
+    answer: bytes | None = None
+    event: Event | None = None
+    refusal: Exception | None = None
+    done: threading.Event = field(default_factory=threading.Event)
+
+
+class DurableBook(Book):
+    """A book in a database, with an anchor beside it.
+
+    Parameters
+    ----------
+    store
+        The database.
+    anchor
+        The file of the anchor.
+    home
+        The file that the book is in, if it is one.
+    alone
+        Whether no other process has it open.
+
+    Raises
+    ------
+    LedgerRefused
+        When it is damaged, or not as far as its anchor, or a copy. Nothing is changed.
+    """
+
+    durable = True
+
+    def __init__(self, store: Store, anchor: Path, *, home: Path | None = None, alone: bool = True) -> None:
+        super().__init__()
+        self._store, self._head = store, Head()
+        self._touched: set[tuple[str, str, str]] = set()
+        self._last_rows: dict[tuple[str, int], Head] = {}
+        inode = 0 if home is None else home.stat().st_ino
+        with store.change() as change:
+            known = read_anchor(anchor)
+            self._catch_up(change)
+            if known is None:
+                self._begin(change)
+            else:
+                self._require_anchored(known, change, inode)
+            if known is None or alone:
+                write_anchor(anchor, self._anchor_state(inode))
+        self._touched.clear()
+        self._anchor = Anchor(anchor)
+        self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        self._stopped = ""
+        self._writer = threading.Thread(target=self._serve, name="ledger", daemon=True)
+        self._writer.start()
+
+    # Opening -------------------------------------------------------------------------------------------
+
+    def _begin(self, change: Transaction) -> None:
+        if self._head.place:
+            raise LedgerRefused(
+                why="its anchor is missing, so nobody can tell whether this is all that was written",
+                way_out=f"Put the anchor back. {RECOVER}",
+            )
+        event = Began(secrets.token_hex(16), self.now())
+        row = self._head.write(event)
+        change.append([row], [])
+        self._see(row)
+
+    def _require_anchored(self, known: AnchorState, change: Transaction, inode: int) -> None:
+        began = self.state.book.get("began")
+        if began is None or began.book != known.book:
+            raise LedgerRefused(
+                why="its anchor belongs to another book", way_out=f"Check both paths. {RECOVER}"
+            )
+        if self._head.place < known.head.place or not _holds(change, known.head):
+            raise LedgerRefused(
+                why=f"it ends at row {self._head.place} and was at row {known.head.place} before: "
+                "an older copy was put back, or rows were lost",
+                way_out=RECOVER,
+            )
+        if inode != known.inode:
+            raise LedgerRefused(
+                why="it is a copy of the file that its anchor belongs to",
+                way_out=f"Use the file itself: two copies would spend one budget twice. {RECOVER}",
+            )
+
+    def _anchor_state(self, inode: int) -> AnchorState:
+        listed = [
+            (kind, name, line)
+            for (kind, name), account in self.state.accounts.items()
+            for line in account.sums
+        ]
+        sums = {place: self._find_sum(place) for place in listed}
+        return AnchorState(self.state.book["began"].book, inode, self._head, sums)
+
+    # Writing -------------------------------------------------------------------------------------------
+
+    def write(self, decide: Decision, answer: bytes | None = None) -> Event | None:
+        """Write down what is decided: as `Book.write`. It is durable on return."""
+        self.require_process()
+        if self._stopped:
+            raise LedgerStopped(self._stopped)
+        request = _Request(decide, answer)
+        self._requests.put(request)
+        while not request.done.wait(1):
+            if not self._writer.is_alive():
+                raise LedgerStopped(self._stopped)
+        if request.refusal is not None:
+            raise request.refusal
+        return request.event
+
+    def read_answer(self, ledger: str, number: int) -> bytes | None:
+        """Return what was kept with an entry: as `Book.read_answer`."""
+        found: list[bytes | None] = []
+
+        def read() -> None:
+            found.append(self._store.read_answer(ledger, number))
+
+        self.write(read)
+        return found[0]
+
+    def find_receipt(self, ledger: str, number: int) -> Receipt:
+        """Return what proves that an entry is in this book, as far as it is."""
+        with self._lock:
+            head, began = self._last_rows[ledger, number], self.state.book["began"]
+            return Receipt(began.book, ledger, number, head.place, head.digest.hex())
+
+    def refresh(self) -> None:
+        """Take what other processes wrote."""
+        self.write(lambda: None)
+
+    def close(self) -> None:
+        """Write what waits, and nothing more."""
+        if os.getpid() == self._process and self._writer.is_alive():
+            self._requests.put(None)
+            self._writer.join()
+
+    def _serve(self) -> None:
+        """Write whatever waits, until told to stop or unable to."""
+        waiting: list[_Request] = []
+        try:
+            while not self._stopped:
+                waiting = self._next_requests()
+                self._write_all(waiting)
+                for request in waiting:
+                    request.done.set()
+        except BaseException:  # whatever it was: nobody knows what is on the disk
+            self._stopped = "could not write, and has stopped"
+        finally:
+            try:
+                self._anchor.close()
+                self._store.close()
+            finally:
+                self._refuse(waiting)
+
+    def _next_requests(self) -> list[_Request]:
+        waiting, last = [], self._requests.get()
+        while last is not None:
+            waiting.append(last)
+            if self._requests.empty() or len(waiting) == MOST:
+                return waiting
+            last = self._requests.get()
+        self._stopped = "is closed"
+        return waiting
+
+    def _refuse(self, waiting: list[_Request]) -> None:
+        """Tell everybody who was not told that it did not work, or that nobody knows."""
+        while not self._requests.empty():
+            waiting += filter(None, [self._requests.get()])
+        for request in waiting:
+            if not request.done.is_set():
+                request.refusal = LedgerStopped(self._stopped)
+                request.done.set()
+
+    def _write_all(self, waiting: list[_Request]) -> None:
+        answers: list[tuple[str, int, bytes]] = []
+        with self._store.change() as change:
+            with self._lock:
+                self._catch_up(change)
+                rows = [row for request in waiting for row in self._decide(request, answers)]
+            change.append(rows, answers)
+        reach("after commit")
+        if self._touched or rows:
+            with self._lock:
+                sums = [self._find_sum(place) for place in sorted(self._touched)]
+            self._anchor.note(self._head, sums)
+            self._touched.clear()
+
+    def _decide(self, request: _Request, answers: list[tuple[str, int, bytes]]) -> list[Row]:
+        try:
+            event = request.decide()
+        except Exception as refusal:  # hers alone: others go on
+            request.refusal = refusal
+            return []
+        if event is None:
+            return []
+        request.event = event
+        row = self._head.write(event)
+        if request.answer is not None:
+            answers.append((*find_place(event), request.answer))
+        self._see(row, event)
+        return [row]
+
+    def _catch_up(self, change: Transaction) -> None:
+        """Take what other processes wrote, or, at first, everything."""
+        for _, row in self._head.follow(change.read_after(self._head.place)):
+            self._see(row)
+
+    def _see(self, row: Row, event: Event | None = None) -> None:
+        happened = row.event if event is None else event
+        self._happen(happened)
+        self._head = Head(row.place, row.digest)
+        if isinstance(happened, Reserved | Moved):
+            self._last_rows[happened.ledger, happened.number] = self._head
+        self._touched |= self.state.find_lines(happened)
+
+    def _find_sum(self, place: tuple[str, str, str]) -> LineCharge:
+        kind, name, line = place
+        return LineCharge(kind, name, line, self.state.accounts[kind, name].sum(line).known)
+
+
+def _holds(change: Transaction, head: Head) -> bool:
+    """Tell whether a row is in the book as the anchor says."""
+    row = next(iter(change.read_after(head.place - 1)), None)
+    return row is not None and (row.place, row.digest) == (head.place, head.digest)

@@ -1,0 +1,87 @@
+"""Opening books: by the path of a file, or by the address of a PostgreSQL server."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sqlite3
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter, LedgerRefused
+from discreet.core.neighbours import Neighbours
+from discreet.curator.ledger.book import Book, MemoryBook
+from discreet.curator.ledger.books.durable import DurableBook
+from discreet.curator.ledger.books.sqlite import SQLiteStore
+from discreet.curator.ledger.books.stores import Store
+from discreet.curator.ledger.events import RECOVER
+from discreet.curator.ledger.ledger import Ledger
+
+
+def open_book(
+    where: str | os.PathLike[str],
+    *,
+    anchor: str | os.PathLike[str] | None = None,
+    together: bool = False,
+) -> DurableBook:
+    """Open the book of an owner's ledgers, or begin one.
+
+    Parameters
+    ----------
+    where
+        A file for SQLite, or `postgresql://…`.
+    anchor
+        The file that tells whether an older copy of the book was put back; best on another disk. By default
+        beside the file, with `.anchor` behind its name. Must be given for PostgreSQL.
+    together
+        Whether several processes of one server have it open. Otherwise a second one is refused.
+
+    Raises
+    ------
+    LedgerRefused
+        When it is damaged, rolled back, a copy, or open elsewhere. Nothing is changed.
+    """
+    checks.instance(bool, together=together)
+    text = checks.text(where=os.fspath(where))
+    if text.startswith(("postgresql://", "postgres://")):
+        if anchor is None:
+            raise InvalidParameter(
+                name="anchor", rule="given for a server: the path of a local file", value=anchor
+            )
+        postgres: Any = importlib.import_module("discreet.curator.ledger.books.postgres")  # an extra
+        server: Store = postgres.PostgresStore(text)
+        return _open(server, Path(anchor), None, together)
+    file = SQLiteStore(text, together=together)
+    beside = file.path.with_name(f"{file.path.name}.anchor")
+    return _open(file, beside if anchor is None else Path(anchor), file.path, together)
+
+
+def open_ledger(
+    where: str | os.PathLike[str] | None,
+    epsilon: Fraction,
+    delta: Fraction,
+    *,
+    neighbours: Neighbours,
+    name: str,
+    apart: bool = False,
+) -> Ledger:
+    """Open a ledger in a book of its own, in memory or in a file: the book is closed with it."""
+    book: Book = MemoryBook() if where is None else open_book(where)
+    try:
+        return Ledger(epsilon=epsilon, delta=delta, neighbours=neighbours, apart=apart, book=book, name=name)
+    except BaseException:
+        book.close()
+        raise
+
+
+def _open(store: Store, anchor: Path, home: Path | None, together: bool) -> DurableBook:
+    try:
+        return DurableBook(store, anchor.absolute(), home=home, alone=not together)
+    except sqlite3.Error:
+        store.close()
+        raise LedgerRefused(why="it is damaged", way_out=RECOVER) from None
+    except BaseException:
+        store.close()
+        raise

@@ -1,0 +1,114 @@
+"""A book in PostgreSQL: two tables in a schema that the owner made for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from discreet.core import checks
+from discreet.core.errors import LedgerRefused, MissingExtra
+from discreet.curator.ledger.books.chain import Row
+from discreet.curator.ledger.books.crashes import reach
+from discreet.curator.ledger.books.stores import Answers
+
+try:
+    import psycopg
+    from psycopg import sql
+except ImportError:
+    raise MissingExtra(package="psycopg", extra="postgres") from None
+
+_DURABLE = {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}
+"""What a change that was acknowledged rests on: read back on every connection."""
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS {rows} (
+    place bigint PRIMARY KEY, kind text NOT NULL, body text NOT NULL, digest bytea NOT NULL
+);
+CREATE TABLE IF NOT EXISTS {answers} (
+    ledger text NOT NULL, number bigint NOT NULL, answer bytea NOT NULL, PRIMARY KEY (ledger, number)
+);
+"""
+
+
+class PostgresStore:
+    """One book in one schema of a PostgreSQL server.
+
+    Parameters
+    ----------
+    dsn
+        How to connect. Its role needs to create tables in the schema, or to find them there.
+    schema
+        Where the book is: made by the owner, for this alone.
+    """
+
+    def __init__(self, dsn: str, *, schema: str = "discreet") -> None:
+        self._connection = psycopg.connect(checks.text(dsn=dsn), autocommit=True)
+        names = {name: sql.Identifier(checks.text(schema=schema), name) for name in ("rows", "answers")}
+        self._names = names
+        try:
+            # One change at a time: whoever changes something holds this first, and then reads.
+            with self._connection.transaction():
+                self._execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 1))", [f"discreet {schema}"])
+                if self._find("SELECT to_regclass(%s)", f'"{schema}".rows') is None:
+                    self._execute(_TABLES)
+            self._require_durable()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _execute(self, text: str, values: Any = None) -> psycopg.Cursor[Any]:
+        return self._connection.execute(sql.SQL(text).format(**self._names), values)
+
+    def _find(self, text: str, *values: Any) -> Any:
+        """Return what a query finds: one value, or None."""
+        found = self._execute(text, values).fetchone()
+        return None if found is None else found[0]
+
+    def _require_durable(self) -> None:
+        self._execute("SET synchronous_commit = on")
+        self._execute("SET default_transaction_isolation = 'read committed'")
+        for name, wanted in _DURABLE.items():
+            found = self._find("SELECT current_setting(%s)", name)
+            if found != wanted:
+                raise LedgerRefused(
+                    why=f"the server has {name} = {found}, and would forget charges",
+                    way_out=f"Set {name} = {wanted} there",
+                )
+
+    @contextmanager
+    def change(self) -> Iterator[PostgresStore]:
+        """Begin a change: as `Store.change`."""
+        with self._connection.transaction():
+            # A share lock lets others read; nobody else gets one that allows to write.
+            self._execute("LOCK TABLE {rows} IN SHARE ROW EXCLUSIVE MODE")
+            yield self
+            reach("before commit")
+
+    def read_after(self, place: int) -> Iterator[Row]:
+        """List rows: as `Transaction.read_after`."""
+        found = self._execute(
+            "SELECT place, kind, body, digest FROM {rows} WHERE place > %s ORDER BY place", [place]
+        )
+        return (Row(place, kind, body, bytes(digest)) for place, kind, body, digest in found)
+
+    def append(self, rows: Iterable[Row], answers: Answers) -> None:
+        """Add rows: as `Transaction.append`."""
+        for table, count, values in (
+            ("rows", 4, [(row.place, row.kind, row.body, row.digest) for row in rows]),
+            ("answers", 3, list(answers)),
+        ):
+            marks = ", ".join(["%s"] * count)
+            with self._connection.cursor() as cursor:
+                text = f"INSERT INTO {{{table}}} VALUES ({marks})"  # noqa: S608 - names of our own
+                cursor.executemany(sql.SQL(text).format(**self._names), values)
+
+    def read_answer(self, ledger: str, number: int) -> bytes | None:
+        """Return what was kept: as `Store.read_answer`."""
+        text = "SELECT answer FROM {answers} WHERE ledger = %s AND number = %s"
+        found = self._find(text, ledger, number)
+        return None if found is None else bytes(found)
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._connection.close()

@@ -1,0 +1,214 @@
+"""What a book says once all its events are read: sums, entries and rules.
+
+An event is taken by one step: a list of places and what stands there from then on. To take the same step
+again changes nothing, so an interrupt in the middle of it leaves it to whoever comes next.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from discreet.curator.ledger.entries import Entry, State
+from discreet.curator.ledger.events import (
+    DATA,
+    WHOLE,
+    Amounts,
+    Began,
+    Capped,
+    Event,
+    Kept,
+    LineCharge,
+    Moved,
+    Opened,
+    Raised,
+    Reserved,
+    Retired,
+    Used,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LineSum:
+    """What is reserved or spent on a line, in its units, and how many entries were ever made there.
+
+    `endless` counts the charges without a finite amount in a coordinate.
+    """
+
+    amounts: tuple[int, ...]
+    endless: tuple[int, ...]
+    entries: int = 0
+
+    def add(self, charge: Amounts) -> LineSum:
+        """Return the sum with a charge on top."""
+        return self._combine(charge, 1, self.entries + 1)
+
+    def take_back(self, charge: Amounts) -> LineSum:
+        """Return the sum without a charge that was added before."""
+        return self._combine(charge, -1, self.entries)
+
+    def raise_to(self, least: Amounts) -> LineSum:
+        """Return the sum, at least as large as another in every coordinate."""
+        amounts = tuple(max(a, b or 0) for a, b in zip(self.amounts, least, strict=True))
+        endless = tuple(max(a, int(b is None)) for a, b in zip(self.endless, least, strict=True))
+        return replace(self, amounts=amounts, endless=endless)
+
+    def _combine(self, charge: Amounts, sign: int, entries: int) -> LineSum:
+        return LineSum(
+            tuple(a + sign * (b or 0) for a, b in zip(self.amounts, charge, strict=True)),
+            tuple(a + sign * (b is None) for a, b in zip(self.endless, charge, strict=True)),
+            entries,
+        )
+
+    @property
+    def known(self) -> Amounts:
+        """The amounts; None where one of the charges has no finite one."""
+        return tuple(None if e else a for a, e in zip(self.amounts, self.endless, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An entry as it was reserved, and how far it is."""
+
+    reserved: Reserved
+    state: State
+    answer: str | None = None
+
+
+@dataclass(slots=True)
+class Account:
+    """One budget: how it was opened, the lines it has, and its entries in order."""
+
+    opened: Opened
+    lines: dict[str, Capped] = field(default_factory=dict)
+    sums: dict[str, LineSum] = field(default_factory=dict)
+    records: dict[int, Record] = field(default_factory=dict)
+    keys: dict[tuple[str, str], int] = field(default_factory=dict)
+    journals: dict[str, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
+    uses: dict[int, Used] = field(default_factory=dict)
+    retired: dict[str, Retired] = field(default_factory=dict)
+
+    def sum(self, line: str) -> LineSum:
+        """Return what is reserved or spent on a line."""
+        found = self.sums.get(line)
+        if found is None:
+            zeros = (0,) * len(self.coordinates(line))
+            found = LineSum(zeros, zeros)
+        return found
+
+    def coordinates(self, line: str) -> tuple[tuple[str, Fraction], ...]:
+        """Return what is counted on a line, and in which units."""
+        capped = self.lines.get(line)
+        stated = self.opened.coordinates if capped is None else capped.coordinates
+        return tuple(zip(stated.names, stated.units, strict=True))
+
+    def show(self, record: Record) -> Entry:
+        """Return a record as people read it: with what the budget, or a share apart, was charged."""
+        reserved = record.reserved
+        whole = [one for one in reserved.charges if (one.kind, one.line) == (DATA, WHOLE)]
+        told = (whole or reserved.charges)[0]
+        stated = zip(told.amounts, self.coordinates(told.line), strict=True)
+        return Entry(
+            number=reserved.number,
+            analyst=reserved.analyst,
+            what=reserved.what,
+            charge=tuple((name, amount * unit) for amount, (name, unit) in stated if amount is not None),
+            state=record.state,
+            loss=reserved.loss,
+            study=reserved.study,
+            time=reserved.time,
+        )
+
+
+Places = tuple[tuple[dict[Any, Any], Any, Any], ...]
+"""Dictionaries, keys, and what stands there from now on."""
+
+
+class BookState:
+    """All accounts of a book."""
+
+    def __init__(self) -> None:
+        self.book: dict[str, Began] = {}
+        self.accounts: dict[tuple[str, str], Account] = {}
+        self.times: dict[str, int] = {"last": 0}
+        self.cuts: dict[str, Raised] = {}
+        """The last recovery that lost rows: what journals say may not be all of it."""
+        self.lost: dict[tuple[str, str], Raised] = {}
+        """Budgets that were there once, and of which no event is left."""
+
+    def data(self, name: str) -> Account:
+        """Return the account of a data set."""
+        return self.accounts[DATA, name]
+
+    def find_places(self, event: Event) -> Places:
+        """Return what an event changes. Nothing is changed by this."""
+        match event:
+            case Reserved():
+                return self._find_reserved(event)
+            case Moved():
+                return self._find_moved(event)
+            case Opened(kind=kind, name=name):
+                return ((self.accounts, (kind, name), Account(event)),)
+            case Capped(ledger=ledger, line=line):
+                return ((self.data(ledger).lines, line, event),)
+            case Kept(ledger=ledger, journal=journal, number=number, answer=digest):
+                return ((self.data(ledger).journals[journal], number, digest),)
+            case Used(ledger=ledger, time=time):
+                uses = self.data(ledger).uses
+                return ((uses, len(uses), event), self._note_time(time))
+            case Retired(ledger=ledger, time=time):
+                return ((self.data(ledger).retired, "retired", event), self._note_time(time))
+            case Raised(sums=sums, time=time):
+                known = tuple(one for one in sums if (one.kind, one.name) in self.accounts)
+                lost = [(one.kind, one.name) for one in sums if (one.kind, one.name) not in self.accounts]
+                return (
+                    *self._add_up(known, LineSum.raise_to),
+                    *((self.lost, place, event) for place in lost),
+                    *(((self.cuts, "last", event),) if event.cut else ()),
+                    self._note_time(time),
+                )
+            case Began(time=time):
+                return ((self.book, "began", event), self._note_time(time))
+
+    def _find_reserved(self, event: Reserved) -> Places:
+        account = self.data(event.ledger)
+        keyed = () if event.key is None else ((account.keys, (event.analyst, event.key), event.number),)
+        return (
+            *self._add_up(event.charges, LineSum.add),
+            (account.records, event.number, Record(event, "reserved")),
+            *keyed,
+            self._note_time(event.time),
+        )
+
+    def _find_moved(self, event: Moved) -> Places:
+        records = self.data(event.ledger).records
+        record = records[event.number]
+        after = replace(record, state=event.state, answer=event.answer or record.answer)
+        back = self._add_up(record.reserved.charges, LineSum.take_back) if event.state == "voided" else ()
+        return (*back, (records, event.number, after))
+
+    def _add_up(self, charges: tuple[LineCharge, ...], how: Callable[[LineSum, Amounts], LineSum]) -> Places:
+        found = []
+        for charge in charges:
+            account = self.accounts[charge.kind, charge.name]
+            found.append((account.sums, charge.line, how(account.sum(charge.line), charge.amounts)))
+        return tuple(found)
+
+    def find_lines(self, event: Event) -> set[tuple[str, str, str]]:
+        """Return the lines whose sums an event may have changed, each with the budget it is in."""
+        match event:
+            case Reserved(charges=charges):
+                pass
+            case Raised(sums=sums):
+                charges = tuple(one for one in sums if (one.kind, one.name) in self.accounts)
+            case Moved(ledger=ledger, number=number):
+                charges = self.data(ledger).records[number].reserved.charges
+            case _:
+                charges = ()
+        return {(one.kind, one.name, one.line) for one in charges}
+
+    def _note_time(self, time: int) -> tuple[dict[Any, Any], Any, Any]:
+        return self.times, "last", max(time, self.times["last"])

@@ -1,0 +1,167 @@
+"""What a ledger shows: entries, sums and what is left. Nothing is changed by looking."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from fractions import Fraction
+from typing import NoReturn
+
+from discreet.core import checks
+from discreet.core.errors import DiscreetError, InvalidParameter, LedgerRefused
+from discreet.core.guarantee import Guarantee
+from discreet.core.neighbours import Neighbours
+from discreet.curator.amounts import Amounts
+from discreet.curator.ledger.book import SEPARATOR, Book, MemoryBook
+from discreet.curator.ledger.books.receipts import Receipt
+from discreet.curator.ledger.entries import Entry, State
+from discreet.curator.ledger.events import DATA, Used
+from discreet.curator.ledger.people import People
+from discreet.curator.ledger.shares import Shares
+from discreet.curator.ledger.state import Account, Record
+
+
+class LedgerView:
+    """One budget for one data set, as far as it can be read.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The budget of everything together.
+    neighbours
+        The change that all charges must be about.
+    apart
+        Whether a share is a budget of its own that nothing others spend can touch, and not a bound on what
+        one analyst uses of the common one. Shares then add up to at most 1, and so do their guarantees.
+    book
+        Where it is kept. By default in memory, where it dies with the process.
+    name
+        What it is called in the book. A ledger that is there already goes on where it was, and must be
+        opened with the same budget.
+    people
+        The budget, over all data sets of the book, of the people whose data these are.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        neighbours: Neighbours,
+        apart: bool = False,
+        book: Book | None = None,
+        name: str = DATA,
+        people: People | None = None,
+    ) -> None:
+        self._name = checks.text(name=name)
+        if SEPARATOR in name:
+            raise InvalidParameter(name="name", rule="one line of text", value=name)
+        self._book: Book = MemoryBook() if book is None else checks.instance(Book, book=book)
+        self._shares = Shares(
+            self._book,
+            self._name,
+            epsilon=checks.positive(epsilon=epsilon),
+            delta=checks.delta(delta=delta),
+            neighbours=checks.instance(Neighbours, neighbours=neighbours),
+            apart=checks.instance(bool, apart=apart),
+            people=None if people is None else checks.instance(People, people=people),
+        )
+        # What this process has started to answer. An entry of another life may always have been.
+        self._started: set[int] = set()
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What everything that is ever charged here promises together."""
+        return self._shares.guarantee
+
+    @property
+    def budget(self) -> Amounts:
+        """The budget, coordinate by coordinate."""
+        return Amounts(self._shares.budget)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether rows were lost in a recovery: journals may not say all that was written in them."""
+        return bool(self._book.look(lambda: self._book.state.cuts))
+
+    @property
+    def durable(self) -> bool:
+        """Whether it outlives the process."""
+        return self._book.durable
+
+    def share(self, analyst: str) -> Fraction | None:
+        """Return the share an analyst was allowed; None where none was."""
+        return self._book.look(lambda: self._shares.given_to(analyst))
+
+    def answer(self, number: int) -> bytes | None:
+        """Return the answer that was kept for an entry; None where none was."""
+        digest = self._book.look(lambda: self._find_record(number).answer)
+        if digest is None:
+            return None
+        kept = self._book.read_answer(self._name, number)
+        if kept is None or hashlib.sha256(kept).hexdigest() != digest:
+            raise LedgerRefused(
+                why=f"the answer that was kept for entry {number} is lost or damaged",
+                way_out="It was given once, and is not computed again. Ask anew, which is charged anew",
+            )
+        return kept
+
+    def receipt(self, number: int) -> Receipt | None:
+        """Return what proves later that an entry was made here; None where the book dies with the process."""
+        return self._book.find_receipt(self._name, number)
+
+    def entry(self, number: int) -> Entry:
+        """Return one entry."""
+        return self._book.look(lambda: self._show(self._find_record(number)))
+
+    def entries(self, analyst: str | None = None) -> tuple[Entry, ...]:
+        """List the entries in order, or those of one analyst."""
+        listed = self._book.look(lambda: list(self._account.records.values()))
+        return tuple(self._show(one) for one in listed if analyst is None or one.reserved.analyst == analyst)
+
+    def uses(self) -> tuple[Used, ...]:
+        """List the uses that were noted and not charged."""
+        return self._book.look(lambda: tuple(self._account.uses.values()))
+
+    def spent(self, analyst: str | None = None) -> Amounts:
+        """Return what is reserved or spent, by all or by one analyst; leaves out what has no finite sum."""
+
+        def see() -> Amounts:
+            return Amounts(self._shares.spent(analyst).amounts)
+
+        return self._book.look(see)
+
+    def left(self, analyst: str | None = None) -> Amounts:
+        """Return what the data set has left, or what one analyst may still spend of it.
+
+        Where shares are apart: what is not set aside yet, or what is left of one's own. A coordinate in
+        which nothing more can be spent has 0 left.
+        """
+        return Amounts(self._book.look(lambda: self._shares.left(analyst)))
+
+    @property
+    def _account(self) -> Account:
+        return self._book.state.data(self._name)
+
+    def _find_record(self, number: int) -> Record:
+        records = self._account.records
+        return records[checks.index(len(records), number=number)]
+
+    def _state(self, record: Record) -> State:
+        """Return how far an entry is, as far as this life knows: another may have touched data for it."""
+        reserved = record.reserved
+        if record.state == "reserved" and (
+            reserved.life != self._book.life or reserved.number in self._started
+        ):
+            return "started"
+        return record.state
+
+    def _show(self, record: Record) -> Entry:
+        return replace(self._account.show(record), state=self._state(record))
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise DiscreetError("a ledger cannot be copied or pickled: that would double the budget")
+
+    def __repr__(self) -> str:
+        count = self._book.look(lambda: len(self._account.records))
+        return f"<Ledger: {count} entries; left {self.left().paid}>"

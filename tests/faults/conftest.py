@@ -1,0 +1,3 @@
+from tests.quick_disk import tmp_path
+
+__all__ = ["tmp_path"]

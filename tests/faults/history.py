@@ -1,0 +1,63 @@
+"""What must be true of a ledger after any history of clients who were killed, refused and retried."""
+
+import hashlib
+from fractions import Fraction
+
+from tests.faults.client import ROWS
+
+from discreet.curator.ledger.books.anchor import read_anchor
+from discreet.curator.ledger.books.files import open_book
+from discreet.curator.ledger.books.sqlite import SQLiteStore
+from discreet.curator.ledger.ledger import Ledger
+
+
+def read_journal(path):
+    """Return what a client was told: keys invoked, answered (with answer and place), and refused."""
+    invoked, answered, refused = [], {}, set()
+    for line in path.read_text().splitlines():
+        match line.split():
+            case ["invoke", key]:
+                invoked.append(key)
+            case ["ok", key, answer, place]:
+                assert answered.setdefault(key, (bytes.fromhex(answer), int(place)))[0].hex() == answer
+            case ["fail", key]:
+                refused.add(key)
+    return invoked, answered, refused
+
+
+def check(path, journals, *, epsilon, spent=None):
+    """Check a book against the journals of all its clients; return how many were answered."""
+    book = open_book(path)
+    ledger = Ledger(epsilon=Fraction(epsilon), delta=0, neighbours=ROWS, book=book, name="visits")
+    account = book.state.data("visits")
+    records = account.records
+    total = sum((Fraction(1, 1000) for one in records.values() if one.state != "voided"), Fraction(0))
+    assert (
+        total == ledger.spent()["epsilon"] <= Fraction(epsilon)
+    )  # no over-spend; sums are those of the rows
+    assert sorted(records) == list(range(len(records)))
+    assert len(account.keys) == len(records)  # one charge a key
+    head, anchored = book._head, read_anchor(path.with_name(f"{path.name}.anchor"))
+    assert anchored.head.place <= head.place
+    known = {key: number for (_, key), number in account.keys.items()}
+    count = 0
+    for journal in journals:
+        invoked, answered, refused = read_journal(journal)
+        for key, (answer, place) in answered.items():
+            record = records[known[key]]
+            assert record.state == "finished"
+            assert record.answer == hashlib.sha256(answer).hexdigest()
+            assert ledger.answer(known[key]) == answer
+            assert place <= head.place
+        assert not refused & set(known)
+        # Whoever was answered before another asked stands before her.
+        places = [answered[key][1] for key in invoked if key in answered]
+        assert places == sorted(places)
+        count += len(answered)
+    if spent is not None:
+        assert total == spent
+    book.close()
+    store = SQLiteStore(path)
+    assert [row.place for row in store.read_after(0)] == list(range(1, head.place + 1))
+    store.close()
+    return count

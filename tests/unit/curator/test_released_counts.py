@@ -1,0 +1,54 @@
+"""Counts of a hypothesis have two intervals, whatever is computed from them and whatever it is called."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.unit.curator.conftest import BY_ROW, curator
+
+from discreet.curator.released_counts import find_least_sure, make_reply
+from discreet.data.linear import Counts
+from discreet.data.plan.nodes import Policy
+from discreet.data.sql.parse import parse
+from discreet.query_release.synopses.online_answer import FREE, MEASURED, STALE, OnlineAnswers
+
+BY_SMOKER = "SELECT smoker, 3 * COUNT(*) + 1 AS thrice FROM people GROUP BY smoker ORDER BY 2 DESC"
+
+
+@pytest.fixture(scope="module")
+def opened():
+    with curator() as one:
+        yield one
+
+
+def test_own_intervals_lie_within_the_proved_ones_in_every_form(opened):
+    acme = opened.analyst("acme")
+    plain = acme.sql("SELECT smoker, COUNT(*) AS n FROM people GROUP BY smoker")
+    assert set(plain.together) == {"n"}
+    for (low, high), (least, most) in zip(plain.intervals["n"], plain.together["n"], strict=True):
+        assert least <= low <= high <= most and (low, high) != (least, most)
+    form = acme.sql(BY_SMOKER)
+    ends = dict(zip(plain.column("smoker"), plain.interval("n", 0.95, together=True), strict=True))
+    assert [(3 * ends[who][0] + 1, 3 * ends[who][1] + 1) for who in form.column("smoker")] == list(
+        form.together["thrice"]
+    )
+    renamed = acme.sql(BY_SMOKER.replace("thrice", "other"))
+    assert renamed.repeated and renamed.together["other"] == form.together["thrice"]
+    assert renamed.interval("other", 0.9, together=True) == form.together["thrice"]
+    quoted = acme.plan(BY_SMOKER)
+    assert quoted.error("thrice") < quoted.error("thrice", together=True)
+
+
+def test_a_count_without_a_bound_may_still_have_an_interval_of_its_own(opened):
+    policy = Policy(epsilon=Fraction(1), delta=Fraction(0))
+    plan = parse("SELECT COUNT(*) AS n FROM people", schemas=BY_ROW, policy=policy)
+    counts = Counts.of(plan, BY_ROW, opened.universe)
+    kinds = np.array([STALE])
+    answers = OnlineAnswers(np.array([-2.6]), np.array([math.inf]), kinds, np.array([4.0]))
+    reply = make_reply(plan, counts, answers)
+    assert reply.rows == ((0,),) and reply.intervals["n"] == ((0, 1),)
+    assert reply.together["n"] == ((0, math.inf),)
+    assert find_least_sure(answers) == "stale"
+    both = OnlineAnswers(np.zeros(2), np.zeros(2), np.array([FREE, MEASURED]), np.zeros(2))
+    assert find_least_sure(both) == "measured"

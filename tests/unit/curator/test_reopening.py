@@ -1,0 +1,154 @@
+"""Curators whose budget is in a file: the next one goes on where the last one was, and pays nothing twice."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.quick_disk import tmp_path
+from tests.unit.curator.conftest import BY_USER, REPLACED, curator
+
+from discreet.analysts.promises import OneAnalystToMany
+from discreet.core.errors import BudgetExceeded, LedgerRefused
+from discreet.curator.ledger.books.recovery import recover
+from discreet.queries.query import TableQuery
+from discreet.query_release.online.multiplicative_weights import MultiplicativeWeights
+
+__all__ = ["tmp_path"]
+BY_REGION = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
+INCOME = "SELECT AVG(income) AS mean FROM people"
+NO_DELTA = {"delta": 0, "epsilon": 4}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "budget.db"
+
+
+def odd(universe):
+    """A question that no measured table tells about: it goes through the gate."""
+    cells = np.random.default_rng(3).random(universe.shape) < 0.5  # noqa: TID251
+    axes = tuple(range(len(universe.shape)))
+    return TableQuery(universe, axes, "odd cells", table=cells)
+
+
+def lives(path, count=2, **given):
+    """Ask the same in one life after the other; return what each was told."""
+    told = []
+    for _ in range(count):
+        with curator(ledger=path, **given) as one:
+            acme = one.analyst("acme", share=1)
+            counts = acme.sql(BY_REGION)
+            mean = acme.sql(INCOME, insist=True)
+            told.append((counts, mean, one.ledger.spent("acme")))
+    return told
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        NO_DELTA,
+        {"schema": BY_USER},
+        {"schema": REPLACED},
+        {"schema": REPLACED} | NO_DELTA,
+        {"promise": OneAnalystToMany()},
+        {"promise": OneAnalystToMany(), "schema": REPLACED},
+        {"promise": OneAnalystToMany()} | NO_DELTA,
+    ],
+    ids=str,
+)
+def test_the_hypothesis_is_measured_once_and_prices_add_up(path, given):
+    first, second = lives(path, **given)
+    # Measured anew, noise would differ.
+    assert first[0].column("n") == second[0].column("n")
+    assert {name: 2 * amount for name, amount in first[2].items()} == second[2]
+
+
+def test_a_budget_that_is_spent_stays_spent(path):
+    given = {"epsilon": 2, "delta": 0, "question": (0.25, 0)}
+    with curator(ledger=path, **given) as one:
+        acme = one.analyst("acme")
+        for age in (20, 21):
+            acme.sql(f"{INCOME} WHERE age = {age}", insist=True)
+    with curator(ledger=path, **given) as one:
+        assert one.analyst("acme").share == 1
+        with pytest.raises(BudgetExceeded):
+            one.analyst("acme").sql(INCOME, insist=True)
+        one.analyst("acme").sql(BY_REGION)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"epsilon": 3}, "a budget is set once"),
+        ({"columns": ("region", "smoker")}, "other columns"),
+        ({"promise": OneAnalystToMany()}, "a budget is set once"),
+    ],
+)
+def test_a_curator_is_opened_as_it_was(path, changes, words):
+    lives(path, count=1)
+    with pytest.raises(LedgerRefused, match=words):
+        curator(ledger=path, **changes)
+    lives(path, count=1)  # and nothing is left open by a refusal
+
+
+def test_lives_that_used_the_gate_cost_measured_answers(path):
+    with curator(ledger=path) as one:
+        conversation = one._shared._conversation
+        sides, before = one._shared._conversation._public.sides, conversation.measured
+        one.analyst("acme").ask(odd(one.universe))
+        measured = conversation.measured - before
+    with curator(ledger=path) as one:
+        conversation = one._shared._conversation
+        struck = conversation._lives.struck(conversation._plan, sides)
+        assert struck >= 1
+        assert conversation.measured == measured + struck
+        kept = conversation.measured
+    with curator(ledger=path) as one:  # nobody asked in between
+        assert one._shared._conversation.measured == kept
+
+
+def test_a_measured_answer_is_given_again_in_the_next_life(path):
+    answers = []
+    for _ in range(2):
+        with curator(ledger=path, epsilon=8) as one:
+            conversation = one._shared._conversation
+            if not answers:  # the alarm does not wait for a question that is far off
+                conversation._plan = replace(conversation._plan, bar=-(10**9))
+            answers.append(one.analyst("acme").ask(odd(one.universe)))
+    assert answers[0].kind == "measured"
+    assert answers[1] == answers[0]
+
+
+def test_a_hypothesis_that_was_paid_for_and_lost_is_not_measured_again(path, monkeypatch):
+    def fail(*given, **named):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MultiplicativeWeights, "open_kept", fail)
+        with pytest.raises(KeyboardInterrupt):
+            curator(ledger=path)
+    with curator(ledger=path) as one:
+        assert one._shared is None
+        reply = one.analyst("acme").sql(BY_REGION)
+        assert reply.kind == "priced"
+        assert "shared hypothesis" in one.ledger.uses()[0].what
+
+
+def test_a_hypothesis_whose_notes_may_be_cut_off_is_not_gone_on_with(path):
+    lives(path, count=1)
+    before = path.read_bytes()
+    lives(path, count=1)
+    path.write_bytes(before)
+    with pytest.raises(LedgerRefused):
+        curator(ledger=path)
+    recover(path)
+    with curator(ledger=path) as one:
+        assert one._shared is None
+
+
+def test_another_plan_does_not_go_on_with_the_noise_of_the_first(path, monkeypatch):
+    lives(path, count=1)
+    monkeypatch.setattr("discreet.curator.opening.repr", lambda plan: "another version", raising=False)
+    with curator(ledger=path) as one:
+        assert one._shared is None
