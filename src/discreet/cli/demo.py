@@ -22,6 +22,7 @@ from discreet.core.neighbours import AddRemove
 from discreet.core.rng import SYSTEM
 from discreet.curator.curator import Curator
 from discreet.curator.doors import Analyst
+from discreet.curator.ledger.books.verification import verify
 from discreet.data.schema.columns import Category, Integer
 from discreet.data.schema.schema import Row, Schema
 from discreet.data.table import Table
@@ -81,11 +82,14 @@ def demo(out: Path) -> None:
     console.print(
         f"Everything they ever see costs [b]epsilon {EPSILON}, delta {float(DELTA):g}[/] together.\n"
     )
-    with console.status("the curator measures all small tables once, and fits a hypothesis to them"):
-        curator = Curator(_open_table(records), epsilon=EPSILON, delta=DELTA, columns=SHARED)
-    with curator:
-        truth = _truth(records, curator.universe)
-        learned = _ask(curator, truth, console)
+    with tempfile.TemporaryDirectory() as folder:
+        book = Path(folder) / "budget.db"
+        with console.status("the curator measures all small tables once, and fits a hypothesis to them"):
+            curator = Curator(_open_table(records), epsilon=EPSILON, delta=DELTA, columns=SHARED, ledger=book)
+        with curator:
+            truth = _truth(records, curator.universe)
+            learned = _ask(curator, truth, console)
+        kept = verify(book)
     questions = sum(one.asked for one in learned)
     console.print(_summary(learned, len(records["age"])))
     alone = 0.8 * float(gaussian_sigma(epsilon=EPSILON, delta=DELTA)) * questions**0.5
@@ -96,6 +100,10 @@ def demo(out: Path) -> None:
         f"be off by about {alone:,.0f} at the same epsilon: [b]{alone / off:,.0f} times[/] as much."
     )
     console.print(f"left for priced questions: {_left(curator)}")
+    console.print(
+        f"The budget is kept in a file of {kept.rows} rows, each with the digest of all before it: "
+        "a curator that is started again goes on from there."
+    )
     page = write_report(learned, budget=str(curator.guarantee), left=_left(curator), alone=alone)
     (out / "index.html").write_text(page, encoding="utf-8")
     console.print(f"\nThe report with plots: [b]{out / 'index.html'}[/]")

@@ -137,6 +137,10 @@ class LedgerStopped(DiscreetError):
         )
 
 
+class BudgetNotKept(UserWarning):
+    """A budget is in memory, and dies with its process. A warning, said once."""
+
+
 class KeyReused(DiscreetError, ValueError):
     """The key of one question came with another. Nothing was charged."""
 

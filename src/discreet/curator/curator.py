@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import cache
 from types import TracebackType
 from typing import Any, NoReturn
 from weakref import WeakValueDictionary
@@ -21,7 +23,7 @@ from weakref import WeakValueDictionary
 from discreet.accounting.filters import HELD_BACK
 from discreet.analysts.promises import AnalystPromise, perfect
 from discreet.core import checks
-from discreet.core.errors import DiscreetError, InvalidParameter
+from discreet.core.errors import BudgetNotKept, DiscreetError, InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.doors import Analyst, Desk, make_door
@@ -125,6 +127,8 @@ class Curator:
             name=table.schema.name,
             apart=promise is not None,
         )
+        if not self.ledger.durable:
+            _warn_once()
         try:
             self._shared = self._open_shared(part * e, part * d, columns) if part else None
         except BaseException:
@@ -226,6 +230,17 @@ class Curator:
         state = "no shared hypothesis" if self._shared is None else str(self._shared)
         facts = f"{self.guarantee}; {state}; {self._words}; {self.ledger!r}"
         return f"<Curator of {self._table.schema.name}: {facts}>"
+
+
+@cache
+def _warn_once() -> None:
+    """Say, once in a process, that a budget in memory is no budget over restarts."""
+    warnings.warn(
+        "this curator's budget is in memory: it dies with the process, and the next one begins with all of "
+        'it. Pass ledger="budget.db" to keep it.',
+        BudgetNotKept,
+        stacklevel=3,
+    )
 
 
 def read_delta(delta: checks.Number, *, large: bool) -> Fraction:

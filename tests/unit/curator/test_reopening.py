@@ -1,5 +1,6 @@
 """Curators whose budget is in a file: the next one goes on where the last one was, and pays nothing twice."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,8 @@ from tests.quick_disk import tmp_path
 from tests.unit.curator.conftest import BY_USER, REPLACED, curator
 
 from discreet.analysts.promises import OneAnalystToMany
-from discreet.core.errors import BudgetExceeded, LedgerRefused
+from discreet.core.errors import BudgetExceeded, BudgetNotKept, LedgerRefused
+from discreet.curator import curator as curators
 from discreet.curator.ledger.books.recovery import recover
 from discreet.queries.query import TableQuery
 from discreet.query_release.online.multiplicative_weights import MultiplicativeWeights
@@ -152,3 +154,14 @@ def test_another_plan_does_not_go_on_with_the_noise_of_the_first(path, monkeypat
     monkeypatch.setattr("discreet.curator.opening.repr", lambda plan: "another version", raising=False)
     with curator(ledger=path) as one:
         assert one._shared is None
+
+
+def test_a_budget_in_memory_is_said_to_die_once(path):
+    curators._warn_once.cache_clear()
+    with pytest.warns(BudgetNotKept, match="dies with the process"):
+        curator(shared=0).close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        curator(shared=0).close()
+        curators._warn_once.cache_clear()
+        curator(shared=0, ledger=path).close()
