@@ -167,7 +167,7 @@ class Ledger(LedgerView):
             raise Refused(
                 what="question",
                 why=f"an analyst may buy at most {ENTRIES} answers",
-                way_out="Ask what the shared hypothesis answers, or the owner for another budget",
+                way_out="Ask what costs nothing, or the owner for another budget",
             )
         for line, charge in zip(reversed(lines), reversed(charges), strict=True):
             if not line.fits(charge):
@@ -284,4 +284,4 @@ def find_request(what: str, study: str | None) -> str:
     return hashlib.sha256(f"{study or ''}\n{what}".encode()).hexdigest()
 
 
-_CHEAPER = "Ask cheaper questions (counts that the shared hypothesis answers cost nothing), "
+_CHEAPER = "Ask cheaper questions, "

@@ -20,9 +20,9 @@ from discreet.curator.ledger.people import People, PeopleLine, open_once
 from discreet.curator.ledger.state import Account
 
 _ALL = "the data set's budget"
-_LARGER_SHARE = "or ask the owner for a larger share, which only a newly opened curator can give"
-_WAY_OUT = "Give the curator a delta above 0, or ask for pure noise"
-_OTHER_BUDGET = "or ask the owner to open a curator with another budget: all analysts share this one"
+_LARGER_SHARE = "or ask the owner for a larger share, which is set once for a budget"
+_WAY_OUT = "Give the budget a delta above 0, or ask for pure noise"
+_OTHER_BUDGET = "or ask the owner for another budget: all that is asked of these data shares this one"
 
 
 class Shares:
