@@ -56,6 +56,7 @@ class Opened:
     coordinates: Coordinates
     apart: bool = False
     people: str | None = None
+    pace: tuple[Fraction, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +207,8 @@ def _read_coordinates(written: list[list[str]]) -> Coordinates:
 
 def _read_opened(body: dict[str, Any]) -> Opened:
     body |= {name: Fraction(body[name]) for name in ("epsilon", "delta")}
+    if body["pace"] is not None:
+        body["pace"] = Fraction(body["pace"][0]), body["pace"][1]
     return Opened(**body | {"coordinates": _read_coordinates(body["coordinates"])})
 
 

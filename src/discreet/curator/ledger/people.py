@@ -66,7 +66,7 @@ def open_once(book: Book, wanted: Opened) -> Event | None:
         )
     if known is None:
         return wanted
-    for name in ("epsilon", "delta", "neighbours", "apart", "people"):
+    for name in ("epsilon", "delta", "neighbours", "apart", "people", "pace"):
         was, now = getattr(known.opened, name), getattr(wanted, name)
         if was != now:
             raise LedgerRefused(

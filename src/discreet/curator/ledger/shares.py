@@ -21,6 +21,7 @@ from discreet.curator.ledger.state import Account
 
 _ALL = "the data set's budget"
 _LARGER_SHARE = "or ask the owner for a larger share, which is set once for a budget"
+_NEXT_PERIOD = "or wait for the next period"
 _WAY_OUT = "Give the budget a delta above 0, or ask for pure noise"
 _OTHER_BUDGET = "or ask the owner for another budget: all that is asked of these data shares this one"
 
@@ -32,7 +33,7 @@ class Shares:
     ----------
     book, name
         Where the budget is kept, and what it is called there. It is opened unless it is there already.
-    epsilon, delta, neighbours, apart, people
+    epsilon, delta, neighbours, apart, people, pace
         As in `Ledger`.
     """
 
@@ -46,8 +47,9 @@ class Shares:
         neighbours: Neighbours,
         apart: bool,
         people: People | None,
+        pace: tuple[Fraction, int] | None,
     ) -> None:
-        self._book, self._name, self._apart = book, name, apart
+        self._book, self._name, self._apart, self._pace = book, name, apart, pace
         loss = ApproxLoss(epsilon, delta) if delta else PureLoss(epsilon)
         self.guarantee = Guarantee(loss, neighbours)
         self._budget = {"epsilon": epsilon, "delta": delta}
@@ -55,6 +57,8 @@ class Shares:
         self._whole = self._find_filter(Fraction(1))
         if people is not None and apart:
             raise self._not_apart("people", "What is left of their budget would show what others asked")
+        if pace is not None and apart:
+            raise self._not_apart("pace", "What is left of a period would show what others asked")
         self._people = None if people is None else PeopleLine(people, book, neighbours)
         wanted = Opened(
             kind=DATA,
@@ -63,6 +67,7 @@ class Shares:
             coordinates=find_coordinates(self._whole),
             apart=apart,
             people=None if people is None else people.name,
+            pace=pace,
             **self._budget,
         )
         book.write(lambda: open_once(book, wanted))
@@ -172,6 +177,11 @@ class Shares:
             if asked is None:
                 raise InvalidParameter(name="study", rule="one that the owner registered", value=study)
             lines.append(self._line(asked, f"the share of the {asked.line}", self._whole))
+        if self._pace is not None:
+            share, seconds = self._pace
+            period = f"period:{self._book.now() // seconds}"
+            words = f"what may be spent in {seconds} seconds"
+            lines.append(Line(account, period, words, _NEXT_PERIOD, self._whole, share))
         lines.append(self._all)
         return lines if self._people is None else [*lines, self._people.find()]
 

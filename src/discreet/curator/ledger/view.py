@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from fractions import Fraction
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter, LedgerRefused
@@ -40,6 +40,9 @@ class LedgerView:
         opened with the same budget.
     people
         The budget, over all data sets of the book, of the people whose data these are.
+    pace
+        A share of the budget, and seconds: no more than that is charged in any period of so long, counted by
+        a clock that never runs backwards.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class LedgerView:
         book: Book | None = None,
         name: str = DATA,
         people: People | None = None,
+        pace: tuple[checks.Number, int] | None = None,
     ) -> None:
         self._name = checks.text(name=name)
         if SEPARATOR in name:
@@ -65,6 +69,7 @@ class LedgerView:
             neighbours=checks.instance(Neighbours, neighbours=neighbours),
             apart=checks.instance(bool, apart=apart),
             people=None if people is None else checks.instance(People, people=people),
+            pace=_read_pace(pace),
         )
         # What this process has started to answer. An entry of another life may always have been.
         self._started: set[int] = set()
@@ -165,3 +170,14 @@ class LedgerView:
     def __repr__(self) -> str:
         count = self._book.look(lambda: len(self._account.records))
         return f"<Ledger: {count} entries; left {self.left().paid}>"
+
+
+def _read_pace(pace: Any) -> tuple[Fraction, int] | None:
+    if pace is None:
+        return None
+    if not isinstance(pace, tuple) or len(pace) != 2:
+        raise InvalidParameter(name="pace", rule="a pair (share of the budget, seconds)", value=pace)
+    share = checks.positive(share=pace[0])
+    if share > 1:
+        raise InvalidParameter(name="share", rule="at most 1", value=pace[0])
+    return share, checks.integer(1, seconds=pace[1])

@@ -493,3 +493,29 @@ def test_journals_only_grow_and_outlive_the_process(path):
     with pytest.raises(InvalidParameter, match="one line"):
         opened(book, name="visits\nshared")
     book.close()
+
+
+def test_no_more_than_a_pace_is_spent_in_any_period(book, monkeypatch):
+    ledger = opened(book, pace=(Fraction(2, 10), 3600))
+    start = 1_900_000_800  # the beginning of an hour
+    monkeypatch.setattr(book, "_clock", start)
+    monkeypatch.setattr("time.monotonic", lambda: 0.0)
+    for hours in range(2):
+        monkeypatch.setattr("time.monotonic", lambda hours=hours: 3600.0 * hours + 5)
+        for _ in range(2):
+            ledger.reserve("acme", "q", TENTH)
+        with pytest.raises(BudgetExceeded, match=r"in 3600 seconds.*next period"):
+            ledger.reserve("blue", "q", TENTH)
+    # A clock that is put back gives nothing back.
+    monkeypatch.setattr("time.monotonic", lambda: -(10.0**8))
+    with pytest.raises(BudgetExceeded, match="in 3600 seconds"):
+        ledger.reserve("acme", "q", TENTH)
+    assert ledger.spent() == {"epsilon": Fraction(4, 10)}
+    with pytest.raises(LedgerRefused, match="pace"):
+        opened(book)
+
+
+@pytest.mark.parametrize("pace", [(2, 60), (0, 60), (1, 0), (1,), "1/2", (Fraction(1, 2), 1.5)])
+def test_a_pace_is_a_share_and_seconds(book, pace):
+    with pytest.raises(InvalidParameter):
+        opened(book, pace=pace)
