@@ -102,7 +102,7 @@ def agree(engines: tuple[duckdb.DuckDBPyConnection, Table], text: str) -> None:
     plan = understood(text)
     known = facts(plan, TABLES)
     found: dict[Any, Any] = {}
-    for query in render(known, key=table._key):
+    for query in render(known):
         for group, values in fill(query, table._source.execute(query.tree), known.tables):
             found.setdefault(group, {}).update(zip(query.measures, values, strict=True))
     width = len(plan.keys)

@@ -105,7 +105,7 @@ def steps(query: str, declared: Schema) -> tuple[int, str]:
     sys.settrace(line)
     try:
         prepared = plan_question(query, schemas=declared, policy=POLICY)
-        render(prepared.budget.facts, key="00")
+        render(prepared.budget.facts)
         to_sql(canonicalise(prepared.question), prepared.tables)
     except Refused as refusal:
         outcome = refusal.why

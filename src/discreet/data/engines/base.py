@@ -8,7 +8,7 @@ import itertools
 import logging
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import EngineFailed, InternalError, InvalidParameter, MissingExtra, TableClosed
 from discreet.data.engines.failures import Expired, Reason, hear_signals
-from discreet.data.schema.columns import Code
+from discreet.data.engines.readings import RowReading
+from discreet.data.engines.render_expressions import keyed_hash
+from discreet.data.schema.columns import Code, Column
 
 try:
     from sqlglot import exp
@@ -41,9 +43,6 @@ Family = Literal[
 Answer = list[tuple[Code | None, ...]]
 """Rows of codes."""
 
-RAW = "discreet_raw"
-"""What the queries given to `load` call the input they read."""
-
 CACHED = 8
 """Materialised queries a source keeps that nobody holds; the oldest goes first."""
 
@@ -57,15 +56,6 @@ class EngineField:
     family: Family
     scale: int = 0
     """Decimals of a decimal type."""
-
-
-@dataclass(frozen=True, slots=True)
-class RowReading:
-    """How an input is read, as queries over it: its codes, and how many cells say what is not declared."""
-
-    codes: exp.Select
-    unread: exp.Select | None
-    """One count for each column that may lose cells, under the column's name."""
 
 
 class Source(ABC):
@@ -107,6 +97,13 @@ class Source(ABC):
     def raw(self, name: str) -> exp.Table:
         """Return what a query that reads an input selects from."""
 
+    def hash_row(self, key: str, unit: exp.Expr, columns: Sequence[tuple[exp.Expr, Column]]) -> exp.Expr:
+        """Return a keyed hash of a unit and some columns, by which the unit's rows are put in order.
+
+        Any function that cannot fail will do for the guarantee. This one is the same on every engine.
+        """
+        return keyed_hash(key, unit, columns)
+
     def load(self, readings: Mapping[str, RowReading], *, unique: Mapping[str, str]) -> None:
         """Read every input once, all of one moment where the engine has moments, and shut the engine.
 
@@ -132,7 +129,7 @@ class Source(ABC):
         with self._one_moment():
             for name, reading in readings.items():
                 with self._stage(name, reading.codes):
-                    self._relations[name] = self._keep(name, reading.codes)
+                    self._relations[name] = self._store(name, reading)
                     if reading.unread is not None:
                         (row,) = self._count_raw(name, reading.unread)
                         listed = [int(str(cells)) for cells in row]
@@ -240,6 +237,10 @@ class Source(ABC):
     @abstractmethod
     def _keep(self, name: str, query: exp.Query) -> exp.Table:
         """Store the rows of a query and return the reference to them."""
+
+    def _store(self, name: str, reading: RowReading) -> exp.Table:
+        """Store the rows of an input that count."""
+        return self._keep(name, reading.users.over(reading.codes) if reading.users else reading.codes)
 
     @abstractmethod
     def _drop(self, table: exp.Table) -> None:
