@@ -23,6 +23,7 @@ from discreet.data.plan.canonical import (
     disjunction,
     exclude_sets,
 )
+from discreet.data.plan.effort import spend
 from discreet.data.plan.evaluate import ABSENT, ONE, Codes, ratio_of_units
 from discreet.data.plan.narrowing import Narrowed, exclude, narrow, range_of
 from discreet.data.plan.numbers import (
@@ -57,6 +58,8 @@ from discreet.data.schema.columns import Ranged
 
 MAX_PIECES = 1_000
 """Spans of values that a function of one column may have, to be kept as a list of them."""
+_PIECE = 40
+"""Steps that each of them takes: see `plan.effort`."""
 MAX_WEIGHT = 4_000
 """Nodes of one computed number, written out: a nested one repeats what it is made from."""
 Case = tuple[Condition, Polynomial | None]
@@ -223,6 +226,7 @@ def from_values(known: OneColumn, unit: Fraction, tables: PlanTables) -> Polynom
     nullable = tables.nullable(known.field)
     missing = _reached(known, tables)
     values = known.values
+    spend(len(values))
     if (values == values[0]).all() and (not nullable or missing == values[0]):
         return None if values[0] == ABSENT else constant(int(values[0]) * unit)
     plain = _as_line(known, unit, tables)
@@ -231,6 +235,7 @@ def from_values(known: OneColumn, unit: Fraction, tables: PlanTables) -> Polynom
     ends = np.append(np.flatnonzero(np.diff(values)), len(values) - 1)
     if len(ends) > MAX_PIECES:
         return None
+    spend(_PIECE * len(ends))
     numbers = [None if code == ABSENT else code for code in values[ends].tolist()]
     other = None if missing == ABSENT else missing
     shrink = math.gcd(*(code for code in (*numbers, other) if code)) or 1

@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.data.plan.atoms import floor_quotient, from_values
+from discreet.data.plan.atoms import MAX_PIECES, floor_quotient, from_values
+from discreet.data.plan.effort import spend
 from discreet.data.plan.evaluate import ABSENT
 from discreet.data.plan.numbers import add, constant, multiply, negate, scale, value_of
 from discreet.data.plan.row_nodes import Polynomial
 from discreet.data.plan.tabulate import OneColumn, tabulate
-from discreet.data.sql.date_formats import read_format, spell_day
+from discreet.data.sql.date_formats import read_format, spell_day, tell_apart
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.rows.comparing import EPOCH, days
 from discreet.data.sql.rows.functions import Function, whole_of
@@ -32,6 +33,8 @@ from discreet.data.sql.text import refuse, shorten
 
 NOW = ("CURRENT_DATE", "CURRENT_TIMESTAMP", "NOW", "TODAY", "LOCALTIMESTAMP", "GETDATE")
 MAX_COUNT = 100_000
+_SPELT = 200
+"""Steps that each part of a date takes that is written out: see `plan.effort`."""
 Days = NDArray[np.int64]
 _UNITS = ("day", "week", "month", "quarter", "year")
 _PARTS = "YEAR, QUARTER, MONTH, WEEK, DAY, DOW, ISODOW, DAYOFWEEK, DOY, ISOYEAR"
@@ -341,17 +344,34 @@ def _format(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
     if fixed is not None:
         return spell_day(int(fixed), parts)
     known = _table(day, scope)
-    reached = [*known.values.tolist(), known.missing]
-    labels: dict[str, int] = {}
-    codes = [
-        ABSENT if one == ABSENT else labels.setdefault(spell_day(one, parts), len(labels)) for one in reached
-    ]
-    listed = OneColumn(known.field, known.first, np.array(codes[:-1], dtype=np.int64), codes[-1])
-    found = from_values(listed, Fraction(1), scope.tables)
+    found, labels = _spell_days(known, parts, scope)
     if found is None:
         why = "it has too many different values over the declared days"
         raise refuse(name, why, "Use a coarser format, or GROUP BY the date itself")
     return order_labels(Labelled(found, tuple(labels)), scope.tables)
+
+
+def _spell_days(
+    known: OneColumn, parts: Sequence[str], scope: Scope
+) -> tuple[Polynomial | None, dict[str, int]]:
+    """Return the place of each day's text among the texts; no number where there are too many of them."""
+    reached = np.append(known.values, known.missing)
+    there = reached != ABSENT
+    spend(len(reached) * 2 * len(parts))
+    alike = tell_apart(np.where(there, reached, 0), parts)
+    _, first, kind = np.unique(np.where(there, alike, -1), return_index=True, return_inverse=True)
+    if len(first) > 2 * MAX_PIECES:
+        return None, {}
+    # Texts in the order in which days first have them.
+    spend(_SPELT * len(first) * len(parts))
+    labels: dict[str, int] = {}
+    codes = np.full(len(first), ABSENT, dtype=np.int64)
+    for one in np.argsort(first).tolist():
+        day = int(reached[first[one]])
+        codes[one] = ABSENT if day == ABSENT else labels.setdefault(spell_day(day, parts), len(labels))
+    values = codes[kind]
+    listed = OneColumn(known.field, known.first, values[:-1], int(values[-1]))
+    return from_values(listed, Fraction(1), scope.tables), labels
 
 
 DATE_FUNCTIONS: dict[str, tuple[int, int, Function]] = {

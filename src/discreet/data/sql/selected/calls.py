@@ -12,6 +12,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.data.plan.canonical import conjunction, is_there
+from discreet.data.plan.effort import spend
 from discreet.data.plan.facts import MAX_PARTS
 from discreet.data.plan.measures import measures
 from discreet.data.plan.nodes import Aggregate, Kind
@@ -35,6 +36,8 @@ from discreet.data.sql.selected.counted import keep
 from discreet.data.sql.text import refuse
 
 Arguments = list[exp.Expression]
+_PAIR = 600_000
+"""Steps that the moments of two numbers take, with the accuracy that they give: see `plan.effort`."""
 _PAIRS: dict[str, Kind] = {
     "CORR": "correlation",
     "COVAR_POP": "covariance_pop",
@@ -220,6 +223,7 @@ def _pair(name: str, places: Arguments, scope: Scope) -> Aggregate:
     places, bounds = read_arguments(name, places)
     if len(places) != 2 or bounds:
         raise refuse(name, "it takes two numbers", f"Write {name}(y, x)")
+    spend(_PAIR)
     first, second = (numeric(place, scope) for place in places)
     for number in (first, second):
         if all(coefficient == 0 or not atoms for atoms, coefficient in number.terms):
