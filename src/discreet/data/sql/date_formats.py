@@ -70,8 +70,13 @@ def tell_apart(numbers: NDArray[np.int64], parts: Sequence[str]) -> NDArray[np.i
     if signs <= {"%Y", "%y", "%m", "%B", "%b", "%Q", "%%"}:
         years = months // 12 + _YEARS if signs & {"%Y", "%y"} else np.zeros_like(months)
         return years * 12 + months % 12
-    if signs <= {"%A", "%a", "%u", "%%"}:
+    if is_weekly(parts):
         return (numbers + 3) % 7
     if signs <= {"%d", "%%"}:
         return numbers - months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
     return numbers + _YEARS * 400
+
+
+def is_weekly(parts: Sequence[str]) -> bool:
+    """Say whether a format writes the day of the week and nothing else of a day."""
+    return {part for part in parts if part in _FORMATS} <= {"%A", "%a", "%u", "%%"}

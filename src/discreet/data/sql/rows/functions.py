@@ -142,6 +142,12 @@ def _cut(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
     return _or_missing(by_sign(number, tables, make))
 
 
+def _int(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
+    """Cut the decimals off, as INT(x) does."""
+    del name
+    return _cut("TRUNC", sides, scope)
+
+
 def _floor_div(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
     """Return the whole part of a quotient where the denominator is positive: what a plan prints."""
     above, below = (number_of(side, name) for side in sides)
@@ -301,6 +307,7 @@ FUNCTIONS: dict[str, tuple[int, int, Function]] = {
     "FLOOR_DIV": (2, 2, _floor_div),
     "GREATEST": (1, 20, _extreme),
     "IFNULL": (2, 2, _coalesce),
+    "INT": (1, 1, _int),
     "LEAST": (1, 20, _extreme),
     "MOD": (2, 2, modulo),
     "NULLIF": (2, 2, _nullif),

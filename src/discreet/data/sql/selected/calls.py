@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from discreet.data.plan.after import find_day
 from discreet.data.plan.canonical import conjunction, is_there
 from discreet.data.plan.effort import spend
 from discreet.data.plan.facts import MAX_PARTS
@@ -22,13 +23,15 @@ from discreet.data.plan.tables import is_declared
 from discreet.data.schema.columns import Date, Decimal, Identifier, Integer, Text
 from discreet.data.schema.schema import User
 from discreet.data.sql.nodes import Scope, take
-from discreet.data.sql.rows.language import condition, numeric
+from discreet.data.sql.rows.language import condition, numeric, operand
+from discreet.data.sql.rows.operands import Day
 from discreet.data.sql.selected.aggregates import (
     INSTEAD,
     KNOWN,
     aggregate,
     bound_rows,
     count_rows,
+    is_choice,
     read_arguments,
     read_number,
 )
@@ -119,7 +122,7 @@ def _count(what: exp.Expression, scope: Scope) -> Aggregate | None:
     """Count the present or different values of a column; None where that is something else."""
     if isinstance(what, exp.Distinct):
         (columns,) = take(what, "expressions")
-        if len(columns) == 1 and isinstance(columns[0], exp.Case):
+        if len(columns) == 1 and is_choice(columns[0]):
             return None  # the units of which some row meets a condition
         return _distinct("COUNT(DISTINCT ...)", columns, scope)
     if not isinstance(what, exp.Column) or isinstance(what.args.get("this"), exp.Star):
@@ -247,7 +250,15 @@ def _beside(number: Polynomial, other: Polynomial) -> Polynomial:
 
 
 def _number_or_day(node: exp.Expression, scope: Scope) -> Polynomial:
-    return variable(scope.field(node)) if _is_day(node, scope) else numeric(node, scope)
+    if _is_day(node, scope):
+        return variable(scope.field(node))
+    chosen = operand(node, scope) if is_choice(node) else None
+    if not isinstance(chosen, Day):
+        return numeric(node, scope)
+    if find_day(Aggregate("minimum", chosen.number), scope.tables) is None:
+        way_out = "Write MIN(CASE WHEN ... THEN day END) of one column of dates"
+        raise refuse("an aggregate of dates", "they are those of one column as they are", way_out)
+    return chosen.number
 
 
 def _is_day(node: exp.Expression, scope: Scope) -> bool:
