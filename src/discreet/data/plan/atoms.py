@@ -183,7 +183,8 @@ def simplify(number: Polynomial, tables: PlanTables) -> Polynomial | None:
         return number
     known = tabulate(number, tables)
     if known is None:
-        return number
+        rest = _remainder_span(number, tables)
+        return number if rest is None else _hold(number, rest, tables)
     unit = scale(number, tables).unit
     there = np.append(known.values, _reached(known, tables))
     there = there[there != ABSENT]
@@ -204,6 +205,30 @@ def _is_listed(number: Polynomial) -> bool:
     """Say whether a number is a list of values already: it was made by `from_values`."""
     monomials = [monomial for monomial, _ in number.terms]
     return len(monomials) == len(monomials[0]) == 1 and isinstance(monomials[0][0], StepFunction)
+
+
+def _remainder_span(number: Polynomial, tables: PlanTables) -> Span | None:
+    """Return between what a remainder lies, in steps of its unit; None for any other number.
+
+    `k (x - floor(x)) + c` lies between c and k + c, however many values x has.
+    """
+    for monomial, coefficient in number.terms:
+        atom = monomial[0] if len(monomial) == 1 else None
+        if not isinstance(atom, Quotient) or value_of(atom.denominator) != 1:
+            continue
+        rest, offset = split_constant(add(number, multiply(constant(-coefficient), variable(atom))))
+        inner, start = split_constant(atom.numerator)
+        # The quotient itself cancelled: nothing is left of it but its coefficient of 0.
+        rest = Polynomial(tuple(term for term in rest.terms if term[0] != (atom,)))
+        if rest != multiply(constant(-coefficient), inner):
+            continue
+        most = 1 - common_unit([scale(atom.numerator, tables).unit, 1])
+        ends = sorted((Fraction(0), -coefficient * most))
+        exact = scale(number, tables)
+        low, high = ((end + offset + coefficient * start) / exact.unit for end in ends)
+        span = max(math.floor(low), exact.span[0]), min(math.ceil(high), exact.span[1])
+        return None if span == exact.span else span
+    return None
 
 
 def _hold(number: Polynomial, span: Span, tables: PlanTables) -> Polynomial:

@@ -10,6 +10,7 @@ from discreet.data.plan.canonical import AnySign, compare, conjunction, within
 from discreet.data.plan.narrowing import range_of
 from discreet.data.plan.numbers import add, constant, multiply, negate, scale, value_of
 from discreet.data.plan.row_nodes import FALSE, Polynomial, Within
+from discreet.data.plan.tabulate import tabulate
 from discreet.data.sql.nodes import Scope
 from discreet.data.sql.rows.comparing import compare_sides
 from discreet.data.sql.rows.operands import (
@@ -173,8 +174,27 @@ def modulo(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
     whole = number_of(quotient, name)
     if isinstance(left, Missing) or isinstance(right, Missing) or isinstance(whole, Missing):
         return MISSING
+    divisor = value_of(right) if isinstance(right, Polynomial) else None
+    if divisor and isinstance(left, Polynomial) and tabulate(left, scope.tables) is None:
+        return _or_missing(_remainder(left, abs(divisor), scope))
     rest = plus(left, minus(product(right, whole)))
     return _or_missing(simplify(rest, scope.tables)) if isinstance(rest, Polynomial) else rest
+
+
+def _remainder(number: Polynomial, divisor: Fraction, scope: Scope) -> Polynomial | None:
+    """Return the remainder of a number with too many values to be listed: on either side of 0 its own."""
+    tables = scope.tables
+
+    def above(side: Polynomial) -> Polynomial | None:
+        whole = times(floor_quotient(multiply(constant(1 / divisor), side), constant(1), tables), -divisor)
+        return None if whole is None else simplify(add(side, whole), tables)
+
+    low, high = scale(number, tables).span
+    up = above(number) if high >= 0 else None
+    down = times(above(negate(number)), -1) if low < 0 else None
+    if up is None or down is None:
+        return down if up is None else up
+    return choose([(compare(number, ">=", tables), up)], down, tables)
 
 
 def _abs(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
