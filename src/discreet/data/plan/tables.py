@@ -23,7 +23,7 @@ from discreet.data.plan.row_nodes import (
     StepFunction,
     Within,
 )
-from discreet.data.schema.columns import Boolean, Category, Column, Date, Decimal, Integer, Ranged
+from discreet.data.schema.columns import Boolean, Category, Column, Date, Decimal, Integer, Ranged, Text
 from discreet.data.schema.schema import Dimension, Schema
 
 
@@ -147,6 +147,8 @@ def _span(column: Column) -> Span:
         return column.code_lower, column.code_upper
     if isinstance(column, Category):
         return 0, column.size - 1
+    if isinstance(column, Text):
+        return 0, 0  # of free text nothing is asked but whether it is there
     raise InternalError(f"{column.name} has no declared values")
 
 

@@ -19,7 +19,6 @@ from discreet.data.plan.measures import measures
 from discreet.data.plan.nodes import Aggregate, Kind
 from discreet.data.plan.numbers import add, constant, multiply, variable
 from discreet.data.plan.row_nodes import Field, Polynomial
-from discreet.data.plan.tables import is_declared
 from discreet.data.schema.columns import Date, Decimal, Identifier, Integer, Text
 from discreet.data.schema.schema import User
 from discreet.data.sql.nodes import Scope, take
@@ -107,9 +106,6 @@ def _filter(node: exp.Expression, scope: Scope) -> Aggregate:
         return aggregate(node, scope)[0]
     found, kept = read_aggregate(call, scope), condition(take(filtered, "this")[0], scope)
     if found.kind == "count" and found.number is None:
-        if found.column is not None and not is_declared(scope.column(found.column)):
-            way_out = f"Put the condition in WHERE and ask for COUNT({found.column.name})"
-            raise refuse(f"COUNT({found.column.name}) FILTER", "free text is in no condition", way_out)
         there = [] if found.column is None else [is_there(found.column, scope.tables)]
         return count_rows(conjunction([kept, *there], scope.tables), None, scope)[0]
     if found.number is None:

@@ -14,14 +14,14 @@ from sqlglot import exp
 
 from discreet.core.errors import Refused
 from discreet.data.plan.atoms import choose
-from discreet.data.plan.canonical import conjunction, within
+from discreet.data.plan.canonical import conjunction, is_there, within
 from discreet.data.plan.derived import UNITS, declare_units, list_rows, name_value
 from discreet.data.plan.narrowing import narrow
 from discreet.data.plan.nodes import UnitKind, Units, UnitValue
 from discreet.data.plan.numbers import constant, variable
 from discreet.data.plan.row_nodes import TRUE, Condition, Field, Polynomial
 from discreet.data.plan.tables import PlanTables, is_declared
-from discreet.data.schema.columns import Date, Decimal, Integer
+from discreet.data.schema.columns import Date, Decimal, Integer, Text
 from discreet.data.schema.schema import Schema, User
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.rows.language import condition, numeric
@@ -208,9 +208,9 @@ class _ValueReader:
         if field == self.unit:
             return count_where(kept, self.scope)
         if field is not None and not isinstance(self.scope.column(field), Integer | Decimal):
-            _require_declared(field, self.scope, "COUNT")
-            there = within(field, [tables.span(field)], missing=False, tables=tables)
-            return count_where(conjunction([kept, there], tables), self.scope)
+            if not isinstance(self.scope.column(field), Text):
+                _require_declared(field, self.scope, "COUNT")
+            return count_where(conjunction([kept, is_there(field, tables)], tables), self.scope)
         number = keep(numeric(what, self.scope), kept, self.scope)
         # What is never missing is counted in all rows.
         return number if tables.nullable(number) else None

@@ -180,7 +180,7 @@ def test_outputs_keep_the_names_that_were_written() -> None:
             "more than 30 declared values",
         ),
         (
-            "SELECT SUM(n) FROM (SELECT user_id, COUNT(note) AS n FROM visits GROUP BY user_id) AS t",
+            "SELECT SUM(n) FROM (SELECT user_id, COUNT(DISTINCT note) AS n FROM visits GROUP BY user_id) AS t",
             "the values of note are not declared",
         ),
         (
