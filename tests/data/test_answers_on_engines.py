@@ -35,13 +35,17 @@ ROWS = {
     "zone": [("it's", "b", None, "elsewhere")[i % 4] for i in range(400)],
     "km": [None if i % 13 == 0 else (i * 37) % 70 - 10 for i in range(400)],
     "fare": [(i % 23) / 2 for i in range(400)],
-    "note": [f"note {i % 2}" for i in range(400)],
+    "note": [None if i % 7 == 0 else f"note {i % 2}" for i in range(400)],
 }
 QUESTIONS = (
     "SELECT zone, COUNT(*), COUNT(DISTINCT who), SUM(km), AVG(fare) FROM trips GROUP BY ROLLUP(zone)",
     "SELECT STDDEV(km), MEDIAN(fare), SUM(km, contribution_bounds_per_group => (0, 60)) FROM trips "
     "WHERE km > 0",
     "SELECT note, COUNT(*), VAR_POP(fare) FROM trips GROUP BY note",
+    "SELECT COUNT(*), COUNT(note) FILTER (WHERE km > 3), COUNTIF(note IS NULL), SUM((km + 2 * fare) % 4) "
+    "FROM trips WHERE note IS NOT NULL OR fare > 2",
+    "SELECT d, COUNT(*), SUM(n), AVG(s) FROM (SELECT who, COUNT(DISTINCT zone) AS d, COUNT(note) AS n, "
+    "SUM(km) FILTER (WHERE note IS NULL OR zone = 'b') AS s FROM trips GROUP BY who) AS t GROUP BY d",
 )
 
 

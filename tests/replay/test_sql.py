@@ -101,6 +101,8 @@ QUERIES += (
     "SELECT CORR(x, y) AS a_, COVAR_POP(x, y), COVAR_SAMP(x, y), REGR_SLOPE(y, x) AS s_, "
     "REGR_INTERCEPT(y, x) AS i_, REGR_R2(y, x) AS r_ FROM t",
     "SELECT note, COUNT(DISTINCT g), MODE(flag), MAX(x) FROM t GROUP BY note ORDER BY 2 DESC LIMIT 2",
+    "SELECT COUNT(*), SUM((x + 2 * y) % 3) AS s_, COUNT(note) FILTER (WHERE x > 0), COUNTIF(note IS NULL OR "
+    "flag) FROM t WHERE note IS NOT NULL OR x < 2",
     "SELECT g, SUM(x) / COUNT(*) AS r_ FROM t GROUP BY g HAVING COUNT(*) > 1 ORDER BY r_ DESC",
 )
 USER_QUERIES = (
@@ -112,6 +114,8 @@ USER_QUERIES = (
     "g, COUNT(*), SUM(x), QUANTILE(x, 0.25) FROM t GROUP BY g",
     "SELECT AVG(n), SUM(s), STDDEV(m), MEDIAN(a) FROM (SELECT who, COUNT(*) AS n, SUM(x) AS s, MAX(x) AS m, "
     "AVG(x) AS a FROM t GROUP BY who) AS u",
+    "SELECT d, COUNT(*), SUM(n), AVG(s) FROM (SELECT who, COUNT(DISTINCT g) AS d, COUNT(note) FILTER (WHERE "
+    "x > 0) AS n, SUM(x) FILTER (WHERE note IS NULL) AS s FROM t GROUP BY who) AS u GROUP BY d",
     "SELECT n, COUNT(*), COUNT(DISTINCT who), SUM(low) FROM (SELECT who, COUNT(x) AS n, MIN(y - x) AS low "
     "FROM t WHERE flag OR x > 0 GROUP BY who HAVING COUNT(*) > 1) AS u GROUP BY n",
     "SELECT n, m, COUNT(*), AVG(n * m) FROM (SELECT who, COUNT(*) AS n, MAX(x) AS m FROM t GROUP BY who) "

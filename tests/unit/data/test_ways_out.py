@@ -35,7 +35,7 @@ SELECTS = [
     ("APPROX_QUANTILES(age, 4) + 1", "Use APPROX_QUANTILES(x, 100)[OFFSET(50)] or QUANTILE(x, 0.5)"),
     ("CAST(COUNT(*) AS TEXT)", "CAST(... AS TEXT): answers are numbers as they are. Leave it out."),
     ("MODE(region) FILTER (WHERE active)", "Put the condition in WHERE"),
-    ("COUNT(*) OVER ()", "GROUP BY the keys instead"),
+    ("COUNT(*) OVER ()", "GROUP BY the keys; ORDER BY ranks the groups"),
     ("1, 'x'", "SELECT: it asks for no aggregate"),
     ("AVG(region)", "region: it is a category, not a number. Use integer or decimal columns and numbers."),
     ("AVG(note)", "note: it is free text, not a number. Use integer or decimal columns and numbers."),
