@@ -61,7 +61,7 @@ POLICY = Policy(epsilon=Fraction(2), delta=Fraction("1e-5"))
 EMPTY = duckdb.connect(config={"threads": 1})
 EMPTY.execute(
     'CREATE TABLE sales (who TEXT, "select" TEXT, shop BIGINT, n BIGINT, price BIGINT, third BIGINT, '
-    "paid BIGINT, day BIGINT, note TEXT)"
+    "paid BIGINT, day BIGINT, note TEXT, discreet_place INT)"
 )
 EMPTY.execute('CREATE TABLE shops (id BIGINT, "order" TEXT)')
 

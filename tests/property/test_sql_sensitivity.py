@@ -236,12 +236,13 @@ class Engine:
                 rows = ", ".join(map(str, table[name])).replace("None", "NULL")
                 self.connection.execute(f"INSERT INTO {name}_raw VALUES {rows}")
         for declared in case.schemas:
-            read = RowReading(exp.select("*").from_(f"{declared.name}_raw"), None)
+            codes = exp.select("*").from_(f"{declared.name}_raw")
             if isinstance(declared.unit, User):
-                users = exp.column(declared.unit.column).is_(exp.null()).not_()
-                read = RowReading(read.codes.where(users), None)
-                read = bound_rows(HASHES, read, declared, key="00ff")
-            text = read.codes.sql(dialect="duckdb", identify=True)
+                codes = codes.where(exp.column(declared.unit.column).is_(exp.null()).not_())
+                read = bound_rows(HASHES, RowReading(codes, None), declared, key="00ff")
+                assert read.users is not None
+                codes = read.users.over(codes)
+            text = codes.sql(dialect="duckdb", identify=True)
             self.connection.execute(f"CREATE OR REPLACE TABLE {declared.name} AS {text}")
         found: dict[tuple[Any, Measure], dict[Any, int]] = {}
         for query, text in case.queries:
@@ -443,4 +444,4 @@ def test_different_values_of_one_user_are_counted_as_stated_and_reached(  # noqa
     moved = [one for listed in worst(engine, case, table, []).values() for one in listed]
     assert all(fits(one, claimed) for one in moved)
     if max_rows >= 30 and not group:
-        assert max(one.linf for one in moved) >= claimed.linf - 1
+        assert max(one.linf for one in moved) >= claimed.linf - 2  # which rows of hers are kept is drawn
