@@ -205,10 +205,10 @@ def test_a_plan_speaks_of_groups_where_there_are_some() -> None:
     assert "number of rows: discrete Laplace, scale 1" in alone
     assert "one row is protected" in alone
     assert "group" not in alone
-    assert alone.endswith("n: at most 3 at 95 %")
+    assert "n: at most 3 at 95 %\n" in alone
     grouped = repr(planned("SELECT ward, COUNT(*) AS n FROM ages GROUP BY ward"))
     assert "number of rows by ward" in grouped
-    assert grouped.endswith("at 95 %, in every group at once")
+    assert "at 95 %, in every group at once\n" in grouped
 
 
 def test_columns_print_as_they_are_declared() -> None:
