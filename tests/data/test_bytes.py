@@ -56,8 +56,9 @@ def loaded(data, **more):
         counts = "SELECT COUNT(*) AS n, COUNT(DISTINCT who) AS u, COUNT(DISTINCT note) AS t FROM words"
         ((n, users, notes),) = table._source.execute(query(counts))
         grouped = table._source.execute(query("SELECT note, COUNT(*) AS n FROM words GROUP BY note"))
-        kept = table._source.materialise(query("SELECT note FROM words"), key="kept")
-        again = table._source.execute(query(f"SELECT note, COUNT(*) AS n FROM {kept.name} GROUP BY note"))
+        again = table._source.execute(
+            query("WITH w AS (SELECT note FROM words) SELECT note, COUNT(*) AS n FROM w GROUP BY note")
+        )
         same = table._source.execute(
             query("SELECT COUNT(*) AS n FROM words AS a JOIN words AS b ON a.who = b.who")
         )

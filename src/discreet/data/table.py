@@ -192,11 +192,11 @@ class Table:
             require_useful(plan.budget)
         return self.answer(plan, rng=rng)
 
-    def answer(self, plan: QuestionPlan, *, rng: Rng = SYSTEM, alone: bool = False) -> Answer:
+    def answer(self, plan: QuestionPlan, *, rng: Rng = SYSTEM) -> Answer:
         """Answer a question that was planned for the schemas of this table; see `plan` and `sql`.
 
         Nothing is kept of earlier questions, so whether it is answered, and how long that takes, does not
-        depend on them, with or without `alone`.
+        depend on them.
         """
         require_priced(plan, PlanTables.of(self.schemas))
         return ask(plan, source=self._source, rng=rng)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import decimal
-import hashlib
-import itertools
 import logging
 import re
 from abc import ABC, abstractmethod
@@ -13,8 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from threading import RLock
-from typing import Any, ClassVar, Literal, Self, TypeVar, cast
-from weakref import WeakSet
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +39,6 @@ Family = Literal[
 
 Answer = list[tuple[Code | None, ...]]
 """Rows of codes."""
-
-CACHED = 8
-"""Materialised queries a source keeps that nobody holds; the oldest goes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +79,6 @@ class Source(ABC):
         self._closed = False
         self._relations: dict[str, exp.Table] = {}
         self._unique: dict[str, exp.Select] = {}
-        self._cache: dict[str, str] = {}
-        self._holds: WeakSet[Hold] = WeakSet()
-        self._alone = itertools.count()
 
     @abstractmethod
     def columns(self, name: str) -> tuple[EngineField, ...]:
@@ -155,50 +146,6 @@ class Source(ABC):
         checked = self._resolve(query)
         return self._try_quietly(lambda: self._columns(checked))
 
-    def hold(self, *, alone: bool = False) -> Hold:
-        """Return the block in which whatever is materialised through it stays, however much others make.
-
-        Parameters
-        ----------
-        alone
-            Make everything anew and drop it at the end, so that no outcome and no time inside the block
-            depends on what was asked before.
-        """
-        return Hold(self, f", block {next(self._alone)}" if alone else "")
-
-    def materialise(self, query: exp.Query, *, key: str, hold: Hold | None = None) -> exp.Table:
-        """Run a query over loaded relations once, and return the relation that holds its rows.
-
-        The same `key` gives the same relation without running anything again. It may be gone once others
-        are made, but not as long as there is a `hold` on it.
-        """
-        name = "discreet_" + hashlib.sha256(key.encode()).hexdigest()[:24]
-        with self._lock:
-            if hold is not None:
-                hold.keys.add(key)
-                self._holds.add(hold)
-            if key not in self._cache:
-                checked = self._resolve(query)
-                self._make_room(CACHED - 1)
-                self._relations[name] = self._try_quietly(partial(self._keep, name, checked))
-                self._cache[key] = name
-        return relation(name)
-
-    def let_go(self, hold: Hold) -> None:
-        """End a hold. What it made for itself alone is dropped."""
-        with self._lock:
-            self._holds.discard(hold)
-            for key in hold.keys if hold.mark else ():
-                self._forget(key)
-            self._make_room(CACHED)
-
-    def _make_room(self, most: int) -> None:
-        """Forget the oldest relations that nobody holds, until there are so many or all are held."""
-        held = {key for hold in self._holds for key in hold.keys}
-        free = [key for key in self._cache if key not in held]
-        for key in free[: max(0, len(self._cache) - most)]:
-            self._forget(key)
-
     def reopen(self) -> None:
         """Read everything again, from the source as it is now, where the engine can."""
         hint = "Make a new Table of it"
@@ -243,10 +190,6 @@ class Source(ABC):
         return self._keep(name, reading.users.over(reading.codes) if reading.users else reading.codes)
 
     @abstractmethod
-    def _drop(self, table: exp.Table) -> None:
-        """Remove what `_keep` stored."""
-
-    @abstractmethod
     def _rows(self, query: exp.Query) -> Iterable[Iterable[object]]:
         """Run a query that reads nothing but kept rows."""
 
@@ -266,12 +209,6 @@ class Source(ABC):
     @abstractmethod
     def _seal(self) -> None:
         """Shut every way out of the engine."""
-
-    def _forget(self, key: str) -> None:
-        table = self._relations.pop(self._cache.pop(key, ""), None)
-        # A question that was answered is not lost because the engine keeps a relation nobody reads any more.
-        if table is not None and isinstance(self._attempt(lambda: self._drop(table)), _Failed):
-            LOG.warning("a relation could not be dropped in %s", self.dialect)
 
     def _sql(self, query: exp.Expr) -> str:
         return query.sql(dialect=self.dialect, identify=True)
@@ -334,24 +271,6 @@ class Source(ABC):
             return found
 
         return cast("exp.Query", query.transform(point))
-
-
-class Hold:
-    """A block of work, to be entered by `with`: the relations it needs are there until it ends."""
-
-    def __init__(self, source: Source, mark: str) -> None:
-        self._source, self.mark = source, mark
-        self.keys: set[str] = set()
-
-    def materialise(self, query: exp.Query, *, key: str) -> exp.Table:
-        """Return the relation with the rows of a query; see `Source.materialise`."""
-        return self._source.materialise(query, key=key + self.mark, hold=self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._source.let_go(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,11 +188,10 @@ class DuckDB(Source):
         return rows
 
     def _keep(self, name: str, query: exp.Query) -> exp.Table:
-        owner, _ = self._inputs.get(name, (self._connection, None))
+        owner = self._inputs[name][0]
         if owner is not self._connection:
             return self._copy(name, query, owner)
-        with watch(self._limit, self._connection.interrupt):
-            self._create(relation(name), query)
+        self._create(relation(name), query)
         return relation(name)
 
     def _store(self, name: str, reading: RowReading) -> exp.Table:
@@ -220,7 +219,6 @@ class DuckDB(Source):
         self._create(table.copy(), numbered.join(found.subquery(listed), on=same))
 
     def _create(self, table: exp.Table, query: exp.Query) -> None:
-        # An interrupt may have come between the last making of it and our note of that.
         create = exp.Create(this=table, kind="TABLE", expression=query, replace=True)
         self._connection.execute(self._sql(create))
 

@@ -137,8 +137,6 @@ class Postgres(Source):
         with self._lock:
             self._require_open()
             self._connection.close()
-            for key in list(self._cache):
-                del self._relations[self._cache.pop(key)]
             self._connection = self._reconnect()
             self._limit = None
             try:
@@ -185,8 +183,6 @@ class Postgres(Source):
         how = exp.Properties(expressions=[one.copy() for one in self._storage.properties])
         create = exp.Create(this=table, kind="TABLE", expression=query, properties=how)
         with self._transaction("READ WRITE"):
-            # An interrupt may have come between the last making of it and our note of that.
-            self._connection.execute(f"DROP TABLE IF EXISTS {self._sql(table)}".encode())
             self._connection.execute(self._sql(create).encode())
             self._connection.execute(f"ANALYZE {self._sql(table)}".encode())
         return table

@@ -102,20 +102,11 @@ class Spark(Source):
         return f"discreet_{self._mark}_{name}"
 
     def _keep(self, name: str, query: exp.Query) -> exp.Table:
-        """Write what is read of an input; persist what is computed from that, which can be computed again."""
+        """Write what is read of an input."""
         frame = self._session.sql(self._sql(query))
-        if name in self._inputs:
-            if self._checkpoint is None:
-                self._checkpoint = Checkpoint(self._session)
-            frame = self._checkpoint.write(name, frame)
-        else:
-            frame = self._kept[name] = frame.persist()
-            try:
-                with self._watch():
-                    frame.count()
-            except BaseException:
-                self._kept.pop(name).unpersist()
-                raise
+        if self._checkpoint is None:
+            self._checkpoint = Checkpoint(self._session)
+        frame = self._checkpoint.write(name, frame)
         frame.createOrReplaceTempView(self._view(name))
         return relation(self._view(name))
 
@@ -133,10 +124,6 @@ class Spark(Source):
 
     def _count_raw(self, name: str, query: exp.Select) -> list[tuple[object, ...]]:
         return [tuple(row) for row in self._session.sql(self._sql(query)).collect()]
-
-    def _drop(self, table: exp.Table) -> None:
-        self._session.catalog.dropTempView(table.name)
-        self._kept.pop(table.name.removeprefix(self._view(""))).unpersist()
 
     def _rows(self, query: exp.Query) -> Iterable[Iterable[object]]:
         with self._watch():
