@@ -16,10 +16,23 @@ LOWER, UPPER = 0, 1000
 def cpu() -> float:
     """Return the CPU seconds of this process and of every process below it that still runs or has ended."""
     times = os.times()
-    return times.user + times.system + times.children_user + times.children_system + sum(map(_of, _below()))
+    return (
+        times.user
+        + times.system
+        + times.children_user
+        + times.children_system
+        + sum(map(_of, _below(os.getpid())))
+    )
 
 
-def _below() -> list[int]:
+def cpu_below(process: int) -> float:
+    """Return the CPU seconds of a process and of every process below it that still runs or has ended."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    ended = (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+    return _of(process) + ended + sum(map(_of, _below(process)))
+
+
+def _below(process: int) -> list[int]:
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -27,7 +40,7 @@ def _below() -> list[int]:
                 parents[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
             except OSError:
                 continue
-    found, queue = [], [os.getpid()]
+    found, queue = [], [process]
     while queue:
         one = queue.pop()
         below = [child for child, parent in parents.items() if parent == one]

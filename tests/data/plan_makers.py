@@ -11,10 +11,7 @@ from typing import Any, get_args, get_type_hints
 
 from plan_schemas import AGAIN, GROUPED, MOST, NUMBERS, OF_COLUMNS, Draw, field_of, filled
 
-from discreet.data import (
-    Row,
-    User,
-)
+from discreet.data import Row, Text, User
 from discreet.data.plan.after import find_sort
 from discreet.data.plan.atoms import choose, floor_quotient
 from discreet.data.plan.derived import UNITS as RELATION
@@ -370,8 +367,12 @@ class Maker:
         outer = [field_of("zones", name) for join in joins if join.outer for name in ("g", "weight")]
         return [*(field_of("events", name) for name in names), *outer]
 
+    def texts(self) -> list[Field]:
+        """The columns of which nothing is asked but whether they are there."""
+        return [field_of("events", one.name) for one in self.tables.schemas[0].columns if type(one) is Text]
+
     def within(self, joins: tuple[Join, ...]) -> Within:
-        field = self.draw.pick(self.declared(joins))
+        field = self.draw.pick([*self.declared(joins), *self.texts()])
         low, high = self.tables.span(field)
         first = low + self.draw.below(high - low + 1)
         last = min(high, first + self.draw.below(3))
@@ -390,6 +391,9 @@ class UnitMaker(Maker):
         return clause not in ("units", "public join", "private join", "left join") and Maker.wants(
             self, clause
         )
+
+    def texts(self) -> list[Field]:
+        return []
 
     def numbers(self, joins: tuple[Join, ...]) -> list[Field]:
         columns = self.tables.schema(RELATION).columns

@@ -221,7 +221,7 @@ class Seen:
 
 
 def _published(prepared: QuestionPlan, table: Table, rng: Rng) -> Any:
-    return ask(prepared, source=table._source, key="5ec7e7", rng=rng).rows
+    return ask(prepared, source=table._source, rng=rng).rows
 
 
 def replayed(prepared: QuestionPlan, table: Table, others: Sequence[Table], seed: int) -> Iterator[Seen]:

@@ -110,8 +110,11 @@ def stream(thresholds, tests, steps, redrawn):
     return total * left.sum()
 
 
-def law(gaps, births, noises, most, redrawn, *, strikes):
-    """The law of everything that all lives say; `births` are the places where a new life begins."""
+def law(gaps, births, noises, most, redrawn, *, strikes, lost=()):
+    """The law of everything that all lives say; `births` are the places where a new life begins.
+
+    An alarm at a place that is `lost` is seen, is not written down, and ends its life.
+    """
     thresholds, tests = noises
     found = {}
     for results in itertools.product((0, 1, 2), repeat=len(gaps)):
@@ -128,7 +131,10 @@ def law(gaps, births, noises, most, redrawn, *, strikes):
             if result != 1:
                 below.append((-gap, result == 2, new[1]))
                 new[1] = False
-            alarms += result > 0
+            if result and place in lost:
+                lives, new = lives + 1, [True, True]
+            elif result:
+                alarms += 1
         # Of results that say nothing, since it is closed, one stands for all.
         found.setdefault(
             tuple(seen), stream(thresholds, tests, above, redrawn) * stream(thresholds, tests, below, redrawn)
@@ -147,10 +153,11 @@ def test_everything_is_covered():
             assert total == pytest.approx(1, abs=1e-12)
 
 
-def worst_ratio(thresholds, tests, most, strikes, births):
+def worst_ratio(thresholds, tests, most, strikes, births, *, lost=()):
     worst = 0.0
     for left, right in pairs(3):
-        p, q = (law(g, births, (thresholds, tests), most, False, strikes=strikes) for g in (left, right))
+        laws = (thresholds, tests)
+        p, q = (law(g, births, laws, most, False, strikes=strikes, lost=lost) for g in (left, right))
         worst = max(worst, *(abs(math.log(p[t] / q[t])) for t in p))
     return worst
 
@@ -172,6 +179,25 @@ def test_lives_that_are_not_counted_break_it():
     assert worst_ratio(thresholds, tests, 2, lambda lives: lives, (1,)) > 2 / 3 + 2 / 3 + 0.2
 
 
+@pytest.mark.parametrize("lost", [(0,), (1,), (0, 1)], ids=str)
+def test_an_alarm_that_was_not_written_down_is_paid_for_by_its_life(lost):
+    thresholds, tests, most = OneSidedGeometric(Fraction(3, 2)), OneSidedGeometric(Fraction(3)), 4
+    claim = 2 / 3 + most / 3
+    assert worst_ratio(thresholds, tests, most, lambda lives: 3 * lives, (), lost=lost) <= claim + 1e-9
+    redrawn = TwoSidedLoss(low=Fraction(1, 3), high=Fraction(1), count=most + 1)
+    for left, right in pairs(3):
+        laws = (thresholds, tests)
+        p, q = (law(g, (), laws, most, True, strikes=lambda n: 2 * n, lost=lost) for g in (left, right))
+        for epsilon in (0.0, 0.5, 1.0):
+            assert max(delta(p, q, epsilon), delta(q, p, epsilon)) <= redrawn.delta(epsilon) + 1e-12
+
+
+def test_an_alarm_that_nobody_pays_for_breaks_it():
+    thresholds, tests, most = OneSidedGeometric(Fraction(3, 2)), OneSidedGeometric(Fraction(3)), 3
+    claim = 2 / 3 + most / 3
+    assert worst_ratio(thresholds, tests, most, lambda lives: 2 * lives, (), lost=(0,)) > claim + 0.2
+
+
 @pytest.mark.parametrize("births", [(1,), (1, 2)], ids=str)
 def test_redrawn_thresholds_stay_below_the_worst_mixture_in_all_lives(births):
     thresholds, tests, most = OneSidedGeometric(Fraction(1)), OneSidedGeometric(Fraction(2)), 4
@@ -189,11 +215,11 @@ def test_what_lives_cost_is_counted_by_the_plan():
     mechanism = once(3)  # one side: an alarm is two shifts
     ratio = mechanism.plan.tests.scale / mechanism.plan.thresholds.scale
     for used in range(4):
-        assert Lives(used=used).struck(mechanism.plan, mechanism.sides) == math.ceil(used * ratio / 2)
+        assert Lives(used=used).struck(mechanism.plan, mechanism.sides) == used + math.ceil(used * ratio / 2)
     both = MultiplicativeWeights(
         universe=NINE, epsilon=1, delta=1e-6, updates=20, neighbours=AddRemove("row"), rows=100
     )
     struck = [Lives(used=used).struck(both.plan, both.sides) for used in range(4)]
     ratio = both.plan.tests.scale / both.plan.thresholds.scale
     redrawn = both.plan.form.name == "REDRAWN"
-    assert struck == [2 * used if redrawn else math.ceil(used * ratio) for used in range(4)]
+    assert struck == [2 * used if redrawn else used + math.ceil(used * ratio) for used in range(4)]

@@ -102,7 +102,7 @@ def agree(engines: tuple[duckdb.DuckDBPyConnection, Table], text: str) -> None:
     plan = understood(text)
     known = facts(plan, TABLES)
     found: dict[Any, Any] = {}
-    for query in render(known, key=table._key):
+    for query in render(known):
         for group, values in fill(query, table._source.execute(query.tree), known.tables):
             found.setdefault(group, {}).update(zip(query.measures, values, strict=True))
     width = len(plan.keys)
@@ -154,6 +154,15 @@ def agree(engines: tuple[duckdb.DuckDBPyConnection, Table], text: str) -> None:
         "(SELECT shop FROM shops WHERE city = 'york') GROUP BY who) AS t",
         "SELECT COUNT(*), SUM(m), SUM(top) FROM (SELECT a.who, COUNT(*) AS m, MAX(price) AS top FROM sales "
         "AS a JOIN gifts USING (who) LEFT JOIN shops USING (shop) WHERE size IS NULL GROUP BY a.who) AS t",
+        "SELECT SUM(a), SUM(b), COUNT(b), SUM(c), COUNT(c) FROM (SELECT who, COUNT(*) FILTER (WHERE paid) "
+        "AS a, SUM(n) FILTER (WHERE n > 3 AND kind = 'a') AS b, MIN(n) FILTER (WHERE shop > home) AS c "
+        "FROM sales GROUP BY who) AS t",
+        "SELECT SUM(a), SUM(b), SUM(c), SUM(d) FROM (SELECT who, COUNTIF(n > 0 OR paid) AS a, COUNT(kind) "
+        "AS b, COUNT(paid) AS c, COUNT(kind) FILTER (WHERE n > 2) AS d FROM sales GROUP BY who) AS t",
+        "SELECT SUM(a), SUM(b * c), COUNT(*) FROM (SELECT who, COUNT(DISTINCT kind) AS a, COUNT(DISTINCT "
+        "n) AS b, COUNT(DISTINCT paid) FILTER (WHERE shop = 2) AS c FROM sales WHERE n < 4 GROUP BY who) t",
+        "SELECT COUNT(*) FROM (SELECT who FROM sales WHERE n > 1 GROUP BY who HAVING COUNT(DISTINCT kind) > 2"
+        " AND COUNT(*) FILTER (WHERE paid) > 1) AS t",
     ],
 )
 def test_queries_count_and_add_up_what_sql_does(

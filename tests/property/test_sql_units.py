@@ -39,6 +39,9 @@ VALUES = {
     "ax": "AVG(x)",
     "ay": "AVG(y)",
     "d": "MAX(y) - MIN(y)",
+    "cf": "COUNT(*) FILTER (WHERE x > y)",
+    "sf": "SUM(y) FILTER (WHERE x > 0)",
+    "dy": "COUNT(DISTINCT y)",
 }
 INNER = ("", "", "", "WHERE x > 0", "WHERE region <> 'a' OR x IS NULL", "WHERE flag OR x > y")
 HAVING = ("", "", "", "HAVING COUNT(*) > 1", "HAVING SUM(x) <= 3", "HAVING MAX(x) > 0 OR COUNT(x) = 0")
@@ -55,6 +58,9 @@ CALLS = (
     "STDDEV(sx)",
     "MEDIAN(mn)",
     "SUM(d * n)",
+    "SUM(cf - n)",
+    "AVG(sf)",
+    "SUM(dy)",
     "SUM(sx, contribution_bounds_per_row => (-2, 3))",
     "COUNT(*, contribution_bounds_per_group => (0, 1))",
 )
@@ -166,6 +172,7 @@ def evaluate(rows: list[tuple[Any, ...]], tests: tuple[Any, Any, Any]) -> list[d
     found = []
     for who, listed in units.items():
         xs, ys = [x for x, _ in listed if x is not None], [y for _, y in listed]
+        positive = [y for x, y in listed if x is not None and x > 0]
         row = {
             "who": who,
             "n": len(listed),
@@ -178,6 +185,9 @@ def evaluate(rows: list[tuple[Any, ...]], tests: tuple[Any, Any, Any]) -> list[d
             "ax": rounded(sum(xs), len(xs), (-3, 4)) if xs else None,
             "ay": rounded(sum(ys), len(ys), (1, 3)),
             "d": max(ys) - min(ys),
+            "cf": sum(x is not None and x > y for x, y in listed),
+            "sf": sum(positive) if positive else None,
+            "dy": len(set(ys)),
         }
         if having(row) and outer(row):
             found.append(row)
@@ -240,8 +250,8 @@ def test_spans_of_values_are_exact(rows: int) -> None:
         seen = [row[name] for row in found if row[name] is not None]
         low, high = (end * exact.unit for end in exact.span)
         assert low <= min(seen) and max(seen) <= high
-        if name not in ("n", "d") or rows > 1:
-            assert (low, high) == (min(seen), max(seen)) or name == "d", name
+        if name not in ("n", "d", "dy") or rows > 1:
+            assert (low, high) == (min(seen), max(seen)) or name in ("d", "dy"), name
 
 
 def test_a_question_of_units_has_one_plan() -> None:

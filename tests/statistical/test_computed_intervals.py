@@ -65,7 +65,7 @@ def test_every_expression_covers_all_groups_at_once(delta: str) -> None:
     with Table(FRAME, schema=SCHEMA) as table:
         rng = unsafe_seeded(77)
         for _ in range(RUNS):
-            answer = ask(prepared, source=table._source, key="00", rng=rng)
+            answer = ask(prepared, source=table._source, rng=rng)
             for name in COLUMNS:
                 missed[name] += not _covers(answer.interval(name, 0.9), [one[name] for one in wanted])
             narrow += not _covers(answer.interval("gap", 0.3), [one["gap"] for one in wanted])

@@ -45,7 +45,7 @@ def answers(listed: str, epsilon: int = 2):
     with Table(FRAME, schema=SCHEMA) as table:
         rng = unsafe_seeded(12)
         for _ in range(RUNS):
-            yield ask(prepared, source=table._source, key="00", rng=rng)
+            yield ask(prepared, source=table._source, rng=rng)
 
 
 def test_extremes_lie_inside_the_rows_and_near_their_end() -> None:

@@ -56,7 +56,7 @@ def failures(kind: str, *, point: str = "0.5", groups: str = "", runs: int = RUN
     missed, rng = 0, unsafe_seeded(5)
     with Table(frame, schema=SCHEMA) as table:
         for _ in range(runs):
-            answer = ask(prepared, source=table._source, key="00", rng=rng)
+            answer = ask(prepared, source=table._source, rng=rng)
             pairs = zip(answer.interval("m", 0.95), truth, strict=True)
             missed += not all(low <= first <= last <= high for (low, high), (first, last) in pairs)
     return missed

@@ -49,7 +49,7 @@ def test_intervals_cover_all_cells_at_once(delta: str) -> None:
     with Table(FRAME, schema=schema) as table:
         rng = unsafe_seeded(2024)
         for _ in range(runs):
-            answer = ask(prepared, source=table._source, key="00", rng=rng)
+            answer = ask(prepared, source=table._source, rng=rng)
             for name, wanted in truth.items():
                 missed[name] += not _covers(answer.interval(name, 0.9), wanted)
             narrow += not _covers(answer.interval("s", 0.5), truth["s"])

@@ -216,7 +216,7 @@ class Service:
     def _measure(self, plan: QuestionPlan, charge: Amounts) -> Reply | None:
         """Return the answer of the engine; None where it fails, for whatever it says may quote data."""
         try:
-            return Reply.of(self._table.answer(plan, alone=self._apart), charge)
+            return Reply.of(self._table.answer(plan), charge)
         except Exception:  # the error we raise later keeps no link to it
             return None
 

@@ -19,7 +19,6 @@ from discreet.core import checks
 from discreet.core.errors import InternalError
 from discreet.core.rng import Rng
 from discreet.data.engines.base import Source
-from discreet.data.engines.histogram import keep_rows
 from discreet.data.engines.render import render
 from discreet.data.plan.facts import Facts, SetFacts
 from discreet.data.plan.keys import list_groups, name_group
@@ -69,7 +68,7 @@ def price_plan(question: Plan, tables: PlanTables, policy: Policy) -> QuestionPl
     return price_question(budget(question, tables, policy))
 
 
-def ask(plan: QuestionPlan, *, source: Source, key: str, rng: Rng, alone: bool = False) -> Answer:
+def ask(plan: QuestionPlan, *, source: Source, rng: Rng) -> Answer:
     """Read the exact aggregates and release them with noise.
 
     Privacy: `plan.guarantee`, whatever comes out, an error included.
@@ -82,16 +81,12 @@ def ask(plan: QuestionPlan, *, source: Source, key: str, rng: Rng, alone: bool =
         The question. It must be paid for before.
     source
         The engine that holds the tables.
-    key
-        The secret of the table that orders a user's rows.
     rng
         Where the noise comes from.
-    alone
-        Whether nothing that others asked before may be of use here: then no outcome depends on them.
     """
     checks.instance(Rng, rng=rng)  # before any data are read
     question, known = plan.question, plan.budget.facts
-    releaser = _Releaser(plan, _read(known, source, key, alone), rng)
+    releaser = _Releaser(plan, _read(known, source), rng)
     facts = {one.keys: one for one in known.sets}
     blocks = tuple(releaser.block(facts[sort_keys(shown)], shown) for shown in question.shown_sets)
     return Answer.of(plan, blocks, unsafe_seeded=rng.unsafe)
@@ -108,15 +103,10 @@ class _Found:
         return "exact aggregates (...)"
 
 
-def _read(known: Facts, source: Source, key: str, alone: bool) -> _Found:
+def _read(known: Facts, source: Source) -> _Found:
     """Run the queries of a plan, written from the facts that it was priced by."""
-    with source.hold(alone=alone) as held:
-        kept = {
-            name: keep_rows(held, known.tables.schema(name), max_rows=rows, key=key)
-            for name, rows in known.kept
-        }
-        queries = render(known, key=key, kept=kept, sums_widen=source.sums_widen)
-        answers = [source.execute(query.tree) for query in queries]
+    queries = render(known, sums_widen=source.sums_widen)
+    answers = [source.execute(query.tree) for query in queries]
     totals: dict[tuple[tuple[Key, ...], Measure], Totals] = {}
     counts: dict[tuple[tuple[Key, ...], Measure], Counts] = {}
     for query, rows in zip(queries, answers, strict=True):

@@ -16,6 +16,7 @@ from discreet.core.neighbours import Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.data.ask import ask, plan_question
 from discreet.data.engines import Source, open_source
+from discreet.data.engines.bounding import bound_rows
 from discreet.data.engines.encode import encode_rows
 from discreet.data.engines.failures import TIMEOUT
 from discreet.data.engines.histogram import choose_columns, count
@@ -32,7 +33,7 @@ from discreet.data.pricing.wanted_errors import (
     plan_questions,
 )
 from discreet.data.schema.columns import Column
-from discreet.data.schema.schema import Dimension, Schema
+from discreet.data.schema.schema import Dimension, Schema, User
 from discreet.data.schema.toml_file import read_schema
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
@@ -68,7 +69,7 @@ class Table:
         The schema of this table, and of it and all joined ones.
     """
 
-    __slots__ = ("__weakref__", "_engine", "_key", "schema", "schemas")
+    __slots__ = ("__weakref__", "_engine", "schema", "schemas")
 
     def __init__(
         self,
@@ -82,8 +83,6 @@ class Table:
         self.schema = _schema(schema)
         others = [(one, _schema(other)) for one, other in joined]
         self.schemas: tuple[Schema, ...] = (self.schema, *(other for _, other in others))
-        # Orders a user's rows when they are bounded: a secret, drawn afresh for each opening.
-        self._key = SYSTEM.random_bytes(16).hex()
         _check_units(self.schemas)
         public = _public(self.schemas)
         inputs = {self.schema.name: data} | {other.name: one for one, other in others}
@@ -95,11 +94,18 @@ class Table:
         read = {one.name: (one.columns, one.unit.column) for one in self.schemas}
         read |= {name: (dimension.columns, None) for name, dimension in public.items()}
         try:
+            readings = {
+                name: encode_rows(self._source, name, kinds, unit=unit)
+                for name, (kinds, unit) in read.items()
+            }
+            key = draw_key()
+            for one in self.schemas:
+                if isinstance(one.unit, User):
+                    readings[one.name] = bound_rows(
+                        self._source, readings[one.name], one, key=key, joined=len(self.schemas) > 1
+                    )
             self._source.load(
-                {
-                    name: encode_rows(self._source, name, kinds, unit=unit)
-                    for name, (kinds, unit) in read.items()
-                },
+                readings,
                 unique={name: dimension.key for name, dimension in public.items()},
             )
         except BaseException:
@@ -186,14 +192,14 @@ class Table:
             require_useful(plan.budget)
         return self.answer(plan, rng=rng)
 
-    def answer(self, plan: QuestionPlan, *, rng: Rng = SYSTEM, alone: bool = False) -> Answer:
+    def answer(self, plan: QuestionPlan, *, rng: Rng = SYSTEM) -> Answer:
         """Answer a question that was planned for the schemas of this table; see `plan` and `sql`.
 
-        With `alone`, nothing that is kept of earlier questions is used: it takes longer, and whether it is
-        answered does not depend on them.
+        Nothing is kept of earlier questions, so whether it is answered, and how long that takes, does not
+        depend on them.
         """
         require_priced(plan, PlanTables.of(self.schemas))
-        return ask(plan, source=self._source, key=self._key, rng=rng, alone=alone)
+        return ask(plan, source=self._source, rng=rng)
 
     @property
     def neighbours(self) -> Neighbours:
@@ -229,9 +235,7 @@ class Table:
             Whether to keep only the cells that occur. Left out: where an array over the universe would be
             too large.
         """
-        return count(
-            self._source, self.schema, choose_columns(self.schema, columns), key=self._key, sparse=sparse
-        )
+        return count(self._source, self.schema, choose_columns(self.schema, columns), sparse=sparse)
 
     def marginals(self, sets: Iterable[Iterable[str]]) -> Iterator[Histogram]:
         """Count the rows of many small universes, one GROUP BY after the other: private, as `histogram` is.
@@ -244,7 +248,7 @@ class Table:
             The names of the columns of each.
         """
         listed = [choose_columns(self.schema, names) for names in sets]
-        return (count(self._source, self.schema, one, key=self._key, sparse=None) for one in listed)
+        return (count(self._source, self.schema, one, sparse=None) for one in listed)
 
     def per_unit(self, guarantee: Guarantee) -> Guarantee:
         """Say what a guarantee about one row of a histogram means for one unit of the table.
@@ -277,7 +281,7 @@ class Table:
         """
         with _HANDING:
             other = object.__new__(Table)
-            other.schema, other.schemas, other._key = self.schema, self.schemas, self._key
+            other.schema, other.schemas = self.schema, self.schemas
             other._engine = self._source
             self._engine = _HandedOver(self._source)
         return other
@@ -328,6 +332,11 @@ class _HandedOver:
 
 
 _HANDING = threading.Lock()
+
+
+def draw_key() -> str:
+    """Draw the secret that decides which rows of a user count: afresh for each opening."""
+    return SYSTEM.random_bytes(16).hex()
 
 
 def _policy(epsilon: checks.Number, delta: checks.Number) -> Policy:

@@ -307,7 +307,7 @@ def test_joined_private_tables_share_the_unit_and_the_engine():
     second = pa.table({"who": ["a", "a", "c"], "town": [1, 2, 2]})
     with Table(first, schema=users("one"), joined=[(second, users("two"))]) as table:
         rows = table._source.execute(query("SELECT COUNT(*) AS n FROM one JOIN two ON one.who = two.who"))
-        assert rows == [(2,)]
+        assert rows == [(1,)], "one row of a user counts in each"
         assert [schema.name for schema in table.schemas] == ["one", "two"]
     with pytest.raises(InvalidParameter, match="the same unit"):
         Table(first, schema=users("one"), joined=[(pd.DataFrame(FRAME), NOTES)])
@@ -381,9 +381,8 @@ def test_many_threads_read_one_table():
     with Table(pd.DataFrame(FRAME), schema=NOTES) as table:
 
         def work(mine):
-            for k in range(5):
-                relation = table._source.materialise(query("SELECT age FROM notes"), key=f"{k}")
-                rows = table._source.execute(query(f"SELECT SUM(age) + {mine} AS s FROM {relation.name}"))
+            for _ in range(5):
+                rows = table._source.execute(query(f"SELECT SUM(age) + {mine} AS s FROM notes"))
                 if rows != [(151 + mine,)]:
                     wrong.append(rows)
 

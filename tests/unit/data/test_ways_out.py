@@ -35,7 +35,7 @@ SELECTS = [
     ("APPROX_QUANTILES(age, 4) + 1", "Use APPROX_QUANTILES(x, 100)[OFFSET(50)] or QUANTILE(x, 0.5)"),
     ("CAST(COUNT(*) AS TEXT)", "CAST(... AS TEXT): answers are numbers as they are. Leave it out."),
     ("MODE(region) FILTER (WHERE active)", "Put the condition in WHERE"),
-    ("COUNT(*) OVER ()", "GROUP BY the keys instead"),
+    ("COUNT(*) OVER ()", "GROUP BY the keys; ORDER BY ranks the groups"),
     ("1, 'x'", "SELECT: it asks for no aggregate"),
     ("AVG(region)", "region: it is a category, not a number. Use integer or decimal columns and numbers."),
     ("AVG(note)", "note: it is free text, not a number. Use integer or decimal columns and numbers."),
@@ -205,10 +205,10 @@ def test_a_plan_speaks_of_groups_where_there_are_some() -> None:
     assert "number of rows: discrete Laplace, scale 1" in alone
     assert "one row is protected" in alone
     assert "group" not in alone
-    assert alone.endswith("n: at most 3 at 95 %")
+    assert "n: at most 3 at 95 %\n" in alone
     grouped = repr(planned("SELECT ward, COUNT(*) AS n FROM ages GROUP BY ward"))
     assert "number of rows by ward" in grouped
-    assert grouped.endswith("at 95 %, in every group at once")
+    assert "at 95 %, in every group at once\n" in grouped
 
 
 def test_columns_print_as_they_are_declared() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar, NoReturn, Self, TypeVar
 
-from discreet.core.errors import DiscreetError, InternalError
+from discreet.core.errors import DiscreetError, InternalError, InvalidParameter
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.ledger.entries import Ticket
 from discreet.curator.ledger.events import Event, Kept, Moved, Reserved
@@ -45,6 +45,14 @@ class _Step:
         return cls(places, Ticket(), None)
 
 
+def require_storable(**named: str) -> str:
+    """Return a name that every database can hold: one that cannot be written would stop the whole book."""
+    ((name, value),) = named.items()
+    if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise InvalidParameter(name=name, rule="text without NUL and without halves of letters", value=value)
+    return value
+
+
 def find_place(event: Event) -> tuple[str, int]:
     """Return where something is kept with an event: that of an entry, or a number in a journal."""
     match event:
@@ -66,6 +74,8 @@ class Book(ABC):
         self.life = secrets.token_hex(8)
         self._lock = threading.Lock()
         self._process = os.getpid()
+        # What this process has begun to answer, whichever of its ledgers it was: it cannot be given back.
+        self.started: set[tuple[str, int]] = set()
         self._step: _Step | None = None  # what happened last, as long as it is not taken
         self._clock = time.time() - time.monotonic()
 

@@ -24,6 +24,9 @@ DATA, PEOPLE = "data", "people"
 WHOLE = "all"
 """The line of a whole budget."""
 
+ANALYST = "analyst:"
+"""What the name of an analyst's line begins with."""
+
 
 RECOVER = "Run `discreet ledger recover`, which keeps what is sound and can only raise what was spent"
 

@@ -13,6 +13,7 @@ never buys fewer answers than none, whatever noise each of them has.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
 from typing import Literal
 
@@ -27,6 +28,7 @@ from discreet.core.errors import (
 )
 from discreet.core.loss import ApproxLoss
 from discreet.curator.amounts import Amounts
+from discreet.curator.ledger.book import require_storable
 from discreet.curator.ledger.entries import NEXT, State, Ticket
 from discreet.curator.ledger.events import Event, Moved, Reserved, Retired, Used
 from discreet.curator.ledger.journal import LedgerJournal
@@ -111,8 +113,8 @@ class Ledger(LedgerView):
         study
             What it is asked for: a study that the owner registered.
         key
-            The analyst's own name for this question. The same question under the same key is charged once,
-            ever, and has one number.
+            The analyst's own name for this question. The same question at the same price is charged once
+            under the same key, ever, and has one number.
 
         Raises
         ------
@@ -121,8 +123,8 @@ class Ledger(LedgerView):
         KeyReused
             When the key came with another question before. Nothing is charged.
         """
-        given, request = ticket or Ticket(), None if key is None else find_request(what, study)
-        loss = str(price(item)[0])
+        given, loss = ticket or Ticket(), str(price(item)[0])
+        request = None if key is None else find_request(what, study, self._shares.tell_price(item, bought))
 
         def decide() -> Event | None:
             account = self._account
@@ -184,7 +186,7 @@ class Ledger(LedgerView):
         def see() -> None:
             self._book.require_process()
             self._require_next(self._find_record(number), "started")
-            self._started.add(number)
+            self._book.started.add((self._name, number))
 
         self._book.look(see)
 
@@ -255,7 +257,7 @@ class Ledger(LedgerView):
 
     def journal(self, name: str) -> LedgerJournal:
         """Return a list of notes that is kept with this ledger, for what must outlive the process."""
-        return LedgerJournal(self._book, self._name, checks.text(name=name))
+        return LedgerJournal(self._book, self._name, require_storable(name=checks.text(name=name)))
 
     def retire(self, why: str) -> None:
         """Answer nothing more from this data set, for ever."""
@@ -279,9 +281,9 @@ class Ledger(LedgerView):
             raise InternalError(f"entry {record.reserved.number} is {before} and cannot become {state}")
 
 
-def find_request(what: str, study: str | None) -> str:
-    """Return the digest of a question, which its key stands for."""
-    return hashlib.sha256(f"{study or ''}\n{what}".encode()).hexdigest()
+def find_request(what: str, study: str | None, cost: list[dict[str, str] | None]) -> str:
+    """Return the digest of a question, which its key stands for: at another price it is another one."""
+    return hashlib.sha256(json.dumps([study, what, cost], sort_keys=True).encode()).hexdigest()
 
 
 _CHEAPER = "Ask cheaper questions, "

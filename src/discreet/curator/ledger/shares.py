@@ -14,7 +14,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.core.neighbours import Neighbours
 from discreet.curator.ledger.book import Book
-from discreet.curator.ledger.events import DATA, WHOLE, Capped, Event, Opened
+from discreet.curator.ledger.events import ANALYST, DATA, WHOLE, Capped, Event, Opened
 from discreet.curator.ledger.lines import Line, Offer, find_coordinates, find_offer
 from discreet.curator.ledger.people import People, PeopleLine, open_once
 from discreet.curator.ledger.state import Account
@@ -107,7 +107,7 @@ class Shares:
         self._book.write(decide)
 
     def cap_group(self, name: str, members: Iterable[str], share: checks.Number) -> None:
-        """Allow several analysts a share together."""
+        """Allow several analysts a share together; what they spent before counts."""
         listed = tuple(sorted({checks.text(member=one) for one in checks.several(members=members)}))
         self._cap_several("group", name, share, members=listed)
 
@@ -214,6 +214,14 @@ class Shares:
             charges.append(line.choose(offers[id(line.filter)]))
         return [one for one in charges if one is not None] if None not in charges else []
 
+    def tell_price(self, item: Item, bought: ApproxLoss | None) -> list[dict[str, str] | None]:
+        """Return what an item costs in the whole budget, exactly, whatever was spent before."""
+        offer = find_offer(self._whole, item, bought, self.guarantee.neighbours)
+        return [
+            None if one is None else {name: str(amount) for name, amount in one.amounts.items()}
+            for one in offer
+        ]
+
     def spent(self, analyst: str | None) -> Charge:
         """Return what is reserved or spent, by all or by one analyst."""
         nothing = self._whole.nothing
@@ -237,4 +245,4 @@ class Shares:
 
 def _of(analyst: str) -> str:
     """Return the name of an analyst's line."""
-    return f"analyst:{analyst}"
+    return f"{ANALYST}{analyst}"

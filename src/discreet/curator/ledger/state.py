@@ -10,10 +10,12 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from discreet.curator.ledger.entries import Entry, State
 from discreet.curator.ledger.events import (
+    ANALYST,
     DATA,
     WHOLE,
     Amounts,
@@ -152,8 +154,8 @@ class BookState:
                 return self._find_moved(event)
             case Opened(kind=kind, name=name):
                 return ((self.accounts, (kind, name), Account(event)),)
-            case Capped(ledger=ledger, line=line):
-                return ((self.data(ledger).lines, line, event),)
+            case Capped():
+                return self._find_capped(event)
             case Kept(ledger=ledger, journal=journal, number=number, answer=digest):
                 return ((self.data(ledger).journals[journal], number, digest),)
             case Used(ledger=ledger, time=time):
@@ -172,6 +174,18 @@ class BookState:
                 )
             case Began(time=time):
                 return ((self.book, "began", event), self._note_time(time))
+
+    def _find_capped(self, event: Capped) -> Places:
+        account = self.data(event.ledger)
+        lines = [ANALYST + one for one in event.members]
+        past = [account.sums[line].known for line in lines if line in account.sums]
+        if not past:
+            return ((account.lines, event.line, event),)
+        # A group begins with what its members have spent: they know what they learned before.
+        zeros = (0,) * len(account.coordinates(event.line))
+        total = reduce(LineSum.add, past, LineSum(zeros, zeros))
+        begun = account.sum(event.line).raise_to(total.known)
+        return ((account.lines, event.line, event), (account.sums, event.line, begun))
 
     def _find_reserved(self, event: Reserved) -> Places:
         account = self.data(event.ledger)
@@ -206,6 +220,8 @@ class BookState:
                 charges = tuple(one for one in sums if (one.kind, one.name) in self.accounts)
             case Moved(ledger=ledger, number=number):
                 charges = self.data(ledger).records[number].reserved.charges
+            case Capped(ledger=ledger, line=line, members=(_, *_)):
+                return {(DATA, ledger, line)}
             case _:
                 charges = ()
         return {(one.kind, one.name, one.line) for one in charges}

@@ -12,7 +12,7 @@ from discreet.core.errors import DiscreetError, InvalidParameter, LedgerRefused
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours
 from discreet.curator.amounts import Amounts
-from discreet.curator.ledger.book import SEPARATOR, Book, MemoryBook
+from discreet.curator.ledger.book import SEPARATOR, Book, MemoryBook, require_storable
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.ledger.entries import Entry, State
 from discreet.curator.ledger.events import DATA, Used
@@ -60,6 +60,7 @@ class LedgerView:
         self._name = checks.text(name=name)
         if SEPARATOR in name:
             raise InvalidParameter(name="name", rule="one line of text", value=name)
+        require_storable(name=name)
         self._book: Book = MemoryBook() if book is None else checks.instance(Book, book=book)
         self._shares = Shares(
             self._book,
@@ -71,8 +72,6 @@ class LedgerView:
             people=None if people is None else checks.instance(People, people=people),
             pace=_read_pace(pace),
         )
-        # What this process has started to answer. An entry of another life may always have been.
-        self._started: set[int] = set()
 
     @property
     def guarantee(self) -> Guarantee:
@@ -156,7 +155,7 @@ class LedgerView:
         """Return how far an entry is, as far as this life knows: another may have touched data for it."""
         reserved = record.reserved
         if record.state == "reserved" and (
-            reserved.life != self._book.life or reserved.number in self._started
+            reserved.life != self._book.life or (self._name, reserved.number) in self._book.started
         ):
             return "started"
         return record.state

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import decimal
-import hashlib
-import itertools
 import logging
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from threading import RLock
-from typing import Any, ClassVar, Literal, Self, TypeVar, cast
-from weakref import WeakSet
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import EngineFailed, InternalError, InvalidParameter, MissingExtra, TableClosed
 from discreet.data.engines.failures import Expired, Reason, hear_signals
-from discreet.data.schema.columns import Code
+from discreet.data.engines.readings import RowReading
+from discreet.data.engines.render_expressions import keyed_hash
+from discreet.data.schema.columns import Code, Column
 
 try:
     from sqlglot import exp
@@ -41,12 +40,6 @@ Family = Literal[
 Answer = list[tuple[Code | None, ...]]
 """Rows of codes."""
 
-RAW = "discreet_raw"
-"""What the queries given to `load` call the input they read."""
-
-CACHED = 8
-"""Materialised queries a source keeps that nobody holds; the oldest goes first."""
-
 
 @dataclass(frozen=True, slots=True)
 class EngineField:
@@ -57,15 +50,6 @@ class EngineField:
     family: Family
     scale: int = 0
     """Decimals of a decimal type."""
-
-
-@dataclass(frozen=True, slots=True)
-class RowReading:
-    """How an input is read, as queries over it: its codes, and how many cells say what is not declared."""
-
-    codes: exp.Select
-    unread: exp.Select | None
-    """One count for each column that may lose cells, under the column's name."""
 
 
 class Source(ABC):
@@ -95,9 +79,6 @@ class Source(ABC):
         self._closed = False
         self._relations: dict[str, exp.Table] = {}
         self._unique: dict[str, exp.Select] = {}
-        self._cache: dict[str, str] = {}
-        self._holds: WeakSet[Hold] = WeakSet()
-        self._alone = itertools.count()
 
     @abstractmethod
     def columns(self, name: str) -> tuple[EngineField, ...]:
@@ -106,6 +87,13 @@ class Source(ABC):
     @abstractmethod
     def raw(self, name: str) -> exp.Table:
         """Return what a query that reads an input selects from."""
+
+    def hash_row(self, key: str, unit: exp.Expr, columns: Sequence[tuple[exp.Expr, Column]]) -> exp.Expr:
+        """Return a keyed hash of a unit and some columns, by which the unit's rows are put in order.
+
+        Any function that cannot fail will do for the guarantee. This one is the same on every engine.
+        """
+        return keyed_hash(key, unit, columns)
 
     def load(self, readings: Mapping[str, RowReading], *, unique: Mapping[str, str]) -> None:
         """Read every input once, all of one moment where the engine has moments, and shut the engine.
@@ -132,7 +120,7 @@ class Source(ABC):
         with self._one_moment():
             for name, reading in readings.items():
                 with self._stage(name, reading.codes):
-                    self._relations[name] = self._keep(name, reading.codes)
+                    self._relations[name] = self._store(name, reading)
                     if reading.unread is not None:
                         (row,) = self._count_raw(name, reading.unread)
                         listed = [int(str(cells)) for cells in row]
@@ -157,50 +145,6 @@ class Source(ABC):
         """Run a query over loaded relations whose every cell is a whole number; one array a column."""
         checked = self._resolve(query)
         return self._try_quietly(lambda: self._columns(checked))
-
-    def hold(self, *, alone: bool = False) -> Hold:
-        """Return the block in which whatever is materialised through it stays, however much others make.
-
-        Parameters
-        ----------
-        alone
-            Make everything anew and drop it at the end, so that no outcome and no time inside the block
-            depends on what was asked before.
-        """
-        return Hold(self, f", block {next(self._alone)}" if alone else "")
-
-    def materialise(self, query: exp.Query, *, key: str, hold: Hold | None = None) -> exp.Table:
-        """Run a query over loaded relations once, and return the relation that holds its rows.
-
-        The same `key` gives the same relation without running anything again. It may be gone once others
-        are made, but not as long as there is a `hold` on it.
-        """
-        name = "discreet_" + hashlib.sha256(key.encode()).hexdigest()[:24]
-        with self._lock:
-            if hold is not None:
-                hold.keys.add(key)
-                self._holds.add(hold)
-            if key not in self._cache:
-                checked = self._resolve(query)
-                self._make_room(CACHED - 1)
-                self._relations[name] = self._try_quietly(partial(self._keep, name, checked))
-                self._cache[key] = name
-        return relation(name)
-
-    def let_go(self, hold: Hold) -> None:
-        """End a hold. What it made for itself alone is dropped."""
-        with self._lock:
-            self._holds.discard(hold)
-            for key in hold.keys if hold.mark else ():
-                self._forget(key)
-            self._make_room(CACHED)
-
-    def _make_room(self, most: int) -> None:
-        """Forget the oldest relations that nobody holds, until there are so many or all are held."""
-        held = {key for hold in self._holds for key in hold.keys}
-        free = [key for key in self._cache if key not in held]
-        for key in free[: max(0, len(self._cache) - most)]:
-            self._forget(key)
 
     def reopen(self) -> None:
         """Read everything again, from the source as it is now, where the engine can."""
@@ -241,9 +185,9 @@ class Source(ABC):
     def _keep(self, name: str, query: exp.Query) -> exp.Table:
         """Store the rows of a query and return the reference to them."""
 
-    @abstractmethod
-    def _drop(self, table: exp.Table) -> None:
-        """Remove what `_keep` stored."""
+    def _store(self, name: str, reading: RowReading) -> exp.Table:
+        """Store the rows of an input that count."""
+        return self._keep(name, reading.users.over(reading.codes) if reading.users else reading.codes)
 
     @abstractmethod
     def _rows(self, query: exp.Query) -> Iterable[Iterable[object]]:
@@ -265,12 +209,6 @@ class Source(ABC):
     @abstractmethod
     def _seal(self) -> None:
         """Shut every way out of the engine."""
-
-    def _forget(self, key: str) -> None:
-        table = self._relations.pop(self._cache.pop(key, ""), None)
-        # A question that was answered is not lost because the engine keeps a relation nobody reads any more.
-        if table is not None and isinstance(self._attempt(lambda: self._drop(table)), _Failed):
-            LOG.warning("a relation could not be dropped in %s", self.dialect)
 
     def _sql(self, query: exp.Expr) -> str:
         return query.sql(dialect=self.dialect, identify=True)
@@ -333,24 +271,6 @@ class Source(ABC):
             return found
 
         return cast("exp.Query", query.transform(point))
-
-
-class Hold:
-    """A block of work, to be entered by `with`: the relations it needs are there until it ends."""
-
-    def __init__(self, source: Source, mark: str) -> None:
-        self._source, self.mark = source, mark
-        self.keys: set[str] = set()
-
-    def materialise(self, query: exp.Query, *, key: str) -> exp.Table:
-        """Return the relation with the rows of a query; see `Source.materialise`."""
-        return self._source.materialise(query, key=key + self.mark, hold=self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._source.let_go(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Cells in the words of each engine: the bytes of a text, the day of a moment, the nearest step of a grid.
 
 Engines compare text by collations, which owners set for columns, tables, domains, databases and sessions, and
-some of which take different texts for one. So text is never compared as text while it is read: both sides
-are bytes. What is kept are texts again, of the collation that compares bytes.
+some of which take different texts for one. So text is never compared as such while it is read: both sides
+are bytes, or text of the collation that compares bytes, which is what is kept.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _BASIC = r"^\s*[0-9]{8}\s*$"
 
 
 def text_bytes(cell: exp.Expr, dialect: str) -> exp.Expr:
-    """Return the UTF-8 bytes of a cell's text."""
+    """Return the UTF-8 bytes of a cell's text, or its text as it is compared byte by byte."""
     text = exp.cast(cell, "text")
     if dialect == "postgres":
-        return _call("CONVERT_TO", text, exp.Literal.string("UTF8"))
+        return bytes_text(text, dialect)  # the database is in UTF8
     if dialect == "spark":
         # Spark's text may hold any bytes; those that are no UTF-8 would become alike only in Python.
         return exp.cast(_call("MAKE_VALID_UTF8", text), "binary")
@@ -42,17 +42,19 @@ def spell(value: str) -> exp.Expr:
 
 
 def spell_bytes(digits: exp.Expr, dialect: str) -> exp.Expr:
-    """Return the bytes that digits spell."""
+    """Return the bytes that digits spell, as `text_bytes` returns them."""
     if dialect == "postgres":
-        return _call("DECODE", digits, exp.Literal.string("hex"))
+        spelled = _call("DECODE", digits, exp.Literal.string("hex"))
+        text = bytes_text(_call("CONVERT_FROM", spelled, exp.Literal.string("UTF8")), dialect)
+        # As a query of its own, what does not depend on the row is computed once.
+        return exp.Subquery(this=exp.Select(expressions=[text])) if isinstance(digits, exp.Literal) else text
     return _call("UNHEX", digits)
 
 
 def bytes_text(cell: exp.Expr, dialect: str) -> exp.Expr:
     """Return bytes as text that every later query compares byte by byte."""
     if dialect == "postgres":
-        text = _call("CONVERT_FROM", cell, exp.Literal.string("UTF8"))
-        return exp.Collate(this=text, expression=exp.to_identifier("C", quoted=True))
+        return exp.Collate(this=cell, expression=exp.to_identifier("C", quoted=True))
     if dialect == "spark":
         return exp.cast(cell, "text")
     return _call("DECODE", cell)

@@ -17,7 +17,7 @@ import shutil
 import tempfile
 import weakref
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,8 +28,10 @@ from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter, MissingExtra
 from discreet.data.credentials import show_path
-from discreet.data.engines.base import RAW, EngineField, Family, Source, decimals, relation, unknown_input
+from discreet.data.engines.base import EngineField, Family, Source, decimals, relation, unknown_input
 from discreet.data.engines.failures import Reason, watch
+from discreet.data.engines.readings import CODES, PLACE, RAW, RowReading, UserRows
+from discreet.data.schema.columns import Column
 
 try:
     import duckdb
@@ -93,6 +95,15 @@ class DuckDB(Source):
         self._frames: dict[str, Any] = {}
         self._owners: dict[object, Any] = {}
         self._inputs = {name: self._open_input(name, data) for name, data in inputs.items()}
+
+    def hash_row(self, key: str, unit: exp.Expr, columns: Sequence[tuple[exp.Expr, Column]]) -> exp.Expr:
+        """Return DuckDB's own hash, which takes missing values as they are.
+
+        It is hashed once more because the last column is only XORed to what comes before it.
+        """
+        parts = [exp.Literal.string(key), unit, *(value for value, _ in columns)]
+        inner = exp.Anonymous(this="HASH", expressions=[part.copy() for part in parts])
+        return exp.Anonymous(this="HASH", expressions=[inner])
 
     def columns(self, name: str) -> tuple[EngineField, ...]:
         """Return names and types of an input."""
@@ -177,15 +188,37 @@ class DuckDB(Source):
         return rows
 
     def _keep(self, name: str, query: exp.Query) -> exp.Table:
-        owner, _ = self._inputs.get(name, (self._connection, None))
+        owner = self._inputs[name][0]
         if owner is not self._connection:
             return self._copy(name, query, owner)
-        with watch(self._limit, self._connection.interrupt):
-            self._create(relation(name), query)
+        self._create(relation(name), query)
         return relation(name)
 
+    def _store(self, name: str, reading: RowReading) -> exp.Table:
+        """Store rows. Those of users are chosen in our own database: another may take two users for one."""
+        users, owner = reading.users, self._inputs[name][0]
+        if users is None or owner is self._connection:
+            super()._store(name, reading)
+        else:
+            self._copy(CODES, reading.codes, owner)
+            self._create(relation(name), users.query)
+            self._drop(relation(CODES))
+        if users is not None and not users.joined:
+            self._number_users(relation(name), users)
+        return relation(name)
+
+    def _number_users(self, table: exp.Table, users: UserRows) -> None:
+        """Write numbers for users, which are told apart faster than texts."""
+        listed, number = "discreet_users", "discreet_number"
+        counted = exp.Window(this=exp.RowNumber())
+        found = exp.select(exp.column(users.column), exp.alias_(counted, number)).from_(table.copy())
+        found = found.where(exp.column(PLACE).eq(exp.Literal.number(1)))  # each has one first row
+        others = [exp.column(one) for one in users.query.named_selects if one != users.column]
+        same = exp.column(users.column, table=table.name).eq(exp.column(users.column, table=listed))
+        numbered = exp.select(exp.alias_(exp.column(number), users.column), *others).from_(table.copy())
+        self._create(table.copy(), numbered.join(found.subquery(listed), on=same))
+
     def _create(self, table: exp.Table, query: exp.Query) -> None:
-        # An interrupt may have come between the last making of it and our note of that.
         create = exp.Create(this=table, kind="TABLE", expression=query, replace=True)
         self._connection.execute(self._sql(create))
 

@@ -12,8 +12,8 @@ import numpy as np
 from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter, Refused
-from discreet.data.engines.base import Hold, Source
-from discreet.data.engines.render import Kept, bound_rows
+from discreet.data.engines.base import Source
+from discreet.data.engines.bounding import up_to
 from discreet.data.engines.render_expressions import (
     alias,
     cast,
@@ -52,25 +52,16 @@ def choose_columns(schema: Schema, columns: Iterable[str] | None) -> tuple[Colum
     return listed
 
 
-def keep_rows(source: Source | Hold, schema: Schema, *, max_rows: int, key: str) -> Kept:
-    """Return the relation with at most `max_rows` rows of each user, which the engine makes once."""
-    query = bound_rows(schema, max_rows=max_rows, key=key)
-    return Kept(source.materialise(query, key=f"{schema.name}, {max_rows} rows, {key}"), max_rows)
-
-
-def count(
-    source: Source, schema: Schema, columns: Sequence[Column], *, key: str, sparse: bool | None
-) -> Histogram:
+def count(source: Source, schema: Schema, columns: Sequence[Column], *, sparse: bool | None) -> Histogram:
     """Return how many rows hold which values of some columns, at most `max_rows` rows of a user."""
     universe = Universe.from_columns(columns)
     if sparse is False:
         universe.require_dense()
-    kept = Kept(table(schema.name), schema.unit.max_rows)
-    with source.hold() as held:
-        if isinstance(schema.unit, User):
-            kept = keep_rows(held, schema, max_rows=schema.unit.max_rows, key=key)
-        *positions, counts = source.arrays(_group(schema, columns, kept.relation))
-    made = Histogram(universe, counts, np.stack(positions, axis=1), rows_per_unit=kept.max_rows)
+    rows: exp.Expr = table(schema.name)
+    if isinstance(schema.unit, User):
+        rows = up_to(schema.unit.max_rows, schema)
+    *positions, counts = source.arrays(_group(schema, columns, rows))
+    made = Histogram(universe, counts, np.stack(positions, axis=1), rows_per_unit=schema.unit.max_rows)
     return made if sparse or not universe.is_dense else made.to_dense()
 
 

@@ -1,17 +1,22 @@
-"""PostgreSQL: tables of a server, copied as codes into temporary tables of one session."""
+"""PostgreSQL: tables of a server, copied as codes into tables of one session (see `postgres_storage`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter, MissingExtra
-from discreet.data.engines.base import EngineField, Family, RowReading, Source, unknown_input
+from discreet.data.engines.base import EngineField, Family, Source, unknown_input
 from discreet.data.engines.failures import Reason
+from discreet.data.engines.postgres_storage import SnapshotTables, TemporaryTables, find_storage
+from discreet.data.engines.readings import RowReading
+from discreet.data.engines.render_expressions import is_text
+from discreet.data.schema.columns import Column
 
 try:
     import psycopg
@@ -51,6 +56,8 @@ SELECT pg_catalog.pg_is_in_recovery(),
 """
 _SETTINGS = {"timezone": "UTC", "standard_conforming_strings": "on", "client_encoding": "UTF8"}
 """What the meaning of our queries rests on. Everything else is as the owner set it."""
+_ABSENT = 2**62
+"""What missing codes are hashed as: no code is as large."""
 _REASONS = {
     "42501": Reason.PERMISSION,
     "57014": Reason.TIMEOUT,  # cancelled, by its statement_timeout
@@ -66,9 +73,9 @@ _REASONS = {
 class Postgres(Source):
     """One session of a PostgreSQL server.
 
-    Loading and caching write temporary tables, which only this session sees and the server drops at its
-    end; everything else runs in read-only transactions. All tables are read in one transaction, which sees
-    the server as it was at one moment.
+    Loading writes temporary tables, which only this session sees and the server drops at its end, or tables
+    of a schema that the owner made for them; everything else runs in read-only transactions. All tables are
+    read in one transaction, which sees the server as it was at one moment.
 
     Parameters
     ----------
@@ -81,12 +88,14 @@ class Postgres(Source):
     """
 
     dialect = "postgres"
+    sums_widen: ClassVar[bool] = True
 
     def __init__(self, dsn: str, inputs: Mapping[str, str], *, timeout: float) -> None:
         super().__init__(timeout=timeout)
         self._inputs = {name: _table(table) for name, table in inputs.items()}
         self._connect: Callable[[], psycopg.Connection[Any]] = partial(_open_session, dsn, timeout)
         self._connection = self._reconnect()
+        self._storage: TemporaryTables | SnapshotTables = TemporaryTables()
 
     def _reconnect(self) -> psycopg.Connection[Any]:
         try:
@@ -95,6 +104,19 @@ class Postgres(Source):
             pass
         rule = "a PostgreSQL server that takes the connection"
         raise InvalidParameter(name="dsn", rule=rule, got="one that does not (what was given is withheld)")
+
+    def hash_row(self, key: str, unit: exp.Expr, columns: Sequence[tuple[exp.Expr, Column]]) -> exp.Expr:
+        """Return the hash that PostgreSQL spreads rows over partitions by, one column after the other."""
+        seed = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big", signed=True)
+        hashed = _hash("hashtextextended", unit, exp.cast(exp.Literal.string(str(seed)), "bigint"))
+        for value, column in columns:
+            # The hash of a missing value would be missing.
+            if is_text(column):
+                hashed = _hash("hashtextextended", _or(value, exp.Literal.string("")), hashed)
+            else:
+                code = exp.cast(_or(value, exp.Literal.number(_ABSENT)), "bigint")
+                hashed = _hash("hashint8extended", code, hashed)
+        return hashed
 
     def load(self, readings: Mapping[str, RowReading], *, unique: Mapping[str, str]) -> None:
         """Read every table, all in one transaction; see `Source.load`."""
@@ -106,6 +128,7 @@ class Postgres(Source):
         if encoding != "UTF8":
             # Text in other encodings has other bytes, and may have none in UTF-8: an error per cell.
             raise InvalidParameter(name="data", rule="of a database in UTF8", value=encoding)
+        self._storage = self._try_opening(lambda: find_storage(self._connection))
         super().load(readings, unique=unique)
         self._read = partial(self.load, readings, unique=unique)
 
@@ -114,8 +137,6 @@ class Postgres(Source):
         with self._lock:
             self._require_open()
             self._connection.close()
-            for key in list(self._cache):
-                del self._relations[self._cache.pop(key)]
             self._connection = self._reconnect()
             self._limit = None
             try:
@@ -140,8 +161,13 @@ class Postgres(Source):
         return self._inputs[name].copy()
 
     def _give_back(self) -> None:
-        """End the session; the server drops its temporary tables."""
+        """Drop what the server does not drop by itself, and end the session."""
+        self._attempt(self._drop_left)
         self._connection.close()
+
+    def _drop_left(self) -> None:
+        for table in self._storage.list_left():
+            self._drop(table)
 
     @contextmanager
     def _one_moment(self) -> Iterator[None]:
@@ -153,13 +179,20 @@ class Postgres(Source):
         return self._connection.execute(self._sql(query).encode()).fetchall()
 
     def _keep(self, name: str, query: exp.Query) -> exp.Table:
-        table = exp.Table(this=exp.to_identifier(name), db=exp.to_identifier("pg_temp"))
-        create = exp.Create(this=table, kind="TABLE", expression=query)
+        table = self._storage.name(name)
+        how = exp.Properties(expressions=[one.copy() for one in self._storage.properties])
+        create = exp.Create(this=table, kind="TABLE", expression=query, properties=how)
         with self._transaction("READ WRITE"):
-            # An interrupt may have come between the last making of it and our note of that.
-            self._connection.execute(f"DROP TABLE IF EXISTS {self._sql(table)}".encode())
             self._connection.execute(self._sql(create).encode())
             self._connection.execute(f"ANALYZE {self._sql(table)}".encode())
+        return table
+
+    def _store(self, name: str, reading: RowReading) -> exp.Table:
+        """Store rows, those of one user beside one another: read by an index they need no sorting."""
+        table = super()._store(name, reading)
+        if reading.users is not None:
+            column = self._sql(exp.to_identifier(reading.users.column))
+            self._connection.execute(f"CREATE INDEX ON {self._sql(table)} ({column})".encode())
         return table
 
     def _drop(self, table: exp.Table) -> None:
@@ -193,6 +226,14 @@ class Postgres(Source):
         if self._connection.closed:
             return Reason.LOST
         return _REASONS.get(state) or _REASONS.get(state[:2], Reason.UNREADABLE)
+
+
+def _hash(name: str, value: exp.Expr, seed: exp.Expr) -> exp.Anonymous:
+    return exp.Anonymous(this=name, expressions=[value.copy(), seed])
+
+
+def _or(value: exp.Expr, other: exp.Expr) -> exp.Expr:
+    return exp.Coalesce(this=value.copy(), expressions=[other])
 
 
 def _open_session(dsn: str, timeout: float) -> psycopg.Connection[Any]:

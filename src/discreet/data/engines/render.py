@@ -1,10 +1,10 @@
 """A plan as queries for an engine: syntax trees without a dialect, whose answers are whole numbers.
 
-Where the unit is a user, contributions are bounded in two steps. `bound_rows` keeps a few rows of each user,
-chosen by a keyed hash of the user's own rows, so nobody else's presence matters; it depends on the table and
-the bound only and is worth keeping. Everything after it drops rows or keeps their number (a join with a
-public table is on a unique key, one with a private table multiplies the bounds). The last step before the
-sums keeps a few groups of each user and clamps the user's totals.
+Where the unit is a user, contributions are bounded in two steps. The loaded relation holds a few rows of each
+user, numbered in an order drawn from the user's own rows (see `bounding`), so a query takes those up to a
+place. Everything after it drops rows or keeps their number (a join with a public table is on a unique key,
+one with a private table multiplies the bounds). The last step before the sums keeps the groups of each user
+that come first in that same order, and clamps the user's totals.
 
 Queries are written from the `Facts` that price the plan, and `require_bounds` reads the bounds back from what
 was written.
@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from discreet.core.errors import InternalError
-from discreet.data.engines.render_bounds import BOUNDED, PLACE, RANKED, TOTALS, UNIT, Kept, require_bounds
+from discreet.data.engines.bounding import up_to
+from discreet.data.engines.readings import PLACE
+from discreet.data.engines.render_bounds import BOUNDED, FIRST, GROUPED, RANKED, TOTALS, UNIT, require_bounds
 from discreet.data.engines.render_expressions import (
     alias,
     cast,
     clamp,
     column,
-    keyed_hash,
     literal,
     name_relation,
     number,
@@ -43,13 +44,16 @@ from discreet.data.plan.nodes import ComputedKey, Join, Key, Units
 from discreet.data.plan.numbers import variable
 from discreet.data.plan.row_nodes import TRUE, Field, Polynomial
 from discreet.data.plan.tables import PlanTables
-from discreet.data.schema.columns import Category, Ranged
-from discreet.data.schema.schema import Schema, User
+from discreet.data.schema.columns import MAX_CODE, Category, Ranged
+from discreet.data.schema.schema import User
 
 _BY_VALUE: tuple[MeasureKind, ...] = (*CHOSEN, "distinct")
 """Measures with a query of their own: rows are told apart by a value beside the keys."""
 
-__all__ = ["EngineQuery", "Kept", "bound_rows", "render"]
+MAX_TOTAL = 2**63 - 1
+"""The largest total of one user's rows that is added up in 64 bits."""
+
+__all__ = ["EngineQuery", "render"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,37 +68,13 @@ class EngineQuery:
     tree: exp.Query
 
 
-def bound_rows(schema: Schema, *, max_rows: int, key: str) -> exp.Query:
-    """Return the query for at most `max_rows` rows of each user, chosen by a keyed hash of the rows."""
-    if not isinstance(schema.unit, User):
-        raise InternalError("only users' rows are bounded")
-    names = [Field(schema.name, one.name) for one in schema.columns]
-    unit = Field(schema.name, schema.unit.column)
-    rest = [(column(field), schema.column(field.name)) for field in names if field != unit]
-    order = keyed_hash(key, column(unit), rest)
-    place = exp.Window(
-        this=exp.RowNumber(),
-        partition_by=[column(unit)],
-        order=exp.Order(expressions=[exp.Ordered(this=order)]),
-    )
-    inner = select([*map(column, names), alias(place, PLACE)], table(schema.name), tests=[present(unit)])
-    kept = exp.LTE(this=own_column(PLACE), expression=whole(max_rows))
-    return select([own_column(field.name) for field in names], name_relation(inner, RANKED), tests=[kept])
-
-
-def render(
-    known: Facts, *, key: str, kept: Mapping[str, Kept] | None = None, sums_widen: bool = False
-) -> tuple[EngineQuery, ...]:
+def render(known: Facts, *, sums_widen: bool = False) -> tuple[EngineQuery, ...]:
     """Return the queries of a plan: one per grouping set, and one more per quantile.
 
     Parameters
     ----------
     known
         The plan with the bounds that price it.
-    key
-        The secret of the keyed hash.
-    kept
-        Where the engine keeps the bounded rows of a private table, by the table's name.
     sums_widen
         Whether the engine adds up 64-bit integers in a wider type on its own. Others are given 38 digits.
 
@@ -103,7 +83,7 @@ def render(
     InternalError
         Where a query does not hold every unit to the bounds its sensitivity was computed from.
     """
-    renderer = _Renderer(known, key, kept or {}, sums_widen)
+    renderer = _Renderer(known, sums_widen)
     queries = []
     for one in known.sets:
         listed = [measure for measure, _ in one.measures]
@@ -112,7 +92,7 @@ def render(
         parts += [(measure,) for measure in listed if measure.kind in _BY_VALUE]
         for part in parts:
             tree = renderer.query(one, part)
-            require_bounds(tree, known, one, part, kept or {})
+            require_bounds(tree, known, one, part)
             queries.append(EngineQuery(one.keys, part, tree))
     return tuple(queries)
 
@@ -120,8 +100,6 @@ def render(
 @dataclass(frozen=True, slots=True)
 class _Renderer:
     known: Facts
-    key: str
-    kept: Mapping[str, Kept]
     sums_widen: bool
 
     def query(self, one: SetFacts, measures: tuple[Measure, ...]) -> exp.Select:
@@ -129,11 +107,14 @@ class _Renderer:
         groups = [_group(key, self.known.tables) for key in one.keys]
         if measures[0].kind in CHOSEN or self._adds_values(one, measures[0]):
             groups.append(_value(measures[0], self.known.tables))
-        totals = [alias(self._total(measure), f"m{i}") for i, measure in enumerate(measures)]
         unit = self.known.tables.schema(self.known.plan.table).unit
-        if isinstance(unit, User) and self._needs_totals(one, measures):
+        by_user = isinstance(unit, User) and self._needs_totals(one, measures)
+        totals = [alias(self._total(measure, inside=by_user), f"m{i}") for i, measure in enumerate(measures)]
+        if isinstance(unit, User) and by_user:
             user = column(Field(self.known.plan.table, unit.column))
             listed = [alias(user, UNIT), *_keys(groups), *totals]
+            if self.known.caps_groups(one):
+                listed.append(alias(exp.Min(this=self._row_place()), FIRST))
             inner = self._rows([user, *groups], listed, one.keys, measures, {})
             return self._of_users(inner, one, len(groups), measures)
         return self._rows(groups, [*_keys(groups), *totals], one.keys, measures, self._list_before())
@@ -201,7 +182,9 @@ class _Renderer:
         groups -= measures[0].kind == "distinct"
         before, source, tests = {**self._list_before(), TOTALS: totals}, TOTALS, []
         if self.known.caps_groups(one):
-            before[RANKED], source = self._rank_groups(one.keys), RANKED
+            if measures[0].kind == "distinct":
+                before[GROUPED], source = _find_first(groups), GROUPED
+            before[RANKED], source = self._rank_groups(one.keys, source), RANKED
             tests = [exp.LTE(this=own_column(PLACE), expression=whole(self.known.groups_per_unit))]
         names = [f"k{i}" for i in range(groups)]
         sums = [alias(self._clamped_total(measure, i), f"m{i}") for i, measure in enumerate(measures)]
@@ -215,40 +198,47 @@ class _Renderer:
             before=before,
         )
 
-    def _rank_groups(self, keys: tuple[Key, ...]) -> exp.Query:
-        """Put each user's groups in the order of a keyed hash; the keys themselves break ties."""
+    def _row_place(self) -> exp.Expr:
+        """Return one number for each row of a user: its place, or those of the rows that were joined."""
+        (_, shown, largest), *others = self.known.read
+        place = cast(column(Field(shown, PLACE)), "bigint")
+        for _, shown, most in others:
+            largest = largest * most + most
+            if largest > MAX_CODE:
+                break  # the keys tell groups apart that come first together
+            above = exp.Mul(this=exp.Paren(this=place), expression=whole(most))
+            place = exp.Add(this=above, expression=cast(column(Field(shown, PLACE)), "bigint"))
+        return place
+
+    def _rank_groups(self, keys: tuple[Key, ...], source: str) -> exp.Select:
+        """Put each user's groups in the order of their first rows; the keys themselves break ties."""
         names = [own_column(f"k{i}") for i in range(len(keys))]
-        kinds = [self.known.tables.column(key) if isinstance(key, Field) else None for key in keys]
-        order = keyed_hash(self.key, own_column(UNIT), zip(names, kinds, strict=True))
         place = exp.Window(
             this=exp.DenseRank(),
             partition_by=[own_column(UNIT)],
-            order=exp.Order(expressions=[exp.Ordered(this=part) for part in (order, *names)]),
+            order=exp.Order(expressions=[exp.Ordered(this=part) for part in (own_column(FIRST), *names)]),
         )
-        return select([exp.Star(), alias(place, PLACE)], table(TOTALS))
+        return select([exp.Star(), alias(place, PLACE)], table(source))
 
     def _relation(self, name: str, shown: str) -> exp.Expr:
         """Return a table, or the bounded rows of a table of users, under the name it has in the plan."""
         users = list(dict(self.known.kept))
         if name not in users:
             return table(name) if name == shown else name_relation(table(name), shown)
-        found = self.kept.get(name)
-        bounds = table(f"{BOUNDED}_{users.index(name)}") if found is None else found.relation.copy()
-        return name_relation(bounds, shown)
+        return name_relation(table(f"{BOUNDED}_{users.index(name)}"), shown)
 
     def _list_before(self) -> dict[str, exp.Query]:
-        """Return the queries for bounded rows that the engine does not keep, and for one row a user."""
+        """Return the queries for the bounded rows of tables of users, and for one row a user."""
         before: dict[str, exp.Query] = {
-            f"{BOUNDED}_{i}": bound_rows(self.known.tables.schema(name), max_rows=rows, key=self.key)
+            f"{BOUNDED}_{i}": up_to(rows, self.known.tables.schema(name))
             for i, (name, rows) in enumerate(dict(self.known.kept).items())
-            if name not in self.kept
         }
         if self.known.plan.units is not None:
             before[UNITS] = self._units(self.known.plan.units)
         return before
 
-    def _total(self, measure: Measure) -> exp.Expr:
-        """Return a measure of the rows of a group."""
+    def _total(self, measure: Measure, *, inside: bool) -> exp.Expr:
+        """Return a measure of the rows of a group, or of one user's rows inside a group."""
         if measure.kind == "rows" and measure.number is not None:
             return exp.Count(this=number(measure.number, self.known.tables))
         if measure.kind == "rows" and measure.column is not None:
@@ -260,9 +250,13 @@ class _Renderer:
         value = _steps(measure, self.known.tables)
         if measure.kind == "squares":
             value = exp.Mul(this=exp.Paren(this=value), expression=exp.Paren(this=value.copy()))
-        total = self._sum(value)
+        least, most = measure.each_row
+        if inside and self.known.rows_per_unit * max(-least, most) <= MAX_TOTAL:
+            total: exp.Expr = cast(exp.Sum(this=value), "bigint")  # whatever type the engine adds up in
+        else:
+            total = exp.Sum(this=self._widen(cast(value, "bigint") if self.sums_widen else value))
         # A user without a value has no total either: there is nothing to clamp, and nothing is added.
-        return total if measure.group is None else total.this
+        return total if measure.group is not None else exp.Coalesce(this=total, expressions=[whole(0)])
 
     def _clamped_total(self, measure: Measure, place: int) -> exp.Expr:
         """Return a measure of the users of a group, from each user's own total."""
@@ -272,9 +266,11 @@ class _Renderer:
         return self._sum(total if measure.group is None else clamp(total, measure.group))
 
     def _sum(self, value: exp.Expr) -> exp.Expr:
+        return exp.Coalesce(this=exp.Sum(this=self._widen(value)), expressions=[whole(0)])
+
+    def _widen(self, value: exp.Expr) -> exp.Expr:
         # 38 digits hold any sum of 64-bit integers over more rows than there will ever be.
-        wide = value if self.sums_widen else cast(value, "wide")
-        return exp.Coalesce(this=exp.Sum(this=wide), expressions=[whole(0)])
+        return value if self.sums_widen else cast(value, "wide")
 
 
 def _group(key: Key, tables: PlanTables) -> exp.Expr:
@@ -309,6 +305,14 @@ def _declared_only(measure: Measure, known: Facts) -> list[exp.Expr]:
     if not isinstance(declared, Category):
         return []  # a number is clamped
     return [exp.In(this=column(measure.column), expressions=list(map(literal, declared.values)))]
+
+
+def _find_first(groups: int) -> exp.Select:
+    """Return a user's values, each with the first row of its whole group instead of its own."""
+    names = [own_column(name) for name in (UNIT, *(f"k{i}" for i in range(groups)))]
+    first = exp.Window(this=exp.Min(this=own_column(FIRST)), partition_by=names)
+    value = own_column(f"k{groups}")
+    return select([*(name.copy() for name in names), value, alias(first, FIRST)], table(TOTALS))
 
 
 def _count_different(value: exp.Expr) -> exp.Expr:

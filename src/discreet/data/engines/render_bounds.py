@@ -7,11 +7,11 @@ tree does not apply is an error here, and nothing runs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from discreet.core.errors import InternalError
+from discreet.data.engines.readings import PLACE
 from discreet.data.engines.render_ranges import find_selected, is_inside, list_sources, read_range
 from discreet.data.engines.render_units import require_one_row
 from discreet.data.plan.derived import UNITS
@@ -19,26 +19,17 @@ from discreet.data.plan.facts import Facts, SetFacts
 from discreet.data.plan.measures import Measure
 from discreet.data.plan.row_nodes import Span
 
-UNIT, PLACE, BOUNDED, TOTALS, RANKED = (
+UNIT, FIRST, BOUNDED, TOTALS, GROUPED, RANKED = (
     "discreet_unit",
-    "discreet_place",
+    "discreet_first",
     "discreet_bounded",
     "discreet_totals",
+    "discreet_grouped",
     "discreet_ranked",
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A relation that an engine keeps, and how many rows of one user it holds at most."""
-
-    relation: exp.Table
-    max_rows: int
-
-
-def require_bounds(
-    tree: exp.Select, known: Facts, one: SetFacts, measures: tuple[Measure, ...], kept: Mapping[str, Kept]
-) -> None:
+def require_bounds(tree: exp.Select, known: Facts, one: SetFacts, measures: tuple[Measure, ...]) -> None:
     """Raise unless a query applies every bound that the sensitivities of its measures rest on."""
     before = {cte.alias: cte.this for cte in tree.ctes}
     users = before.get(TOTALS)
@@ -47,7 +38,7 @@ def require_bounds(
     if known.plan.units is not None:
         read = require_one_row(rows, before.get(UNITS), known)
     for name, shown, most in known.read:
-        if _rows_of_one_user(name, shown, read, before, kept) != most:
+        if _rows_of_one_user(name, shown, read, before) != most:
             raise InternalError(f"the rows of one user in {name} are not held to {most}")
     if known.caps_groups(one) and (users is None or _most(tree) != known.groups_per_unit):
         raise InternalError(f"the groups of one user are not held to {known.groups_per_unit}")
@@ -100,17 +91,13 @@ def _each_row(measure: Measure, rows: exp.Select, place: int, keys: int) -> Span
     return _bound_added(find_selected(rows, f"m{place}"))
 
 
-def _rows_of_one_user(
-    name: str, shown: str, rows: exp.Select, before: Mapping[str, exp.Query], kept: Mapping[str, Kept]
-) -> int | None:
+def _rows_of_one_user(name: str, shown: str, rows: exp.Select, before: Mapping[str, exp.Query]) -> int | None:
     """Return how many rows of one user a query reads of a private table; None where nothing bounds them."""
     named = [one.name for one in list_sources(rows) if one.alias_or_name == shown]
-    if len(named) != 1:
+    bounded = before.get(named[0]) if len(named) == 1 else None
+    if not isinstance(bounded, exp.Select) or [one.name for one in list_sources(bounded)] != [name]:
         return None
-    if named[0] in before:
-        return _most(before[named[0]])
-    found = kept.get(name)
-    return found.max_rows if found is not None and found.relation.name == named[0] else None
+    return _most(bounded)
 
 
 def _most(query: exp.Query) -> int | None:
@@ -123,7 +110,7 @@ def _most(query: exp.Query) -> int | None:
 
 def _bound_added(total: exp.Expr) -> Span | None:
     """Return between what one row adds to a total; None where nothing bounds it."""
-    if isinstance(total, exp.Coalesce):
+    if isinstance(total, exp.Coalesce | exp.Cast):
         return _bound_added(total.this)
     if isinstance(total, exp.Count):
         return 0, 1

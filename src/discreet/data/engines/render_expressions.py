@@ -247,7 +247,7 @@ def keyed_hash(key: str, unit: exp.Expr, columns: Iterable[tuple[exp.Expr, Colum
     parts: list[exp.Expr] = [exp.Literal.string(key), cast(unit, "text")]
     for value, declared in columns:
         shown = [exp.Literal.string("|"), cast(value.copy(), "text")]
-        if _is_text(declared):
+        if is_text(declared):
             length = cast(exp.Length(this=value.copy()), "text")
             shown = [exp.Literal.string("|"), length, exp.Literal.string(":"), value.copy()]
         if declared is not None and declared.nullable:
@@ -256,7 +256,8 @@ def keyed_hash(key: str, unit: exp.Expr, columns: Iterable[tuple[exp.Expr, Colum
     return exp.MD5(this=_join(parts))
 
 
-def _is_text(declared: Column | None) -> bool:
+def is_text(declared: Column | None) -> bool:
+    """Say whether a column's codes are text."""
     if isinstance(declared, Category):
         return isinstance(declared.values[0], str)
     return isinstance(declared, Identifier | Text)

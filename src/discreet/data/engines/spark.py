@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -13,7 +13,9 @@ from discreet.core.rng import SYSTEM
 from discreet.data.engines.base import EngineField, Family, Source, decimals, relation, unknown_input
 from discreet.data.engines.cells import bytes_text, spell, spell_bytes
 from discreet.data.engines.failures import Reason, watch
+from discreet.data.engines.readings import RowReading
 from discreet.data.engines.spark_files import Checkpoint, Touched
+from discreet.data.schema.columns import Column
 
 try:
     from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]  # it has no stubs
@@ -65,6 +67,11 @@ class Spark(Source):
         for name, frame in self._inputs.items():
             frame.createOrReplaceTempView(self._view(f"input_{name}"))
 
+    def hash_row(self, key: str, unit: exp.Expr, columns: Sequence[tuple[exp.Expr, Column]]) -> exp.Expr:
+        """Return Spark's own hash, which passes missing values over."""
+        parts = [exp.Literal.string(key), unit, *(value for value, _ in columns)]
+        return exp.Anonymous(this="XXHASH64", expressions=[part.copy() for part in parts])
+
     def columns(self, name: str) -> tuple[EngineField, ...]:
         """Return names and types of an input."""
         if name not in self._inputs:
@@ -95,29 +102,28 @@ class Spark(Source):
         return f"discreet_{self._mark}_{name}"
 
     def _keep(self, name: str, query: exp.Query) -> exp.Table:
-        """Write what is read of an input; persist what is computed from that, which can be computed again."""
+        """Write what is read of an input."""
         frame = self._session.sql(self._sql(query))
-        if name in self._inputs:
-            if self._checkpoint is None:
-                self._checkpoint = Checkpoint(self._session)
-            frame = self._checkpoint.write(name, frame)
-        else:
-            frame = self._kept[name] = frame.persist()
-            try:
-                with self._watch():
-                    frame.count()
-            except BaseException:
-                self._kept.pop(name).unpersist()
-                raise
+        if self._checkpoint is None:
+            self._checkpoint = Checkpoint(self._session)
+        frame = self._checkpoint.write(name, frame)
         frame.createOrReplaceTempView(self._view(name))
         return relation(self._view(name))
 
+    def _store(self, name: str, reading: RowReading) -> exp.Table:
+        """Write rows; those of users are persisted too, each user's in one place: none is moved again.
+
+        What is lost of them is read from the files again, which are looked at before every query.
+        """
+        table = super()._store(name, reading)
+        if reading.users is not None:
+            self._kept[name] = self._session.table(table.name).repartition(reading.users.column).persist()
+            self._kept[name].count()
+            self._kept[name].createOrReplaceTempView(table.name)
+        return table
+
     def _count_raw(self, name: str, query: exp.Select) -> list[tuple[object, ...]]:
         return [tuple(row) for row in self._session.sql(self._sql(query)).collect()]
-
-    def _drop(self, table: exp.Table) -> None:
-        self._session.catalog.dropTempView(table.name)
-        self._kept.pop(table.name.removeprefix(self._view(""))).unpersist()
 
     def _rows(self, query: exp.Query) -> Iterable[Iterable[object]]:
         with self._watch():

@@ -23,6 +23,7 @@ from discreet.data.plan.canonical import (
     disjunction,
     exclude_sets,
 )
+from discreet.data.plan.effort import spend
 from discreet.data.plan.evaluate import ABSENT, ONE, Codes, ratio_of_units
 from discreet.data.plan.narrowing import Narrowed, exclude, narrow, range_of
 from discreet.data.plan.numbers import (
@@ -57,6 +58,8 @@ from discreet.data.schema.columns import Ranged
 
 MAX_PIECES = 1_000
 """Spans of values that a function of one column may have, to be kept as a list of them."""
+_PIECE = 40
+"""Steps that each of them takes: see `plan.effort`."""
 MAX_WEIGHT = 4_000
 """Nodes of one computed number, written out: a nested one repeats what it is made from."""
 Case = tuple[Condition, Polynomial | None]
@@ -180,7 +183,8 @@ def simplify(number: Polynomial, tables: PlanTables) -> Polynomial | None:
         return number
     known = tabulate(number, tables)
     if known is None:
-        return number
+        rest = _remainder_span(number, tables)
+        return number if rest is None else _hold(number, rest, tables)
     unit = scale(number, tables).unit
     there = np.append(known.values, _reached(known, tables))
     there = there[there != ABSENT]
@@ -203,6 +207,30 @@ def _is_listed(number: Polynomial) -> bool:
     return len(monomials) == len(monomials[0]) == 1 and isinstance(monomials[0][0], StepFunction)
 
 
+def _remainder_span(number: Polynomial, tables: PlanTables) -> Span | None:
+    """Return between what a remainder lies, in steps of its unit; None for any other number.
+
+    `k (x - floor(x)) + c` lies between c and k + c, however many values x has.
+    """
+    for monomial, coefficient in number.terms:
+        atom = monomial[0] if len(monomial) == 1 else None
+        if not isinstance(atom, Quotient) or value_of(atom.denominator) != 1:
+            continue
+        rest, offset = split_constant(add(number, multiply(constant(-coefficient), variable(atom))))
+        inner, start = split_constant(atom.numerator)
+        # The quotient itself cancelled: nothing is left of it but its coefficient of 0.
+        rest = Polynomial(tuple(term for term in rest.terms if term[0] != (atom,)))
+        if rest != multiply(constant(-coefficient), inner):
+            continue
+        most = 1 - common_unit([scale(atom.numerator, tables).unit, 1])
+        ends = sorted((Fraction(0), -coefficient * most))
+        exact = scale(number, tables)
+        low, high = ((end + offset + coefficient * start) / exact.unit for end in ends)
+        span = max(math.floor(low), exact.span[0]), min(math.ceil(high), exact.span[1])
+        return None if span == exact.span else span
+    return None
+
+
 def _hold(number: Polynomial, span: Span, tables: PlanTables) -> Polynomial:
     """Return a number that is known to lie in less than its parts tell: the day of a month, say."""
     unit = scale(number, tables).unit
@@ -223,6 +251,7 @@ def from_values(known: OneColumn, unit: Fraction, tables: PlanTables) -> Polynom
     nullable = tables.nullable(known.field)
     missing = _reached(known, tables)
     values = known.values
+    spend(len(values))
     if (values == values[0]).all() and (not nullable or missing == values[0]):
         return None if values[0] == ABSENT else constant(int(values[0]) * unit)
     plain = _as_line(known, unit, tables)
@@ -231,6 +260,7 @@ def from_values(known: OneColumn, unit: Fraction, tables: PlanTables) -> Polynom
     ends = np.append(np.flatnonzero(np.diff(values)), len(values) - 1)
     if len(ends) > MAX_PIECES:
         return None
+    spend(_PIECE * len(ends))
     numbers = [None if code == ABSENT else code for code in values[ends].tolist()]
     other = None if missing == ABSENT else missing
     shrink = math.gcd(*(code for code in (*numbers, other) if code)) or 1

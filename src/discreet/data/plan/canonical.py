@@ -8,13 +8,14 @@ sorted, and what is always true or always false is folded away. So `1 = 1 AND ag
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 
+from discreet.data.plan.effort import spend
 from discreet.data.plan.evaluate import ABSENT
 from discreet.data.plan.nodes import After, Output, Plan
 from discreet.data.plan.numbers import negate, primitive, scale, split_constant, value_of, variable
@@ -37,6 +38,8 @@ from discreet.data.plan.row_nodes import (
 from discreet.data.plan.tables import PlanTables
 from discreet.data.plan.tabulate import OneColumn, tabulate
 
+_MADE, _SPAN = 200, 60
+"""Steps that a set of values takes, and each of its spans: see `plan.effort`."""
 AnySign = Literal["<", "<=", "=", "<>", ">", ">="]
 OPPOSITE: dict[AnySign, AnySign] = {"<": ">=", "<=": ">", "=": "<>", "<>": "=", ">": "<=", ">=": "<"}
 MIRRORED: dict[AnySign, AnySign] = {"<": ">", "<=": ">=", "=": "=", "<>": "<>", ">": "<", ">=": "<="}
@@ -61,6 +64,8 @@ def canonicalise(plan: Plan) -> Plan:
 def within(field: Field, spans: Iterable[Span], *, missing: bool, tables: PlanTables) -> Condition:
     """Return the condition that a column's code lies in some spans, folded where it is constant."""
     lower, upper = tables.span(field)
+    spans = tuple(spans)
+    spend(_MADE + _SPAN * len(spans))
     clipped = _merge((max(a, lower), min(b, upper)) for a, b in spans)
     nullable = tables.column(field).nullable
     missing = missing and nullable
@@ -122,17 +127,18 @@ def _choose_codes(known: OneColumn, sign: AnySign, root: Fraction, tables: PlanT
     """Return the condition that a number of one column compares so with a root, in steps of the number."""
     low, high = math.floor(root), math.ceil(root)
     exact = low == high
+    spend(len(known.values) // 4)
+    signs: dict[AnySign, Callable[[Any], Any]] = {
+        "<": lambda values: values < high,
+        "<=": lambda values: values <= low,
+        "=": lambda values: (values == low) & exact,
+        "<>": lambda values: (values != low) | (not exact),
+        ">=": lambda values: values >= high,
+        ">": lambda values: values > low,
+    }
 
     def holds(values: Any) -> Any:
-        there = values != ABSENT
-        return {
-            "<": there & (values < high),
-            "<=": there & (values <= low),
-            "=": there & (values == low) & exact,
-            "<>": there & ((values != low) | (not exact)),
-            ">=": there & (values >= high),
-            ">": there & (values > low),
-        }[sign]
+        return (values != ABSENT) & signs[sign](values)
 
     missing = bool(holds(np.int64(known.missing)))
     return within(known.field, known.spans(holds(known.values)), missing=missing, tables=tables)
@@ -229,6 +235,8 @@ def _by_column(parts: Iterable[Condition]) -> tuple[dict[Field, list[Within]], s
 def _assemble(kind: type[And] | type[Or], parts: set[Condition]) -> Condition:
     if len(parts) == 1:
         return next(iter(parts))
+    held = [part for part in parts if isinstance(part, Within)]
+    spend(_MADE * len(parts) + 2 * _SPAN * sum(len(part.spans) for part in held))
     return kind(tuple(sorted(parts, key=repr)))
 
 

@@ -122,3 +122,21 @@ def inside(codes: Codes, spans: tuple[Span, ...], missing: bool) -> NDArray[np.b
     before = np.searchsorted(low, codes, side="right")
     within = (before > 0) & (codes <= np.append(high, ABSENT)[before - 1])
     return np.asarray(np.where(codes == ABSENT, missing, within), dtype=np.bool_)
+
+
+def count_passes(node: Atom | Polynomial | Condition | None) -> int:
+    """Return about how many times the arrays are gone through to compute a number or a condition."""
+    if isinstance(node, Polynomial):
+        return 1 + sum(len(monomial) for monomial, _ in node.terms) + sum(map(count_passes, node.atoms))
+    if isinstance(node, StepFunction | Within):
+        return 3
+    if isinstance(node, Quotient):
+        return 3 + count_passes(node.numerator) + count_passes(node.denominator)
+    if isinstance(node, Choice):
+        cases = sum(1 + count_passes(test) + count_passes(number) for test, number in node.cases)
+        return cases + count_passes(node.otherwise)
+    if isinstance(node, Compare):
+        return 2 + count_passes(node.number)
+    if isinstance(node, Field) or node is None:
+        return 1
+    return 1 + sum(map(count_passes, node.parts))

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.data.plan.canonical import gaps
+from discreet.data.plan.effort import spend
 from discreet.data.plan.numbers import scale, split_constant
 from discreet.data.plan.row_nodes import And, Compare, Condition, Field, Or, Polynomial, Span, Within
 from discreet.data.plan.tables import PlanTables
 
+_SPAN = 100
+"""Steps for each span of a set of values: see `plan.effort`."""
 _REMEMBERED = 16
 """Spans of a column, and signs of numbers, that are kept: to know less is never wrong."""
 
@@ -32,6 +35,7 @@ def narrow(known: Narrowed, condition: Condition, tables: PlanTables) -> Narrowe
     """Return what is known where a condition holds."""
     for part in condition.parts if isinstance(condition, And) else (condition,):
         if isinstance(part, Within):
+            spend(_SPAN * len(part.spans))
             known = _cut(known, part.field, gaps(part.spans, tables.span(part.field)), tables)
         elif isinstance(part, Compare) and part.sign in ("<", "<="):
             known = Narrowed(known.spans, (*known.signs, (part.number, part.sign == "<"))[-_REMEMBERED:])
@@ -52,6 +56,7 @@ def exclude(known: Narrowed, condition: Condition, tables: PlanTables) -> Narrow
 def _cut(known: Narrowed, field: Field, spans: tuple[Span, ...], tables: PlanTables) -> Narrowed:
     """Leave some codes of a column out."""
     everything = tables.span(field)
+    spend(_SPAN * len(spans))
     left_out = [*gaps(known.spans.get(field, (everything,)), everything), *spans]
     left = gaps(left_out, everything)
     if len(left) > _REMEMBERED:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.core.errors import Refused
+from discreet.data.plan.effort import spend
 from discreet.data.plan.row_nodes import Atom, Field, Monomial, Polynomial, Span
 from discreet.data.plan.tables import PlanTables
 
@@ -21,6 +22,8 @@ MAX_TERMS = 32
 MAX_COEFFICIENT = 10**18
 MAX_UNITS = 1 << 62
 """No row's value may leave 64-bit integers, whatever the order of evaluation."""
+_MADE, _SCALED, _TERM, _CORNER = 800, 1_500, 400, 100
+"""Steps that the arithmetic of polynomials takes: see `plan.effort`."""
 _MAX_LINKED = 6
 """Columns whose products meet in one another, of which every corner is looked at."""
 
@@ -103,6 +106,7 @@ def scale(
     Refused
         When a value could leave 64-bit integers.
     """
+    spend(_SCALED + 2 * _TERM * len(number.terms))
     steps = [(names, c * math.prod(tables.grid(field) for field in names)) for names, c in number.terms]
     unit = unit or common_unit(coefficient for _, coefficient in steps)
     terms = tuple((monomial, int(coefficient / unit)) for monomial, coefficient in steps)
@@ -149,6 +153,7 @@ def _linked_range(terms: Terms, spans: Mapping[Atom, Span]) -> Span:
         ranges = [_term_range(monomial, c, spans) for monomial, c in terms]
         return sum(low for low, _ in ranges), sum(high for _, high in ranges)
     # A function that is linear in each column on its own is extreme at a corner of the box.
+    spend(_CORNER * len(terms) << len(fields))
     corners = []
     for ends in itertools.product(*(spans[field] for field in fields)):
         corner = dict(zip(fields, ends, strict=True))
@@ -176,6 +181,7 @@ def common_unit(numbers: Iterable[int | Fraction]) -> Fraction:
 
 
 def _make(terms: Mapping[Monomial, Fraction]) -> Polynomial:
+    spend(_MADE + _TERM * len(terms))
     kept = {monomial: coefficient for monomial, coefficient in terms.items() if coefficient != 0}
     # A column that cancels still makes the whole missing where it is missing: x - x = 0 asks for x.
     left_over = {atom for monomial in terms for atom in monomial}

@@ -14,6 +14,11 @@ from fractions import Fraction
 from hashlib import blake2b
 from typing import Literal
 
+from discreet.data.plan.effort import spend
+
+_SPELT = 8
+"""Steps for each character that a node is told apart by."""
+_FEW = 8
 Sign = Literal["<", "<=", "=", "<>"]
 Span = tuple[int, int]
 """Codes from the first to the second, both included."""
@@ -40,7 +45,9 @@ class _Computed:
         """What tells this node from every other of its kind."""
         known: str | None = getattr(self, "_digest")  # noqa: B009  # every subclass has it
         if known is None:
-            known = blake2b(_spell(self).encode(), digest_size=16).hexdigest()
+            spelt = _spell(self)
+            spend(_SPELT * len(spelt))
+            known = blake2b(spelt.encode(), digest_size=16).hexdigest()
             object.__setattr__(self, "_digest", known)
         return known
 
@@ -48,6 +55,9 @@ class _Computed:
 def _spell(node: object) -> str:
     """Return all that a node holds as text, nodes within it by their digests."""
     if isinstance(node, tuple):
+        if len(node) > _FEW and type(node[0]) is tuple and type(node[0][0]) is int:
+            # Spans and pieces, of which there may be thousands: the same text, sooner.
+            return f"({','.join([f'({a},{b})' for a, b in node])})"
         return f"({','.join(map(_spell_part, node))})"
     named = [getattr(node, one.name) for one in fields(node) if one.compare]  # type: ignore[arg-type]
     return f"{type(node).__name__}({','.join(map(_spell_part, named))})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -22,7 +23,7 @@ from discreet.data.plan.row_nodes import (
     StepFunction,
     Within,
 )
-from discreet.data.schema.columns import Boolean, Category, Column, Date, Decimal, Integer, Ranged
+from discreet.data.schema.columns import Boolean, Category, Column, Date, Decimal, Integer, Ranged, Text
 from discreet.data.schema.schema import Dimension, Schema
 
 
@@ -40,7 +41,7 @@ class PlanTables:
     _columns: dict[Field, Column] = field(init=False, repr=False, compare=False)
     _spans: dict[Field, Span] = field(init=False, repr=False, compare=False, default_factory=dict)
     tabulated: dict[Polynomial, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
-    """The last few numbers of one column that were computed for all its values; see `tabulate`."""
+    """Numbers of one column that were computed for all its values; see `tabulate`."""
 
     def __post_init__(self) -> None:
         declared = (relation for schema in self.schemas for relation in _relations(schema))
@@ -65,6 +66,12 @@ class PlanTables:
                     rule = "tables with different names"
                     raise InvalidParameter(name="schemas", rule=rule, value=relation.name)
         return cls(given)
+
+    def apart(self) -> PlanTables:
+        """Return the same tables with nothing computed of them yet: one question counts what it computes."""
+        found = copy(self)
+        object.__setattr__(found, "tabulated", {})
+        return found
 
     def extend(self, *relations: Schema | Dimension) -> PlanTables:
         """Return the tables with relations of one plan beside them, or in their place."""
@@ -140,6 +147,8 @@ def _span(column: Column) -> Span:
         return column.code_lower, column.code_upper
     if isinstance(column, Category):
         return 0, column.size - 1
+    if isinstance(column, Text):
+        return 0, 0  # of free text nothing is asked but whether it is there
     raise InternalError(f"{column.name} has no declared values")
 
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.plan.evaluate import ABSENT, Codes, evaluate, holds
+from discreet.data.plan.effort import is_limited, spend
+from discreet.data.plan.evaluate import ABSENT, Codes, count_passes, evaluate, holds
+from discreet.data.plan.numbers import add, constant, scale, split_constant
 from discreet.data.plan.row_nodes import Condition, Field, Polynomial, Span, fields_of
 from discreet.data.plan.tables import PlanTables, is_declared
 
 MAX_TABULATED = 1 << 16
 """Declared values of a column whose functions are listed; of longer columns they stay as they are written."""
+_AT_ONCE = 5
+"""Values that an operation on an array looks at in one step: see `plan.effort`."""
 _REMEMBERED = 8
+"""Numbers that are kept where nobody counts steps: of one question, which is limited in them, all are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +47,39 @@ def tabulate(number: Polynomial, tables: PlanTables) -> OneColumn | None:
     kept = known.get(number)
     if kept is None:
         kept = (_tabulate(number, tables),)
-        if len(known) >= _REMEMBERED:
+        if len(known) >= _REMEMBERED and not is_limited():
             known.clear()
         known[number] = kept
     return kept[0]  # not looked up again: another thread may have cleared it
 
 
 def _tabulate(number: Polynomial, tables: PlanTables) -> OneColumn | None:
+    rest, offset = split_constant(number)
+    if offset and rest.atoms:
+        return _shift(tabulate(rest, tables), rest, offset, tables)
     listed = list_codes(fields_of(number), tables)
     if listed is None:
         return None
     field, first, codes = listed
+    spend(len(codes) * count_passes(number) // _AT_ONCE)
     values = np.broadcast_to(evaluate(number, {field: codes}, tables), codes.shape)
     return OneColumn(field, first, values[:-1], int(values[-1]))
+
+
+def _shift(
+    known: OneColumn | None, rest: Polynomial, offset: Fraction, tables: PlanTables
+) -> OneColumn | None:
+    """Return the values of a number plus a constant, in steps of its unit, from those of the number."""
+    if known is None:
+        return None
+    number = add(rest, constant(offset))
+    unit = scale(number, tables).unit
+    times, more = int(scale(rest, tables).unit / unit), int(offset / unit)
+    spend(len(known.values))
+    both = np.append(known.values, known.missing)
+    absent = both == ABSENT
+    values = np.where(absent, ABSENT, np.where(absent, 0, both) * times + more)
+    return OneColumn(known.field, known.first, values[:-1], int(values[-1]))
 
 
 def list_codes(fields: frozenset[Field], tables: PlanTables) -> tuple[Field, int, Codes] | None:
@@ -75,5 +101,6 @@ def solve(condition: Condition, tables: PlanTables) -> tuple[Field, list[Span], 
     if listed is None:
         return None
     field, first, codes = listed
+    spend(len(codes) * count_passes(condition) // _AT_ONCE)
     held = np.broadcast_to(holds(condition, {field: codes}, tables), codes.shape)
     return field, OneColumn(field, first, codes[:-1], ABSENT).spans(held[:-1]), bool(held[-1])

@@ -9,6 +9,9 @@ import datetime
 import re
 from collections.abc import Callable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.data.sql.rows.comparing import EPOCH
 from discreet.data.sql.text import refuse, shorten
 
@@ -34,6 +37,8 @@ _FORMATS: dict[str, Callable[[datetime.date], str]] = {
     "%u": lambda day: str(day.isoweekday()),
     "%%": lambda day: "%",
 }
+_YEARS = 10_000
+"""More than there are years before 1970."""
 _WORDS = (("YYYY", "%Y"), ("yyyy", "%Y"), ("MM", "%m"), ("DD", "%d"), ("dd", "%d"), ("Q", "%Q"))
 
 
@@ -54,3 +59,24 @@ def spell_day(number: int, parts: Sequence[str]) -> str:
     """Return a day, counted from 1970-01-01, in a format."""
     day = datetime.date.fromordinal(number + EPOCH)
     return "".join(_FORMATS[part](day) if part in _FORMATS else part for part in parts)
+
+
+def tell_apart(numbers: NDArray[np.int64], parts: Sequence[str]) -> NDArray[np.int64]:
+    """Return a number of at least 0 for each day, another one where a format writes another text."""
+    months = numbers.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    signs = {part for part in parts if part in _FORMATS}
+    if signs <= {"%Y", "%y", "%%"}:
+        return months // 12 + _YEARS
+    if signs <= {"%Y", "%y", "%m", "%B", "%b", "%Q", "%%"}:
+        years = months // 12 + _YEARS if signs & {"%Y", "%y"} else np.zeros_like(months)
+        return years * 12 + months % 12
+    if is_weekly(parts):
+        return (numbers + 3) % 7
+    if signs <= {"%d", "%%"}:
+        return numbers - months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    return numbers + _YEARS * 400
+
+
+def is_weekly(parts: Sequence[str]) -> bool:
+    """Say whether a format writes the day of the week and nothing else of a day."""
+    return {part for part in parts if part in _FORMATS} <= {"%A", "%a", "%u", "%%"}

@@ -40,6 +40,7 @@ MAX_SETS = 64
 MAX_GROUPS = 20_000
 """Groups of one key that is computed."""
 Sets = list[tuple[Key, ...]]
+_SEVERAL = (exp.Cube, exp.Rollup, exp.GroupingSets)
 
 
 class Grouping:
@@ -104,7 +105,14 @@ class Grouping:
 
     def _items(self, node: exp.Expression) -> list[exp.Expression]:
         """Return what is grouped by; ALL stands for whatever is selected that holds no aggregate."""
-        items, everything = take(node, "expressions", "all")
+        items, everything, *after = take(node, "expressions", "all", "rollup", "cube")
+        words = [one for listed in after for one in listed or []]
+        if words:
+            # WITH ROLLUP and WITH CUBE stand after the keys that they are about.
+            plain = bool(items) and not any(isinstance(item, _SEVERAL) for item in items)
+            if len(words) > 1 or take(words[0], "expressions")[0] or not plain or everything is not None:
+                raise refuse("WITH ROLLUP", "it stands once, after keys", "Write GROUP BY ROLLUP (a, b)")
+            items = [type(words[0])(expressions=items)]
         if everything is None:
             return items or []
         if not everything or items:

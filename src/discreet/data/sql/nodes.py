@@ -49,7 +49,11 @@ _NODES: dict[type, tuple[str, str, str]] = {
     exp.Exists: ("EXISTS", _NOT_KNOWN, "Put conditions on the table's own columns"),
     exp.Filter: ("FILTER", _NOT_KNOWN, "Put the condition in WHERE, and ask once for each"),
     exp.Star: ("SELECT *", "single rows are never shown", "Ask for aggregates, such as COUNT(*) or AVG(x)"),
-    exp.Window: ("OVER", _NOT_KNOWN, "GROUP BY the keys instead"),
+    exp.Window: (
+        "OVER",
+        _NOT_KNOWN,
+        "GROUP BY the keys; ORDER BY ranks the groups, and shares of their sum are computed from the answer",
+    ),
 }
 _PLACES = {
     "FROM": "Name the table, with its conditions in WHERE",

@@ -16,6 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.data.plan.canonical import conjunction
 from discreet.data.plan.derived import drop_unread
+from discreet.data.plan.effort import limit_effort
 from discreet.data.plan.narrowing import narrow
 from discreet.data.plan.nodes import MIN_EPSILON, Options, Plan, Policy
 from discreet.data.plan.tables import PlanTables
@@ -60,7 +61,8 @@ def parse(
     """
     tree, clause = parse_text(text)
     try:
-        return _select(tree, clause, PlanTables.of(schemas), policy, today)
+        with limit_effort():
+            return _select(tree, clause, PlanTables.of(schemas).apart(), policy, today)
     except RecursionError:
         raise refuse("SQL", "it is nested too deep", "Ask a simpler question") from None
 

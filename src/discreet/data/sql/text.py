@@ -110,7 +110,10 @@ def parse_text(text: str) -> tuple[exp.Select, tuple[tuple[str, Token], ...]]:
         raise _refuse_unread(SqlglotError())
     tree = trees[0] if len(trees) == 1 else None
     if isinstance(tree, exp.SetOperation):
-        way_out = "GROUP BY what parts the rows, or ask each SELECT on its own with its share of epsilon"
+        way_out = (
+            "Write SELECT COUNT(*), COUNT(*) FILTER (WHERE smoker) for a part beside the whole, GROUP BY or "
+            "GROUPING SETS for parts, or ask each SELECT on its own with its share of epsilon"
+        )
         raise refuse(type(tree).__name__.upper(), "a question is one SELECT", way_out)
     if not isinstance(tree, exp.Select):
         raise refuse("SQL", "it must be exactly one SELECT", "Send one query at a time")
@@ -152,8 +155,10 @@ def _tokens(text: str) -> list[Token]:
         raise refuse("comment", "comments are not part of the language", "Leave it out")
     if any(token.token_type == TokenType.SEMICOLON for token in found):
         raise refuse(";", "it must be exactly one SELECT", "Send one query at a time")
-    if not found or found[0].token_type not in (TokenType.SELECT, TokenType.WITH):
-        raise refuse("SQL", "it must begin with SELECT or WITH", "Write SELECT ... FROM a declared table")
+    if not found or found[0].token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.FROM):
+        raise refuse(
+            "SQL", "it must begin with SELECT, WITH or FROM", "Write SELECT ... FROM a declared table"
+        )
     _check_size(found)
     return found
 

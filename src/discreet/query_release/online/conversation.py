@@ -40,6 +40,7 @@ BETA = Fraction(1, 20)
 
 
 _ALL_GIVEN = "all {} measured answers have been given; last(query) still answers from what was learned"
+_OWING = "an answer could not be written down; last(query) still answers from what was learned"
 _MOST = 1 << 60  # units; more are cut off, so that nothing wraps, and no two counts get further apart by it
 
 
@@ -297,6 +298,9 @@ class WeightsConversation(Conversation[Any]):
 
     def _test(self, truth: Integers, said: Integers) -> tuple[Integers, int]:
         """Test questions in order until the first alarm: their public thresholds, and where it was."""
+        if self._lives.is_owing:  # a later life could not tell how many alarms there were
+            self.close(_OWING)
+            raise ConversationClosed(f"this conversation is closed: {_OWING}")
         self._lives.use_gate()
         for side, hidden in enumerate(self._hidden):
             if hidden is None:
@@ -322,6 +326,7 @@ class WeightsConversation(Conversation[Any]):
         In this order: an interrupt must not leave it open for one threshold more than was paid for.
         """
         updates = self._public.updates
+        self._lives.owe()
         if self.measured + 1 >= updates:
             self.close(_ALL_GIVEN.format(updates))
         self.measured += 1

@@ -6,6 +6,9 @@ that is drawn is a step of the gate, whether an alarm ended it or the end of a l
 used the gate some measured answers are struck off, as many as the new thresholds cost, and the guarantee of
 the whole conversation covers all its lives. That a life uses the gate is written down before it does.
 
+An alarm whose answer could not be written down is no secret: whoever asked sees that something failed. It
+ends its life, so that there is at most one in each, and every life that used the gate pays for one.
+
 Answers that passed the gate are not written down: they are public, and cost nothing.
 """
 
@@ -56,12 +59,15 @@ class Lives:
         The measured answers of all lives before this one.
     used
         How many lives before this one used the gate.
+    is_owing
+        Whether there was an alarm whose answer is not written down (yet).
     """
 
     journal: Journal | None = None
     start: Integers | None = None
     answers: list[KeptAnswer] = field(default_factory=list)
     used: int = 0
+    is_owing: bool = False
     _uses: bool = False
 
     @classmethod
@@ -95,6 +101,10 @@ class Lives:
             self._append({"kind": "gate"})
             self._uses = True
 
+    def owe(self) -> None:
+        """Note that there is an alarm: nothing more is tested before its answer is written down."""
+        self.is_owing = self.journal is not None
+
     def keep(self, question: Question, noisy: int) -> None:
         """Write down a measured answer, before it is given."""
         units = [str(one) for one in question.units.ravel().tolist()]
@@ -109,6 +119,7 @@ class Lives:
                 "noisy": str(noisy),
             }
         )
+        self.is_owing = False
 
     def _append(self, note: dict[str, Any]) -> None:
         if self.journal is not None:
@@ -117,13 +128,14 @@ class Lives:
     def struck(self, plan: GatePlan, sides: int) -> int:
         """Return how many measured answers the thresholds of earlier lives cost.
 
-        Redrawn, every threshold is a step, and so is every alarm: each life before left `sides` steps open.
-        Drawn once, one threshold is paid for in each order of two neighbours, which costs as much as
-        (scale of the tests) / (scale of the thresholds) alarms, each of `3 - sides` shifts.
+        Redrawn, every threshold is a step, and so is every alarm: each life before left `sides` steps open,
+        and an alarm that was not written down is the end of one of them. Drawn once, one threshold is paid
+        for in each order of two neighbours, which costs as much as (scale of the tests) / (scale of the
+        thresholds) alarms, each of `3 - sides` shifts; an alarm that was not written down comes on top.
         """
         if plan.form is Form.REDRAWN:
             return sides * self.used
-        return math.ceil(self.used * plan.tests.scale / plan.thresholds.scale / (3 - sides))
+        return self.used + math.ceil(self.used * plan.tests.scale / plan.thresholds.scale / (3 - sides))
 
     def widen(self, plan: GatePlan, sides: int) -> GatePlan:
         """Return the plan for this life: errors hold for the thresholds of all lives together."""

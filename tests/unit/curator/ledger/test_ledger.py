@@ -14,7 +14,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from discreet.accounting.calibrate import zcdp_rho
 from discreet.accounting.composition import Composed
 from discreet.accounting.failing import FailingLoss
-from discreet.core.errors import BudgetExceeded, DiscreetError, InternalError, InvalidParameter, Refused
+from discreet.core.errors import (
+    BudgetExceeded,
+    DiscreetError,
+    InternalError,
+    InvalidParameter,
+    KeyReused,
+    Refused,
+)
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, DiscreteLaplaceLoss, GaussianLoss, PureLoss, ZCDPLoss
 from discreet.core.neighbours import AddRemove, Replace
@@ -88,6 +95,55 @@ def test_only_a_reservation_comes_back(ledger):
         with pytest.raises(InternalError):
             step(number)
     assert ledger.spent() == {"epsilon": Fraction(1, 2)}
+
+
+def test_what_one_ledger_started_another_of_the_same_name_cannot_give_back(make_ledger):
+    one, other = (make_ledger(epsilon=1, delta=0, neighbours=ROWS) for _ in range(2))
+    number = one.reserve("acme", "q", item(1))
+    one.start(number)
+    with pytest.raises(InternalError):
+        other.void(number)
+    with pytest.raises(InternalError):
+        other.start(number)
+    assert one.spent() == other.spent() == {"epsilon": 1}
+
+
+@pytest.mark.parametrize(
+    ("what", "study", "price"),
+    [("q", None, "1/99"), ("q", "flu", "1/100"), ("r", None, "1/100"), ("q\nr", "flu", "1/100")],
+)
+def test_a_key_stands_for_one_question_at_one_price(ledger, what, study, price):
+    """Otherwise a question would be charged as little as the cheapest that had its key."""
+    ledger.cap_study("flu", 1, purpose="the flu")
+    ledger.cap_study("flu\nq", 1, purpose="a name that could be mistaken for a study and a question")
+    number = ledger.reserve("acme", "q", item("1/100"), key="k")
+    ledger.reserve("acme", "r", item("1/100"), study="flu\nq", key="l")
+    for key in "kl":
+        with pytest.raises(KeyReused):
+            ledger.reserve("acme", what, item(price), study=study, key=key)
+    assert ledger.reserve("acme", "q", item("1/100"), key="k") == number
+    assert ledger.spent() == {"epsilon": Fraction(2, 100)}
+
+
+def test_a_group_begins_with_what_its_members_spent(ledger):
+    ledger.reserve("acme", "q", item("1/4"))
+    ledger.cap_group("alliance", ["acme", "blue", "carol"], Fraction(3, 8))
+    with pytest.raises(BudgetExceeded, match="share of the group:alliance"):
+        ledger.reserve("blue", "q", item("1/4"))
+    ledger.reserve("blue", "q", item("1/8"))
+
+
+@pytest.mark.parametrize("name", ["x\0y", "x\udc80"], ids=ascii)
+def test_names_that_a_database_cannot_hold_are_refused(make_ledger, name):
+    ledger = make_ledger(epsilon=1, delta=0, neighbours=ROWS)
+    with pytest.raises(InvalidParameter):
+        make_ledger(epsilon=1, delta=0, neighbours=ROWS, name=name)
+    with pytest.raises(InvalidParameter):
+        ledger.journal(name)
+    # What others say may be anything, and stops nobody.
+    number = ledger.reserve(name, name, item("1/4"), key=name)
+    ledger.start(number)
+    assert ledger.finish(number, b"answer") == ledger.answer(number) == b"answer"
 
 
 def test_guarantees_about_something_else_are_refused(ledger):

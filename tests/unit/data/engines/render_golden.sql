@@ -4,13 +4,13 @@ SELECT
   COUNT(*) AS "m0",
   COALESCE(
     SUM(
-      CASE
+      CAST(CASE
         WHEN CAST("people"."age" AS BIGINT) < 0
         THEN 0
         WHEN CAST("people"."age" AS BIGINT) > 120
         THEN 120
         ELSE CAST("people"."age" AS BIGINT)
-      END
+      END AS BIGINT)
     ),
     0
   ) AS "m1"
@@ -35,7 +35,7 @@ SELECT
         WHEN CAST("people"."age" AS BIGINT) > 120
         THEN 120
         ELSE CAST("people"."age" AS BIGINT)
-      END AS DECIMAL(38, 0))
+      END AS BIGINT)
     ),
     0
   ) AS "m1"
@@ -80,24 +80,9 @@ WITH "discreet_bounded_0" AS (
     "zone",
     "km",
     "night",
-    "note"
-  FROM (
-    SELECT
-      "trips"."who",
-      "trips"."zone",
-      "trips"."km",
-      "trips"."night",
-      "trips"."note",
-      ROW_NUMBER() OVER (
-        PARTITION BY "trips"."who"
-        ORDER BY MD5(
-          '5ec7e7' || CAST("trips"."who" AS TEXT) || COALESCE('|' || CAST(LENGTH("trips"."zone") AS TEXT) || ':' || "trips"."zone", '-') || COALESCE('|' || CAST("trips"."km" AS TEXT), '-') || COALESCE('|' || CAST("trips"."night" AS TEXT), '-') || COALESCE('|' || CAST(LENGTH("trips"."note") AS TEXT) || ':' || "trips"."note", '-')
-        )
-      ) AS "discreet_place"
-    FROM "trips"
-    WHERE
-      NOT "trips"."who" IS NULL
-  ) AS "discreet_ranked"
+    "note",
+    "discreet_place"
+  FROM "trips"
   WHERE
     "discreet_place" <= 3
 ), "discreet_totals" AS (
@@ -105,7 +90,7 @@ WITH "discreet_bounded_0" AS (
     "trips"."who" AS "discreet_unit",
     "trips"."zone" AS "k0",
     COALESCE(
-      SUM(
+      CAST(SUM(
         CASE
           WHEN CAST("trips"."km" AS BIGINT) < 0
           THEN 0
@@ -113,11 +98,12 @@ WITH "discreet_bounded_0" AS (
           THEN 50
           ELSE CAST("trips"."km" AS BIGINT)
         END - 25
-      ),
+      ) AS BIGINT),
       0
     ) AS "m0",
     COUNT(CAST("trips"."km" AS BIGINT)) AS "m1",
-    COUNT(*) AS "m2"
+    COUNT(*) AS "m2",
+    MIN(CAST("trips"."discreet_place" AS BIGINT)) AS "discreet_first"
   FROM "discreet_bounded_0" AS "trips"
   WHERE
     (
@@ -130,12 +116,7 @@ WITH "discreet_bounded_0" AS (
 ), "discreet_ranked" AS (
   SELECT
     *,
-    DENSE_RANK() OVER (
-      PARTITION BY "discreet_unit"
-      ORDER BY MD5(
-        '5ec7e7' || CAST("discreet_unit" AS TEXT) || COALESCE('|' || CAST(LENGTH("k0") AS TEXT) || ':' || "k0", '-')
-      ), "k0"
-    ) AS "discreet_place"
+    DENSE_RANK() OVER (PARTITION BY "discreet_unit" ORDER BY "discreet_first", "k0") AS "discreet_place"
   FROM "discreet_totals"
 )
 SELECT
@@ -156,24 +137,9 @@ WITH "discreet_bounded_0" AS (
     "zone",
     "km",
     "night",
-    "note"
-  FROM (
-    SELECT
-      "trips"."who",
-      "trips"."zone",
-      "trips"."km",
-      "trips"."night",
-      "trips"."note",
-      ROW_NUMBER() OVER (
-        PARTITION BY "trips"."who"
-        ORDER BY MD5(
-          '5ec7e7' || CAST("trips"."who" AS TEXT) || COALESCE('|' || CAST(LENGTH("trips"."zone") AS TEXT) || ':' || "trips"."zone", '-') || COALESCE('|' || CAST("trips"."km" AS TEXT), '-') || COALESCE('|' || CAST("trips"."night" AS TEXT), '-') || COALESCE('|' || CAST(LENGTH("trips"."note") AS TEXT) || ':' || "trips"."note", '-')
-        )
-      ) AS "discreet_place"
-    FROM "trips"
-    WHERE
-      NOT "trips"."who" IS NULL
-  ) AS "discreet_ranked"
+    "note",
+    "discreet_place"
+  FROM "trips"
   WHERE
     "discreet_place" <= 3
 ), "discreet_totals" AS (
@@ -181,19 +147,20 @@ WITH "discreet_bounded_0" AS (
     "trips"."who" AS "discreet_unit",
     "trips"."zone" AS "k0",
     COALESCE(
-      SUM(
-        CAST(CASE
+      CAST(SUM(
+        CASE
           WHEN CAST("trips"."km" AS BIGINT) < 0
           THEN 0
           WHEN CAST("trips"."km" AS BIGINT) > 50
           THEN 50
           ELSE CAST("trips"."km" AS BIGINT)
-        END - 25 AS DECIMAL(38, 0))
-      ),
+        END - 25
+      ) AS BIGINT),
       0
     ) AS "m0",
     COUNT(CAST("trips"."km" AS BIGINT)) AS "m1",
-    COUNT(*) AS "m2"
+    COUNT(*) AS "m2",
+    MIN(CAST("trips"."discreet_place" AS BIGINT)) AS "discreet_first"
   FROM "discreet_bounded_0" AS "trips"
   WHERE
     (
@@ -206,18 +173,13 @@ WITH "discreet_bounded_0" AS (
 ), "discreet_ranked" AS (
   SELECT
     *,
-    DENSE_RANK() OVER (
-      PARTITION BY "discreet_unit"
-      ORDER BY MD5(
-        '5ec7e7' || CAST("discreet_unit" AS TEXT) || COALESCE('|' || CAST(LENGTH("k0") AS TEXT) || ':' || "k0", '-')
-      ), "k0"
-    ) AS "discreet_place"
+    DENSE_RANK() OVER (PARTITION BY "discreet_unit" ORDER BY "discreet_first", "k0") AS "discreet_place"
   FROM "discreet_totals"
 )
 SELECT
   "k0",
-  COALESCE(SUM(CAST("m0" AS DECIMAL(38, 0))), 0) AS "m0",
-  COALESCE(SUM(CAST("m1" AS DECIMAL(38, 0))), 0) AS "m1",
+  COALESCE(SUM("m0"), 0) AS "m0",
+  COALESCE(SUM("m1"), 0) AS "m1",
   COUNT(*) AS "m2"
 FROM "discreet_ranked"
 WHERE
@@ -232,24 +194,9 @@ WITH `discreet_bounded_0` AS (
     `zone`,
     `km`,
     `night`,
-    `note`
-  FROM (
-    SELECT
-      `trips`.`who`,
-      `trips`.`zone`,
-      `trips`.`km`,
-      `trips`.`night`,
-      `trips`.`note`,
-      ROW_NUMBER() OVER (
-        PARTITION BY `trips`.`who`
-        ORDER BY MD5(
-          '5ec7e7' || CAST(`trips`.`who` AS STRING) || COALESCE('|' || CAST(LENGTH(`trips`.`zone`) AS STRING) || ':' || `trips`.`zone`, '-') || COALESCE('|' || CAST(`trips`.`km` AS STRING), '-') || COALESCE('|' || CAST(`trips`.`night` AS STRING), '-') || COALESCE('|' || CAST(LENGTH(`trips`.`note`) AS STRING) || ':' || `trips`.`note`, '-')
-        ) NULLS LAST
-      ) AS `discreet_place`
-    FROM `trips`
-    WHERE
-      NOT `trips`.`who` IS NULL
-  ) AS `discreet_ranked`
+    `note`,
+    `discreet_place`
+  FROM `trips`
   WHERE
     `discreet_place` <= 3
 ), `discreet_totals` AS (
@@ -257,19 +204,20 @@ WITH `discreet_bounded_0` AS (
     `trips`.`who` AS `discreet_unit`,
     `trips`.`zone` AS `k0`,
     COALESCE(
-      SUM(
-        CAST(CASE
+      CAST(SUM(
+        CASE
           WHEN CAST(`trips`.`km` AS BIGINT) < 0
           THEN 0
           WHEN CAST(`trips`.`km` AS BIGINT) > 50
           THEN 50
           ELSE CAST(`trips`.`km` AS BIGINT)
-        END - 25 AS DECIMAL(38, 0))
-      ),
+        END - 25
+      ) AS BIGINT),
       0
     ) AS `m0`,
     COUNT(CAST(`trips`.`km` AS BIGINT)) AS `m1`,
-    COUNT(*) AS `m2`
+    COUNT(*) AS `m2`,
+    MIN(CAST(`trips`.`discreet_place` AS BIGINT)) AS `discreet_first`
   FROM `discreet_bounded_0` AS `trips`
   WHERE
     (
@@ -284,9 +232,7 @@ WITH `discreet_bounded_0` AS (
     *,
     DENSE_RANK() OVER (
       PARTITION BY `discreet_unit`
-      ORDER BY MD5(
-        '5ec7e7' || CAST(`discreet_unit` AS STRING) || COALESCE('|' || CAST(LENGTH(`k0`) AS STRING) || ':' || `k0`, '-')
-      ) NULLS LAST, `k0` NULLS LAST
+      ORDER BY `discreet_first` NULLS LAST, `k0` NULLS LAST
     ) AS `discreet_place`
   FROM `discreet_totals`
 )
@@ -308,30 +254,15 @@ WITH "discreet_bounded_0" AS (
     "zone",
     "km",
     "night",
-    "note"
-  FROM (
-    SELECT
-      "trips"."who",
-      "trips"."zone",
-      "trips"."km",
-      "trips"."night",
-      "trips"."note",
-      ROW_NUMBER() OVER (
-        PARTITION BY "trips"."who"
-        ORDER BY MD5(
-          '5ec7e7' || CAST("trips"."who" AS TEXT) || COALESCE('|' || CAST(LENGTH("trips"."zone") AS TEXT) || ':' || "trips"."zone", '-') || COALESCE('|' || CAST("trips"."km" AS TEXT), '-') || COALESCE('|' || CAST("trips"."night" AS TEXT), '-') || COALESCE('|' || CAST(LENGTH("trips"."note") AS TEXT) || ':' || "trips"."note", '-')
-        )
-      ) AS "discreet_place"
-    FROM "trips"
-    WHERE
-      NOT "trips"."who" IS NULL
-  ) AS "discreet_ranked"
+    "note",
+    "discreet_place"
+  FROM "trips"
   WHERE
     "discreet_place" <= 3
 ), "discreet_totals" AS (
   SELECT
     "trips"."who" AS "discreet_unit",
-    SUM(
+    CAST(SUM(
       CASE
         WHEN -1 + 2 * CAST("trips"."km" AS BIGINT) < -1
         THEN -1
@@ -339,7 +270,7 @@ WITH "discreet_bounded_0" AS (
         THEN 99
         ELSE -1 + 2 * CAST("trips"."km" AS BIGINT)
       END
-    ) AS "m0"
+    ) AS BIGINT) AS "m0"
   FROM "discreet_bounded_0" AS "trips"
   WHERE
     "trips"."km" >= 4
@@ -357,38 +288,23 @@ WITH "discreet_bounded_0" AS (
     "zone",
     "km",
     "night",
-    "note"
-  FROM (
-    SELECT
-      "trips"."who",
-      "trips"."zone",
-      "trips"."km",
-      "trips"."night",
-      "trips"."note",
-      ROW_NUMBER() OVER (
-        PARTITION BY "trips"."who"
-        ORDER BY MD5(
-          '5ec7e7' || CAST("trips"."who" AS TEXT) || COALESCE('|' || CAST(LENGTH("trips"."zone") AS TEXT) || ':' || "trips"."zone", '-') || COALESCE('|' || CAST("trips"."km" AS TEXT), '-') || COALESCE('|' || CAST("trips"."night" AS TEXT), '-') || COALESCE('|' || CAST(LENGTH("trips"."note") AS TEXT) || ':' || "trips"."note", '-')
-        )
-      ) AS "discreet_place"
-    FROM "trips"
-    WHERE
-      NOT "trips"."who" IS NULL
-  ) AS "discreet_ranked"
+    "note",
+    "discreet_place"
+  FROM "trips"
   WHERE
     "discreet_place" <= 3
 ), "discreet_totals" AS (
   SELECT
     "trips"."who" AS "discreet_unit",
-    SUM(
-      CAST(CASE
+    CAST(SUM(
+      CASE
         WHEN -1 + 2 * CAST("trips"."km" AS BIGINT) < -1
         THEN -1
         WHEN -1 + 2 * CAST("trips"."km" AS BIGINT) > 99
         THEN 99
         ELSE -1 + 2 * CAST("trips"."km" AS BIGINT)
-      END AS DECIMAL(38, 0))
-    ) AS "m0"
+      END
+    ) AS BIGINT) AS "m0"
   FROM "discreet_bounded_0" AS "trips"
   WHERE
     "trips"."km" >= 4
@@ -396,12 +312,7 @@ WITH "discreet_bounded_0" AS (
     "trips"."who"
 )
 SELECT
-  COALESCE(
-    SUM(
-      CAST(CASE WHEN "m0" < 0 THEN 0 WHEN "m0" > 99 THEN 99 ELSE "m0" END AS DECIMAL(38, 0))
-    ),
-    0
-  ) AS "m0"
+  COALESCE(SUM(CASE WHEN "m0" < 0 THEN 0 WHEN "m0" > 99 THEN 99 ELSE "m0" END), 0) AS "m0"
 FROM "discreet_totals";
 
 -- totals, spark
@@ -411,38 +322,23 @@ WITH `discreet_bounded_0` AS (
     `zone`,
     `km`,
     `night`,
-    `note`
-  FROM (
-    SELECT
-      `trips`.`who`,
-      `trips`.`zone`,
-      `trips`.`km`,
-      `trips`.`night`,
-      `trips`.`note`,
-      ROW_NUMBER() OVER (
-        PARTITION BY `trips`.`who`
-        ORDER BY MD5(
-          '5ec7e7' || CAST(`trips`.`who` AS STRING) || COALESCE('|' || CAST(LENGTH(`trips`.`zone`) AS STRING) || ':' || `trips`.`zone`, '-') || COALESCE('|' || CAST(`trips`.`km` AS STRING), '-') || COALESCE('|' || CAST(`trips`.`night` AS STRING), '-') || COALESCE('|' || CAST(LENGTH(`trips`.`note`) AS STRING) || ':' || `trips`.`note`, '-')
-        ) NULLS LAST
-      ) AS `discreet_place`
-    FROM `trips`
-    WHERE
-      NOT `trips`.`who` IS NULL
-  ) AS `discreet_ranked`
+    `note`,
+    `discreet_place`
+  FROM `trips`
   WHERE
     `discreet_place` <= 3
 ), `discreet_totals` AS (
   SELECT
     `trips`.`who` AS `discreet_unit`,
-    SUM(
-      CAST(CASE
+    CAST(SUM(
+      CASE
         WHEN -1 + 2 * CAST(`trips`.`km` AS BIGINT) < -1
         THEN -1
         WHEN -1 + 2 * CAST(`trips`.`km` AS BIGINT) > 99
         THEN 99
         ELSE -1 + 2 * CAST(`trips`.`km` AS BIGINT)
-      END AS DECIMAL(38, 0))
-    ) AS `m0`
+      END
+    ) AS BIGINT) AS `m0`
   FROM `discreet_bounded_0` AS `trips`
   WHERE
     `trips`.`km` >= 4
@@ -465,24 +361,9 @@ WITH "discreet_bounded_0" AS (
     "zone",
     "km",
     "night",
-    "note"
-  FROM (
-    SELECT
-      "trips"."who",
-      "trips"."zone",
-      "trips"."km",
-      "trips"."night",
-      "trips"."note",
-      ROW_NUMBER() OVER (
-        PARTITION BY "trips"."who"
-        ORDER BY MD5(
-          '5ec7e7' || CAST("trips"."who" AS TEXT) || COALESCE('|' || CAST(LENGTH("trips"."zone") AS TEXT) || ':' || "trips"."zone", '-') || COALESCE('|' || CAST("trips"."km" AS TEXT), '-') || COALESCE('|' || CAST("trips"."night" AS TEXT), '-') || COALESCE('|' || CAST(LENGTH("trips"."note") AS TEXT) || ':' || "trips"."note", '-')
-        )
-      ) AS "discreet_place"
-    FROM "trips"
-    WHERE
-      NOT "trips"."who" IS NULL
-  ) AS "discreet_ranked"
+    "note",
+    "discreet_place"
+  FROM "trips"
   WHERE
     "discreet_place" <= 3
 )
@@ -514,24 +395,9 @@ WITH "discreet_bounded_0" AS (
     "zone",
     "km",
     "night",
-    "note"
-  FROM (
-    SELECT
-      "trips"."who",
-      "trips"."zone",
-      "trips"."km",
-      "trips"."night",
-      "trips"."note",
-      ROW_NUMBER() OVER (
-        PARTITION BY "trips"."who"
-        ORDER BY MD5(
-          '5ec7e7' || CAST("trips"."who" AS TEXT) || COALESCE('|' || CAST(LENGTH("trips"."zone") AS TEXT) || ':' || "trips"."zone", '-') || COALESCE('|' || CAST("trips"."km" AS TEXT), '-') || COALESCE('|' || CAST("trips"."night" AS TEXT), '-') || COALESCE('|' || CAST(LENGTH("trips"."note") AS TEXT) || ':' || "trips"."note", '-')
-        )
-      ) AS "discreet_place"
-    FROM "trips"
-    WHERE
-      NOT "trips"."who" IS NULL
-  ) AS "discreet_ranked"
+    "note",
+    "discreet_place"
+  FROM "trips"
   WHERE
     "discreet_place" <= 3
 )
@@ -563,24 +429,9 @@ WITH `discreet_bounded_0` AS (
     `zone`,
     `km`,
     `night`,
-    `note`
-  FROM (
-    SELECT
-      `trips`.`who`,
-      `trips`.`zone`,
-      `trips`.`km`,
-      `trips`.`night`,
-      `trips`.`note`,
-      ROW_NUMBER() OVER (
-        PARTITION BY `trips`.`who`
-        ORDER BY MD5(
-          '5ec7e7' || CAST(`trips`.`who` AS STRING) || COALESCE('|' || CAST(LENGTH(`trips`.`zone`) AS STRING) || ':' || `trips`.`zone`, '-') || COALESCE('|' || CAST(`trips`.`km` AS STRING), '-') || COALESCE('|' || CAST(`trips`.`night` AS STRING), '-') || COALESCE('|' || CAST(LENGTH(`trips`.`note`) AS STRING) || ':' || `trips`.`note`, '-')
-        ) NULLS LAST
-      ) AS `discreet_place`
-    FROM `trips`
-    WHERE
-      NOT `trips`.`who` IS NULL
-  ) AS `discreet_ranked`
+    `note`,
+    `discreet_place`
+  FROM `trips`
   WHERE
     `discreet_place` <= 3
 )

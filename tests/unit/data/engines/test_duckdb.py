@@ -16,7 +16,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import sqlglot
-from sqlglot import exp
 
 from discreet import AddRemove
 from discreet.core.errors import DiscreetError, EngineFailed, InternalError, TableClosed
@@ -29,8 +28,8 @@ from discreet.data import (
     Text,
     format_schema,
 )
-from discreet.data.engines import base as base_module
 from discreet.data.engines import duckdb as duckdb_module
+from discreet.data.table import draw_key
 
 CANARY = "CANARY7f3a"
 ROWS = Row()
@@ -171,7 +170,7 @@ def test_what_does_not_fit_is_spilled_to_the_private_directory_only(monkeypatch,
     ],
 )
 def test_only_loaded_relations_are_read(notes, sql):
-    for run in (notes._source.execute, lambda q: notes._source.materialise(q, key="k")):
+    for run in (notes._source.execute, notes._source.arrays):
         with pytest.raises(InternalError):
             run(query(sql))
 
@@ -199,7 +198,7 @@ FAILING = (
 @pytest.mark.parametrize("sql", FAILING)
 def test_engine_errors_are_one_constant_sentence(notes, sql, caplog, capfd):
     caplog.set_level(logging.DEBUG)
-    for run in (notes._source.execute, lambda q: notes._source.materialise(q, key=sql)):
+    for run in (notes._source.execute, notes._source.arrays):
         with pytest.raises(EngineFailed) as caught:
             run(query(sql))
         error = caught.value
@@ -213,7 +212,7 @@ def test_engine_errors_are_one_constant_sentence(notes, sql, caplog, capfd):
 
 
 def test_nothing_of_the_data_is_shown(notes):
-    hidden = [notes._key, CANARY]
+    hidden = [CANARY]
     for shown in (repr(notes), str(notes), f"{notes}", repr(notes._source), format_schema(notes.schema)):
         assert not any(secret in shown for secret in hidden)
     for leave in (pickle.dumps, copy.copy, copy.deepcopy):
@@ -223,20 +222,7 @@ def test_nothing_of_the_data_is_shown(notes):
 
 
 def test_keys_are_fresh():
-    with Table(pd.DataFrame(FRAME), schema=NOTES) as one, Table(pd.DataFrame(FRAME), schema=NOTES) as two:
-        assert one._key != two._key and len(one._key) == 32
-
-
-def test_materialised_queries_are_kept_and_bounded(notes, monkeypatch):
-    monkeypatch.setattr(base_module, "CACHED", 3)
-    source = notes._source
-    for k in range(8):
-        relation = source.materialise(query(f"SELECT age + {k} AS x FROM notes"), key=f"key {k}")
-        assert source.execute(exp.select("x").from_(relation).order_by("x"))[0] == (1 + k,)
-    stored = source._connection.execute("SELECT COUNT(*) FROM duckdb_tables()").fetchall()
-    assert stored == [(1 + 3,)]
-    with pytest.raises(InternalError):
-        source.execute(exp.select("x").from_("discreet_" + "0" * 24))
+    assert len(draw_key()) == 32 and draw_key() != draw_key()
 
 
 EXTREMES = {
@@ -282,39 +268,3 @@ def test_no_data_changes_type_or_outcome(data):
         )
         assert (count, type(total)) == (len(data), int)
         assert repr(table) == "Table('notes', 3 columns, duckdb)"
-
-
-def test_what_is_held_stays_whatever_others_make(notes, monkeypatch):
-    monkeypatch.setattr(base_module, "CACHED", 2)
-    source = notes._source
-
-    def make(where, k):
-        return where.materialise(query(f"SELECT age + {k} AS x FROM notes"), key=f"key {k}")
-
-    def read(relation):
-        return source.execute(exp.select("x").from_(relation).order_by("x"))[0]
-
-    with source.hold() as outer:
-        mine = [make(outer, k) for k in range(4)]
-        with source.hold(alone=True) as inner:
-            other = make(inner, 0)
-            assert other.name not in {relation.name for relation in mine}
-            for k in range(10, 16):
-                make(source, k)
-            assert read(other) == (1,)
-        assert [read(relation) for relation in mine] == [(1 + k,) for k in range(4)]
-        with pytest.raises(InternalError):
-            read(other)
-    assert len(source._cache) == 2 and not source._holds
-    stored = source._connection.execute("SELECT COUNT(*) FROM duckdb_tables()").fetchall()
-    assert stored == [(1 + 2,)]
-
-
-def test_a_relation_that_cannot_be_dropped_loses_no_answer(notes, monkeypatch, caplog):
-    def fail(_):
-        raise duckdb.Error(CANARY)
-
-    monkeypatch.setattr(notes._source, "_drop", fail)
-    with notes._source.hold(alone=True) as held:
-        held.materialise(query("SELECT age AS x FROM notes"), key="key")
-    assert "could not be dropped" in caplog.text and CANARY not in caplog.text

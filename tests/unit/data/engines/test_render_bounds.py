@@ -16,7 +16,7 @@ from discreet.core.errors import InternalError
 from discreet.core.rng import Primitive, Rng
 from discreet.data import Category, Dimension, Identifier, Integer, Row, Schema, Table, Text, User
 from discreet.data.engines import render as rendering
-from discreet.data.engines.render import Kept, render
+from discreet.data.engines.render import render
 from discreet.data.engines.render_expressions import table as relation
 from discreet.data.plan.facts import facts
 from discreet.data.plan.measures import Measure
@@ -106,9 +106,9 @@ EVERYTHING = (
 
 
 def test_what_is_rendered_passes() -> None:
-    assert len(render(known(EVERYTHING), key="00")) == 16
+    assert len(render(known(EVERYTHING))) == 16
     for unit in (Row(), USER):
-        assert render(known("SELECT g, SUM(pay), MEDIAN(pay) FROM staff GROUP BY g", unit), key="00")
+        assert render(known("SELECT g, SUM(pay), MEDIAN(pay) FROM staff GROUP BY g", unit))
 
 
 def test_a_bound_of_a_plan_that_no_query_applies_is_found() -> None:
@@ -118,7 +118,7 @@ def test_a_bound_of_a_plan_that_no_query_applies_is_found() -> None:
     bounded = Aggregate("sum", variable(pay), group_bounds=(Fraction(0), Fraction(1)))
     plan = replace(made.plan, outputs=(replace(made.plan.outputs[0], what=bounded),))
     with pytest.raises(InternalError, match="of one unit is not held to"):
-        render(facts(plan, made.tables), key="00")
+        render(facts(plan, made.tables))
 
 
 def unclamped(value: exp.Expr, span: Any) -> exp.Expr:
@@ -152,26 +152,25 @@ BREAKS: dict[str, tuple[str, Callable[..., Any], str]] = {
         "SELECT note, COUNT(DISTINCT g) FROM staff GROUP BY note",
     ),
     "more rows": (
-        "bound_rows",
-        lambda schema, *, max_rows, key: BOUNDED(schema, max_rows=max_rows + 1, key=key),
+        "up_to",
+        lambda rows, schema: exp.select("*").from_(schema.name).where(f"discreet_place <= {rows + 1}"),
         "SELECT COUNT(*) FROM staff",
     ),
     "all rows": (
-        "bound_rows",
-        lambda schema, **_: exp.select("*").from_(schema.name),
+        "up_to",
+        lambda _, schema: exp.select("*").from_(schema.name),
         "SELECT COUNT(*) FROM staff JOIN orders USING (who)",
     ),
 }
-BOUNDED = rendering.bound_rows
 
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_query_without_its_bound_is_not_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     attribute, broken, text = BREAKS[name]
-    assert render(known(text), key="00")
+    assert render(known(text))
     monkeypatch.setattr(rendering, attribute, broken)
     with pytest.raises(InternalError, match=r"not held to|more than once"):
-        render(known(text), key="00")
+        render(known(text))
 
 
 def _plain_total(self: Any, measure: Measure, place: int) -> exp.Expr:
@@ -199,10 +198,10 @@ def _plain_total(self: Any, measure: Measure, place: int) -> exp.Expr:
 def test_a_step_that_is_left_out_is_noticed(
     method: str, broken: Callable[..., Any], text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert render(known(text), key="00")
+    assert render(known(text))
     monkeypatch.setattr(rendering._Renderer, method, broken)
     with pytest.raises(InternalError, match=r"not held to|counted by their rows"):
-        render(known(text), key="00")
+        render(known(text))
 
 
 @pytest.mark.parametrize("more", [1, 2])
@@ -216,14 +215,16 @@ def test_groups_are_held_to_what_was_priced(more: int, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(rendering._Renderer, "_of_users", loose)
     with pytest.raises(InternalError, match="groups of one user are not held to 1"):
-        render(made, key="00")
+        render(made)
 
 
-def test_kept_rows_of_another_bound_are_not_read() -> None:
+def test_bounded_rows_of_another_table_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their places are those of other users' rows."""
     made = known("SELECT COUNT(*) FROM staff")
-    assert render(made, key="00", kept={"staff": Kept(relation("discreet_1"), 3)})
+    few = exp.select("*").from_("orders").where("discreet_place <= 3")
+    monkeypatch.setattr(rendering, "up_to", lambda *_: few)
     with pytest.raises(InternalError, match="rows of one user in staff are not held to 3"):
-        render(made, key="00", kept={"staff": Kept(relation("discreet_1"), 4)})
+        render(made)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def known(text: str = TEXT) -> Facts:
     "call", ["COUNT(*)", "SUM(n)", "SUM(c)", "MEDIAN(low)", "COUNT(DISTINCT user_id)", "SUM(a)"]
 )
 def test_what_is_rendered_passes(call: str) -> None:
-    assert render(known(f"SELECT {call} FROM ({INNER}) AS t"), key="00")
+    assert render(known(f"SELECT {call} FROM ({INNER}) AS t"))
 
 
 def _also_by_age(made: exp.Select) -> None:
@@ -91,7 +91,7 @@ def test_another_query_is_not_run(
 
     monkeypatch.setattr(rendering._Renderer, "_units", changed)
     with pytest.raises(InternalError, match=words):
-        render(made, key="00")
+        render(made)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_values_of_rows_that_are_not_clamped_are_noticed(
     made = known()
     monkeypatch.setattr(render_units, "clamp", broken)
     with pytest.raises(InternalError, match="of one user is not held to"):
-        render(made, key="00")
+        render(made)
 
 
 def test_something_beside_the_one_row_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +116,7 @@ def test_something_beside_the_one_row_is_noticed(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(rendering._Renderer, "_rows", joined)
     with pytest.raises(InternalError, match="something else is read"):
-        render(made, key="00")
+        render(made)
 
 
 @pytest.mark.parametrize("finer", [1, 10, 100])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,7 @@ from sql_schemas import POLICY, TABLES
 
 from discreet import AddRemove
 from discreet.core.errors import Refused
-from discreet.data import Boolean, Date, Integer, Row, Schema, Table
+from discreet.data import Boolean, Date, Decimal, Integer, Row, Schema, Table
 from discreet.data.plan.atoms import MAX_WEIGHT, choose, complement, floor_quotient, simplify
 from discreet.data.plan.canonical import compare, conjunction, is_there
 from discreet.data.plan.facts import facts
@@ -175,3 +176,64 @@ def test_a_power_of_a_list_of_values_is_a_list_of_values() -> None:
     assert steps is not None and isinstance(atom_of(steps), StepFunction)
     squared = simplify(multiply(steps, steps), TABLES)
     assert squared == choose([(above(AGE, 17), constant(9))], constant(4), TABLES)
+
+
+MANY = Schema(
+    "t",
+    columns=(
+        Integer("b", lower=0, upper=10**6),
+        Integer("s", lower=-(10**6), upper=10**6),
+        Decimal("p", lower=0, upper=10**5, grid=Fraction("0.05")),
+        Integer("x", lower=-5, upper=9),
+        Integer("y", lower=-2, upper=3),
+    ),
+    unit=Row(),
+    neighbours=AddRemove("row"),
+)
+
+
+def ends(text: str) -> tuple[Fraction, Fraction]:
+    """Between what a number is priced, after it was printed and read again."""
+    plan = parse(f"SELECT SUM({text}) FROM t", schemas=MANY, policy=POLICY)
+    assert parse(to_sql(plan, PlanTables.of(MANY)), schemas=MANY, policy=POLICY) == plan
+    (found,) = plan.aggregates
+    exact = scale(found.number, PlanTables.of(MANY))  # type: ignore[arg-type]
+    return exact.span[0] * exact.unit, exact.span[1] * exact.unit
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("b % 10", 0, 9),
+        ("b - 10 * FLOOR(b / 10)", 0, 9),
+        ("MOD(s, 10)", -9, 9),
+        ("s % -7", -6, 6),
+        ("p % 1", 0, Fraction("0.95")),
+        ("b % 2.5", 0, 2),
+        ("7 - 2 * ((b + 3) % 10)", -11, 7),
+        ("(x * y) % 4", -3, 3),
+        ("b % 10 + b", 0, 10**6 + 9),
+    ],
+)
+def test_a_remainder_is_priced_by_its_own_range(text: str, low: Any, high: Any) -> None:
+    """However many values the number has that is divided."""
+    assert ends(text) == (low, high)
+
+
+@pytest.mark.parametrize("by", [1.5, 2, 3, 4, 7])
+def test_no_remainder_lies_beyond_its_range(by: float) -> None:
+    low, high = ends(f"(x + 2 * y) % {by}")
+    seen = [Fraction(x + 2 * y) for x in range(-5, 10) for y in range(-2, 4)]
+    rests = [one - math.trunc(one / Fraction(by)) * Fraction(by) for one in seen]
+    assert (low, high) == (min(rests), max(rests))
+
+
+def test_an_engine_computes_remainders_of_long_columns() -> None:
+    rows = [{"b": b, "s": s, "p": 0.35, "x": 1, "y": 1} for b, s in ((10**6 - 1, -37), (7, 999), (0, -10))]
+    with Table(pd.DataFrame(rows), schema=MANY) as table:
+        answer = table.sql("SELECT SUM(b % 10), SUM(s % 10), SUM(p % 0.2) FROM t", epsilon=10**9, delta=0)
+        groups = table.sql("SELECT s % 4 AS k, COUNT(*) AS n FROM t GROUP BY k", epsilon=10**9, delta=0)
+    assert [float(cell) for cell in answer.rows[0]] == pytest.approx([16, 2, 0.45], abs=1e-3)
+    assert [(int(k), round(n)) for k, n in groups.rows] == [
+        *((-3, 0), (-2, 1), (-1, 1), (0, 0), (1, 0), (2, 0), (3, 1))
+    ]

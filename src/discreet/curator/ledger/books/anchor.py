@@ -8,6 +8,7 @@ but analysts hold receipts.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -52,9 +53,7 @@ class Anchor:
         # A line of its own even where a crash tore the one before it.
         data = b"\n" + _line(_write(head, sums))
         reach("before anchor")
-        if os.write(self._handle, data) != len(data):
-            raise OSError("the anchor took only a part of a line")
-        os.fsync(self._handle)
+        _append(self._handle, data)
         reach("after anchor")
 
     def close(self) -> None:
@@ -68,8 +67,7 @@ def write_anchor(path: Path, state: AnchorState) -> None:
     first = {"book": state.book, "inode": state.inode}
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
-        os.write(handle, _line(first) + _line(_write(state.head, state.sums.values())))
-        os.fsync(handle)
+        _append(handle, _line(first) + _line(_write(state.head, state.sums.values())))
     finally:
         os.close(handle)
     os.replace(fresh, path)
@@ -78,6 +76,13 @@ def write_anchor(path: Path, state: AnchorState) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _append(handle: int, data: bytes) -> None:
+    # On a full disk a part may be written without an error, and what is missing would count as unspent.
+    if os.write(handle, data) != len(data):
+        raise OSError(errno.ENOSPC, "the anchor took only a part of what was written")
+    os.fsync(handle)
 
 
 def read_anchor(path: Path) -> AnchorState | None:

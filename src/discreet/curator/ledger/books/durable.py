@@ -71,11 +71,13 @@ class DurableBook(Book):
         with store.change() as change:
             known = read_anchor(anchor)
             self._catch_up(change)
-            if known is None:
+            # A crash may have come between the anchor of a new book and its first row; nothing was charged.
+            is_new = known is None or (not self._head.place and known.head.place == 1)
+            if is_new:
                 self._begin(change)
-            else:
+            elif known is not None:
                 self._require_anchored(known, change, inode)
-            if known is None or alone:
+            if is_new or alone:
                 write_anchor(anchor, self._anchor_state(inode))
         self._touched.clear()
         self._anchor = Anchor(anchor)

@@ -51,8 +51,12 @@ def open_book(
                 name="anchor", rule="given for a server: the path of a local file", value=anchor
             )
         postgres: Any = importlib.import_module("discreet.curator.ledger.books.postgres")  # an extra
-        server: Store = postgres.PostgresStore(text)
+        server: Store = postgres.PostgresStore(text, together=together)
         return _open(server, Path(anchor), None, together)
+    if "://" in text:  # not quoted: it may hold a password
+        raise InvalidParameter(
+            name="where", rule="the path of a file, or postgresql://…", got="another kind of address"
+        )
     file = SQLiteStore(text, together=together)
     beside = file.path.with_name(f"{file.path.name}.anchor")
     return _open(file, beside if anchor is None else Path(anchor), file.path, together)
@@ -82,6 +86,12 @@ def _open(store: Store, anchor: Path, home: Path | None, together: bool) -> Dura
     except sqlite3.Error:
         store.close()
         raise LedgerRefused(why="it is damaged", way_out=RECOVER) from None
+    except OSError as problem:
+        store.close()
+        raise LedgerRefused(
+            why=f"its anchor {anchor.name} cannot be read or written ({problem.strerror})",
+            way_out="Check the path of the anchor: a file, on a disk that has room",
+        ) from None
     except BaseException:
         store.close()
         raise

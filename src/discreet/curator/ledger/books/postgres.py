@@ -40,13 +40,16 @@ class PostgresStore:
         How to connect. Its role needs to create tables in the schema, or to find them there.
     schema
         Where the book is: made by the owner, for this alone.
+    together
+        Whether other processes of the same server have it open too. Otherwise nobody else may.
     """
 
-    def __init__(self, dsn: str, *, schema: str = "discreet") -> None:
-        self._connection = psycopg.connect(checks.text(dsn=dsn), autocommit=True)
+    def __init__(self, dsn: str, *, schema: str = "discreet", together: bool = False) -> None:
+        self._connection = _connect(checks.text(dsn=dsn))
         names = {name: sql.Identifier(checks.text(schema=schema), name) for name in ("rows", "answers")}
         self._names = names
         try:
+            self._take_lease(f"discreet lease {schema}", together)
             # One change at a time: whoever changes something holds this first, and then reads.
             with self._connection.transaction():
                 self._execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 1))", [f"discreet {schema}"])
@@ -64,6 +67,15 @@ class PostgresStore:
         """Return what a query finds: one value, or None."""
         found = self._execute(text, values).fetchone()
         return None if found is None else found[0]
+
+    def _take_lease(self, name: str, together: bool) -> None:
+        """Lock a name for as long as this connection lives: two that are alone would each have an anchor."""
+        lock = "pg_try_advisory_lock_shared" if together else "pg_try_advisory_lock"
+        if not self._find(f"SELECT {lock}(hashtextextended(%s, 1))", name):
+            raise LedgerRefused(
+                why="this book is open in another process",
+                way_out="Close it there first; of one that died, the server may notice a little later",
+            )
 
     def _require_durable(self) -> None:
         self._execute("SET synchronous_commit = on")
@@ -112,3 +124,11 @@ class PostgresStore:
     def close(self) -> None:
         """Give the connection back."""
         self._connection.close()
+
+
+def _connect(dsn: str) -> psycopg.Connection[Any]:
+    try:
+        return psycopg.connect(dsn, autocommit=True)
+    except psycopg.Error:  # what it says may quote the address, with its password
+        why = "its server cannot be reached, or does not let us in"
+    raise LedgerRefused(why=why, way_out="Try the same address with psql, which says why")

@@ -7,6 +7,7 @@ spent then, line by line; and where there is no anchor to believe, everything co
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import sqlite3
 from collections.abc import Iterable
@@ -17,8 +18,11 @@ from discreet.core.errors import DiscreetError, LedgerRefused
 from discreet.curator.ledger.book import SEPARATOR, MemoryBook
 from discreet.curator.ledger.books.anchor import AnchorState, read_anchor, write_anchor
 from discreet.curator.ledger.books.chain import Head, Row
-from discreet.curator.ledger.books.sqlite import SQLiteStore
+from discreet.curator.ledger.books.sqlite import SQLiteStore, take_lease
 from discreet.curator.ledger.events import WHOLE, LineCharge, Raised
+
+_BESIDE = ("-wal", "-shm", "-journal")
+"""What SQLite may leave beside a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,16 @@ def recover(where: str | os.PathLike[str], *, anchor: str | os.PathLike[str] | N
     """
     path = Path(where).resolve()
     beside = path.with_name(f"{path.name}.anchor") if anchor is None else Path(anchor).absolute()
+    if not path.exists():
+        raise LedgerRefused(why=f"there is no {path.name}", way_out="Check the path")
+    lease = take_lease(path, together=False)
+    try:
+        return _recover(path, beside)
+    finally:
+        os.close(lease)
+
+
+def _recover(path: Path, beside: Path) -> Recovery:
     rows, answers = _read_sound(path)
     sound = _Sound(rows)
     known = sound.believe(_read_anchor(beside))
@@ -64,21 +78,32 @@ def recover(where: str | os.PathLike[str], *, anchor: str | os.PathLike[str] | N
     told = () if known is None else tuple(known.sums.values())
     raised = Raised((*told, *spent), "recovery", sound.book.now(), cut=bool(lost or known is None))
     last = sound.add(raised)
-    fresh, aside = (path.with_name(f"{path.name}.{word}") for word in ("recovered", f"before-{raised.time}"))
-    for old in fresh.parent.glob(f"{fresh.name}*"):
-        old.unlink()
+    fresh, aside = path.with_name(f"{path.name}.recovered"), _find_unused(path, raised.time)
+    for ending in (*_BESIDE, ".lock", ""):
+        Path(f"{fresh}{ending}").unlink(missing_ok=True)
     store = SQLiteStore(fresh)
     with store.change() as change:
         change.append([*rows, last], sound.keep(answers))
     store.close()
-    for ending in ("-wal", "-shm", "-journal", ""):
+    for ending in _BESIDE:
         if (old := Path(f"{path}{ending}")).exists():
             os.replace(old, f"{aside}{ending}")
+    try:
+        os.link(path, aside)  # so that there is a book at every moment
+    except OSError:  # not every file system can do that
+        os.replace(path, aside)
     os.replace(fresh, path)
     Path(f"{fresh}.lock").unlink()
     write_anchor(beside, AnchorState(sound.name, path.stat().st_ino, sound.head, sound.sums))
     more = tuple(place for place, total in sound.sums.items() if total != before.get(place))
     return Recovery(len(rows), lost, more, known is not None, aside)
+
+
+def _find_unused(path: Path, time: int) -> Path:
+    """Return a name for the old file: one that was put aside before is not lost to it."""
+    endings = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
+    names = (path.with_name(f"{path.name}.before-{time}{ending}") for ending in endings)
+    return next(name for name in names if not name.exists())
 
 
 class _Sound:
@@ -154,8 +179,6 @@ def _read_anchor(path: Path) -> AnchorState | None:
 
 def _read_sound(path: Path) -> tuple[list[Row], list[tuple[str, int, bytes]]]:
     """Return the rows of a file up to the first that is not as it was written, and the answers it holds."""
-    if not path.exists():
-        raise LedgerRefused(why=f"there is no {path.name}", way_out="Check the path")
     rows: list[Row] = []
     answers: list[tuple[str, int, bytes]] = []
     connection = sqlite3.connect(path, isolation_level=None)

@@ -8,6 +8,7 @@ that version on. Both settings are read back on every connection.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import sqlite3
@@ -54,7 +55,7 @@ class SQLiteStore:
 
     def __init__(self, path: str | os.PathLike[str], *, together: bool = False) -> None:
         self.path = Path(path).resolve()
-        self._lease = _take_lease(self.path, together)
+        self._lease = take_lease(self.path, together)
         try:
             self._connection = _connect(self.path)
         except BaseException:
@@ -100,7 +101,7 @@ class SQLiteStore:
         os.close(self._lease)
 
 
-def _take_lease(path: Path, together: bool) -> int:
+def take_lease(path: Path, together: bool) -> int:
     """Lock a file beside the book, for as long as this process has it open."""
     if path.exists() and path.stat().st_nlink > 1:
         raise LedgerRefused(
@@ -120,7 +121,10 @@ def _take_lease(path: Path, together: bool) -> int:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    # A file that is there is not opened here: closing it would drop all locks that this process has on it,
+    # those of another connection in the middle of a change too.
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=WAIT / 1000)
     try:
         mode, level = choose_settings(sqlite3.sqlite_version_info)

@@ -81,7 +81,7 @@ def verify(where: str | os.PathLike[str], *, anchor: str | os.PathLike[str] | No
 
 def _read(path: Path) -> list[Row]:
     try:
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
     except sqlite3.Error:
         raise LedgerRefused(why=f"{path.name} cannot be opened", way_out="Check the path") from None
     try:

@@ -10,6 +10,7 @@ import numpy as np
 from sqlglot import exp
 
 from discreet.data.plan.atoms import from_values
+from discreet.data.plan.effort import spend
 from discreet.data.plan.evaluate import ABSENT
 from discreet.data.plan.numbers import constant, scale, value_of
 from discreet.data.plan.row_nodes import Polynomial
@@ -36,6 +37,8 @@ from discreet.data.sql.rows.operands import (
 from discreet.data.sql.text import number, refuse
 
 Type = exp.DataType.Type
+_READ = 500
+"""Steps that reading a text as a number takes: see `plan.effort`."""
 _WHOLE = (Type.INT, Type.BIGINT, Type.SMALLINT, Type.TINYINT, Type.INT128)
 _REAL = (Type.FLOAT, Type.DOUBLE, Type.DECIMAL, Type.BIGDECIMAL)
 _TEXTS = (Type.TEXT, Type.VARCHAR, Type.CHAR, Type.NVARCHAR)
@@ -118,6 +121,7 @@ def _read_numbers(side: Operand, digits: int | None, scope: Scope, safe: bool) -
         side = Mapped(side.field, tuple(one for one in side.positions if isinstance(one, str | int)))
     if not isinstance(side, Mapped) or len(side.values) > MAX_TABULATED:
         return None
+    spend(_READ * len(side.values))
     texts = [None if one is None else str(one) for one in (*side.values, side.missing)]
     bad = [one for one in texts if one is not None and not _NUMBER.fullmatch(one)]
     numbers = [None if one is None or one in bad else Fraction(one.strip()) for one in texts]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.data.plan.atoms import complement
-from discreet.data.plan.canonical import OPPOSITE, AnySign, conjunction, disjunction
+from discreet.data.plan.canonical import OPPOSITE, AnySign, conjunction, disjunction, is_there
 from discreet.data.plan.row_nodes import Condition
+from discreet.data.schema.columns import Text
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
 from discreet.data.sql.rows.comparing import compare_sides
+from discreet.data.sql.rows.function_calls import is_now
 from discreet.data.sql.rows.operands import MISSING, is_present
 from discreet.data.sql.rows.texts import like_condition, regexp_condition
 from discreet.data.sql.rows.translate import ConditionReader, condition, operand
@@ -71,7 +73,8 @@ def _is(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     left, right = take(node, "this", "expression")
     if isinstance(right, exp.Null):
         take(right)
-        there = is_present(operand(left, scope), scope.tables)
+        text = _free_text(left, scope)
+        there = is_present(operand(left, scope), scope.tables) if text is None else text
         return there if negated else complement(there, scope.tables)
     if not isinstance(right, exp.Boolean):
         raise refuse_unknown(node, "a condition")
@@ -79,6 +82,16 @@ def _is(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     # `IS TRUE` is never unknown: its negation holds for a missing value.
     held = condition(left, scope, negated=not value)
     return complement(held, scope.tables) if negated else held
+
+
+def _free_text(node: exp.Expression, scope: Scope) -> Condition | None:
+    """Return the condition that free text is there: all that is asked of it; None for anything else."""
+    while isinstance(node, exp.Paren):
+        (node,) = take(node, "this")
+    if not isinstance(node, exp.Column) or is_now(node, scope):
+        return None
+    field = scope.field(node)
+    return is_there(field, scope.tables) if isinstance(scope.column(field), Text) else None
 
 
 def _same(node: exp.Expression, scope: Scope, negated: bool) -> Condition:

@@ -23,11 +23,10 @@ from discreet.data.plan.evaluate import ABSENT
 from discreet.data.plan.numbers import add, constant, multiply, negate, scale, value_of
 from discreet.data.plan.row_nodes import Polynomial
 from discreet.data.plan.tabulate import OneColumn, tabulate
-from discreet.data.sql.date_formats import read_format, spell_day
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.rows.comparing import EPOCH, days
-from discreet.data.sql.rows.functions import Function, whole_of
-from discreet.data.sql.rows.operands import MISSING, Day, Labelled, Missing, Operand, describe, order_labels
+from discreet.data.sql.rows.functions import FUNCTIONS, Function, whole_of
+from discreet.data.sql.rows.operands import MISSING, Day, Missing, Operand, describe
 from discreet.data.sql.text import refuse, shorten
 
 NOW = ("CURRENT_DATE", "CURRENT_TIMESTAMP", "NOW", "TODAY", "LOCALTIMESTAMP", "GETDATE")
@@ -36,6 +35,7 @@ Days = NDArray[np.int64]
 _UNITS = ("day", "week", "month", "quarter", "year")
 _PARTS = "YEAR, QUARTER, MONTH, WEEK, DAY, DOW, ISODOW, DAYOFWEEK, DOY, ISOYEAR"
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_CUT_TO = {"MM": "month", "MON": "month", "Q": "quarter", "YYYY": "year", "YY": "year"}
 _INTERVAL = re.compile(r"\s*([+-]?\d{1,6})\s*([a-z]+)\s*")
 
 
@@ -128,15 +128,15 @@ def extract(part: str, side: Operand, scope: Scope) -> Operand:
         raise refuse(f"EXTRACT({shorten(part)} ...)", "it is not a known part of a date", f"Use {_PARTS}")
     if isinstance(side, Missing):
         return MISSING
-    day = _day(side, "EXTRACT")
+    day = read_day(side, "EXTRACT")
     shifts = {"dow": 4, "isodow": 3, "dayofweek": 4}
     if name in shifts:
         # Days of the week repeat too often to be listed: they are a remainder.
-        week = _rest(add(day.number, constant(shifts[name])), 7, scope)
+        week = rest_of(add(day.number, constant(shifts[name])), 7, scope)
         return add(week, constant(0 if name == "dow" else 1))
     if name == "week":
         # The week of a year is counted from the Thursday of each: fewer pieces than there are weeks.
-        monday = negate(_rest(add(day.number, constant(3)), 7, scope))
+        monday = negate(rest_of(add(day.number, constant(3)), 7, scope))
         thursday = Day(add(add(day.number, monday), constant(3)))
         first = _apply(thursday, lambda given: _to_month(given, 12), scope)
         count = floor_quotient(add(thursday.number, negate(first)), constant(7), scope.tables)
@@ -147,7 +147,8 @@ def extract(part: str, side: Operand, scope: Scope) -> Operand:
     return _apply(day, _EXTRACTED[name], scope)
 
 
-def _rest(number: Polynomial, divisor: int, scope: Scope) -> Polynomial:
+def rest_of(number: Polynomial, divisor: int, scope: Scope) -> Polynomial:
+    """Return what is left of a number beside a multiple of the divisor, from 0."""
     whole = floor_quotient(number, constant(divisor), scope.tables)
     return number if whole is None else add(number, multiply(constant(-divisor), whole))
 
@@ -161,17 +162,18 @@ def truncate(part: str, side: Operand, scope: Scope, *, sunday: bool) -> Operand
         )
     if isinstance(side, Missing):
         return MISSING
-    day = _day(side, "DATE_TRUNC")
+    day = read_day(side, "DATE_TRUNC")
     if name == "day":
         return day
     if name == "week":
         shift = 4 if sunday and part.strip().lower() == "week" else 3
-        over = _rest(add(day.number, constant(shift)), 7, scope)
+        over = rest_of(add(day.number, constant(shift)), 7, scope)
         return Day(add(day.number, negate(over)))
     return Day(_apply(day, lambda given: _to_month(given, _MONTHS[name]), scope))
 
 
-def _day(side: Operand, what: str) -> Day:
+def read_day(side: Operand, what: str) -> Day:
+    """Return an operand that is a date; refuse any other."""
     if isinstance(side, str):
         return Day(constant(days(side)))
     if not isinstance(side, Day):
@@ -181,7 +183,8 @@ def _day(side: Operand, what: str) -> Day:
     return side
 
 
-def _table(day: Day, scope: Scope) -> OneColumn:
+def list_days(day: Day, scope: Scope) -> OneColumn:
+    """Return every day that a date can be."""
     known = tabulate(day.number, scope.tables)
     if known is None:
         why = "it is computed for the declared days of one column"
@@ -201,7 +204,7 @@ def _apply(day: Day, function: Callable[[Days], Days], scope: Scope) -> Polynomi
     fixed = value_of(day.number)
     if fixed is not None:
         return constant(int(function(np.array([int(fixed)], dtype=np.int64))[0]))
-    known = _table(day, scope)
+    known = list_days(day, scope)
     both = np.append(known.values, known.missing)
     absent = both == ABSENT
     values = np.where(absent, ABSENT, function(np.where(absent, 0, both)))
@@ -230,7 +233,7 @@ def add_interval(side: Operand, interval: Interval, sign: int, scope: Scope) -> 
     """Return a date so many days, weeks, months, quarters or years later."""
     if isinstance(side, Missing):
         return MISSING
-    day = _day(side, "INTERVAL")
+    day = read_day(side, "INTERVAL")
     for count, unit in interval.parts:
         day = _later(day, sign * count, unit, scope)
     return day
@@ -272,7 +275,7 @@ def _date_add(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
     if isinstance(sides[0], Missing):
         return MISSING
     count = whole_of(sides[1], name, -MAX_COUNT, MAX_COUNT)
-    return _later(_day(sides[0], name), sign * count, "month" if name == "ADD_MONTHS" else "day", scope)
+    return _later(read_day(sides[0], name), sign * count, "month" if name == "ADD_MONTHS" else "day", scope)
 
 
 def _date_diff(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
@@ -286,7 +289,7 @@ def _date_diff(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
         sunday = unit.strip().lower() == "week"
     if isinstance(later, Missing) or isinstance(earlier, Missing):
         return MISSING
-    counted = [_count(_name(unit), _day(side, name), scope, sunday) for side in (later, earlier)]
+    counted = [_count(_name(unit), read_day(side, name), scope, sunday) for side in (later, earlier)]
     return add(counted[0], negate(counted[1]))
 
 
@@ -320,38 +323,20 @@ def _date_part(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
 def _last_day(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
     if isinstance(sides[0], Missing):
         return MISSING
-    return Day(_apply(_day(sides[0], name), lambda given: _first(_months(given) + 1) - 1, scope))
+    return Day(_apply(read_day(sides[0], name), lambda given: _first(_months(given) + 1) - 1, scope))
 
 
 def _date(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
     del scope
-    return MISSING if isinstance(sides[0], Missing) else _day(sides[0], name)
+    return MISSING if isinstance(sides[0], Missing) else read_day(sides[0], name)
 
 
-def _format(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
-    first = isinstance(sides[1], Day)
-    pattern, side = (sides[0], sides[1]) if first else (sides[1], sides[0])
-    if isinstance(side, Missing):
-        return MISSING
-    day = _day(side, name)
-    if not isinstance(pattern, str) or len(pattern) > 40:
-        raise refuse(name, "it takes a date and a format in quotes", "Write FORMAT_DATE('%Y-%m', day)")
-    parts = read_format(name, pattern)
-    fixed = value_of(day.number)
-    if fixed is not None:
-        return spell_day(int(fixed), parts)
-    known = _table(day, scope)
-    reached = [*known.values.tolist(), known.missing]
-    labels: dict[str, int] = {}
-    codes = [
-        ABSENT if one == ABSENT else labels.setdefault(spell_day(one, parts), len(labels)) for one in reached
-    ]
-    listed = OneColumn(known.field, known.first, np.array(codes[:-1], dtype=np.int64), codes[-1])
-    found = from_values(listed, Fraction(1), scope.tables)
-    if found is None:
-        why = "it has too many different values over the declared days"
-        raise refuse(name, why, "Use a coarser format, or GROUP BY the date itself")
-    return order_labels(Labelled(found, tuple(labels)), scope.tables)
+def _trunc(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
+    """Cut a number, or a date as Spark and Oracle write it."""
+    if len(sides) < 2 or not isinstance(sides[0], Day) or not isinstance(sides[1], str):
+        return FUNCTIONS[name][2](name, sides, scope)
+    part = _CUT_TO.get(sides[1].strip().upper(), sides[1])
+    return truncate(part, sides[0], scope, sunday=False)
 
 
 DATE_FUNCTIONS: dict[str, tuple[int, int, Function]] = {
@@ -360,7 +345,6 @@ DATE_FUNCTIONS: dict[str, tuple[int, int, Function]] = {
     "DATEDIFF": (2, 3, _date_diff),
     "DATE_ADD": (2, 2, _date_add),
     "DATE_DIFF": (2, 3, _date_diff),
-    "DATE_FORMAT": (2, 2, _format),
     "DATE_PART": (2, 2, _date_part),
     "DATE_SUB": (2, 2, _date_add),
     "DATE_TRUNC": (2, 2, _date_trunc),
@@ -368,14 +352,13 @@ DATE_FUNCTIONS: dict[str, tuple[int, int, Function]] = {
     "DAYOFMONTH": (1, 1, _date_part),
     "DAYOFWEEK": (1, 1, _date_part),
     "DAYOFYEAR": (1, 1, _date_part),
-    "FORMAT_DATE": (2, 2, _format),
+    "ISODOW": (1, 1, _date_part),
     "ISOYEAR": (1, 1, _date_part),
     "LAST_DAY": (1, 1, _last_day),
     "MONTH": (1, 1, _date_part),
     "QUARTER": (1, 1, _date_part),
-    "STRFTIME": (2, 2, _format),
-    "TO_CHAR": (2, 2, _format),
     "TO_DATE": (1, 1, _date),
+    "TRUNC": (1, 2, _trunc),
     "WEEK": (1, 1, _date_part),
     "WEEKOFYEAR": (1, 1, _date_part),
     "YEAR": (1, 1, _date_part),

@@ -18,6 +18,7 @@ from discreet.data.plan.row_nodes import Condition, Polynomial
 from discreet.data.plan.tables import is_declared
 from discreet.data.plan.tabulate import MAX_TABULATED, OneColumn
 from discreet.data.sql.nodes import Scope, take
+from discreet.data.sql.rows.date_texts import DATE_TEXTS
 from discreet.data.sql.rows.dates import DATE_FUNCTIONS, NOW, is_part, read_interval, today
 from discreet.data.sql.rows.functions import FUNCTIONS, Function
 from discreet.data.sql.rows.operands import MISSING, Day, Missing, Operand, Ratio, unify, wrap
@@ -25,7 +26,14 @@ from discreet.data.sql.rows.texts import TEXT_FUNCTIONS
 from discreet.data.sql.rows.translate import condition, operand
 from discreet.data.sql.text import refuse
 
-_FUNCTIONS: dict[str, tuple[int, int, Function]] = {**FUNCTIONS, **TEXT_FUNCTIONS, **DATE_FUNCTIONS}
+_FUNCTIONS: dict[str, tuple[int, int, Function]] = {
+    **FUNCTIONS,
+    **TEXT_FUNCTIONS,
+    **DATE_FUNCTIONS,
+    **DATE_TEXTS,
+}
+ROW_FUNCTIONS = frozenset(_FUNCTIONS)
+"""Names of functions that are computed in each row."""
 _KNOWN = (
     "Known are CASE, IF, COALESCE, NULLIF, ABS, SIGN, ROUND, FLOOR, CEIL, TRUNC, MOD, LEAST, GREATEST, "
     "SAFE_DIVIDE, CAST, LOWER, UPPER, SUBSTR, TRIM, CONCAT, REPLACE, LIKE, REGEXP_LIKE, EXTRACT, DATE_TRUNC, "

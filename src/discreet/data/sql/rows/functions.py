@@ -10,6 +10,7 @@ from discreet.data.plan.canonical import AnySign, compare, conjunction, within
 from discreet.data.plan.narrowing import range_of
 from discreet.data.plan.numbers import add, constant, multiply, negate, scale, value_of
 from discreet.data.plan.row_nodes import FALSE, Polynomial, Within
+from discreet.data.plan.tabulate import tabulate
 from discreet.data.sql.nodes import Scope
 from discreet.data.sql.rows.comparing import compare_sides
 from discreet.data.sql.rows.operands import (
@@ -142,6 +143,12 @@ def _cut(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
     return _or_missing(by_sign(number, tables, make))
 
 
+def _int(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
+    """Cut the decimals off, as INT(x) does."""
+    del name
+    return _cut("TRUNC", sides, scope)
+
+
 def _floor_div(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
     """Return the whole part of a quotient where the denominator is positive: what a plan prints."""
     above, below = (number_of(side, name) for side in sides)
@@ -167,8 +174,27 @@ def modulo(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
     whole = number_of(quotient, name)
     if isinstance(left, Missing) or isinstance(right, Missing) or isinstance(whole, Missing):
         return MISSING
+    divisor = value_of(right) if isinstance(right, Polynomial) else None
+    if divisor and isinstance(left, Polynomial) and tabulate(left, scope.tables) is None:
+        return _or_missing(_remainder(left, abs(divisor), scope))
     rest = plus(left, minus(product(right, whole)))
     return _or_missing(simplify(rest, scope.tables)) if isinstance(rest, Polynomial) else rest
+
+
+def _remainder(number: Polynomial, divisor: Fraction, scope: Scope) -> Polynomial | None:
+    """Return the remainder of a number with too many values to be listed: on either side of 0 its own."""
+    tables = scope.tables
+
+    def above(side: Polynomial) -> Polynomial | None:
+        whole = times(floor_quotient(multiply(constant(1 / divisor), side), constant(1), tables), -divisor)
+        return None if whole is None else simplify(add(side, whole), tables)
+
+    low, high = scale(number, tables).span
+    up = above(number) if high >= 0 else None
+    down = times(above(negate(number)), -1) if low < 0 else None
+    if up is None or down is None:
+        return down if up is None else up
+    return choose([(compare(number, ">=", tables), up)], down, tables)
 
 
 def _abs(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
@@ -301,6 +327,7 @@ FUNCTIONS: dict[str, tuple[int, int, Function]] = {
     "FLOOR_DIV": (2, 2, _floor_div),
     "GREATEST": (1, 20, _extreme),
     "IFNULL": (2, 2, _coalesce),
+    "INT": (1, 1, _int),
     "LEAST": (1, 20, _extreme),
     "MOD": (2, 2, modulo),
     "NULLIF": (2, 2, _nullif),

@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet.data.plan.atoms import choose, floor_quotient, from_values
 from discreet.data.plan.canonical import compare, conjunction, disjunction, is_there, within
+from discreet.data.plan.effort import spend
 from discreet.data.plan.evaluate import ABSENT
 from discreet.data.plan.numbers import add, constant, multiply, negate, scale
 from discreet.data.plan.row_nodes import Condition, Field, Polynomial
@@ -21,6 +22,8 @@ from discreet.data.plan.tables import PlanTables
 from discreet.data.plan.tabulate import MAX_TABULATED, OneColumn, tabulate
 from discreet.data.sql.text import refuse
 
+_LABEL = 60
+"""Steps that each label takes that values are told apart by: see `plan.effort`."""
 DIGITS = 6
 """Decimals that a quotient of columns is rounded to, where its value is needed."""
 Label = str | int
@@ -212,7 +215,9 @@ def unify(
     (kind,) = kinds
     if kind != "label":
         return kind, [as_number(side, tables) for side in sides], ()
-    labels = tuple(dict.fromkeys(label for side in sides for label in _labels(side)))
+    listed = [label for side in sides for label in _labels(side)]
+    spend(_LABEL * len(listed))
+    labels = tuple(dict.fromkeys(listed))
     if len({type(label) for label in labels}) > 1:
         raise refuse(what, "its values are text and numbers", "Make all its values of one kind")
     places: dict[Label, int] = {label: i for i, label in enumerate(labels)}
@@ -250,6 +255,7 @@ def order_labels(side: Labelled, tables: PlanTables) -> Labelled:
     known = tabulate(side.number, tables)
     if known is None:
         return side
+    spend(_LABEL // 4 * len(known.values))
     unit = int(scale(side.number, tables).unit)
     reached = [*known.values.tolist(), *([known.missing] if tables.nullable(known.field) else [])]
     codes = [code * unit for code in dict.fromkeys(reached) if code != ABSENT]
@@ -264,6 +270,7 @@ def renumber(number: Polynomial, moved: dict[int, int], tables: PlanTables) -> P
     """Return other whole numbers in place of those of a number."""
     known = tabulate(number, tables)
     if known is not None:
+        spend(_LABEL // 4 * len(known.values))
         unit = int(scale(number, tables).unit)
         values = [ABSENT if code == ABSENT else moved[code * unit] for code in known.values.tolist()]
         missing = moved.get(known.missing * unit, ABSENT) if known.missing != ABSENT else ABSENT

@@ -186,7 +186,7 @@ def _matches(side: Operand, pattern: Operand, scope: Scope, *, fold: bool) -> Tr
         why = f"it takes a pattern in quotes of at most {MAX_PATTERN} characters"
         raise refuse("a regular expression", why, "Use LIKE or IN")
     expression = Regexp(pattern, fold=fold)
-    return _test("a regular expression", side, expression.found_in, scope, steps=expression.size)
+    return _test("a regular expression", side, expression.found_in, scope, steps=2 * expression.size)
 
 
 def concatenate(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from discreet.core.errors import Refused
 from discreet.data.plan.canonical import conjunction
 from discreet.data.plan.measures import measures
 from discreet.data.plan.narrowing import narrow
@@ -16,6 +17,7 @@ from discreet.data.plan.row_nodes import TRUE, Condition, Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.schema import Schema, User
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
+from discreet.data.sql.rows.function_calls import ROW_FUNCTIONS
 from discreet.data.sql.rows.language import condition, numeric, summand
 from discreet.data.sql.selected.counted import count_ones, count_present, count_where, is_zero_or_one, keep
 from discreet.data.sql.text import refuse
@@ -63,6 +65,9 @@ INSTEAD = {
     "LAST_VALUE": (_PERSON, "Use MIN(x), MAX(x) or MODE(x)"),
     "LIST": ("it lists the values of single rows", "GROUP BY the value and ask for COUNT(*)"),
     "LISTAGG": ("it lists the values of single rows", "GROUP BY the value and ask for COUNT(*)"),
+    "BROUND": ("halves are rounded away from 0 here", "Write ROUND(x, 1)"),
+    "COLLECT_LIST": ("it lists the values of single rows", "GROUP BY the value and ask for COUNT(*)"),
+    "COLLECT_SET": ("it lists the values of single rows", "GROUP BY the value and ask for COUNT(*)"),
     "STRING_AGG": ("it lists the values of single rows", "GROUP BY the value and ask for COUNT(*)"),
 }
 INSTEAD |= {"LOGICAL_AND": INSTEAD["BOOL_AND"], "LOGICAL_OR": INSTEAD["BOOL_OR"]}
@@ -88,7 +93,7 @@ def aggregate(node: exp.Expression, scope: Scope) -> tuple[Aggregate, str]:
     name, arguments = take(node, "this", "expressions")
     name = str(name).upper()
     if name not in KNOWN:
-        raise refuse(name, *INSTEAD.get(name, ("it is not an aggregate of the language", _USE)))
+        raise _refuse_call(name)
     places, bounds = read_arguments(name, arguments or [])
     if ordered is not None:
         if name != "PERCENTILE_CONT" or len(places) != 1:
@@ -99,6 +104,16 @@ def aggregate(node: exp.Expression, scope: Scope) -> tuple[Aggregate, str]:
     if name == "COUNT":
         return _count(places, bounds, kept, scope)
     return _of_numbers(name, places, bounds, kept, scope)
+
+
+def _refuse_call(name: str) -> Refused:
+    """Return the refusal of a call in SELECT that is no known aggregate."""
+    if name in INSTEAD:
+        return refuse(name, *INSTEAD[name])
+    if name in ROW_FUNCTIONS:
+        why = "it is computed in each row, and SELECT holds keys, aggregates and what is computed of them"
+        return refuse(f"function {name}", why, f"GROUP BY {name}(...), or put it in an aggregate")
+    return refuse(f"function {name}", "it is not known here", _USE)
 
 
 def read_arguments(
@@ -168,7 +183,7 @@ def _count(
         return _name_aggregate(found, "count")
     (columns,) = take(what, "expressions")
     unit = scope.main.unit
-    if len(columns) == 1 and isinstance(columns[0], exp.Case):
+    if len(columns) == 1 and is_choice(columns[0]):
         test, columns = _read_choice(columns[0], scope)
         kept = conjunction([kept, test], scope.tables)
     field = scope.field(columns[0]) if len(columns) == 1 else None
@@ -180,8 +195,20 @@ def _count(
     return count_rows(kept, (Fraction(0), Fraction(1)), scope)[0], "units"
 
 
+def is_choice(node: exp.Expression) -> bool:
+    """Say whether a node is CASE or IF."""
+    is_if = isinstance(node, exp.Anonymous) and str(node.args.get("this")).upper() in ("IF", "IIF")
+    return is_if or isinstance(node, exp.Case)
+
+
 def _read_choice(node: exp.Expression, scope: Scope) -> tuple[Condition, list[exp.Expression]]:
-    """Read CASE WHEN condition THEN unit END."""
+    """Read CASE WHEN condition THEN unit END, or IF(condition, unit, NULL)."""
+    if isinstance(node, exp.Anonymous):
+        _, listed = take(node, "this", "expressions")
+        if len(listed or []) not in (2, 3) or not all(isinstance(one, exp.Null) for one in listed[2:]):
+            way_out = "Write COUNT(DISTINCT IF(x > 0, unit, NULL))"
+            raise refuse("COUNT(DISTINCT IF(...))", "it is the unit or NULL", way_out)
+        return condition(listed[0], scope), [listed[1]]
     this, ifs, default = take(node, "this", "ifs", "default")
     if this is not None or len(ifs) != 1 or not (default is None or isinstance(default, exp.Null)):
         way_out = "Write COUNT(DISTINCT CASE WHEN x > 0 THEN unit END)"
@@ -202,6 +229,9 @@ def _of_numbers(
         points = _points(name, read_number(places.pop()))
     if len(places) != 1:
         raise refuse(name, "it takes one number", f"Write {name}(x)")
+    if isinstance(places[0], exp.Distinct):
+        way_out = f"Write {name}(x), COUNT(DISTINCT x), or GROUP BY x and compute it from the answer"
+        raise refuse(f"{name}(DISTINCT ...)", "only COUNT takes DISTINCT", way_out)
     kind = _KINDS.get(name, "quantile")
     read = summand if kind in ("sum", "average") else numeric
     number = keep(read(places[0], scope), kept, scope)

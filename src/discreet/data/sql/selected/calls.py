@@ -11,23 +11,26 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from discreet.data.plan.after import find_day
 from discreet.data.plan.canonical import conjunction, is_there
+from discreet.data.plan.effort import spend
 from discreet.data.plan.facts import MAX_PARTS
 from discreet.data.plan.measures import measures
 from discreet.data.plan.nodes import Aggregate, Kind
 from discreet.data.plan.numbers import add, constant, multiply, variable
 from discreet.data.plan.row_nodes import Field, Polynomial
-from discreet.data.plan.tables import is_declared
 from discreet.data.schema.columns import Date, Decimal, Identifier, Integer, Text
 from discreet.data.schema.schema import User
 from discreet.data.sql.nodes import Scope, take
-from discreet.data.sql.rows.language import condition, numeric
+from discreet.data.sql.rows.language import condition, numeric, operand
+from discreet.data.sql.rows.operands import Day
 from discreet.data.sql.selected.aggregates import (
     INSTEAD,
     KNOWN,
     aggregate,
     bound_rows,
     count_rows,
+    is_choice,
     read_arguments,
     read_number,
 )
@@ -35,6 +38,8 @@ from discreet.data.sql.selected.counted import keep
 from discreet.data.sql.text import refuse
 
 Arguments = list[exp.Expression]
+_PAIR = 600_000
+"""Steps that the moments of two numbers take, with the accuracy that they give: see `plan.effort`."""
 _PAIRS: dict[str, Kind] = {
     "CORR": "correlation",
     "COVAR_POP": "covariance_pop",
@@ -101,9 +106,6 @@ def _filter(node: exp.Expression, scope: Scope) -> Aggregate:
         return aggregate(node, scope)[0]
     found, kept = read_aggregate(call, scope), condition(take(filtered, "this")[0], scope)
     if found.kind == "count" and found.number is None:
-        if found.column is not None and not is_declared(scope.column(found.column)):
-            way_out = f"Put the condition in WHERE and ask for COUNT({found.column.name})"
-            raise refuse(f"COUNT({found.column.name}) FILTER", "free text is in no condition", way_out)
         there = [] if found.column is None else [is_there(found.column, scope.tables)]
         return count_rows(conjunction([kept, *there], scope.tables), None, scope)[0]
     if found.number is None:
@@ -116,7 +118,7 @@ def _count(what: exp.Expression, scope: Scope) -> Aggregate | None:
     """Count the present or different values of a column; None where that is something else."""
     if isinstance(what, exp.Distinct):
         (columns,) = take(what, "expressions")
-        if len(columns) == 1 and isinstance(columns[0], exp.Case):
+        if len(columns) == 1 and is_choice(columns[0]):
             return None  # the units of which some row meets a condition
         return _distinct("COUNT(DISTINCT ...)", columns, scope)
     if not isinstance(what, exp.Column) or isinstance(what.args.get("this"), exp.Star):
@@ -220,6 +222,7 @@ def _pair(name: str, places: Arguments, scope: Scope) -> Aggregate:
     places, bounds = read_arguments(name, places)
     if len(places) != 2 or bounds:
         raise refuse(name, "it takes two numbers", f"Write {name}(y, x)")
+    spend(_PAIR)
     first, second = (numeric(place, scope) for place in places)
     for number in (first, second):
         if all(coefficient == 0 or not atoms for atoms, coefficient in number.terms):
@@ -243,7 +246,15 @@ def _beside(number: Polynomial, other: Polynomial) -> Polynomial:
 
 
 def _number_or_day(node: exp.Expression, scope: Scope) -> Polynomial:
-    return variable(scope.field(node)) if _is_day(node, scope) else numeric(node, scope)
+    if _is_day(node, scope):
+        return variable(scope.field(node))
+    chosen = operand(node, scope) if is_choice(node) else None
+    if not isinstance(chosen, Day):
+        return numeric(node, scope)
+    if find_day(Aggregate("minimum", chosen.number), scope.tables) is None:
+        way_out = "Write MIN(CASE WHEN ... THEN day END) of one column of dates"
+        raise refuse("an aggregate of dates", "they are those of one column as they are", way_out)
+    return chosen.number
 
 
 def _is_day(node: exp.Expression, scope: Scope) -> bool:

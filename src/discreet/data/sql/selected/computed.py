@@ -46,6 +46,7 @@ _CALLS: dict[str, tuple[Function, int, int]] = {
     "FLOOR": ("floor", 1, 1),
     "GREATEST": ("greatest", 1, 100),
     "IFNULL": ("coalesce", 2, 2),
+    "INT": ("trunc", 1, 1),
     "LEAST": ("least", 1, 100),
     "MOD": ("%", 2, 2),
     "NULLIF": ("nullif", 2, 2),

@@ -57,7 +57,8 @@ def read_outputs(listed: list[exp.Expression], find_key: KeyFinder, scope: Scope
         raise refuse("SELECT", f"it has more than {MAX_OUTPUTS} columns", "Ask less at once")
     outputs: list[Output] = []
     taken: set[str] = set()
-    names = Names(scope, find_key, {})
+    aliases: dict[str, Shown] = {}
+    names = Names(scope, find_key, aliases)
     for item in listed:
         node, alias = take(item, "this", "alias") if isinstance(item, exp.Alias) else (item, None)
         name = None if alias is None else word(alias)
@@ -69,6 +70,9 @@ def read_outputs(listed: list[exp.Expression], find_key: KeyFinder, scope: Scope
         what = translate(node, names)
         outputs.append(Output(name or _fresh(_default_name(what), taken), what))
         taken.add(outputs[-1].name.lower())
+        if name is not None and not _is_column(name, scope.names.values(), scope.tables):
+            # What stands further right may name it; a column of the table comes first.
+            aliases[name.lower()] = what
     return tuple(outputs)
 
 
@@ -113,6 +117,11 @@ def _is_column(name: str, relations: object, tables: PlanTables) -> bool:
 
 def _read_order(node: exp.Expression, outputs: tuple[Output, ...], names: Names) -> tuple[Ordering, ...]:
     (listed,) = take(node, "expressions")
+    if len(listed) == 1 and _says_all(listed[0], names):
+        _, descending, first = take(listed[0], "this", "desc", "nulls_first")
+        places = (exp.Literal.number(k + 1) for k in range(len(outputs)))
+        listed = [exp.Ordered(this=place, desc=descending, nulls_first=first) for place in places]
+        listed = listed[:MAX_ORDER]
     if len(listed) > MAX_ORDER:
         raise refuse("ORDER BY", f"it has more than {MAX_ORDER} parts", "Sort by fewer")
     found: dict[Key | Aggregate | Computed, Ordering] = {}
@@ -126,6 +135,18 @@ def _read_order(node: exp.Expression, outputs: tuple[Output, ...], names: Names)
         if not isinstance(what, Constant):
             found.setdefault(what, Ordering(what, bool(descending), bool(missing_first)))
     return tuple(found.values())
+
+
+def _says_all(item: exp.Expression, names: Names) -> bool:
+    """Say whether ORDER BY ALL is meant: a column of that name comes first."""
+    column = item.this
+    bare = isinstance(column, exp.Column) and column.args.get("table") is None
+    if not bare or not isinstance(column.this, exp.Identifier) or column.this.args.get("quoted"):
+        return False
+    scope = names.scope
+    return column.name.upper() == "ALL" and not (
+        "all" in names.columns or _is_column("all", scope.names.values(), scope.tables)
+    )
 
 
 def _ordinal(node: exp.Expression, outputs: tuple[Output, ...]) -> Shown:

@@ -13,21 +13,26 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from discreet.core.errors import Refused
-from discreet.data.plan.canonical import conjunction
+from discreet.data.plan.atoms import choose
+from discreet.data.plan.canonical import conjunction, is_there, within
 from discreet.data.plan.derived import UNITS, declare_units, list_rows, name_value
 from discreet.data.plan.narrowing import narrow
 from discreet.data.plan.nodes import UnitKind, Units, UnitValue
-from discreet.data.plan.numbers import variable
-from discreet.data.plan.row_nodes import Field, Polynomial
-from discreet.data.plan.tables import PlanTables
-from discreet.data.schema.columns import Date
+from discreet.data.plan.numbers import constant, variable
+from discreet.data.plan.row_nodes import TRUE, Condition, Field, Polynomial
+from discreet.data.plan.tables import PlanTables, is_declared
+from discreet.data.schema.columns import Date, Decimal, Integer, Text
 from discreet.data.schema.schema import Schema, User
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.rows.language import condition, numeric
+from discreet.data.sql.selected.counted import count_where, keep
 from discreet.data.sql.sources.joins import read_from
 from discreet.data.sql.sources.names import Listed, Meaning, strip_alias
 from discreet.data.sql.text import refuse
 
+MAX_DISTINCT = 30
+"""Declared values that COUNT(DISTINCT ...) of one unit's rows tells apart."""
+_COUNT_IF = ("COUNTIF", "COUNT_IF")
 _KINDS: dict[str, UnitKind] = {"SUM": "sum", "AVG": "average", "MIN": "min", "MAX": "max"}
 AGGREGATES = frozenset(
     """
@@ -157,39 +162,81 @@ class _ValueReader:
             raise refuse("OVER in a subquery", "it looks at the rows of others", f"GROUP BY {self.unit.name}")
         if not names_aggregate(node):
             return node
-        value = self._value(node)
-        name = self.values.setdefault(value, name_value(value, self.scope.main))
-        return _column(name)
+        return self._value(node)
 
-    def _value(self, node: exp.Expression) -> UnitValue:
-        """Translate one aggregate of a unit's rows."""
+    def _value(self, node: exp.Expression) -> exp.Expression:
+        """Translate one aggregate of a unit's rows, or of those that meet a condition."""
+        kept: Condition = TRUE
+        if isinstance(node, exp.Filter):
+            node, filtered = take(node, "this", "expression")
+            kept = condition(take(filtered, "this")[0], self.scope)
         if not isinstance(node, exp.Anonymous):
             raise _refuse_kind(type(node).__name__.upper())
         name, arguments = take(node, "this", "expressions")
         name = str(name).upper()
-        if name not in ("COUNT", *_KINDS):
+        if name not in ("COUNT", *_COUNT_IF, *_KINDS):
             raise _refuse_kind(name)
-        if len(arguments) != 1 or isinstance(arguments[0], exp.Kwarg):
+        if len(arguments or []) != 1 or isinstance(arguments[0], exp.Kwarg):
             raise refuse(f"{name} in a subquery", "it takes one number", f"Write {name}(x)")
         (what,) = arguments
+        if name in _COUNT_IF:
+            kept = conjunction([kept, condition(what, self.scope)], self.scope.tables)
+            return self._keep(UnitValue("count", count_where(kept, self.scope)))
+        if isinstance(what, exp.Distinct):
+            if name != "COUNT":
+                way_out = f"Write {name}(x), or COUNT(DISTINCT x)"
+                raise refuse(f"{name}(DISTINCT ...)", "only COUNT takes DISTINCT", way_out)
+            return self._distinct(take(what, "expressions")[0], kept)
         if name == "COUNT":
-            return UnitValue("count", self._counted(what))
-        number = self._number(name, what)
+            return self._keep(UnitValue("count", self._counted(what, kept)))
+        number = keep(self._number(name, what), kept, self.scope)
         if not number.fields:
             raise refuse(name, "it is computed of a constant", "Use a column")
-        return UnitValue(_KINDS[name], number)
+        return self._keep(UnitValue(_KINDS[name], number))
 
-    def _counted(self, what: exp.Expression) -> Polynomial | None:
+    def _keep(self, value: UnitValue) -> exp.Expression:
+        """Return the column of the relation of units that holds a value."""
+        return _column(self.values.setdefault(value, name_value(value, self.scope.main)))
+
+    def _counted(self, what: exp.Expression, kept: Condition) -> Polynomial | None:
+        """Return a number that is there in the rows that are counted; None where that is all of them."""
+        tables = self.scope.tables
         if isinstance(what, exp.Star):
             take(what)
-            return None
-        if isinstance(what, exp.Distinct):
-            raise _refuse_kind("COUNT(DISTINCT ...)")
-        if isinstance(what, exp.Column) and self.scope.field(what) == self.unit:
-            return None
-        number = numeric(what, self.scope)
+            return count_where(kept, self.scope)
+        field = self.scope.field(what) if isinstance(what, exp.Column) else None
+        if field == self.unit:
+            return count_where(kept, self.scope)
+        if field is not None and not isinstance(self.scope.column(field), Integer | Decimal):
+            if not isinstance(self.scope.column(field), Text):
+                _require_declared(field, self.scope, "COUNT")
+            return count_where(conjunction([kept, is_there(field, tables)], tables), self.scope)
+        number = keep(numeric(what, self.scope), kept, self.scope)
         # What is never missing is counted in all rows.
-        return number if self.scope.tables.nullable(number) else None
+        return number if tables.nullable(number) else None
+
+    def _distinct(self, columns: Sequence[exp.Expression], kept: Condition) -> exp.Expression:
+        """Count the declared values of which a unit has some row: each adds 0 or 1."""
+        tables = self.scope.tables
+        field = self.scope.field(columns[0]) if len(columns) == 1 else None
+        if field is None or field == self.unit:
+            raise _refuse_kind("COUNT(DISTINCT ...)")
+        _require_declared(field, self.scope, "COUNT(DISTINCT ...)")
+        low, high = tables.span(field)
+        if high - low >= MAX_DISTINCT:
+            why = f"{field.name} has more than {MAX_DISTINCT} declared values"
+            raise refuse("COUNT(DISTINCT ...) in a subquery", why, "Count rows, or a coarser column")
+        found: exp.Expression | None = None
+        for code in range(low, high + 1):
+            test = conjunction([kept, within(field, [(code, code)], missing=False, tables=tables)], tables)
+            has = choose([(test, constant(1))], constant(0), tables)
+            if has is None or not has.fields:
+                continue
+            one = self._keep(UnitValue("max", has))
+            found = one if found is None else exp.Add(this=found, expression=one)
+        if found is None:
+            raise refuse("COUNT(DISTINCT ...) in a subquery", "it is a constant", "Leave it out")
+        return exp.Paren(this=found)
 
     def _number(self, name: str, what: exp.Expression) -> Polynomial:
         if name in ("MIN", "MAX") and isinstance(what, exp.Column):
@@ -199,10 +246,16 @@ class _ValueReader:
         return numeric(what, self.scope)
 
 
+def _require_declared(field: Field, scope: Scope, what: str) -> None:
+    if not is_declared(scope.column(field)):
+        why = f"the values of {field.name} are not declared"
+        raise refuse(f"{what} in a subquery", why, "Write COUNT(*), or name a declared column")
+
+
 def _column(name: str) -> exp.Expression:
     return exp.column(name, table=UNITS, quoted=True)
 
 
 def _refuse_kind(name: str) -> Refused:
-    way_out = "Use COUNT, SUM, AVG, MIN or MAX there"
+    way_out = "Use COUNT, SUM, AVG, MIN or MAX there, of all rows or with FILTER (WHERE ...)"
     return refuse(f"{name} in a subquery", "it is not known of the rows of one unit", way_out)

@@ -22,6 +22,7 @@ SAME = [
         "SELECT SUM(IF(age > 17, 1, 0)) FROM visits",
         "SELECT COUNT(CASE WHEN NOT age < 18 THEN age END) FROM visits",
         "SELECT SUM((age > 17)::INT) FROM visits",
+        "FROM visits SELECT COUNTIF(age > 17)",
     ),
     (
         "SELECT SUM(income) FILTER (WHERE region = 'n') FROM visits",
@@ -35,10 +36,13 @@ SAME = [
         "SELECT DIV(age, 10) AS k, COUNT(*) FROM visits GROUP BY k",
         "SELECT age DIV 10 AS k, COUNT(*) FROM visits GROUP BY age DIV 10",
         "SELECT TRUNC(age / 10) AS k, COUNT(*) FROM visits GROUP BY k",
+        "SELECT INT(age / 10) AS k, COUNT(*) FROM visits GROUP BY k",
     ),
     (
         "SELECT DATE_TRUNC('month', day) AS k, COUNT(*) FROM visits GROUP BY k",
         "SELECT DATE_TRUNC(day, MONTH) AS k, COUNT(*) FROM visits GROUP BY k",
+        "SELECT TRUNC(day, 'MM') AS k, COUNT(*) FROM visits GROUP BY k",
+        "SELECT TRUNC(day, 'month') AS k, COUNT(*) FROM visits GROUP BY k",
         "SELECT CAST(DATE_TRUNC('month', day) AS DATE) AS k, COUNT(*) FROM visits GROUP BY k",
     ),
     (
@@ -85,7 +89,44 @@ SAME = [
     (
         "SELECT COUNT(DISTINCT user_id) FILTER (WHERE active) FROM visits",
         "SELECT COUNT(DISTINCT CASE WHEN active THEN user_id END) FROM visits",
+        "SELECT COUNT(DISTINCT IF(active, user_id, NULL)) FROM visits",
+        "SELECT COUNT(DISTINCT IF(active, user_id)) FROM visits",
         "SELECT COUNT(CASE WHEN active THEN 1 END, contribution_bounds_per_group => (0, 1)) FROM visits",
+    ),
+    (
+        "SELECT DAYNAME(day) AS k, COUNT(*) FROM visits GROUP BY k",
+        "SELECT FORMAT_DATE('%A', day) AS k, COUNT(*) FROM visits GROUP BY k",
+        "SELECT strftime(day, '%A') AS k, COUNT(*) FROM visits GROUP BY 1",
+    ),
+    (
+        "SELECT ISODOW(day) AS k, COUNT(*) FROM visits GROUP BY k",
+        "SELECT EXTRACT(ISODOW FROM day) AS k, COUNT(*) FROM visits GROUP BY k",
+    ),
+    (
+        "SELECT region, store, COUNT(*) FROM visits GROUP BY ROLLUP (region, store)",
+        "SELECT region, store, COUNT(*) FROM visits GROUP BY region, store WITH ROLLUP",
+    ),
+    (
+        "SELECT region, store, COUNT(*) FROM visits GROUP BY CUBE (region, store)",
+        "SELECT region, store, COUNT(*) FROM visits GROUP BY region, store WITH CUBE",
+    ),
+    (
+        "SELECT MIN(day) FILTER (WHERE active) FROM visits",
+        "SELECT MIN(CASE WHEN active THEN day END) FROM visits",
+        "SELECT MIN(IF(active, day, NULL)) FROM visits",
+    ),
+    (
+        "SELECT AVG(n) FROM (SELECT user_id, COUNT(*) FILTER (WHERE age > 17) AS n "
+        "FROM visits GROUP BY user_id)",
+        "SELECT AVG(n) FROM (SELECT user_id, COUNTIF(age > 17) AS n FROM visits GROUP BY user_id)",
+        "SELECT AVG(n) FROM (SELECT user_id, COUNT(CASE WHEN age > 17 THEN 1 END) AS n "
+        "FROM visits GROUP BY user_id)",
+    ),
+    (
+        "SELECT AVG(n) FROM (SELECT user_id, SUM(income) FILTER (WHERE active) AS n "
+        "FROM visits GROUP BY user_id)",
+        "SELECT AVG(n) FROM (SELECT user_id, SUM(CASE WHEN active THEN income END) AS n "
+        "FROM visits GROUP BY user_id)",
     ),
     (
         "SELECT SUM(active) FROM visits",

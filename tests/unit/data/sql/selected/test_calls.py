@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pandas as pd
 import pytest
 from sql_schemas import ORDERS, POLICY, STORES, TABLES, VISITS, plan
 
-from discreet.core.errors import Refused
+from discreet import AddRemove
+from discreet.data import Identifier, Schema, Table, Text, User
 from discreet.data.plan.facts import facts
 from discreet.data.plan.nodes import Aggregate
-from discreet.data.plan.numbers import variable
-from discreet.data.plan.row_nodes import Field
+from discreet.data.plan.numbers import constant, variable
+from discreet.data.plan.row_nodes import Choice, Field
 from discreet.data.sql.parse import parse
 from discreet.data.sql.printing import to_sql
 
@@ -93,5 +95,31 @@ def test_a_column_of_a_joined_table_is_counted_too() -> None:
 
 
 def test_a_condition_does_not_make_free_text_a_number() -> None:
-    with pytest.raises(Refused, match="free text is in no condition"):
-        plan("SELECT COUNT(note) FILTER (WHERE age > 3) FROM visits")
+    """What is counted is 1 in the rows that have both; nothing is computed of the text itself."""
+    text = "SELECT COUNT(note) FILTER (WHERE age > 3) AS n FROM visits"
+    (found,) = plan(text).aggregates
+    assert found.number is not None and found.column is None
+    (choice,) = found.number.atoms
+    assert isinstance(choice, Choice)
+    assert [value for _, value in choice.cases] == [constant(1)] and choice.otherwise is None
+    assert plan("SELECT COUNTIF(age > 3 AND note IS NOT NULL) AS n FROM visits") == plan(text)
+    assert plan("SELECT COUNTIF(NOT (note IS NULL OR age <= 3)) AS n FROM visits") == plan(text)
+
+
+def test_free_text_is_there_or_not() -> None:
+    rows = [("a", "x"), ("a", None), ("b", ""), ("b", None), ("c", "y"), (None, "z")]
+    declared = Schema(
+        "t",
+        columns=(Identifier("who"), Text("note")),
+        unit=User(column="who", max_rows=3, max_groups=1),
+        neighbours=AddRemove("who"),
+    )
+    with Table(pd.DataFrame(rows, columns=["who", "note"], dtype=object), schema=declared) as table:
+        for text, expected in (
+            ("SELECT COUNT(*) FROM t WHERE note IS NULL", [2]),
+            ("SELECT COUNT(*), COUNTIF((note) IS NULL) FROM t WHERE NOT note IS NULL", [3, 0]),
+            ("SELECT COUNTIF(note IS NULL), COUNT(DISTINCT who) FILTER (WHERE note IS NULL) FROM t", [2, 2]),
+            ("SELECT SUM(n) FROM (SELECT who, COUNT(note) AS n FROM t GROUP BY who) AS u", [3]),
+        ):
+            found = table.sql(text, epsilon=10**9, delta=0).rows[0]
+            assert [round(cell) for cell in found] == expected, text

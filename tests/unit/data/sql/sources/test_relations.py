@@ -172,6 +172,18 @@ def test_outputs_keep_the_names_that_were_written() -> None:
             "Use COUNT, SUM, AVG, MIN or MAX",
         ),
         (
+            "SELECT SUM(n) FROM (SELECT user_id, SUM(DISTINCT age) AS n FROM visits GROUP BY user_id) AS t",
+            "only COUNT takes DISTINCT",
+        ),
+        (
+            "SELECT SUM(n) FROM (SELECT user_id, COUNT(DISTINCT age) AS n FROM visits GROUP BY user_id) AS t",
+            "more than 30 declared values",
+        ),
+        (
+            "SELECT SUM(n) FROM (SELECT user_id, COUNT(DISTINCT note) AS n FROM visits GROUP BY user_id) AS t",
+            "the values of note are not declared",
+        ),
+        (
             "SELECT SUM(n) FROM (SELECT user_id, SUM(age, contribution_bounds_per_row => (0, 1)) AS n FROM visits GROUP BY user_id) AS t",
             "it takes one number",
         ),

@@ -1,0 +1,57 @@
+"""What is selected may name what stands left of it, and ORDER BY ALL sorts by every column of the answer."""
+
+from __future__ import annotations
+
+import pytest
+from sql_schemas import plan
+
+from discreet.core.errors import Refused
+from discreet.data.plan.nodes import Aggregate, Computed
+
+
+def test_an_alias_is_named_further_right() -> None:
+    found = plan("SELECT COUNT(*) AS n, SUM(age) AS total, total / n AS mean FROM visits")
+    written = plan("SELECT COUNT(*) AS n, SUM(age) AS total, SUM(age) / COUNT(*) AS mean FROM visits")
+    assert found == written
+
+
+def test_an_alias_is_no_name_to_its_left() -> None:
+    with pytest.raises(Refused, match="column n: it is not declared"):
+        plan("SELECT n / 2 AS half, COUNT(*) AS n FROM visits")
+
+
+def test_a_column_comes_before_an_alias() -> None:
+    found = plan("SELECT age, COUNT(*) AS region, region AS again FROM visits GROUP BY age, region")
+    assert not isinstance(found.outputs[2].what, Aggregate | Computed)
+
+
+def test_a_key_is_named_by_its_alias() -> None:
+    found = plan("SELECT FLOOR(age / 10) AS band, band * 10 AS low, COUNT(*) FROM visits GROUP BY band")
+    assert isinstance(found.outputs[1].what, Computed)
+    assert found.outputs[1].what.parts[0] == found.outputs[0].what
+
+
+@pytest.mark.parametrize("word", ["ALL", "all"])
+def test_order_by_all(word: str) -> None:
+    text = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region ORDER BY "
+    assert plan(text + word) == plan(text + "1, 2")
+    assert plan(f"{text}{word} DESC") == plan(text + "1 DESC, 2 DESC")
+    with pytest.raises(Refused):
+        plan(text + f'"{word}"')
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("SUM(DISTINCT age)", "only COUNT takes DISTINCT"),
+        ("LOWER(region)", "it is computed in each row"),
+        ("SOUNDEX(region)", "function SOUNDEX: it is not known here"),
+        ("COUNT(DISTINCT IF(active, user_id, region))", "it is the unit or NULL"),
+        ("MIN(CASE WHEN active THEN day + 7 END)", "one column as they are"),
+        ("SUM(COUNT(*)) OVER ()", "shares of their sum are computed from the answer"),
+    ],
+)
+def test_refusals_say_what_is_wrong(call: str, words: str) -> None:
+    with pytest.raises(Refused) as caught:
+        plan(f"SELECT {call}, COUNT(*) FROM visits GROUP BY region")
+    assert words in str(caught.value)
