@@ -37,7 +37,23 @@ class _Request:
     answer: bytes | None = None
     event: Event | None = None
     refusal: Exception | None = None
-    done: threading.Event = field(default_factory=threading.Event)
+    is_told: bool = False
+    # Taken until somebody is told. Not an event: an interrupt while one waits can leave its inner lock taken,
+    # and whoever tells would wait for that for ever.
+    _waits: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._waits.acquire()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait to be told; tell whether it happened."""
+        return self.is_told or self._waits.acquire(timeout=seconds)
+
+    def tell(self) -> None:
+        """Let whoever waits go on."""
+        if not self.is_told:
+            self.is_told = True
+            self._waits.release()
 
 
 class DurableBook(Book):
@@ -135,7 +151,7 @@ class DurableBook(Book):
             raise LedgerStopped(self._stopped)
         request = _Request(decide, answer)
         self._requests.put(request)
-        while not request.done.wait(1):
+        while not request.wait(1):
             if not self._writer.is_alive():
                 raise LedgerStopped(self._stopped)
         if request.refusal is not None:
@@ -176,7 +192,7 @@ class DurableBook(Book):
                 waiting = self._next_requests()
                 self._write_all(waiting)
                 for request in waiting:
-                    request.done.set()
+                    request.tell()
         except BaseException:  # whatever it was: nobody knows what is on the disk
             self._stopped = "could not write, and has stopped"
         finally:
@@ -201,9 +217,9 @@ class DurableBook(Book):
         while not self._requests.empty():
             waiting += filter(None, [self._requests.get()])
         for request in waiting:
-            if not request.done.is_set():
+            if not request.is_told:
                 request.refusal = LedgerStopped(self._stopped)
-                request.done.set()
+                request.tell()
 
     def _write_all(self, waiting: list[_Request]) -> None:
         answers: list[tuple[str, int, bytes]] = []
