@@ -130,7 +130,7 @@ class Curator:
         if not self.ledger.durable:
             _warn_once()
         try:
-            self._shared = self._open_shared(part * e, part * d, columns) if part else None
+            self._shared = self._open_shared(part * e, part * d, columns)
         except BaseException:
             self.ledger.close()
             raise
@@ -149,6 +149,10 @@ class Curator:
         """Open the shared hypothesis, or go on with the one that the ledger knows of."""
         kind: Any = Shared if self._promise is None else Published
         opening = Opening(self.ledger) if self.ledger.durable else None
+        if not epsilon:
+            if opening is not None:
+                opening.require_none()
+            return None
         found: SharedHypothesis | None = kind.open(
             self._table, epsilon=epsilon, delta=delta, columns=columns, opening=opening
         )

@@ -47,8 +47,10 @@ class Opening:
             "shape": list(universe.shape),
             "epsilon": str(epsilon),
             "delta": str(delta),
+            "values": hashlib.sha256(json.dumps(universe.attributes, default=str).encode()).hexdigest(),
         }
         if self._known is None:
+            self._require_unspent()
             self._claims.append(json.dumps(public, sort_keys=True).encode())
             words = f"the shared hypothesis: epsilon {float(epsilon):g}, delta {float(delta):g}"
             self._ledger.note_use(words, loss="within the whole budget, beside what is charged here")
@@ -60,10 +62,28 @@ class Opening:
             )
         return not self._is_lost
 
+    def require_none(self) -> None:
+        """Refuse to go on without the shared hypothesis that was paid for: all of it is one promise."""
+        if self._known is not None:
+            raise LedgerRefused(
+                why=f"it belongs to a curator with a shared hypothesis of epsilon {self._known['epsilon']}, "
+                "which is not part of this budget",
+                way_out="Open the curator as it was. Another budget needs another file",
+            )
+
+    def _require_unspent(self) -> None:
+        """Refuse to add a hypothesis to a budget from which something was answered: it was the whole then."""
+        if self._ledger.entries() and not self._ledger.is_cut:
+            raise LedgerRefused(
+                why="something was answered on this budget when there was no shared hypothesis beside it",
+                way_out="Open it as it was: a budget is set once. Another one needs another file",
+            )
+
     def settle(self, plan: object) -> bool:
         """Tell whether a plan is the one that was begun with; the first one is written down.
 
-        Noise of two plans was never accounted for together. Another version may plan otherwise.
+        Noise of two plans was never accounted for together, and what one wrote down means something else to
+        another. Another version may plan otherwise.
         """
         digest = hashlib.sha256(repr(plan).encode()).hexdigest()
         if self._plan is None:

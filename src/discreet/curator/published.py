@@ -77,7 +77,9 @@ class Published(SharedHypothesis):
         mechanism = _make_measurement(
             universe, *unit.row_budget(epsilon=epsilon, delta=delta), neighbours=unit.row_neighbours
         )
-        if opening is not None and not opening.claim("published", universe, epsilon, delta):
+        if opening is not None and not (
+            opening.claim("published", universe, epsilon, delta) and opening.settle(mechanism)
+        ):
             return None
         notes = () if opening is None else opening.notes.read()
         if notes:

@@ -205,7 +205,7 @@ class Shared(SharedHypothesis):
         )
         if opening is None:
             conversation = mechanism.open(histogram)
-        elif opening.settle(mechanism.plan):
+        elif opening.settle((mechanism.plan, mechanism.start, mechanism.rows)):
             conversation = mechanism.open_kept(histogram, opening.notes)
         else:
             return None

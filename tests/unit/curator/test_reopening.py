@@ -6,12 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.quick_disk import tmp_path
-from tests.unit.curator.conftest import BY_USER, REPLACED, curator
+from tests.unit.curator.conftest import BY_ROW, BY_USER, COLUMNS, REGIONS, REPLACED, curator, people
 
 from discreet.analysts.promises import OneAnalystToMany
 from discreet.core.errors import BudgetExceeded, BudgetNotKept, LedgerRefused
+from discreet.core.neighbours import AddRemove
 from discreet.curator import curator as curators
 from discreet.curator.ledger.books.recovery import recover
+from discreet.curator.sessions.session import Session
+from discreet.data import Category, Row, Schema
 from discreet.queries.query import TableQuery
 from discreet.query_release.online.multiplicative_weights import MultiplicativeWeights
 
@@ -92,6 +95,48 @@ def test_a_curator_is_opened_as_it_was(path, changes, words):
     with pytest.raises(LedgerRefused, match=words):
         curator(ledger=path, **changes)
     lives(path, count=1)  # and nothing is left open by a refusal
+
+
+@pytest.mark.parametrize("promise", [None, OneAnalystToMany()])
+def test_values_that_changed_places_are_noticed(path, promise):
+    """What was measured for one value would be told of another."""
+    given = {"ledger": path, "promise": promise}
+    with curator(**given):
+        pass
+    turned = Category("region", values=REGIONS[::-1])
+    schema = Schema("people", columns=(turned, *COLUMNS[1:]), unit=Row(), neighbours=AddRemove("row"))
+    with pytest.raises(LedgerRefused, match="other values"):
+        curator(schema=schema, **given)
+
+
+@pytest.mark.parametrize("promise", [None, OneAnalystToMany()])
+def test_what_was_measured_is_not_read_as_something_else(path, promise, monkeypatch):
+    given = {"ledger": path, "promise": promise}
+    with curator(**given) as one:
+        assert one._shared is not None
+    for module in ("shared", "published"):
+        monkeypatch.setattr(f"discreet.curator.{module}.ORDER", 1)
+    with curator(**given) as one:
+        assert one._shared is None
+
+
+def test_all_of_a_budget_is_set_once(path, tmp_path):
+    """The ledger's part may be the same in two budgets; what was promised is the whole."""
+    with curator(ledger=path, epsilon=2, delta=0, shared=0.5) as one:
+        one.analyst("acme").sql(BY_REGION)
+    for refused in (
+        lambda: curator(ledger=path, epsilon=1, delta=0, shared=0),
+        lambda: Session(people(), schema=BY_ROW, epsilon=1, delta=0, ledger=path),
+    ):
+        with pytest.raises(LedgerRefused, match="a shared hypothesis of epsilon 1"):
+            refused()
+    other = tmp_path / "other.db"
+    with curator(ledger=other, epsilon=1, delta=0, shared=0) as one:
+        one.analyst("acme").sql(INCOME, insist=True)
+    with pytest.raises(LedgerRefused, match="no shared hypothesis beside it"):
+        curator(ledger=other, epsilon=2, delta=0, shared=0.5)
+    with curator(ledger=other, epsilon=1, delta=0, shared=0) as one:
+        assert one.ledger.spent()["epsilon"] > 0
 
 
 def test_lives_that_used_the_gate_cost_measured_answers(path):

@@ -22,6 +22,7 @@ from discreet.core.neighbours import ROWS, AddRemove, Neighbours, Replace
 from discreet.core.sensitive import Sensitive, lend
 from discreet.curator.ledger.books.files import open_ledger
 from discreet.curator.ledger.ledger import Ledger
+from discreet.curator.opening import Opening
 from discreet.curator.sessions.purchases import Purchase
 from discreet.data.table import Declared, Table
 from discreet.queries.histogram import Histogram
@@ -99,7 +100,14 @@ class Holding(ABC):
     def open_ledger(self, where: object, epsilon: Fraction, delta: Fraction) -> Ledger:
         """Open a ledger for these data alone, in a file where there is one."""
         file = where if isinstance(where, str | os.PathLike) else None
-        return open_ledger(file, epsilon, delta, neighbours=self.neighbours, name=self.name)
+        ledger = open_ledger(file, epsilon, delta, neighbours=self.neighbours, name=self.name)
+        try:
+            if ledger.durable:
+                Opening(ledger).require_none()
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
 
     def take(self) -> None:  # noqa: B027 - most cannot be taken
         """Take the data out of the hands of whoever had them, where that is possible."""

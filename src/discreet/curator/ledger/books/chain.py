@@ -14,7 +14,7 @@ FIRST = bytes(32)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BookRow:
     """One event as it is written down.
 
     Attributes
@@ -45,13 +45,13 @@ class Head:
     place: int = 0
     digest: bytes = FIRST
 
-    def write(self, event: Event) -> Row:
+    def write(self, event: Event) -> BookRow:
         """Return the row of an event that comes next."""
         kind, body = encode(event)
         place = self.place + 1
-        return Row(place, kind, body, find_digest(self.digest, place, kind, body))
+        return BookRow(place, kind, body, find_digest(self.digest, place, kind, body))
 
-    def follow(self, rows: Iterable[Row]) -> Iterator[tuple[Head, Row]]:
+    def follow(self, rows: Iterable[BookRow]) -> Iterator[tuple[Head, BookRow]]:
         """List rows that come next, and the head after each.
 
         Raises

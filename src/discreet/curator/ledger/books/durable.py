@@ -19,7 +19,7 @@ from pathlib import Path
 from discreet.core.errors import LedgerRefused, LedgerStopped
 from discreet.curator.ledger.book import Book, Decision, find_place
 from discreet.curator.ledger.books.anchor import Anchor, AnchorState, read_anchor, write_anchor
-from discreet.curator.ledger.books.chain import Head, Row
+from discreet.curator.ledger.books.chain import BookRow, Head
 from discreet.curator.ledger.books.crashes import reach
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.ledger.books.stores import Store, Transaction
@@ -37,7 +37,23 @@ class _Request:
     answer: bytes | None = None
     event: Event | None = None
     refusal: Exception | None = None
-    done: threading.Event = field(default_factory=threading.Event)
+    is_told: bool = False
+    # Taken until somebody is told. Not an event: an interrupt while one waits can leave its inner lock taken,
+    # and whoever tells would wait for that for ever.
+    _waits: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._waits.acquire()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait to be told; tell whether it happened."""
+        return self.is_told or self._waits.acquire(timeout=seconds)
+
+    def tell(self) -> None:
+        """Let whoever waits go on."""
+        if not self.is_told:
+            self.is_told = True
+            self._waits.release()
 
 
 class DurableBook(Book):
@@ -135,7 +151,7 @@ class DurableBook(Book):
             raise LedgerStopped(self._stopped)
         request = _Request(decide, answer)
         self._requests.put(request)
-        while not request.done.wait(1):
+        while not request.wait(1):
             if not self._writer.is_alive():
                 raise LedgerStopped(self._stopped)
         if request.refusal is not None:
@@ -176,7 +192,7 @@ class DurableBook(Book):
                 waiting = self._next_requests()
                 self._write_all(waiting)
                 for request in waiting:
-                    request.done.set()
+                    request.tell()
         except BaseException:  # whatever it was: nobody knows what is on the disk
             self._stopped = "could not write, and has stopped"
         finally:
@@ -201,9 +217,9 @@ class DurableBook(Book):
         while not self._requests.empty():
             waiting += filter(None, [self._requests.get()])
         for request in waiting:
-            if not request.done.is_set():
+            if not request.is_told:
                 request.refusal = LedgerStopped(self._stopped)
-                request.done.set()
+                request.tell()
 
     def _write_all(self, waiting: list[_Request]) -> None:
         answers: list[tuple[str, int, bytes]] = []
@@ -219,7 +235,7 @@ class DurableBook(Book):
             self._anchor.note(self._head, sums)
             self._touched.clear()
 
-    def _decide(self, request: _Request, answers: list[tuple[str, int, bytes]]) -> list[Row]:
+    def _decide(self, request: _Request, answers: list[tuple[str, int, bytes]]) -> list[BookRow]:
         try:
             event = request.decide()
         except Exception as refusal:  # hers alone: others go on
@@ -239,7 +255,7 @@ class DurableBook(Book):
         for _, row in self._head.follow(change.read_after(self._head.place)):
             self._see(row)
 
-    def _see(self, row: Row, event: Event | None = None) -> None:
+    def _see(self, row: BookRow, event: Event | None = None) -> None:
         happened = row.event if event is None else event
         self._happen(happened)
         self._head = Head(row.place, row.digest)

@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.core import checks
 from discreet.core.errors import LedgerRefused, MissingExtra
-from discreet.curator.ledger.books.chain import Row
+from discreet.curator.ledger.books.chain import BookRow
 from discreet.curator.ledger.books.crashes import reach
 from discreet.curator.ledger.books.stores import Answers
 
@@ -97,14 +97,14 @@ class PostgresStore:
             yield self
             reach("before commit")
 
-    def read_after(self, place: int) -> Iterator[Row]:
+    def read_after(self, place: int) -> Iterator[BookRow]:
         """List rows: as `Transaction.read_after`."""
         found = self._execute(
             "SELECT place, kind, body, digest FROM {rows} WHERE place > %s ORDER BY place", [place]
         )
-        return (Row(place, kind, body, bytes(digest)) for place, kind, body, digest in found)
+        return (BookRow(place, kind, body, bytes(digest)) for place, kind, body, digest in found)
 
-    def append(self, rows: Iterable[Row], answers: Answers) -> None:
+    def append(self, rows: Iterable[BookRow], answers: Answers) -> None:
         """Add rows: as `Transaction.append`."""
         for table, count, values in (
             ("rows", 4, [(row.place, row.kind, row.body, row.digest) for row in rows]),

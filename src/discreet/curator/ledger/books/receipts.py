@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from discreet.curator.ledger.books.chain import Row
+from discreet.curator.ledger.books.chain import BookRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,6 @@ class Receipt:
     place: int
     digest: str
 
-    def is_in(self, rows: Iterable[Row]) -> bool:
+    def is_in(self, rows: Iterable[BookRow]) -> bool:
         """Tell whether a book still has the row."""
         return any((row.place, row.digest.hex()) == (self.place, self.digest) for row in rows)

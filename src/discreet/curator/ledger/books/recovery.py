@@ -17,7 +17,7 @@ from pathlib import Path
 from discreet.core.errors import DiscreetError, LedgerRefused
 from discreet.curator.ledger.book import SEPARATOR, MemoryBook
 from discreet.curator.ledger.books.anchor import AnchorState, read_anchor, write_anchor
-from discreet.curator.ledger.books.chain import Head, Row
+from discreet.curator.ledger.books.chain import BookRow, Head
 from discreet.curator.ledger.books.sqlite import SQLiteStore, take_lease
 from discreet.curator.ledger.events import WHOLE, LineCharge, Raised
 
@@ -109,7 +109,7 @@ def _find_unused(path: Path, time: int) -> Path:
 class _Sound:
     """The beginning of a book that is as it was written."""
 
-    def __init__(self, rows: list[Row]) -> None:
+    def __init__(self, rows: list[BookRow]) -> None:
         self.book, self._rows = MemoryBook.of(row.event for row in rows), rows
         self.head = Head(rows[-1].place, rows[-1].digest) if rows else Head()
         if not self.book.state.book:
@@ -162,7 +162,7 @@ class _Sound:
             if finished.get((ledger, number)) == hashlib.sha256(answer).hexdigest()
         ]
 
-    def add(self, event: Raised) -> Row:
+    def add(self, event: Raised) -> BookRow:
         """Add an event, and return its row."""
         row = self.head.write(event)
         self.book.write(lambda: event)
@@ -177,16 +177,16 @@ def _read_anchor(path: Path) -> AnchorState | None:
         return None
 
 
-def _read_sound(path: Path) -> tuple[list[Row], list[tuple[str, int, bytes]]]:
+def _read_sound(path: Path) -> tuple[list[BookRow], list[tuple[str, int, bytes]]]:
     """Return the rows of a file up to the first that is not as it was written, and the answers it holds."""
-    rows: list[Row] = []
+    rows: list[BookRow] = []
     answers: list[tuple[str, int, bytes]] = []
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         connection.execute("BEGIN EXCLUSIVE")
         connection.text_factory = bytes
         found = connection.execute("SELECT place, kind, body, digest FROM rows ORDER BY place")
-        read = (Row(one[0], one[1].decode(), one[2].decode(), bytes(one[3])) for one in found)
+        read = (BookRow(one[0], one[1].decode(), one[2].decode(), bytes(one[3])) for one in found)
         for _, row in Head().follow(read):
             _ = row.event  # one that cannot be read ends what is sound
             rows.append(row)

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.core.errors import LedgerRefused
-from discreet.curator.ledger.books.chain import Row
+from discreet.curator.ledger.books.chain import BookRow
 from discreet.curator.ledger.books.crashes import reach
 from discreet.curator.ledger.books.stores import Answers
 from discreet.curator.ledger.events import RECOVER
@@ -75,14 +75,14 @@ class SQLiteStore:
                 self._connection.execute("ROLLBACK")
             raise
 
-    def read_after(self, place: int) -> Iterator[Row]:
+    def read_after(self, place: int) -> Iterator[BookRow]:
         """List rows: as `Transaction.read_after`."""
         found = self._connection.execute(
             "SELECT place, kind, body, digest FROM rows WHERE place > ? ORDER BY place", (place,)
         )
-        return (Row(*row) for row in found)
+        return (BookRow(*row) for row in found)
 
-    def append(self, rows: Iterable[Row], answers: Answers) -> None:
+    def append(self, rows: Iterable[BookRow], answers: Answers) -> None:
         """Add rows: as `Transaction.append`."""
         listed = [(row.place, row.kind, row.body, row.digest) for row in rows]
         self._connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?)", listed)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from discreet.curator.ledger.books.chain import Row
+from discreet.curator.ledger.books.chain import BookRow
 
 Answers = Iterable[tuple[str, int, bytes]]
 """Ledgers, numbers of entries there, and what is kept with them."""
@@ -15,10 +15,10 @@ Answers = Iterable[tuple[str, int, bytes]]
 class Transaction(Protocol):
     """One change of a store, while nobody else can change it."""
 
-    def read_after(self, place: int) -> Iterable[Row]:
+    def read_after(self, place: int) -> Iterable[BookRow]:
         """List the rows behind a place, in order."""
 
-    def append(self, rows: Iterable[Row], answers: Answers) -> None:
+    def append(self, rows: Iterable[BookRow], answers: Answers) -> None:
         """Add rows behind all others, and what is kept with them."""
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from discreet.core.errors import LedgerRefused
 from discreet.curator.ledger.book import MemoryBook
 from discreet.curator.ledger.books.anchor import read_anchor
-from discreet.curator.ledger.books.chain import Head, Row
+from discreet.curator.ledger.books.chain import BookRow, Head
 from discreet.curator.ledger.events import DATA, RECOVER, WHOLE
 from discreet.curator.ledger.lines import read_charge
 from discreet.curator.ledger.state import Account
@@ -79,7 +79,7 @@ def verify(where: str | os.PathLike[str], *, anchor: str | os.PathLike[str] | No
     return BookReport(state.book["began"].book, len(rows), budgets)
 
 
-def _read(path: Path) -> list[Row]:
+def _read(path: Path) -> list[BookRow]:
     try:
         connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
     except sqlite3.Error:
@@ -90,7 +90,7 @@ def _read(path: Path) -> list[Row]:
         raise LedgerRefused(why=f"{path.name} is damaged", way_out=RECOVER) from None
     finally:
         connection.close()
-    return [Row(*row) for row in found]
+    return [BookRow(*row) for row in found]
 
 
 def _report(account: Account) -> BudgetReport:
