@@ -48,9 +48,9 @@ def plans() -> Plans:
 
 @pytest.mark.parametrize("name", DUCKDB)
 def test_no_input_moves_by_more_than_its_sensitivity(name: str, plans: Plans) -> None:
-    """2,000 pairs, all ways to open a table together."""
-    place = list(DUCKDB).index(name)
-    assert holds(Tables(DUCKDB[name]), plans[place :: len(DUCKDB)]) >= 2_000 // len(DUCKDB)
+    """1,000 pairs, all ways to open a table together; `make soak` tries a hundred times as many."""
+    place, ways = list(DUCKDB).index(name), len(DUCKDB)
+    assert holds(Tables(DUCKDB[name]), plans[place :: 2 * ways]) >= 1_000 // ways
 
 
 @pytest.mark.soak

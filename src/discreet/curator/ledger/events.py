@@ -142,7 +142,7 @@ class Retired:
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class Recovered:
     """A recovery: lines have spent at least so much, whatever the entries say; `cut` where rows were lost."""
 
     sums: tuple[LineCharge, ...]
@@ -151,7 +151,7 @@ class Raised:
     cut: bool = True
 
 
-Event = Began | Opened | Capped | Reserved | Moved | Kept | Used | Retired | Raised
+Event = Began | Opened | Capped | Reserved | Moved | Kept | Used | Retired | Recovered
 
 _KINDS: dict[type[Any], str] = {
     Began: "began",
@@ -162,7 +162,7 @@ _KINDS: dict[type[Any], str] = {
     Kept: "kept",
     Used: "used",
     Retired: "retired",
-    Raised: "raised",
+    Recovered: "recovered",
 }
 
 
@@ -225,8 +225,8 @@ def _read_reserved(body: dict[str, Any]) -> Reserved:
     return Reserved(**body)
 
 
-def _read_raised(body: dict[str, Any]) -> Raised:
-    return Raised(**body | {"sums": _read_charges(body["sums"])})
+def _read_raised(body: dict[str, Any]) -> Recovered:
+    return Recovered(**body | {"sums": _read_charges(body["sums"])})
 
 
 _READERS: dict[str, Any] = {
@@ -238,5 +238,5 @@ _READERS: dict[str, Any] = {
     "kept": lambda body: Kept(**body),
     "used": lambda body: Used(**body),
     "retired": lambda body: Retired(**body),
-    "raised": _read_raised,
+    "recovered": _read_raised,
 }

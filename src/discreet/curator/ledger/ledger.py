@@ -33,7 +33,7 @@ from discreet.curator.ledger.entries import NEXT, State, Ticket
 from discreet.curator.ledger.events import Event, Moved, Reserved, Retired, Used
 from discreet.curator.ledger.journal import LedgerJournal
 from discreet.curator.ledger.lines import Line
-from discreet.curator.ledger.state import Record
+from discreet.curator.ledger.state import EntryRecord
 from discreet.curator.ledger.view import LedgerView
 from discreet.curator.limits import ENTRIES
 
@@ -275,7 +275,7 @@ class Ledger(LedgerView):
         told = [charge for line, charge in zip(lines, charges, strict=True) if line.is_whole]
         return Amounts((told or charges)[0].amounts)
 
-    def _require_next(self, record: Record, state: State) -> None:
+    def _require_next(self, record: EntryRecord, state: State) -> None:
         before = self._state(record)
         if state not in NEXT[before]:
             raise InternalError(f"entry {record.reserved.number} is {before} and cannot become {state}")

@@ -26,7 +26,7 @@ from discreet.curator.ledger.events import (
     LineCharge,
     Moved,
     Opened,
-    Raised,
+    Recovered,
     Reserved,
     Retired,
     Used,
@@ -72,7 +72,7 @@ class LineSum:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class EntryRecord:
     """An entry as it was reserved, and how far it is."""
 
     reserved: Reserved
@@ -87,7 +87,7 @@ class Account:
     opened: Opened
     lines: dict[str, Capped] = field(default_factory=dict)
     sums: dict[str, LineSum] = field(default_factory=dict)
-    records: dict[int, Record] = field(default_factory=dict)
+    records: dict[int, EntryRecord] = field(default_factory=dict)
     keys: dict[tuple[str, str], int] = field(default_factory=dict)
     journals: dict[str, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
     uses: dict[int, Used] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class Account:
         stated = self.opened.coordinates if capped is None else capped.coordinates
         return tuple(zip(stated.names, stated.units, strict=True))
 
-    def show(self, record: Record) -> Entry:
+    def show(self, record: EntryRecord) -> Entry:
         """Return a record as people read it: with what the budget, or a share apart, was charged."""
         reserved = record.reserved
         whole = [one for one in reserved.charges if (one.kind, one.line) == (DATA, WHOLE)]
@@ -136,9 +136,9 @@ class BookState:
         self.book: dict[str, Began] = {}
         self.accounts: dict[tuple[str, str], Account] = {}
         self.times: dict[str, int] = {"last": 0}
-        self.cuts: dict[str, Raised] = {}
+        self.cuts: dict[str, Recovered] = {}
         """The last recovery that lost rows: what journals say may not be all of it."""
-        self.lost: dict[tuple[str, str], Raised] = {}
+        self.lost: dict[tuple[str, str], Recovered] = {}
         """Budgets that were there once, and of which no event is left."""
 
     def data(self, name: str) -> Account:
@@ -163,7 +163,7 @@ class BookState:
                 return ((uses, len(uses), event), self._note_time(time))
             case Retired(ledger=ledger, time=time):
                 return ((self.data(ledger).retired, "retired", event), self._note_time(time))
-            case Raised(sums=sums, time=time):
+            case Recovered(sums=sums, time=time):
                 known = tuple(one for one in sums if (one.kind, one.name) in self.accounts)
                 lost = [(one.kind, one.name) for one in sums if (one.kind, one.name) not in self.accounts]
                 return (
@@ -192,7 +192,7 @@ class BookState:
         keyed = () if event.key is None else ((account.keys, (event.analyst, event.key), event.number),)
         return (
             *self._add_up(event.charges, LineSum.add),
-            (account.records, event.number, Record(event, "reserved")),
+            (account.records, event.number, EntryRecord(event, "reserved")),
             *keyed,
             self._note_time(event.time),
         )
@@ -216,7 +216,7 @@ class BookState:
         match event:
             case Reserved(charges=charges):
                 pass
-            case Raised(sums=sums):
+            case Recovered(sums=sums):
                 charges = tuple(one for one in sums if (one.kind, one.name) in self.accounts)
             case Moved(ledger=ledger, number=number):
                 charges = self.data(ledger).records[number].reserved.charges

@@ -18,7 +18,7 @@ from discreet.curator.ledger.entries import Entry, State
 from discreet.curator.ledger.events import DATA, Used
 from discreet.curator.ledger.people import People
 from discreet.curator.ledger.shares import Shares
-from discreet.curator.ledger.state import Account, Record
+from discreet.curator.ledger.state import Account, EntryRecord
 
 
 class LedgerView:
@@ -147,11 +147,11 @@ class LedgerView:
     def _account(self) -> Account:
         return self._book.state.data(self._name)
 
-    def _find_record(self, number: int) -> Record:
+    def _find_record(self, number: int) -> EntryRecord:
         records = self._account.records
         return records[checks.index(len(records), number=number)]
 
-    def _state(self, record: Record) -> State:
+    def _state(self, record: EntryRecord) -> State:
         """Return how far an entry is, as far as this life knows: another may have touched data for it."""
         reserved = record.reserved
         if record.state == "reserved" and (
@@ -160,7 +160,7 @@ class LedgerView:
             return "started"
         return record.state
 
-    def _show(self, record: Record) -> Entry:
+    def _show(self, record: EntryRecord) -> Entry:
         return replace(self._account.show(record), state=self._state(record))
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:

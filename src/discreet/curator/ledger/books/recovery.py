@@ -19,7 +19,7 @@ from discreet.curator.ledger.book import SEPARATOR, MemoryBook
 from discreet.curator.ledger.books.anchor import AnchorState, read_anchor, write_anchor
 from discreet.curator.ledger.books.chain import BookRow, Head
 from discreet.curator.ledger.books.sqlite import SQLiteStore, take_lease
-from discreet.curator.ledger.events import WHOLE, LineCharge, Raised
+from discreet.curator.ledger.events import WHOLE, LineCharge, Recovered
 
 _BESIDE = ("-wal", "-shm", "-journal")
 """What SQLite may leave beside a file."""
@@ -76,7 +76,7 @@ def _recover(path: Path, beside: Path) -> Recovery:
     # Shares that were set aside may be among what is lost: of such a budget nothing can be believed.
     spent = sound.spend_all(apart_only=known is not None) if lost or known is None else ()
     told = () if known is None else tuple(known.sums.values())
-    raised = Raised((*told, *spent), "recovery", sound.book.now(), cut=bool(lost or known is None))
+    raised = Recovered((*told, *spent), "recovery", sound.book.now(), cut=bool(lost or known is None))
     last = sound.add(raised)
     fresh, aside = path.with_name(f"{path.name}.recovered"), _find_unused(path, raised.time)
     for ending in (*_BESIDE, ".lock", ""):
@@ -162,7 +162,7 @@ class _Sound:
             if finished.get((ledger, number)) == hashlib.sha256(answer).hexdigest()
         ]
 
-    def add(self, event: Raised) -> BookRow:
+    def add(self, event: Recovered) -> BookRow:
         """Add an event, and return its row."""
         row = self.head.write(event)
         self.book.write(lambda: event)
