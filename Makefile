@@ -49,10 +49,10 @@ $(UV):
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check uv
 $(VENV)/.run: $(UV) pyproject.toml constraints.txt
-	$(UV) pip install -q --python $(VENV) -c constraints.txt -e '.[cli,data]'
+	$(UV) pip install -q --python $(VENV) -c constraints.txt -e '.[server]'
 	touch $@
 $(VENV)/.dev: $(VENV)/.run
-	$(UV) pip install -q --python $(VENV) -c constraints.txt --group dev -e '.[cli,data,postgres,spark,graphs,accounting]'
+	$(UV) pip install -q --python $(VENV) -c constraints.txt --group dev -e '.[server,postgres,spark,graphs,accounting]'
 	touch $@
 $(VENV)/.bench: $(VENV)/.dev
 	$(UV) pip install -q --python $(VENV) -c constraints.txt --group bench

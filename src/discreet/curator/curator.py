@@ -28,6 +28,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.doors import Analyst, Desk, make_door
 from discreet.curator.expects import read_expects
+from discreet.curator.ledger.book import Book
 from discreet.curator.ledger.books.files import open_ledger
 from discreet.curator.opening import Opening
 from discreet.curator.published import Published
@@ -71,7 +72,8 @@ class Curator:
         Whether a delta above a thousandth is meant.
     ledger
         A file that keeps the budget, and what the shared hypothesis learned, when the process ends: the next
-        curator goes on where this one was. Without it the budget dies with the process.
+        curator goes on where this one was. Or a book that is open, which several curators may share and which
+        its owner closes. Without it the budget dies with the process.
     tick
         Seconds between the public times at which replies leave. 0: as soon as they are ready, and how long
         that takes tells who else asked: a price that was worked out before, for anybody, comes sooner. Must
@@ -91,7 +93,7 @@ class Curator:
         promise: AnalystPromise | None = None,
         tick: checks.Number | None = None,
         large_delta: bool = False,
-        ledger: str | os.PathLike[str] | None = None,
+        ledger: str | os.PathLike[str] | Book | None = None,
     ) -> None:
         self._table: Table = checks.instance(Table, table=table)
         e, d = checks.positive(epsilon=epsilon), read_delta(delta, large=large_delta)
@@ -127,12 +129,13 @@ class Curator:
             name=table.schema.name,
             apart=promise is not None,
         )
+        self._owns_book = not isinstance(ledger, Book)
         if not self.ledger.durable:
             _warn_once()
         try:
             self._shared = self._open_shared(part * e, part * d, columns)
         except BaseException:
-            self.ledger.close()
+            self._close_book()
             raise
         self._service = Service(
             table,
@@ -217,7 +220,11 @@ class Curator:
     def close(self) -> None:
         """Answer nothing more, and give the engine back once it is through with what it is doing."""
         self._service.close()
-        self.ledger.close()
+        self._close_book()
+
+    def _close_book(self) -> None:
+        if self._owns_book:
+            self.ledger.close()
 
     def __enter__(self) -> Curator:
         return self

@@ -197,7 +197,8 @@ class Reply:
         return self.columns if self.shown is None else self.shown.columns
 
     @property
-    def _keys(self) -> tuple[str, ...]:
+    def keys(self) -> tuple[str, ...]:
+        """The columns that name the groups."""
         shown = () if self.shown is None else self.shown.keys
         return tuple(name for name, old in zip(self.columns, self._names, strict=True) if old in shown)
 
@@ -209,7 +210,7 @@ class Reply:
             for name, value in zip(self.columns, row, strict=True):
                 ends = self.intervals.get(name)
                 bar = "" if ends is None else f" [{_print(ends[place][0])}, {_print(ends[place][1])}]"
-                shown.append(_print(value, "(all)" if name in self._keys else "NULL") + bar)
+                shown.append(_print(value, "(all)" if name in self.keys else "NULL") + bar)
             cells.append(shown)
         return cells
 

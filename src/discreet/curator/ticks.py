@@ -37,20 +37,30 @@ class Ticks:
         if not self.every:
             yield
             return
-        place = self._place(self.every)
-        tick = math.floor(place)
-        if not _BEGIN <= place - tick <= _LATEST:
-            self._until(self.every * (tick + _BEGIN + (place - tick > _LATEST)))
+        self._sleep(self.find_work())
         try:
             yield
         finally:
-            self._until(self.every * math.ceil(self._place(self.every)))
+            self._sleep(self.find_leave())
 
-    def _place(self, every: float) -> float:
-        return (time.monotonic() - self._opened) / every
+    def find_work(self) -> float:
+        """Return the earliest time, by the monotone clock, at which work on a question may begin."""
+        if not self.every:
+            return self._opened
+        place = (time.monotonic() - self._opened) / self.every
+        tick = math.floor(place)
+        if _BEGIN <= place - tick <= _LATEST:
+            return self._opened
+        return self._opened + self.every * (tick + _BEGIN + (place - tick > _LATEST))
 
-    def _until(self, wanted: float) -> None:
-        while (left := self._opened + wanted - time.monotonic()) > 0:
+    def find_leave(self) -> float:
+        """Return the time, by the monotone clock, at which what is ready now leaves."""
+        if not self.every:
+            return self._opened
+        return self._opened + self.every * math.ceil((time.monotonic() - self._opened) / self.every)
+
+    def _sleep(self, until: float) -> None:
+        while (left := until - time.monotonic()) > 0:
             time.sleep(left)
 
 

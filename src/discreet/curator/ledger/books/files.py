@@ -63,7 +63,7 @@ def open_book(
 
 
 def open_ledger(
-    where: str | os.PathLike[str] | None,
+    where: str | os.PathLike[str] | Book | None,
     epsilon: Fraction,
     delta: Fraction,
     *,
@@ -71,12 +71,14 @@ def open_ledger(
     name: str,
     apart: bool = False,
 ) -> Ledger:
-    """Open a ledger in a book of its own, in memory or in a file: the book is closed with it."""
-    book: Book = MemoryBook() if where is None else open_book(where)
+    """Open a ledger in a book that is open, or in one of its own, in memory or in a file."""
+    is_own = not isinstance(where, Book)
+    book: Book = where if isinstance(where, Book) else MemoryBook() if where is None else open_book(where)
     try:
         return Ledger(epsilon=epsilon, delta=delta, neighbours=neighbours, apart=apart, book=book, name=name)
     except BaseException:
-        book.close()
+        if is_own:
+            book.close()
         raise
 
 

@@ -1,0 +1,162 @@
+"""The gate: what every request passes before anything is read from it, and every reply before it leaves.
+
+Bodies are taken whole, within a size and a time, before any of them is looked at. Replies about data sets
+leave at public ticks, errors included, so that how long the work took, and who else asked, is not seen from
+outside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from discreet.curator.ticks import Ticks
+from discreet.server.problems import NOT_JSON, TOO_LARGE, TOO_SLOW, Problem
+from discreet.server.strict_json import write_json
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+BODY = 1 << 16
+"""The most bytes of a body."""
+
+COUNTS_BODY = 1 << 22
+"""The most bytes of a body that asks for many counts at once."""
+
+SECONDS = 10.0
+"""How long a body may take to arrive."""
+
+TICKED = "/v1/datasets"
+"""What leaves at ticks begins with this."""
+
+HEADERS = (
+    (b"cache-control", b"no-store"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        b"form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+)
+"""What every reply carries."""
+
+
+class Gate:
+    """Lets requests in whole, and replies out at ticks.
+
+    Parameters
+    ----------
+    app
+        What answers.
+    ticks
+        When replies about data sets leave.
+    """
+
+    def __init__(self, app: App, *, ticks: Ticks) -> None:
+        self._app, self._ticks = app, ticks
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        send = _with_headers(send)
+        is_ticked = bool(self._ticks.every) and scope["path"].startswith(TICKED)
+        try:
+            body = await _read_body(scope, receive)
+        except Problem as problem:
+            if is_ticked:
+                await _sleep(self._ticks.find_leave())
+            await send_problem(send, problem)
+            return
+        if body is None:  # whoever asked went away
+            return
+        if is_ticked:
+            await _sleep(self._ticks.find_work())
+            send = self._leave_at_ticks(send)
+        await self._app(scope, _replay(body, receive), send)
+
+    def _leave_at_ticks(self, send: Send) -> Send:
+        async def leave(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await _sleep(self._ticks.find_leave())
+            await send(message)
+
+        return leave
+
+
+async def send_problem(send: Send, problem: Problem) -> None:
+    """Send a reply other than an answer."""
+    body = write_json(problem.body)
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if problem.status in (408, 413):  # the rest of the body was not read
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": problem.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _read_body(scope: Message, receive: Receive) -> bytes | None:
+    """Return the whole body; None where the connection was closed."""
+    headers = dict(scope["headers"])
+    most = COUNTS_BODY if scope["path"].endswith("/counts") else BODY
+    length = headers.get(b"content-length", b"0")
+    if not length.isdigit() or len(length) > 12 or int(length) > most:
+        raise TOO_LARGE
+    if scope["method"] in ("POST", "PUT", "PATCH"):
+        kind = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
+        allowed = (b"application/json", b"application/x-www-form-urlencoded")
+        is_form = kind == allowed[1] and not scope["path"].startswith("/v1/")
+        if headers.get(b"content-encoding", b"identity") != b"identity" or not (
+            kind == allowed[0] or is_form
+        ):
+            raise NOT_JSON
+    parts, size = [], 0
+    deadline = time.monotonic() + SECONDS
+    while True:
+        try:
+            message = await asyncio.wait_for(receive(), deadline - time.monotonic())
+        except TimeoutError:
+            raise TOO_SLOW from None
+        if message["type"] == "http.disconnect":
+            return None
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > most:
+            raise TOO_LARGE
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Give the body once, then whatever the connection says."""
+    given = False
+
+    async def give() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return give
+
+
+def _with_headers(send: Send) -> Send:
+    async def carry(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            known = {name for name, _ in message["headers"]}
+            message["headers"] = [*message["headers"], *(pair for pair in HEADERS if pair[0] not in known)]
+        await send(message)
+
+    return carry
+
+
+async def _sleep(until: float) -> None:
+    while (left := until - time.monotonic()) > 0:
+        await asyncio.sleep(left)

@@ -1,0 +1,130 @@
+"""The tables of a server, opened: one curator for each, on one book."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.core.errors import InvalidParameter, MissingExtra
+from discreet.curator.curator import Curator
+from discreet.curator.doors import Analyst
+from discreet.curator.ledger.books.files import open_book
+from discreet.data.table import Table
+from discreet.server.access import Access, KeyFacts
+from discreet.server.registration import Dataset, Registration
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenDataset:
+    """A table that is served.
+
+    Attributes
+    ----------
+    facts
+        What its owner registered.
+    table, curator
+        Where its rows are, and who answers.
+    """
+
+    facts: Dataset
+    table: Table
+    curator: Curator
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether analysts are promised that nobody learns what they ask."""
+        return self.facts.promise is not None
+
+
+class OpenDatasets:
+    """All tables of a registration, with the file of keys.
+
+    Parameters
+    ----------
+    registration
+        What to open.
+    note
+        Called with the name of a data set before it is opened.
+    """
+
+    def __init__(self, registration: Registration, *, note: Callable[[str], None] = lambda _: None) -> None:
+        self.registration = registration
+        self._open: dict[str, OpenDataset] = {}
+        with ExitStack() as stack:
+            self.access = Access(registration.access)
+            stack.callback(self.access.close)
+            self.book = open_book(registration.book, anchor=registration.anchor)
+            stack.callback(self.book.close)
+            for name, facts in registration.datasets.items():
+                note(name)
+                table = _open_table(facts)
+                stack.callback(table.close)
+                curator = _open_curator(facts, table, self.book)
+                stack.callback(curator.close)
+                self._open[name] = OpenDataset(facts, table, curator)
+            self._stack = stack.pop_all()
+
+    def __iter__(self) -> Iterator[OpenDataset]:
+        return iter(self._open.values())
+
+    def get(self, name: str) -> OpenDataset | None:
+        """Return a data set; None where there is none of that name."""
+        return self._open.get(name)
+
+    def find_door(self, dataset: OpenDataset, key: KeyFacts) -> Analyst | None:
+        """Return the door of whoever has a key; None where she may not ask about the data set."""
+        share = self.access.find_share(key.name, dataset.facts.name)
+        if share is None:
+            return None
+        return dataset.curator.analyst(key.name, share=share)
+
+    def close(self) -> None:
+        """Answer nothing more, and give everything back."""
+        self._stack.close()
+
+
+def _open_table(facts: Dataset) -> Table:
+    return Table(_find_data(facts), schema=facts.schema, timeout=facts.timeout)
+
+
+def _find_data(facts: Dataset) -> Any:
+    """Return the rows as `Table` takes them."""
+    if facts.engine == "postgres":
+        dsn = os.environ.get(facts.dsn_env or "")
+        if not dsn:
+            rule = f"a connection string, in the variable {facts.dsn_env}"
+            raise InvalidParameter(name=f"datasets.{facts.name}", rule=rule, got="nothing there")
+        return dsn, facts.table
+    path = facts.data or Path()
+    if facts.engine == "spark":
+        return _read_by_spark(path)
+    return path if facts.table is None else (str(path), facts.table)
+
+
+def _read_by_spark(path: Path) -> Any:
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415  an extra, and seconds to import
+    except ModuleNotFoundError:
+        raise MissingExtra(package="pyspark", extra="spark") from None
+    reader = SparkSession.builder.getOrCreate().read
+    return reader.parquet(str(path)) if path.suffix == ".parquet" else reader.csv(str(path), header=True)
+
+
+def _open_curator(facts: Dataset, table: Table, book: Any) -> Curator:
+    return Curator(
+        table,
+        epsilon=facts.epsilon,
+        delta=facts.delta,
+        expects=facts.expects,
+        shared=facts.shared,
+        columns=facts.columns,
+        question=facts.question,
+        promise=facts.promise,
+        large_delta=facts.large_delta,
+        tick=0,  # replies of a server leave at its own ticks
+        ledger=book,
+    )

@@ -1,0 +1,244 @@
+"""The registration file: which tables a server stands in front of, and on which budgets.
+
+::
+
+    book = "budget.db"                 # what was spent; SQLite here, or "postgresql://…" with `anchor`
+    access = "access.db"               # keys, grants and studies
+    tick = 0.5                         # seconds between the public times at which replies leave
+
+    [datasets.visits]
+    data = "visits.csv"                # a file in the folder of this one, or below it
+    schema = "visits.toml"
+    epsilon = 1
+    delta = 1e-9
+    expects = 100                      # what will be asked; see `Curator`
+    promise = "one analyst to many"    # what is hidden between analysts; leave out for nothing
+
+    [datasets.claims]
+    engine = "postgres"                # or "spark", which reads a file
+    dsn_env = "CLAIMS_DSN"             # the name of the variable that holds the connection string
+    table = "public.claims"
+    schema = "claims.toml"
+    epsilon = 2
+    delta = 1e-9
+"""
+
+from __future__ import annotations
+
+import decimal
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from discreet.analysts.promises import AnalystPromise, ManyToOne, OneAnalystToMany, OneQueryToMany
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter
+from discreet.server.access import require_name
+
+FILE = "discreet.toml"
+"""What the file is called unless somebody calls it otherwise."""
+
+PROMISES: Mapping[str, type[AnalystPromise]] = {
+    "one query to many": OneQueryToMany,
+    "one analyst to many": OneAnalystToMany,
+    "many to one": ManyToOne,
+}
+ENGINES = ("duckdb", "postgres", "spark")
+_FILES = (".csv", ".csv.gz", ".parquet", ".duckdb", ".db")
+_MAX_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """One private table, as its owner registered it.
+
+    Attributes
+    ----------
+    name
+        What analysts call it.
+    schema
+        The file that declares what is public about it.
+    epsilon, delta
+        The budget of everything that is ever answered from it.
+    data, engine, table, dsn_env
+        Where the rows are.
+    expects, shared, columns, question, large_delta
+        As in `Curator`.
+    promise
+        What is hidden between analysts.
+    timeout
+        Seconds the engine may work on one question.
+    purpose
+        Why the table is there, in the owner's words; public.
+    """
+
+    name: str
+    schema: Path
+    epsilon: Fraction
+    delta: Fraction
+    data: Path | None = None
+    engine: str = "duckdb"
+    table: str | None = None
+    dsn_env: str | None = None
+    expects: int | str | tuple[str, ...] | None = None
+    shared: Fraction | None = None
+    columns: tuple[str, ...] | None = None
+    question: tuple[Fraction, Fraction] | None = None
+    large_delta: bool = False
+    promise: AnalystPromise | None = None
+    timeout: float = 60.0
+    purpose: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What a server serves.
+
+    Attributes
+    ----------
+    path
+        The file it was read from.
+    book, anchor
+        Where the ledgers are kept; see `docs/ledger.md`.
+    access
+        Where keys, grants and studies are kept.
+    tick
+        Seconds between the public times at which replies leave; 0 for at once.
+    datasets
+        The tables by name.
+    """
+
+    path: Path
+    book: str
+    anchor: Path | None
+    access: Path
+    tick: Fraction
+    datasets: Mapping[str, Dataset]
+
+
+def read_registration(path: Path) -> Registration:
+    """Read a registration file. Nothing that it names is opened.
+
+    Raises
+    ------
+    InvalidParameter
+        Where it is not such a file, or names something outside its folder.
+    """
+    try:
+        body = path.read_bytes()[: _MAX_BYTES + 1]
+    except OSError as problem:
+        raise InvalidParameter(
+            name="registration",
+            rule="a file that can be read",
+            got=f"{path.name}: {problem.strerror}",
+            hint="`discreet register` makes one",
+        ) from None
+    try:
+        said = tomllib.loads(body.decode(), parse_float=decimal.Decimal)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
+        said_why = str(problem) if isinstance(problem, tomllib.TOMLDecodeError) else "it cannot be read"
+        raise InvalidParameter(name=path.name, rule="TOML", got=said_why) from None
+    folder = path.resolve().parent
+    top = _Section(path.name, said, {"book", "anchor", "access", "tick", "datasets"})
+    book = top.text("book", "budget.db")
+    anchor = top.get("anchor", checks.text)
+    listed = top.section("datasets")
+    datasets = {
+        require_name(dataset=name): _read_dataset(name, listed.section(name), folder) for name in listed.said
+    }
+    return Registration(
+        path=path.resolve(),
+        book=book if "://" in book else str(_inside(folder, "book", book)),
+        anchor=None if anchor is None else (folder / anchor),
+        access=_inside(folder, "access", top.text("access", "access.db")),
+        tick=top.get("tick", checks.non_negative, Fraction(1, 2)),
+        datasets=datasets,
+    )
+
+
+class _Section:
+    """A table of the file: every key is asked for by name, and what nobody asks for is refused."""
+
+    def __init__(self, where: str, said: object, known: set[str] | None) -> None:
+        self.where = where
+        self.said: dict[str, Any] = checks.instance(dict, **{where: said})
+        for name in self.said if known is not None else ():
+            if name not in (known or ()):
+                rule = f"one of {', '.join(sorted(known or ()))}"
+                raise InvalidParameter(name=f"key of {where}", rule=rule, value=name)
+
+    def get(self, name: str, check: Callable[..., Any], otherwise: Any = None) -> Any:
+        value = self.said.get(name)
+        return otherwise if value is None else check(**{name: value})
+
+    def text(self, name: str, otherwise: str = "") -> str:
+        return str(self.get(name, checks.text, otherwise))
+
+    def need(self, name: str, check: Callable[..., Any]) -> Any:
+        if name not in self.said:
+            raise InvalidParameter(name=f"{self.where}.{name}", rule="given", got="nothing")
+        return check(**{name: self.said[name]})
+
+    def section(self, name: str) -> _Section:
+        known = _DATASET if self.where == "datasets" else None
+        return _Section(name, self.said.get(name, {}), known)
+
+
+def _read_dataset(name: str, said: _Section, folder: Path) -> Dataset:
+    engine = checks.one_of(ENGINES, engine=said.text("engine", "duckdb"))
+    data, dsn = said.get("data", checks.text), said.get("dsn_env", checks.text)
+    if (engine == "postgres") != (dsn is not None) or (engine == "postgres") == (data is not None):
+        rule = 'a `data` file, or engine = "postgres" with `dsn_env` and `table`'
+        raise InvalidParameter(name=f"datasets.{name}", rule=rule, got="something else")
+    promise = said.get("promise", checks.text)
+    return Dataset(
+        name=name,
+        schema=_inside(folder, "schema", said.need("schema", checks.text)),
+        epsilon=said.need("epsilon", checks.positive),
+        delta=said.need("delta", checks.delta),
+        data=None if data is None else _read_data(folder, data),
+        engine=engine,
+        table=said.get("table", checks.text),
+        dsn_env=dsn,
+        expects=said.get("expects", _read_expects),
+        shared=said.get("shared", checks.non_negative),
+        columns=said.get("columns", lambda **named: checks.each(checks.text, **named)),
+        question=said.get("question", _read_pair),
+        large_delta=said.get("large_delta", lambda **named: checks.instance(bool, **named), False),
+        promise=None if promise is None else PROMISES[checks.one_of(tuple(PROMISES), promise=promise)](),
+        timeout=float(said.get("timeout", checks.positive, Fraction(60))),
+        purpose=said.text("purpose"),
+    )
+
+
+_DATASET = {one.name for one in fields(Dataset)} - {"name"}
+
+
+def _read_expects(expects: Any) -> Any:
+    return tuple(expects) if isinstance(expects, list) else expects
+
+
+def _read_pair(question: Any) -> tuple[Fraction, Fraction]:
+    pair = checks.several(question=question)
+    if len(pair) != 2:
+        raise InvalidParameter(name="question", rule="a pair [epsilon, delta]", value=question)
+    return checks.positive(epsilon=pair[0]), checks.delta(delta=pair[1])
+
+
+def _read_data(folder: Path, data: str) -> Path:
+    if "://" in data or not data.endswith(_FILES):
+        rule = f"the path of a file that ends in {', '.join(_FILES)}"
+        raise InvalidParameter(name="data", rule=rule, got="something else")
+    return _inside(folder, "data", data)
+
+
+def _inside(folder: Path, name: str, said: str) -> Path:
+    """Return a path that stays in the folder of the registration, wherever links on the way lead."""
+    path = (folder / said).resolve()
+    if not path.is_relative_to(folder):
+        rule = "in the folder of the registration file or below it, links followed"
+        raise InvalidParameter(name=name, rule=rule, got="a path that leads out of it")
+    return path

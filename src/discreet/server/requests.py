@@ -1,0 +1,66 @@
+"""What may be sent: plain data of a declared shape, and nothing else."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SQL = 20_000
+"""The most characters of a question."""
+
+COUNTS = 20_000
+"""The most counts of one batch."""
+
+Question = Annotated[str, Field(min_length=1, max_length=SQL, description="One SELECT.")]
+StudyName = Annotated[
+    str, Field(min_length=1, max_length=63, description="A study that the owner registered.")
+]
+Epsilon = Annotated[
+    Decimal,
+    Field(
+        ge=Decimal("1e-6"),
+        le=20,
+        description="The most this question may cost; the owner's price by default.",
+    ),
+]
+Delta = Annotated[
+    Decimal, Field(ge=0, le=Decimal("1e-3"), description="Of the same; the owner's delta by default.")
+]
+Scalar = str | int | bool | Decimal | None
+
+
+class _Asked(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class PlanAsked(_Asked):
+    """A question whose price and error are wanted; nothing is charged, and no row is read."""
+
+    sql: Question
+    fresh: bool = Field(default=False, description="Measure it by itself, even where it could be free.")
+    study: StudyName | None = None
+    epsilon: Epsilon | None = None
+    delta: Delta | None = None
+
+
+class QuestionAsked(PlanAsked):
+    """A question."""
+
+    insist: bool = Field(default=False, description="Buy it even where the answer would say almost nothing.")
+
+
+class CountsAsked(_Asked):
+    """Many counts at once, each of the rows that have one of the listed values in every listed column."""
+
+    conjunctions: Annotated[
+        list[dict[str, Annotated[list[Scalar], Field(min_length=1)]]], Field(min_length=1, max_length=COUNTS)
+    ]
+
+
+def say_fields(errors: Any) -> str:
+    """Return what is wrong with a request: fields and rules, not what was sent."""
+    listed = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in errors]
+    more = "" if len(listed) <= 5 else f" and {len(listed) - 5} more"
+    return "; ".join(listed[:5]) + more

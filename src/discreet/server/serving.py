@@ -1,0 +1,121 @@
+"""A server on a port: what it binds, how long it waits for whom, what it leaves behind when it crashes."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import resource
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from discreet.core.errors import InvalidParameter
+from discreet.server.app import make_app
+from discreet.server.open_datasets import OpenDatasets
+
+CONNECTIONS = 1024
+"""The most connections at once."""
+
+HEADER_SECONDS = 10.0
+"""How long a connection may take to send the first line and headers of a request."""
+
+
+class _ImpatientProtocol(HttpToolsProtocol):
+    """Closes connections that are opened, or half used, and left to wait."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._await_headers()
+
+    def on_headers_complete(self) -> None:
+        self._waiting.cancel()
+        super().on_headers_complete()
+
+    def on_message_begin(self) -> None:
+        self._waiting.cancel()
+        self._await_headers()
+        super().on_message_begin()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._waiting.cancel()
+        super().connection_lost(exc)
+
+    def _await_headers(self) -> None:
+        self._waiting = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+
+
+def serve(
+    datasets: OpenDatasets,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    certificate: Path | None = None,
+    private_key: Path | None = None,
+    behind_proxy: bool = False,
+    ready: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Serve until the process is told to stop.
+
+    Parameters
+    ----------
+    datasets
+        What is served.
+    host, port
+        Where; port 0 takes a free one.
+    certificate, private_key
+        For TLS.
+    behind_proxy
+        Whether a proxy that speaks TLS stands in front: only then is a public address bound without.
+    ready
+        Called with the port once it is open.
+    """
+    require_private(host, certificate=certificate, behind_proxy=behind_proxy)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold rows
+    config = uvicorn.Config(
+        make_app(datasets),
+        host=host,
+        port=port,
+        http=_ImpatientProtocol,
+        loop="asyncio",
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=10,
+        h11_max_incomplete_event_size=1 << 14,
+        ssl_certfile=certificate,
+        ssl_keyfile=private_key,
+    )
+    _Server(config, ready).run()
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, ready: Callable[[int], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[Any] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready(self.servers[0].sockets[0].getsockname()[1])
+
+
+def require_private(host: str, *, certificate: Path | None, behind_proxy: bool) -> None:
+    """Refuse an address that others reach unless what they send is encrypted on the way."""
+    try:
+        is_private = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_private = host == "localhost"
+    if not is_private and certificate is None and not behind_proxy:
+        raise InvalidParameter(
+            name="host",
+            rule="a loopback address unless there is TLS",
+            value=host,
+            hint="Give a certificate, or say that a proxy with TLS stands in front (--behind-proxy)",
+        )
