@@ -1,7 +1,8 @@
 """Who may come in: keys, what each opens, and what the owner set aside for whom.
 
 A key is 256 random bits; what is kept of it is a digest, found by the public beginning of the key and
-compared in constant time. Every request looks it up anew, so that a key that is revoked opens nothing from then on.
+compared in constant time. Every request looks it up anew, so that a key that is revoked opens nothing from
+then on.
 """
 
 from __future__ import annotations
