@@ -124,15 +124,16 @@ class Ledger(LedgerView):
             When the key came with another question before. Nothing is charged.
         """
         given, loss = ticket or Ticket(), str(price(item)[0])
+        known: list[int] = []  # not in the ticket: whoever holds that could give back what another reserved
         request = None if key is None else find_request(what, study, self._shares.tell_price(item, bought))
 
         def decide() -> Event | None:
             account = self._account
             if key is not None and (analyst, key) in account.keys:
-                known = account.records[account.keys[analyst, key]]
-                if known.reserved.request != request or known.state == "voided":
+                record = account.records[account.keys[analyst, key]]
+                if record.reserved.request != request or record.state == "voided":
                     raise KeyReused
-                given.number = known.reserved.number
+                known.append(record.reserved.number)
                 return None
             lines = self._shares.find_lines(analyst, study)
             charges = self._shares.charge(lines, item, bought)
@@ -153,6 +154,8 @@ class Ledger(LedgerView):
             )
 
         self._book.write(decide)
+        if known:
+            return known[0]
         if given.number is None:
             raise InternalError("a reservation was written without a number")
         return given.number

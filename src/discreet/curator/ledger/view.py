@@ -41,8 +41,9 @@ class LedgerView:
     people
         The budget, over all data sets of the book, of the people whose data these are.
     pace
-        A share of the budget, and seconds: no more than that is charged in any period of so long, counted by
-        a clock that never runs backwards.
+        A share of the budget, and seconds: no more than that is charged in each period of so long, by a clock
+        that never runs backwards. Periods follow each other from the beginning of 1970 on, so two shares may
+        be charged within a moment: one at the end of a period, one at the beginning of the next.
     """
 
     def __init__(
@@ -112,6 +113,7 @@ class LedgerView:
 
     def receipt(self, number: int) -> Receipt | None:
         """Return what proves later that an entry was made here; None where the book dies with the process."""
+        self._book.look(lambda: self._find_record(number))
         return self._book.find_receipt(self._name, number)
 
     def entry(self, number: int) -> Entry:

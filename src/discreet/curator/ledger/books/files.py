@@ -15,7 +15,7 @@ from discreet.core.neighbours import Neighbours
 from discreet.curator.ledger.book import Book, MemoryBook
 from discreet.curator.ledger.books.durable import DurableBook
 from discreet.curator.ledger.books.sqlite import SQLiteStore
-from discreet.curator.ledger.books.stores import Store
+from discreet.curator.ledger.books.stores import MAKE_ROOM, Store, is_full
 from discreet.curator.ledger.events import RECOVER
 from discreet.curator.ledger.ledger import Ledger
 
@@ -83,8 +83,10 @@ def open_ledger(
 def _open(store: Store, anchor: Path, home: Path | None, together: bool) -> DurableBook:
     try:
         return DurableBook(store, anchor.absolute(), home=home, alone=not together)
-    except sqlite3.Error:
+    except sqlite3.Error as problem:
         store.close()
+        if is_full(problem):
+            raise LedgerRefused(why="its disk is full", way_out=MAKE_ROOM) from None
         raise LedgerRefused(why="it is damaged", way_out=RECOVER) from None
     except OSError as problem:
         store.close()
