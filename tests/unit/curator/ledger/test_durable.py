@@ -522,7 +522,7 @@ def test_a_full_disk_is_no_damage_when_a_book_is_opened(path, monkeypatch):
             assert "recover" not in str(refused.value)
     with monkeypatch.context() as patch:
         patch.setattr(sqlite, "choose_settings", fail)
-        with pytest.raises(LedgerRefused, match=r"disk is full.*Free room"):
+        with pytest.raises(LedgerRefused, match=r"the disk of .* is full.*Free room"):
             open_book(path)
 
 
