@@ -28,6 +28,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.doors import Analyst, Desk, make_door
 from discreet.curator.expects import read_expects
+from discreet.curator.ledger.book import Book
 from discreet.curator.ledger.books.files import open_ledger
 from discreet.curator.opening import Opening
 from discreet.curator.published import Published
@@ -70,8 +71,9 @@ class Curator:
     large_delta
         Whether a delta above a thousandth is meant.
     ledger
-        A file that keeps the budget, and what the shared hypothesis learned, when the process ends: the next
-        curator goes on where this one was. Without it the budget dies with the process.
+        A file that keeps the budget, what the shared hypothesis learned and what was bought, when the process
+        ends: the next curator goes on where this one was. Or a book that is open, for several of them, and
+        closed by whoever opened it. Without it the budget dies with the process.
     tick
         Seconds between the public times at which replies leave. 0: as soon as they are ready, and how long
         that takes tells who else asked: a price that was worked out before, for anybody, comes sooner. Must
@@ -91,7 +93,7 @@ class Curator:
         promise: AnalystPromise | None = None,
         tick: checks.Number | None = None,
         large_delta: bool = False,
-        ledger: str | os.PathLike[str] | None = None,
+        ledger: str | os.PathLike[str] | Book | None = None,
     ) -> None:
         self._table: Table = checks.instance(Table, table=table)
         e, d = checks.positive(epsilon=epsilon), read_delta(delta, large=large_delta)
@@ -193,6 +195,9 @@ class Curator:
         checks.text(name=name)
         with self._lock:
             part = self.ledger.share(name)  # the ledger's word: an interrupt may have come before the desk
+            if part is None:
+                self.ledger.refresh()  # another process of the same server may have set it
+                part = self.ledger.share(name)
             if part is None:
                 part = self._share(share)
                 self.ledger.cap(name, part)

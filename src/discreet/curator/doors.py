@@ -51,10 +51,12 @@ class DoorService(Protocol):
     def universe(self) -> Universe:
         """Return what linear queries are built over."""
 
-    def plan(self, desk: Desk, text: str, *, fresh: bool) -> Quote:
+    def plan(self, desk: Desk, text: str, *, fresh: bool, study: str | None) -> Quote:
         """Say what a question would cost."""
 
-    def sql(self, desk: Desk, text: str, *, fresh: bool, insist: bool) -> Reply:
+    def sql(
+        self, desk: Desk, text: str, *, fresh: bool, insist: bool, study: str | None, key: str | None
+    ) -> Reply:
         """Answer a question."""
 
     def ask(self, desk: Desk, query: LinearQuery | Workload) -> OnlineAnswer | tuple[OnlineAnswer, ...]:
@@ -87,12 +89,20 @@ class Analyst:
         """What queries for `ask` are built over."""
         return _behind(self)[0].universe()
 
-    def plan(self, query: str, *, fresh: bool = False) -> Quote:
+    def plan(self, query: str, *, fresh: bool = False, study: str | None = None) -> Quote:
         """Say what a question would cost and how well it would be answered. No row is read, nothing spent."""
         service, desk = _behind(self)
-        return service.plan(desk, query, fresh=fresh)
+        return service.plan(desk, query, fresh=fresh, study=study)
 
-    def sql(self, query: str, *, fresh: bool = False, insist: bool = False) -> Reply:
+    def sql(
+        self,
+        query: str,
+        *,
+        fresh: bool = False,
+        insist: bool = False,
+        study: str | None = None,
+        key: str | None = None,
+    ) -> Reply:
         """Answer a question.
 
         Parameters
@@ -103,9 +113,17 @@ class Analyst:
             Measure it by itself and pay for it, even where the shared hypothesis could answer.
         insist
             Buy an answer even where its interval would span most of what is possible.
+        study
+            What it is asked for: a study that the owner registered. What it costs counts there too.
+        key
+            A name of her own for this request, of 1 to 255 printable ASCII characters. The same request under
+            the same key has the very same reply, for ever, and is charged once: so whoever does not know
+            whether she was answered can ask again.
 
         Raises
         ------
+        KeyReused
+            When the key came with another request before. Nothing was read or charged.
         Refused
             For anything outside the language, for an answer that would say nothing, for more work than one
             question may ask for at no cost, or once the curator is closed. Nothing was read or charged.
@@ -115,7 +133,7 @@ class Analyst:
             Where the engine gave up. The charge stays.
         """
         service, desk = _behind(self)
-        return service.sql(desk, query, fresh=fresh, insist=insist)
+        return service.sql(desk, query, fresh=fresh, insist=insist, study=study, key=key)
 
     def ask(self, query: LinearQuery | Workload) -> OnlineAnswer | tuple[OnlineAnswer, ...]:
         """Answer linear queries over `universe` from the shared hypothesis: one, or a workload."""

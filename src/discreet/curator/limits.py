@@ -37,6 +37,19 @@ TEXT = 2_000
 ENTRIES = 100_000
 """The most questions that one analyst may buy."""
 
+KEYS, KEPT = 100_000, 1 << 30
+"""The most replies at no cost that are kept under one analyst's keys, and the most bytes of them."""
+
+
+def require_keys(count: int, size: int) -> None:
+    """Raise once an analyst has as much kept at no cost as one may."""
+    if count >= KEYS or size >= KEPT:
+        raise Refused(
+            what="a key for a question at no cost",
+            why=f"at most {KEYS} replies and {KEPT >> 20} MB of them are kept for one analyst",
+            way_out="Ask without a key: to ask again costs nothing",
+        )
+
 
 def require_shown(plan: Plan, *, groups: int) -> None:
     """Raise unless numbers that were released are shown in another form by a bounded amount of work."""

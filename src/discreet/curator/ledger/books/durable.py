@@ -182,10 +182,6 @@ class DurableBook(Book):
         self._wait(_Request(read, only_reads=True))
         return found[0]
 
-    def refresh(self) -> None:
-        """Take what other processes wrote."""
-        self.write(lambda: None)
-
     def close(self) -> None:
         """Write what waits, and nothing more."""
         if os.getpid() == self._process and self._writer.is_alive():

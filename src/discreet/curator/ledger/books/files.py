@@ -63,7 +63,7 @@ def open_book(
 
 
 def open_ledger(
-    where: str | os.PathLike[str] | None,
+    where: str | os.PathLike[str] | Book | None,
     epsilon: Fraction,
     delta: Fraction,
     *,
@@ -71,10 +71,13 @@ def open_ledger(
     name: str,
     apart: bool = False,
 ) -> Ledger:
-    """Open a ledger in a book of its own, in memory or in a file: the book is closed with it."""
+    """Open a ledger in a book of its own, which is closed with it, or in one that is open."""
+    budget: Any = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, "apart": apart}
+    if isinstance(where, Book):
+        return Ledger(**budget, book=where, name=name)
     book: Book = MemoryBook() if where is None else open_book(where)
     try:
-        return Ledger(epsilon=epsilon, delta=delta, neighbours=neighbours, apart=apart, book=book, name=name)
+        return Ledger(**budget, book=book, name=name, own=True)
     except BaseException:
         book.close()
         raise
