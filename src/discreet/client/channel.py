@@ -13,6 +13,7 @@ import secrets
 import ssl
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -25,10 +26,10 @@ from discreet.core.errors import DiscreetError, InvalidParameter, ServerUnreacha
 LARGEST = 1 << 26
 """The most bytes of a reply."""
 
-TRIES = 12
+TRIES = 40
 """How often a request is sent at most."""
 
-LONGEST_WAIT = 4.0
+LONGEST_WAIT = 2.0
 """The most seconds between two tries."""
 
 AGAIN = (408, 429, 503)
@@ -57,6 +58,18 @@ class _Secret:
 
     def __repr__(self) -> str:
         return "<key>"
+
+
+class _Line:
+    """A connection of one thread, which is closed when the thread ends."""
+
+    __slots__ = ("__weakref__", "connection", "process")
+
+    def __init__(self, connection: http.client.HTTPConnection) -> None:
+        self.connection, self.process = connection, os.getpid()
+
+    def __del__(self) -> None:
+        self.connection.close()
 
 
 class Channel:
@@ -88,7 +101,7 @@ class Channel:
         self._timeout, self._patience = timeout, patience
         self._tls = _trust(authorities) if address.is_encrypted else None
         self._own = threading.local()
-        self._open: dict[int, http.client.HTTPConnection] = {}
+        self._open: weakref.WeakSet[_Line] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._is_closed = False
 
@@ -97,7 +110,7 @@ class Channel:
         return self._ask("GET", path, None, {}, once=None)
 
     def post(self, path: str, said: Any, *, once: str | None = None) -> Any:
-        """Return the reply to a request. Under a key `once` it is charged at most once, however often sent."""
+        """Return the reply to a request; with a key `once`, however often it is sent, it counts once."""
         headers = {"Content-Type": "application/json"}
         if once is not None:
             headers["Idempotency-Key"] = once
@@ -107,9 +120,9 @@ class Channel:
         """Close all connections; nothing can be sent any more."""
         with self._lock:
             self._is_closed = True
-            connections, self._open = list(self._open.values()), {}
-        for connection in connections:
-            connection.close()
+            lines = list(self._open)
+        for line in lines:
+            line.connection.close()
 
     def _ask(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str], *, once: str | None
@@ -166,6 +179,7 @@ class Channel:
                 raise TimeoutError
         if response.length:  # fewer bytes came than were announced
             raise http.client.IncompleteRead(b"", response.length)
+        response.close()  # read to its end: the connection is free for the next request
         if response.will_close:
             self._drop()
         return _Said(response.status, b"".join(parts), _read_wait(response.headers.get("Retry-After")))
@@ -175,26 +189,24 @@ class Channel:
         with self._lock:
             if self._is_closed:
                 raise DiscreetError("this connection is closed: open another one with connect(...).")
-        connection: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
-        if connection is not None and self._own.process == os.getpid():
-            return connection
+        line: _Line | None = getattr(self._own, "line", None)
+        if line is not None and line.process == os.getpid():
+            return line.connection
         host, port = self.address.host, self.address.port
         if self._tls is None:
             connection = http.client.HTTPConnection(host, port, timeout=self._timeout)
         else:
             connection = http.client.HTTPSConnection(host, port, timeout=self._timeout, context=self._tls)
-        self._own.connection, self._own.process = connection, os.getpid()
+        line = self._own.line = _Line(connection)
         with self._lock:
-            self._open[id(connection)] = connection
+            self._open.add(line)
         return connection
 
     def _drop(self) -> None:
-        connection: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
-        self._own.connection = None
-        if connection is not None:
-            with self._lock:
-                self._open.pop(id(connection), None)
-            connection.close()
+        line: _Line | None = getattr(self._own, "line", None)
+        self._own.line = None
+        if line is not None:
+            line.connection.close()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise DiscreetError("a connection cannot be copied or pickled: it holds a key")

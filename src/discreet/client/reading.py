@@ -43,7 +43,8 @@ def read_reply(said: Mapping[str, Any]) -> Reply:
     """Return an answer."""
     if said["kind"] not in get_args(Kind):
         raise ValueError
-    columns, rows = tuple(map(_text, said["columns"])), tuple(tuple(map(_read, row)) for row in said["rows"])
+    columns = tuple(map(_text, _list(said["columns"])))
+    rows = tuple(tuple(map(_read, _list(row))) for row in _list(said["rows"]))
     if any(len(row) != len(columns) for row in rows):
         raise ValueError
     return Reply(
@@ -60,10 +61,10 @@ def read_quote(said: Mapping[str, Any]) -> Quote:
     """Return a price. Its guarantee stays where it is computed."""
     return Quote(
         _text(said["kind"]),
-        tuple(map(_read_error, said["columns"])),
+        tuple(map(_read_error, _list(said["columns"]))),
         cost=read_amounts(said["cost"]),
         words=_text(said["words"]),
-        together=tuple(map(_read_error, said["together"])),
+        together=tuple(map(_read_error, _list(said["together"]))),
     )
 
 
@@ -77,17 +78,17 @@ def read_history(said: Mapping[str, Any]) -> tuple[AskedQuestion, ...]:
             one["repeated"] is True,
             read_amounts(one["cost"]),
         )
-        for one in said["questions"]
+        for one in _list(said["questions"])
     )
 
 
 def read_counts(said: Mapping[str, Any]) -> OnlineAnswers:
     """Return many counts as arrays."""
     values, owns, errors = (
-        np.array([math.inf if one is None else float(one) for one in said[name]], dtype=np.float64)
+        np.array([math.inf if one is None else float(one) for one in _list(said[name])], dtype=np.float64)
         for name in ("values", "errors", "together")
     )
-    kinds = np.array([_text(one) for one in said["kinds"]])
+    kinds = np.array([_text(one) for one in _list(said["kinds"])])
     if not len(values) == len(owns) == len(errors) == len(kinds) or not np.all(np.isfinite(values)):
         raise ValueError
     return OnlineAnswers(values, errors, kinds, owns)
@@ -95,14 +96,14 @@ def read_counts(said: Mapping[str, Any]) -> OnlineAnswers:
 
 def read_names(said: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of data sets."""
-    return tuple(map(_text, said["datasets"]))
+    return tuple(map(_text, _list(said["datasets"])))
 
 
 def _read_intervals(
     said: Mapping[str, Any], columns: tuple[str, ...], rows: int
 ) -> dict[str, tuple[Interval, ...]]:
     intervals = {
-        columns[columns.index(name)]: tuple((_read(low), _read(high)) for low, high in ends)
+        columns[columns.index(name)]: tuple((_read(low), _read(high)) for low, high in _list(ends))
         for name, ends in said.items()
     }
     if any(len(ends) != rows for ends in intervals.values()):
@@ -133,5 +134,11 @@ _TAGS: dict[str, Callable[[str], Any]] = {
 
 def _text(said: Any) -> str:
     if not isinstance(said, str):
+        raise TypeError
+    return said
+
+
+def _list(said: Any) -> list[Any]:
+    if not isinstance(said, list):
         raise TypeError
     return said
