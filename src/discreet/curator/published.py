@@ -37,6 +37,7 @@ from discreet.query_release.online.warm_start import add_errors, all_marginals, 
 from discreet.query_release.synopses.marginal_tables import MarginalTables
 from discreet.query_release.synopses.online_answer import FREE, STALE, OnlineAnswer, OnlineAnswers
 from discreet.query_release.synopses.synopsis import Synopsis, Weights
+from discreet.query_release.synopses.synthetic import SyntheticTable
 
 BETA = 1 / 20
 """The probability that some stated error fails, over all counts together."""
@@ -134,6 +135,10 @@ class Published(SharedHypothesis):
 
     def _say(self, workload: Workload) -> NDArray[np.float64]:
         return np.asarray(self.synopsis.answers(workload), dtype=np.float64)
+
+    def synthetic(self, rows: int) -> SyntheticTable:
+        """Make up rows in proportion to what was published."""
+        return self.synopsis.synthetic(rows)
 
     def close(self) -> None:
         """Do nothing: what is published stays."""

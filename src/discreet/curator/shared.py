@@ -40,6 +40,7 @@ from discreet.query_release.online.conversation import WeightsConversation
 from discreet.query_release.online.multiplicative_weights import MultiplicativeWeights
 from discreet.query_release.online.warm_start import all_marginals
 from discreet.query_release.synopses.online_answer import OnlineAnswer, OnlineAnswers
+from discreet.query_release.synopses.synthetic import SyntheticTable
 
 CELLS = 1 << 17
 """The most cells of a universe that is chosen by itself: its answers stay quick and its noise small."""
@@ -160,6 +161,10 @@ class SharedHypothesis(ABC):
         """Return what the hypothesis says as it is, without a look at the data."""
 
     @abstractmethod
+    def synthetic(self, rows: int) -> SyntheticTable:
+        """Make up rows in proportion to what the hypothesis says. No row of the data is read."""
+
+    @abstractmethod
     def close(self) -> None:
         """Answer nothing more from the data."""
 
@@ -244,6 +249,10 @@ class Shared(SharedHypothesis):
 
     def _say(self, workload: Workload) -> NDArray[np.float64]:
         return np.asarray(workload.answers(self._conversation.hypothesis.array), dtype=np.float64)
+
+    def synthetic(self, rows: int) -> SyntheticTable:
+        """Make up rows in proportion to what the hypothesis says now."""
+        return SyntheticTable.in_proportion(self.universe, self._conversation.hypothesis.array, rows)
 
     def close(self) -> None:
         """Answer nothing more."""

@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ from discreet.data.plan.row_nodes import (
     fields_of,
 )
 from discreet.data.plan.tables import PlanTables
-from discreet.data.schema.columns import Category
+from discreet.data.schema.columns import Category, Column
 from discreet.data.schema.schema import Schema
 from discreet.data.sql.printing import condition_sql
 from discreet.queries.kinds.groups import Grouping, Groups
@@ -257,11 +258,16 @@ class _Compiled:
 
 
 def _codes(field: Field, tables: PlanTables, universe: Universe) -> NDArray[np.int64]:
-    column = tables.column(field)
+    values = universe.attribute(field.name).values
+    return _encode(tables.column(field), values, tuple(map(type, values)))
+
+
+@lru_cache(maxsize=256)  # every question about a universe asks for the same few columns
+def _encode(column: Column, values: tuple[Any, ...], kinds: tuple[type, ...]) -> NDArray[np.int64]:
+    """Return the codes of a column's values. Kinds tell True from 1, which are equal."""
     encode: Callable[[Any], Any] = column.encode
     if isinstance(column, Category):
         encode = {value: i for i, value in enumerate(column.values)}.__getitem__
-    values = universe.attribute(field.name).values
     try:
         listed = [ABSENT if value is None else int(encode(value)) for value in values]
     except (InvalidParameter, KeyError):
@@ -270,7 +276,9 @@ def _codes(field: Field, tables: PlanTables, universe: Universe) -> NDArray[np.i
             why="the universe has a value that the column does not declare",
             way_out="Build the universe from the schema",
         ) from None
-    return np.array(listed, dtype=np.int64)
+    codes = np.array(listed, dtype=np.int64)
+    codes.setflags(write=False)
+    return codes
 
 
 def _parts(node: Condition | Polynomial | Atom | None) -> int:

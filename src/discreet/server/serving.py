@@ -14,6 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from discreet.core.errors import InvalidParameter
 from discreet.server.app import make_app
+from discreet.server.gate import App
 from discreet.server.open_datasets import OpenDatasets
 
 CONNECTIONS = 1024
@@ -74,10 +75,14 @@ def serve(
     """
     require_private(host, certificate=certificate, behind_proxy=behind_proxy)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold rows
+    app = make_app(datasets)
+    make_server(app, ready, host=host, port=port, ssl_certfile=certificate, ssl_keyfile=private_key).run()
+
+
+def make_server(app: App, ready: Callable[[int], None], **options: Any) -> uvicorn.Server:
+    """Return a server that runs when it is told to, and stops when its `should_exit` is set."""
     config = uvicorn.Config(
-        make_app(datasets),
-        host=host,
-        port=port,
+        app,
         http=_ImpatientProtocol,
         loop="asyncio",
         lifespan="off",
@@ -88,11 +93,9 @@ def serve(
         limit_concurrency=CONNECTIONS,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,
-        h11_max_incomplete_event_size=1 << 14,
-        ssl_certfile=certificate,
-        ssl_keyfile=private_key,
+        **options,
     )
-    _Server(config, ready).run()
+    return _Server(config, ready)
 
 
 class _Server(uvicorn.Server):

@@ -202,6 +202,15 @@ class _Grouped(WorkloadReading):
         return found
 
 
+def _find_distinct(rows: Bools) -> tuple[Integers, Integers]:
+    """Return where each distinct row is first, and which of them every row is."""
+    if len(rows) == 1:  # a question without groups: most questions
+        return np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    packed = np.packbits(rows, axis=1)
+    _, first, of = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    return first, of
+
+
 class _Leftover:
     """What a condition still asks for within the groups of one grouping: only distinct ones are kept.
 
@@ -224,10 +233,8 @@ class _Leftover:
         turned = groups.where.transpose([*both, *rest])
         inner = turned.shape[len(both) :]
         rows = turned.reshape(-1, math.prod(inner))
-        packed, first, of = np.unique(
-            np.packbits(rows, axis=1), axis=0, return_index=True, return_inverse=True
-        )
-        self._tables = rows[first].reshape(len(packed), *inner)
+        first, of = _find_distinct(rows)
+        self._tables = rows[first].reshape(len(first), *inner)
         # From the codes of the keys that the condition looks at to what it leaves of them.
         table = of.reshape(turned.shape[: len(both)])
         lengths = [len(codes) for _, codes in grouping]
@@ -242,13 +249,13 @@ class _Leftover:
         places = range(len(self._rest))
         others = [tuple(1 + other for other in places if other != place) for place in places]
         self._codes = [np.asarray(self._tables.any(axis=axes)) for axes in others]
-        self.sizes = np.tile(np.array(self._shape, dtype=np.int64), (len(packed), 1))
+        self.sizes = np.tile(np.array(self._shape, dtype=np.int64), (len(first), 1))
         self.sizes[:, order] = 1
-        self.runs = np.ones(len(packed), dtype=np.bool_)
+        self.runs = np.ones(len(first), dtype=np.bool_)
         for axis, codes in zip(self._rest, self._codes, strict=True):
             self.sizes[:, axis] = codes.sum(axis=1)
             self.runs &= is_run(codes)
-        volume = self._tables.reshape(len(packed), -1).sum(axis=1)
+        volume = self._tables.reshape(len(first), -1).sum(axis=1)
         self.empty = volume == 0
         self.whole = ~self.empty & (volume == self.sizes[:, list(self._rest)].prod(axis=1))
 

@@ -1,0 +1,137 @@
+"""Conversations of one's own: a hypothesis about columns of an analyst's choice, on her share of the budget.
+
+She offers (epsilon, delta) for it, which is charged before a row is read. All small tables of the columns are
+measured once, and from then on she asks counts without end and has rows made up, at no further cost. It dies
+with the process, and its price stays charged: what it was hiding is not kept anywhere.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+
+from discreet.core import checks
+from discreet.core.errors import ConversationClosed, EngineFailed, Refused
+from discreet.core.guarantee import Guarantee
+from discreet.core.loss import ApproxLoss, PureLoss
+from discreet.curator.amounts import Amounts
+from discreet.curator.doors import Desk
+from discreet.curator.ledger.entries import Ticket
+from discreet.curator.ledger.ledger import Ledger
+from discreet.curator.shared import CELLS, Shared
+from discreet.curator.ticks import FairLock
+from discreet.data.table import Table
+
+OPEN = 4
+"""The most conversations of her own that an analyst has open at once."""
+
+
+class OwnConversations:
+    """Opens, finds and closes conversations of single analysts.
+
+    Parameters
+    ----------
+    table, ledger
+        What they are about, and what pays.
+    engine
+        Whoever has a turn in it may use the table's engine.
+    require_open
+        Raises once the curator is closed.
+    """
+
+    def __init__(
+        self, table: Table, ledger: Ledger, *, engine: FairLock, require_open: Callable[[], None]
+    ) -> None:
+        self._table, self._ledger = table, ledger
+        self._engine, self._require_open = engine, require_open
+        self._open: dict[tuple[str, str], Shared] = {}
+
+    def open(
+        self,
+        desk: Desk,
+        columns: Iterable[str],
+        *,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        study: str | None = None,
+    ) -> str:
+        """Open a conversation about some columns, charge what was offered, and return what it is called."""
+        names = tuple(dict.fromkeys(checks.each(checks.text, columns=columns)))
+        e, d = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
+        self._require_small(names)
+        with desk.line.turn():
+            if sum(who == desk.name for who, _ in self._open) >= OPEN:
+                raise Refused(
+                    what="conversation",
+                    why=f"you have {OPEN} open, which is the most",
+                    way_out="Close one of them first",
+                )
+            return self._buy(desk, names, e, d, study)
+
+    def find(self, desk: Desk, name: str) -> Shared:
+        """Return a conversation of an analyst.
+
+        Raises
+        ------
+        ConversationClosed
+            Where she has none of that name: it was closed, belongs to somebody else, or never was.
+        """
+        self._require_open()
+        found = self._open.get((desk.name, name))
+        if found is None:
+            raise ConversationClosed("you have no open conversation of that name; it may have ended")
+        return found
+
+    def close(self, desk: Desk, name: str) -> None:
+        """End a conversation. What it cost stays charged."""
+        self.find(desk, name).close()
+        self._open.pop((desk.name, name), None)
+
+    def close_all(self) -> None:
+        """End all of them."""
+        while self._open:
+            self._open.popitem()[1].close()
+
+    def _require_small(self, names: tuple[str, ...]) -> None:
+        self._require_open()
+        universe = self._table.universe(names)
+        if universe.size > CELLS:
+            raise Refused(
+                what="conversation",
+                why=f"these columns have {universe.size} combinations of values; {CELLS} is the most",
+                way_out="Choose fewer columns",
+            )
+
+    def _buy(
+        self, desk: Desk, names: tuple[str, ...], epsilon: Fraction, delta: Fraction, study: str | None
+    ) -> str:
+        """Charge, and only then read."""
+        pair, ticket, charge = ApproxLoss(epsilon, delta), Ticket(), Amounts()
+        item = Guarantee(pair if delta else PureLoss(epsilon), self._table.neighbours)
+        what = f"a conversation about {', '.join(names)}"
+        try:
+            number = self._ledger.reserve(desk.name, what, item, bought=pair, ticket=ticket, study=study)
+            charge |= self._ledger.entry(number).charge
+            with self._engine.turn():
+                self._require_open()
+                self._ledger.start(number)  # whatever happens from here on, the charge stays
+                opened = self._measure(names, pair)
+            if opened is None:
+                raise EngineFailed
+            self._ledger.finish(number)
+        except BaseException:  # an interrupt, say, while she waited: what was not started costs nothing
+            if not self._ledger.void_unless_started(ticket):
+                desk.history.note(what, "failed", charge)
+            raise
+        name = secrets.token_hex(8)  # a number would tell how many others have opened
+        self._open[desk.name, name] = opened
+        desk.history.note(what, "priced", charge)
+        return name
+
+    def _measure(self, names: tuple[str, ...], pair: ApproxLoss) -> Shared | None:
+        """Return what was opened; None where that fails, for whatever is said then may quote data."""
+        try:
+            return Shared.open(self._table, epsilon=pair.value, delta=pair.mass, columns=names)
+        except Exception:  # the error we raise later keeps no link to it
+            return None

@@ -1,0 +1,107 @@
+"""What passes the gate: sizes, times, kinds, headers and ticks; over a real socket."""
+
+import json
+import socket
+import time
+
+import pytest
+
+from discreet.server import gate, serving
+from discreet.server.gate import BODY, HEADERS
+from tests.unit.server.conftest import serving as serve_home
+from tests.unit.server.conftest import write_home
+
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+
+
+@pytest.fixture(scope="module")
+def key(served):
+    return served.key("gate")
+
+
+def test_every_reply_carries_the_headers(served, key):
+    for path in ("/v1/datasets", "/nowhere", "/v1/datasets/visits"):
+        _, headers, _ = served.send("GET", path, key=key)
+        lowered = {name.lower(): value for name, value in headers.items()}
+        for name, value in HEADERS:
+            assert lowered[name.decode()] == value.decode()
+        assert "server" not in lowered
+        assert "set-cookie" not in lowered
+
+
+def test_a_body_that_is_too_large_is_not_read(served, key):
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as line:
+        line.sendall(
+            b"POST /v1/datasets/visits/queries HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            + f"Authorization: Bearer {key}\r\nContent-Length: {10**8}\r\n\r\n".encode()
+        )
+        assert line.recv(4096).startswith(b"HTTP/1.1 413")
+
+
+def test_a_body_in_pieces_ends_where_it_is_too_large(served, key):
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as line:
+        line.sendall(
+            b"POST /v1/datasets/visits/queries HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n"
+        )
+        piece = b"1000\r\n" + b"x" * 0x1000 + b"\r\n"
+        try:
+            for _ in range(BODY // 0x1000 + 2):
+                line.sendall(piece)
+        except OSError:  # closed already
+            pass
+        assert line.recv(4096).startswith(b"HTTP/1.1 413")
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(served, key, monkeypatch):
+    monkeypatch.setattr(gate, "SECONDS", 0.2)
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as line:
+        line.sendall(
+            b"POST /v1/datasets/visits/queries HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"Content-Length: 20\r\n\r\n{"
+        )
+        assert line.recv(4096).startswith(b"HTTP/1.1 408")
+
+
+def test_a_request_that_does_not_come_is_not_waited_for(served, monkeypatch):
+    monkeypatch.setattr(serving, "HEADER_SECONDS", 0.2)
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as line:
+        line.sendall(b"GET /v1/datasets HTTP/1.1\r\nHost: x\r\nX-A: ")
+        assert line.recv(4096) == b""
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        {"Content-Type": "application/octet-stream"},
+        {"Content-Type": "application/json", "Content-Encoding": "gzip"},
+    ],
+)
+def test_only_plain_json_is_taken(served, key, headers):
+    body = json.dumps({"sql": COUNT}).encode()
+    status, _, said = served.send("POST", "/v1/datasets/visits/queries", key=key, headers=headers, raw=body)
+    assert status == 415
+    assert json.loads(said)["error"] == "not_json"
+
+
+def test_replies_leave_at_ticks_whatever_they_say(tmp_path):
+    every = 0.25
+    with serve_home(write_home(tmp_path, rows=50, tick=every)) as server:
+        key = server.key()
+        opened = time.monotonic()
+        server.ask(COUNT, key=key)
+        opened = time.monotonic()  # a reply has just left, at a tick
+        places = []
+        for asked, who in (
+            ({"sql": COUNT}, key),
+            ({"sql": "SELECT nonsense"}, key),
+            ({"sql": COUNT}, "dk_wrong"),
+            ({"sql": "SELECT AVG(age) FROM visits", "insist": True}, key),
+            ({}, key),
+        ):
+            server.send("POST", "/v1/datasets/visits/queries", asked, key=who)
+            places.append((time.monotonic() - opened) / every)
+        off = [abs(place - round(place)) for place in places]
+        assert max(off) < 0.2, places
