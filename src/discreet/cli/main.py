@@ -15,6 +15,7 @@ from discreet.core.errors import MissingExtra
 from discreet.data.credentials import may_hold_password
 
 _COMMANDS = {
+    "analysts": "Who may ask a server, about what, with which share.",
     "ask": "Answer SQL about a data file, with error bars.",
     "audit": "Try to break the guarantees of mechanisms.",
     "catalogue": "List every algorithm with its theorem.",
@@ -22,6 +23,9 @@ _COMMANDS = {
     "init": "Write a schema template for a data file.",
     "ledger": "Check a durable budget, or recover a damaged one.",
     "plan": "Price a question in SQL; no data are read.",
+    "register": "Put a table behind a server, on a budget.",
+    "serve": "Answer analysts' questions over HTTP.",
+    "studies": "What questions are asked for, and its share.",
 }
 """Names and one-line summaries, so that --help need not import anything heavy."""
 
