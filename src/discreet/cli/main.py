@@ -22,6 +22,7 @@ _COMMANDS = {
     "init": "Write a schema template for a data file.",
     "ledger": "Check a durable budget, or recover a damaged one.",
     "plan": "Price a question in SQL; no data are read.",
+    "registry": "Write what data are used for and what that costs; check it.",
 }
 """Names and one-line summaries, so that --help need not import anything heavy."""
 

@@ -17,8 +17,11 @@ from discreet.server.gate import App, Gate
 from discreet.server.open_datasets import OpenDatasets
 from discreet.server.problems import INTERNAL, NOT_ALLOWED, NOT_FOUND, Problem
 from discreet.server.rates import Rates
+from discreet.server.registry.kept import Registries
 from discreet.server.routes import datasets as dataset_routes
+from discreet.server.routes import pages as page_routes
 from discreet.server.routes import questions as question_routes
+from discreet.server.routes import registry as registry_routes
 from discreet.server.strict_route import problem_response
 from discreet.server.visits import Reception
 
@@ -47,7 +50,8 @@ def make_app(datasets: OpenDatasets) -> App:
         exception_handlers={HTTPException: _say},
     )
     app.state.reception = Reception(datasets, FairQueue(THREADS), Rates(a_second=RATE, at_once=BURST))
-    for routes in (dataset_routes, question_routes):
+    app.state.registries = Registries(datasets)
+    for routes in (dataset_routes, question_routes, registry_routes, page_routes):
         app.include_router(routes.router)
     _forget_validation(app)
     return Gate(app, ticks=Ticks(datasets.registration.tick))
