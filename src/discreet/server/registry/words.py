@@ -74,8 +74,8 @@ def explain_spent(epsilon: Fraction, budget: Fraction) -> str:
     if not epsilon:
         return "Nothing was answered from these data yet."
     return (
-        f"All that was answered up to now fits into an epsilon of {write_up(epsilon)}, of the "
-        f"{write_up(budget)} that there will ever be, at the same delta."
+        f"What was answered up to now comes to an epsilon of {write_up(epsilon)}, of the {write_up(budget)} "
+        "that there will ever be, at the same delta."
     )
 
 
