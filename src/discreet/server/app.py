@@ -16,8 +16,9 @@ from discreet.server.fair_queue import FairQueue
 from discreet.server.gate import App, Gate
 from discreet.server.open_datasets import OpenDatasets
 from discreet.server.problems import INTERNAL, NOT_ALLOWED, NOT_FOUND, Problem
-from discreet.server.rates import Rates
+from discreet.server.rates import RequestRates
 from discreet.server.registry.kept import Registries
+from discreet.server.routes import conversations as conversation_routes
 from discreet.server.routes import datasets as dataset_routes
 from discreet.server.routes import pages as page_routes
 from discreet.server.routes import questions as question_routes
@@ -49,9 +50,9 @@ def make_app(datasets: OpenDatasets) -> App:
         redoc_url=None,
         exception_handlers={HTTPException: _say},
     )
-    app.state.reception = Reception(datasets, FairQueue(THREADS), Rates(a_second=RATE, at_once=BURST))
+    app.state.reception = Reception(datasets, FairQueue(THREADS), RequestRates(a_second=RATE, at_once=BURST))
     app.state.registries = Registries(datasets)
-    for routes in (dataset_routes, question_routes, registry_routes, page_routes):
+    for routes in (dataset_routes, question_routes, conversation_routes, registry_routes, page_routes):
         app.include_router(routes.router)
     _forget_validation(app)
     return Gate(app, ticks=Ticks(datasets.registration.tick))
