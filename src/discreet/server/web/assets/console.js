@@ -110,8 +110,13 @@ async function send(path, body, headers = {}) {
   return said;
 }
 
+function question() {
+  const study = find("study").value.trim();
+  return study === "" ? { sql: find("sql").value } : { sql: find("sql").value, study };
+}
+
 async function price() {
-  const quote = await send("plans", { sql: find("sql").value });
+  const quote = await send("plans", question());
   const errors = quote.columns.map((one) => [
     one.name, one.error === null ? "not known beforehand" : `± ${Number(one.error.toPrecision(4))}`, one.words,
   ]);
@@ -123,7 +128,7 @@ async function price() {
 }
 
 async function buy() {
-  const body = { sql: find("sql").value, insist: find("insist").checked };
+  const body = { ...question(), insist: find("insist").checked };
   const what = JSON.stringify([find("dataset").value, body]);
   if (asked === null || asked.what !== what) {
     const bits = crypto.getRandomValues(new Uint8Array(16));
@@ -133,6 +138,10 @@ async function buy() {
   asked = null;
   const paid = reply.repeated ? "asked before, and charged nothing now" : `charged ${amounts(reply.cost)}`;
   const parts = [answerTable(reply), make("p", `${reply.kind}; ${paid}.`)];
+  if (reply.receipt !== null) {
+    const proof = make("pre", JSON.stringify(reply.receipt, null, 1));
+    parts.push(make("details", null, make("summary", "Receipt, to keep"), proof));
+  }
   show("Answer", parts);
   const budget = await send("budget", null);
   parts[1].textContent += ` Left for you: ${amounts(budget.left)}.`;
