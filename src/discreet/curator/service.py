@@ -16,17 +16,17 @@ from discreet.core.errors import DiscreetError, EngineFailed, InternalError, Ref
 from discreet.curator.amounts import Amounts
 from discreet.curator.doors import Desk
 from discreet.curator.history import Quote
-from discreet.curator.kept_replies import KeptReplies
+from discreet.curator.kept.kept_replies import KeptReplies
+from discreet.curator.kept.requests import DoorRequest, require_key
+from discreet.curator.kept.written_answer import find_plan_digest
 from discreet.curator.ledger.entries import KeyUse, Ticket
 from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.offers import choose_offer, read_bought
 from discreet.curator.records import Records
 from discreet.curator.released_counts import find_least_sure
 from discreet.curator.reply import Reply
-from discreet.curator.requests import DoorRequest, require_key
 from discreet.curator.shared import SharedHypothesis
 from discreet.curator.ticks import FairLock, Ticks
-from discreet.curator.written_answer import find_plan_digest
 from discreet.data.linear import Counts
 from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables
@@ -150,7 +150,7 @@ class Service:
 
     # How -------------------------------------------------------------------------------------------
 
-    def _read(self, desk: Desk, text: str, fresh: bool, study: str | None) -> DoorRequest:
+    def _read(self, desk: Desk, text: str, fresh: bool, study: str | None = None) -> DoorRequest:
         checks.instance(bool, fresh=fresh)
         if study is not None:
             self._ledger.require_study(checks.text(study=study))

@@ -188,7 +188,7 @@ def _read_sound(path: Path) -> tuple[list[BookRow], list[tuple[str, int, bytes]]
         connection.text_factory = bytes
         found = connection.execute("SELECT place, kind, body, digest FROM rows ORDER BY place")
         read = (BookRow(one[0], one[1].decode(), one[2].decode(), bytes(one[3])) for one in found)
-        for _, row in Head().follow(read):
+        for row in Head().follow(read):
             _ = row.event  # one that cannot be read ends what is sound
             rows.append(row)
     except (sqlite3.Error, DiscreetError, ValueError, AttributeError, TypeError):

@@ -70,7 +70,7 @@ def verify(where: str | os.PathLike[str], *, anchor: str | os.PathLike[str] | No
     path = Path(where).resolve()
     beside = path.with_name(f"{path.name}.anchor") if anchor is None else Path(anchor)
     known = read_anchor(beside)  # before the rows: more may be written in between
-    rows = [row for _, row in Head().follow(_read(path))]
+    rows = list(Head().follow(_read(path)))
     place = 0 if known is None else known.head.place
     if known is None or len(rows) < place or rows[place - 1].digest != known.head.digest:
         raise LedgerRefused(why="it does not hold the row that its anchor knows", way_out=RECOVER)
