@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.core.errors import StrangeReply
 from discreet.curator.history import AskedQuestion
-from discreet.curator.written_reply import read_asked
-from discreet.curator.written_values import read_value
+from discreet.curator.kept.written_reply import read_asked
+from discreet.curator.kept.written_values import read_value
 from discreet.query_release.synopses.online_answer import OnlineAnswers
 
 T = TypeVar("T")

@@ -19,8 +19,8 @@ from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter, NotFree
 from discreet.curator.amounts import Amounts
 from discreet.curator.history import AskedQuestion, Quote
+from discreet.curator.kept.written_reply import read_amounts, read_quote, read_reply
 from discreet.curator.reply import Reply
-from discreet.curator.written_reply import read_amounts, read_quote, read_reply
 from discreet.data.schema.schema import Schema
 from discreet.data.schema.toml_file import parse_schema
 from discreet.query_release.synopses.online_answer import OnlineAnswers
