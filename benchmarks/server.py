@@ -82,9 +82,8 @@ def main() -> None:
 
 def _print(what: str, load: Load, *, times: int = 1) -> None:
     p50, p99 = 1000 * load.quantile(0.5), 1000 * load.quantile(0.99)
-    print(
-        f"{what:32} {times * load.rate:10,.0f} a second   p50 {p50:6.0f} ms  p99 {p99:6.0f} ms  {load.statuses}"
-    )
+    rate = f"{times * load.rate:10,.0f} a second"
+    print(f"{what:32} {rate}   p50 {p50:6.0f} ms  p99 {p99:6.0f} ms  {load.statuses}")
 
 
 def _write(home: Path) -> None:

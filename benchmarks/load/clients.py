@@ -19,9 +19,11 @@ class Load:
 
     @property
     def rate(self) -> float:
+        """Answers a second."""
         return self.statuses.get(200, 0) / self.wall
 
     def quantile(self, part: float) -> float:
+        """Seconds within which a part of the replies came."""
         return sorted(self.seconds)[min(len(self.seconds) - 1, int(part * len(self.seconds)))]
 
 

@@ -136,7 +136,7 @@ def test_an_anchor_that_cannot_be_written_stops_the_book(tmp_path, monkeypatch, 
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(anchor.os, name, fail)
-    with pytest.raises(LedgerStopped):
+    with pytest.raises(LedgerStopped, match="disk is full"):
         ledger.reserve("acme", "q", TINY)
     monkeypatch.undo()
     book.close()

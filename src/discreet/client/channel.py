@@ -107,7 +107,7 @@ class Channel:
 
     def get(self, path: str) -> Any:
         """Return what an address says."""
-        return self._ask("GET", path, None, {}, once=None)
+        return self._ask("GET", path, None, {})
 
     def post(self, path: str, said: Any, *, once: str | None = None) -> Any:
         """Return the reply to a request; with a key `once`, however often it is sent, it counts once."""
@@ -115,6 +115,14 @@ class Channel:
         if once is not None:
             headers["Idempotency-Key"] = once
         return self._ask("POST", path, write_json(said), headers, once=once)
+
+    def post_once(self, path: str, said: Any) -> Any:
+        """Return the reply to a request that has no key of its own, and is sent once, whatever happens."""
+        return self._ask("POST", path, write_json(said), {"Content-Type": "application/json"}, is_safe=False)
+
+    def delete(self, path: str) -> Any:
+        """Return what an address says when what is there is given up."""
+        return self._ask("DELETE", path, None, {})
 
     def close(self) -> None:
         """Close all connections; nothing can be sent any more."""
@@ -125,7 +133,14 @@ class Channel:
             line.connection.close()
 
     def _ask(
-        self, method: str, path: str, body: bytes | None, headers: dict[str, str], *, once: str | None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: dict[str, str],
+        *,
+        once: str | None = None,
+        is_safe: bool = True,
     ) -> Any:
         why = ""
         for _ in self._tries():
@@ -137,11 +152,14 @@ class Channel:
             except (OSError, http.client.HTTPException) as problem:
                 self._drop()
                 why = _name_failure(problem)
+                if not is_safe:
+                    why += "; it may have been charged all the same"
+                    break
                 continue
             if said.status == 200:
                 return read_json(said.body)
             refusal = find_refusal(said.status, said.body)
-            if said.status not in AGAIN:
+            if said.status not in AGAIN or not is_safe:
                 raise refusal
             why, self._own.wait = "", said.wait
         if why:

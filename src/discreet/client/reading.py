@@ -1,23 +1,25 @@
-"""What a server answers, as the values that the curator itself gives."""
+"""What a server answers, as the values that the curator itself gives; another shape is not read."""
 
 from __future__ import annotations
 
-import datetime
 import math
+import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import numpy as np
 
 from discreet.core.errors import StrangeReply
+from discreet.curator import written_reply
 from discreet.curator.amounts import Amounts
 from discreet.curator.history import AskedQuestion, Quote
-from discreet.curator.reply import Interval, Kind, Reply
-from discreet.data.pricing.question_plan import ColumnError
+from discreet.curator.reply import Reply
+from discreet.curator.written_values import read_value
 from discreet.query_release.synopses.online_answer import OnlineAnswers
 
 T = TypeVar("T")
+_FRACTION = re.compile(r"-?\d{1,2000}(/\d{1,2000})?")
 
 
 def read_as(what: str, read: Callable[[Any], T], said: Any) -> T:
@@ -30,56 +32,46 @@ def read_as(what: str, read: Callable[[Any], T], said: Any) -> T:
     """
     try:
         return read(said)
-    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         raise StrangeReply(f"it is no {what} as this version reads it") from None
 
 
-def read_amounts(said: Mapping[str, str]) -> Amounts:
+def read_fraction(said: Any) -> Fraction:
+    """Return an exact number that was written out."""
+    if _FRACTION.fullmatch(_text(said)) is None:
+        raise ValueError
+    return Fraction(said)
+
+
+def read_amounts(said: Mapping[str, Any]) -> Amounts:
     """Return parts of a budget."""
-    return Amounts({_text(name): Fraction(_text(amount)) for name, amount in said.items()})
+    return Amounts({name: read_fraction(amount) for name, amount in said.items()})
 
 
 def read_reply(said: Mapping[str, Any]) -> Reply:
-    """Return an answer."""
-    if said["kind"] not in get_args(Kind):
+    """Return an answer, whose every row has a value of every column."""
+    columns, rows = [_text(one) for one in _list(said["columns"])], _list(said["rows"])
+    tables = (said["intervals"], said["together"] or {})
+    ends = [(name, one) for table in tables for name, one in table.items()]
+    is_whole = all(len(_list(row)) == len(columns) for row in rows)
+    is_bounded = all(name in columns and len(_list(one)) == len(rows) for name, one in ends)
+    if not (is_whole and is_bounded and isinstance(said["repeated"], bool)):
         raise ValueError
-    columns = tuple(map(_text, _list(said["columns"])))
-    rows = tuple(tuple(map(_read, _list(row))) for row in _list(said["rows"]))
-    if any(len(row) != len(columns) for row in rows):
-        raise ValueError
-    return Reply(
-        columns,
-        rows,
-        _read_intervals(said["intervals"], columns, len(rows)),
-        said["kind"],
-        read_amounts(said["cost"]),
-        repeated=said["repeated"] is True,
-    )
+    read_amounts(said["cost"])
+    return written_reply.read_reply(said)
 
 
 def read_quote(said: Mapping[str, Any]) -> Quote:
     """Return a price. Its guarantee stays where it is computed."""
-    return Quote(
-        _text(said["kind"]),
-        tuple(map(_read_error, _list(said["columns"]))),
-        cost=read_amounts(said["cost"]),
-        words=_text(said["words"]),
-        together=tuple(map(_read_error, _list(said["together"]))),
-    )
+    read_amounts(said["cost"])
+    return written_reply.read_quote(said)
 
 
 def read_history(said: Mapping[str, Any]) -> tuple[AskedQuestion, ...]:
     """Return what an analyst asked."""
-    return tuple(
-        AskedQuestion(
-            int(one["number"]),
-            _text(one["what"]),
-            _text(one["kind"]),
-            one["repeated"] is True,
-            read_amounts(one["cost"]),
-        )
-        for one in _list(said["questions"])
-    )
+    for one in _list(said["questions"]):
+        read_amounts(one["cost"])
+    return tuple(map(written_reply.read_asked, said["questions"]))
 
 
 def read_counts(said: Mapping[str, Any]) -> OnlineAnswers:
@@ -94,42 +86,22 @@ def read_counts(said: Mapping[str, Any]) -> OnlineAnswers:
     return OnlineAnswers(values, errors, kinds, owns)
 
 
+def read_columns(said: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return made-up rows, column by column."""
+    columns = {name: [read_value(one) for one in _list(values)] for name, values in said["columns"].items()}
+    if len({len(values) for values in columns.values()}) != 1:
+        raise ValueError
+    return columns
+
+
 def read_names(said: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of data sets."""
     return tuple(map(_text, _list(said["datasets"])))
 
 
-def _read_intervals(
-    said: Mapping[str, Any], columns: tuple[str, ...], rows: int
-) -> dict[str, tuple[Interval, ...]]:
-    intervals = {
-        columns[columns.index(name)]: tuple((_read(low), _read(high)) for low, high in _list(ends))
-        for name, ends in said.items()
-    }
-    if any(len(ends) != rows for ends in intervals.values()):
-        raise ValueError
-    return intervals
-
-
-def _read_error(said: Mapping[str, Any]) -> ColumnError:
-    error = said["error"]
-    return ColumnError(_text(said["name"]), None if error is None else float(error), _text(said["words"]))
-
-
-def _read(said: Any) -> Any:
-    if not isinstance(said, dict):
-        if isinstance(said, list):
-            raise TypeError
-        return said
-    ((tag, text),) = said.items()
-    return _TAGS[tag](_text(text))
-
-
-_TAGS: dict[str, Callable[[str], Any]] = {
-    "float": float,
-    "date": datetime.date.fromisoformat,
-    "exact": Fraction,
-}
+def read_conversation(said: Mapping[str, Any]) -> str:
+    """Return what a conversation is called."""
+    return _text(said["conversation"])
 
 
 def _text(said: Any) -> str:

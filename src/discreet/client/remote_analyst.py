@@ -17,7 +17,10 @@ from discreet.client.channel import Channel
 from discreet.client.reading import (
     read_amounts,
     read_as,
+    read_columns,
+    read_conversation,
     read_counts,
+    read_fraction,
     read_history,
     read_names,
     read_quote,
@@ -30,7 +33,9 @@ from discreet.curator.history import AskedQuestion, Quote
 from discreet.curator.reply import Reply
 from discreet.data.schema.schema import Schema
 from discreet.data.schema.toml_file import parse_schema
+from discreet.queries.universe import Universe
 from discreet.query_release.synopses.online_answer import OnlineAnswers
+from discreet.query_release.synopses.synthetic import SyntheticTable
 
 BATCH = 20_000
 """The most counts that a server takes at once."""
@@ -69,7 +74,7 @@ class RemoteAnalyst:
     @property
     def share(self) -> Fraction:
         """The most you may use of the budget for priced questions."""
-        return read_as("budget", lambda said: Fraction(said["share"]), self._get("budget"))
+        return read_as("budget", lambda said: read_fraction(said["share"]), self._get("budget"))
 
     @property
     def left(self) -> Amounts:
@@ -106,6 +111,7 @@ class RemoteAnalyst:
         *,
         fresh: bool = False,
         insist: bool = False,
+        pay: bool = True,
         study: str | None = None,
         epsilon: checks.Number | None = None,
         delta: checks.Number | None = None,
@@ -123,8 +129,10 @@ class RemoteAnalyst:
             Measure it by itself and pay for it, even where the shared hypothesis could answer.
         insist
             Buy an answer even where its interval would span most of what is possible.
+        pay
+            Whether it may cost anything. If not, a question that has a price is refused.
         study
-            What it is asked for: a study that the owner registered.
+            What it is asked for: a study that the owner registered. What it costs counts there too.
         epsilon, delta
             The most it may cost where it is priced; what the owner chose by default.
         key
@@ -133,7 +141,7 @@ class RemoteAnalyst:
 
         Raises
         ------
-        Refused, InvalidParameter, BudgetExceeded, KeyReused
+        Refused, NotFree, InvalidParameter, BudgetExceeded, KeyReused
             Nothing was read or charged.
         EngineFailed
             Something went wrong there. What was charged stays charged.
@@ -142,10 +150,13 @@ class RemoteAnalyst:
         """
         said = _write_question(query, fresh=fresh, study=study, epsilon=epsilon, delta=delta)
         once = secrets.token_urlsafe(24) if key is None else _read_key(key)
-        reply = self._channel.post(f"{self._path}/queries", {**said, "insist": bool(insist)}, once=once)
+        how = {"insist": bool(insist), "pay": bool(pay)}
+        reply = self._channel.post(f"{self._path}/queries", {**said, **how}, once=once)
         return read_as("answer", read_reply, reply)
 
-    def ask(self, conjunctions: Iterable[Mapping[str, Sequence[Any]]]) -> OnlineAnswers:
+    def ask(
+        self, conjunctions: Iterable[Mapping[str, Sequence[Any]]], *, conversation: str | None = None
+    ) -> OnlineAnswers:
         """Count rows many times at no cost: arrays of values and errors, in the order of what was asked.
 
         Parameters
@@ -153,15 +164,67 @@ class RemoteAnalyst:
         conjunctions
             For every count the values that columns may have, such as {"ward": ["north"], "age": [30, 31]}.
             All columns must be ones that the shared hypothesis is about (`facts["shared_columns"]`).
+        conversation
+            Which conversation of your own answers, in place of the shared hypothesis.
         """
         asked = [_write_clause(one) for one in checks.several(conjunctions=conjunctions)]
         if not 1 <= len(asked) <= BATCH:
             raise InvalidParameter(name="conjunctions", rule=f"1 to {BATCH} counts", got=str(len(asked)))
-        said = self._channel.post(f"{self._path}/counts", {"conjunctions": asked})
+        said = self._channel.post(f"{self._find(conversation)}/counts", {"conjunctions": asked})
         return read_as("list of counts", read_counts, said)
 
-    def close(self) -> None:
-        """Close the connections; nothing is forgotten at the server."""
+    def synthetic(self, rows: int, *, conversation: str | None = None) -> SyntheticTable:
+        """Make up rows that are as the hypothesis says, at no cost. They describe nobody.
+
+        Parameters
+        ----------
+        rows
+            How many.
+        conversation
+            Whose hypothesis: the shared one by default.
+        """
+        count = checks.integer(1, rows=rows)
+        said = self._channel.get(f"{self._find(conversation)}/synthetic?rows={count}")
+        return read_as("table", lambda said: _make_table(self.schema, read_columns(said)), said)
+
+    def open(
+        self,
+        columns: Iterable[str],
+        *,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        study: str | None = None,
+    ) -> str:
+        """Open a conversation of your own about some columns, and return what it is called.
+
+        From then on `ask` and `synthetic` cost nothing. It dies with the server's process. Where no reply
+        comes it is not sent again, since it could be charged twice: look at `left` and `history`.
+
+        Parameters
+        ----------
+        columns
+            Columns with declared values.
+        epsilon, delta
+            What is charged for it.
+        study
+            As in `sql`.
+        """
+        said = {
+            "columns": list(checks.each(checks.text, columns=columns)),
+            "epsilon": _write_number(checks.positive(epsilon=epsilon), "epsilon"),
+            "delta": _write_number(checks.delta(delta=delta), "delta"),
+        }
+        if study is not None:
+            said["study"] = checks.text(study=study)
+        opened = self._channel.post_once(f"{self._path}/conversations", said)
+        return read_as("conversation", read_conversation, opened)
+
+    def close(self, conversation: str) -> None:
+        """End a conversation of your own. What it cost stays charged."""
+        self._channel.delete(self._find(conversation))
+
+    def disconnect(self) -> None:
+        """Close the connections. Nothing is forgotten at the server."""
         self._channel.close()
 
     def __enter__(self) -> RemoteAnalyst:
@@ -170,7 +233,7 @@ class RemoteAnalyst:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self.disconnect()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise DiscreetError("a door cannot be copied or pickled: connect again, with the key")
@@ -180,6 +243,11 @@ class RemoteAnalyst:
 
     def _get(self, what: str) -> Any:
         return self._channel.get(f"{self._path}/{what}")
+
+    def _find(self, conversation: str | None) -> str:
+        if conversation is None:
+            return self._path
+        return f"{self._path}/conversations/{quote(checks.text(conversation=conversation), safe='')}"
 
 
 def _write_question(
@@ -198,6 +266,12 @@ def _write_question(
     if delta is not None:
         said["delta"] = _write_number(checks.delta(delta=delta), "delta")
     return said
+
+
+def _make_table(schema: Schema, columns: Mapping[str, Sequence[Any]]) -> SyntheticTable:
+    universe = Universe.from_columns([schema.column(name) for name in columns])
+    codes = [[universe.code(axis, one) for one in columns[name]] for axis, name in enumerate(universe.names)]
+    return SyntheticTable(universe, np.array(codes).T)
 
 
 def _write_number(number: Fraction, name: str) -> float:

@@ -6,7 +6,8 @@
     ├── InvalidParameter       a parameter breaks a rule (also a ValueError); nothing was read or drawn
     │   └── BudgetTooSmall     a part of the mechanism alone costs as much as all of it may
     ├── Refused                a request outside the language or the policy (also a ValueError)
-    │   └── NoBound            an error was asked for, and nothing better than what is always true is proved
+    │   ├── NoBound            an error was asked for, and nothing better than what is always true is proved
+    │   └── NotFree            a question that was to cost nothing has a price
     ├── NeighboursMismatch     guarantees or calibrations over different neighbouring relations
     ├── BudgetExceeded         a filter or ledger refused; no data was read
     ├── ConversationClosed     an interactive mechanism has given all the answers it was paid for
@@ -72,6 +73,10 @@ class NoBound(Refused):
 
     `error(beta)` raises this in place of a number that promises nothing; plans print "none".
     """
+
+
+class NotFree(Refused):
+    """A question would be charged, and was asked on condition that it is not. Nothing was."""
 
 
 class NeighboursMismatch(DiscreetError, ValueError):

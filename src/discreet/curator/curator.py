@@ -71,9 +71,9 @@ class Curator:
     large_delta
         Whether a delta above a thousandth is meant.
     ledger
-        A file that keeps the budget, and what the shared hypothesis learned, when the process ends: the next
-        curator goes on where this one was. Or a book that is open, which several curators may share and which
-        its owner closes. Without it the budget dies with the process.
+        A file that keeps the budget, what the shared hypothesis learned and what was bought, when the process
+        ends: the next curator goes on where this one was. Or a book that is open, for several of them, and
+        closed by whoever opened it. Without it the budget dies with the process.
     tick
         Seconds between the public times at which replies leave. 0: as soon as they are ready, and how long
         that takes tells who else asked: a price that was worked out before, for anybody, comes sooner. Must
@@ -129,13 +129,12 @@ class Curator:
             name=table.schema.name,
             apart=promise is not None,
         )
-        self._owns_book = not isinstance(ledger, Book)
         if not self.ledger.durable:
             _warn_once()
         try:
             self._shared = self._open_shared(part * e, part * d, columns)
         except BaseException:
-            self._close_book()
+            self.ledger.close()
             raise
         self._service = Service(
             table,
@@ -179,7 +178,7 @@ class Curator:
     @property
     def universe(self) -> Universe:
         """What the shared hypothesis is about; queries for `Analyst.ask` are built over it."""
-        return self._service.universe()
+        return self._service.find_universe()
 
     def analyst(self, name: str, *, share: checks.Number | None = None) -> Analyst:
         """Return the door of an analyst, made on the first call.
@@ -196,6 +195,9 @@ class Curator:
         checks.text(name=name)
         with self._lock:
             part = self.ledger.share(name)  # the ledger's word: an interrupt may have come before the desk
+            if part is None:
+                self.ledger.refresh()  # another process of the same server may have set it
+                part = self.ledger.share(name)
             if part is None:
                 part = self._share(share)
                 self.ledger.cap(name, part)
@@ -220,11 +222,7 @@ class Curator:
     def close(self) -> None:
         """Answer nothing more, and give the engine back once it is through with what it is doing."""
         self._service.close()
-        self._close_book()
-
-    def _close_book(self) -> None:
-        if self._owns_book:
-            self.ledger.close()
+        self.ledger.close()
 
     def __enter__(self) -> Curator:
         return self

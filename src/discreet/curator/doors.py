@@ -8,12 +8,13 @@ into it. Until a server stands between, hand doors to code that is trusted.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 from weakref import WeakKeyDictionary
 
+from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.curator.amounts import Amounts
 from discreet.curator.history import AskedQuestion, History, Quote
@@ -23,6 +24,7 @@ from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.query_release.synopses.online_answer import OnlineAnswer
+from discreet.query_release.synopses.synthetic import SyntheticTable
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -48,17 +50,38 @@ class Desk:
 class DoorService(Protocol):
     """What a curator does for whoever sits at a desk."""
 
-    def universe(self) -> Universe:
+    def universe(self, desk: Desk, conversation: str | None) -> Universe:
         """Return what linear queries are built over."""
 
-    def plan(self, desk: Desk, text: str, *, fresh: bool) -> Quote:
+    def plan(self, desk: Desk, text: str, *, study: str | None, **how: Any) -> Quote:
         """Say what a question would cost."""
 
-    def sql(self, desk: Desk, text: str, *, fresh: bool, insist: bool) -> Reply:
+    def sql(
+        self,
+        desk: Desk,
+        text: str,
+        *,
+        insist: bool,
+        pay: bool,
+        study: str | None,
+        key: str | None,
+        **how: Any,
+    ) -> Reply:
         """Answer a question."""
 
-    def ask(self, desk: Desk, query: LinearQuery | Workload) -> OnlineAnswer | tuple[OnlineAnswer, ...]:
+    def ask(
+        self, desk: Desk, query: LinearQuery | Workload, conversation: str | None
+    ) -> OnlineAnswer | tuple[OnlineAnswer, ...]:
         """Answer linear queries."""
+
+    def synthetic(self, desk: Desk, rows: int, conversation: str | None) -> SyntheticTable:
+        """Make up rows."""
+
+    def open(self, desk: Desk, columns: Iterable[str], **offered: Any) -> str:
+        """Open a conversation of one's own."""
+
+    def close_own(self, desk: Desk, conversation: str) -> None:
+        """End a conversation of one's own."""
 
     def left(self, desk: Desk) -> Amounts:
         """Return what may still be spent."""
@@ -85,14 +108,44 @@ class Analyst:
     @property
     def universe(self) -> Universe:
         """What queries for `ask` are built over."""
-        return _behind(self)[0].universe()
+        return self.universe_of(None)
 
-    def plan(self, query: str, *, fresh: bool = False) -> Quote:
-        """Say what a question would cost and how well it would be answered. No row is read, nothing spent."""
+    def universe_of(self, conversation: str | None) -> Universe:
+        """Return what queries for a conversation of one's own are built over."""
         service, desk = _behind(self)
-        return service.plan(desk, query, fresh=fresh)
+        return service.universe(desk, conversation)
 
-    def sql(self, query: str, *, fresh: bool = False, insist: bool = False) -> Reply:
+    def plan(
+        self,
+        query: str,
+        *,
+        fresh: bool = False,
+        epsilon: checks.Number | None = None,
+        delta: checks.Number | None = None,
+        study: str | None = None,
+    ) -> Quote:
+        """Say what a question would cost and how well it would be answered. No row is read, nothing spent.
+
+        Parameters
+        ----------
+        query, fresh, epsilon, delta, study
+            As in `sql`.
+        """
+        service, desk = _behind(self)
+        return service.plan(desk, query, fresh=fresh, epsilon=epsilon, delta=delta, study=study)
+
+    def sql(
+        self,
+        query: str,
+        *,
+        fresh: bool = False,
+        insist: bool = False,
+        pay: bool = True,
+        epsilon: checks.Number | None = None,
+        delta: checks.Number | None = None,
+        study: str | None = None,
+        key: str | None = None,
+    ) -> Reply:
         """Answer a question.
 
         Parameters
@@ -103,9 +156,23 @@ class Analyst:
             Measure it by itself and pay for it, even where the shared hypothesis could answer.
         insist
             Buy an answer even where its interval would span most of what is possible.
+        pay
+            Whether it may cost anything. If not, a question that has a price is refused.
+        epsilon, delta
+            The most it may cost, where that is less than the owner's price of a question.
+        study
+            What it is asked for: a study that the owner registered. What it costs counts there too.
+        key
+            A name of her own for this request, of 1 to 255 printable ASCII characters. The same request under
+            the same key has the very same reply, for ever, and is charged once: so whoever does not know
+            whether she was answered can ask again.
 
         Raises
         ------
+        KeyReused
+            When the key came with another request before. Nothing was read or charged.
+        NotFree
+            Where it has a price and `pay` is False. Nothing was read or charged.
         Refused
             For anything outside the language, for an answer that would say nothing, for more work than one
             question may ask for at no cost, or once the curator is closed. Nothing was read or charged.
@@ -115,12 +182,75 @@ class Analyst:
             Where the engine gave up. The charge stays.
         """
         service, desk = _behind(self)
-        return service.sql(desk, query, fresh=fresh, insist=insist)
+        return service.sql(
+            desk,
+            query,
+            fresh=fresh,
+            insist=insist,
+            pay=pay,
+            epsilon=epsilon,
+            delta=delta,
+            study=study,
+            key=key,
+        )
 
-    def ask(self, query: LinearQuery | Workload) -> OnlineAnswer | tuple[OnlineAnswer, ...]:
-        """Answer linear queries over `universe` from the shared hypothesis: one, or a workload."""
+    def ask(
+        self, query: LinearQuery | Workload, *, conversation: str | None = None
+    ) -> OnlineAnswer | tuple[OnlineAnswer, ...]:
+        """Answer linear queries over `universe` from the shared hypothesis: one, or a workload.
+
+        Parameters
+        ----------
+        query
+            What to count.
+        conversation
+            Which conversation of her own answers, in place of the shared hypothesis.
+        """
         service, desk = _behind(self)
-        return service.ask(desk, query)
+        return service.ask(desk, query, conversation)
+
+    def synthetic(self, rows: int, *, conversation: str | None = None) -> SyntheticTable:
+        """Make up rows that are as the hypothesis says, at no cost. They describe nobody.
+
+        Parameters
+        ----------
+        rows
+            How many.
+        conversation
+            Whose hypothesis: the shared one by default.
+        """
+        service, desk = _behind(self)
+        return service.synthetic(desk, rows, conversation)
+
+    def open(
+        self,
+        columns: Iterable[str],
+        *,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        study: str | None = None,
+    ) -> str:
+        """Open a conversation of her own about some columns, and return what it is called.
+
+        All small tables of the columns are measured; from then on `ask` and `synthetic` cost nothing. It
+        dies with the curator's process. See `discreet.curator.own_conversations`.
+
+        Parameters
+        ----------
+        columns
+            Columns with declared values.
+        epsilon, delta
+            What is charged for it.
+        study
+            As in `sql`.
+        """
+        service, desk = _behind(self)
+        return service.open(desk, columns, epsilon=epsilon, delta=delta, study=study)
+
+    def close(self, conversation: str) -> None:
+        """End a conversation of her own. What it cost stays charged."""
+        service, desk = _behind(self)
+        service.close_own(desk, conversation)
 
     @property
     def history(self) -> tuple[AskedQuestion, ...]:

@@ -7,6 +7,7 @@ much is refused by name.
 
 from __future__ import annotations
 
+from discreet.core import checks
 from discreet.core.errors import Refused
 from discreet.data.linear import Counts
 from discreet.data.plan.after import count_computed
@@ -36,6 +37,34 @@ TEXT = 2_000
 
 ENTRIES = 100_000
 """The most questions that one analyst may buy."""
+
+KEYS, KEPT = 100_000, 1 << 30
+"""The most replies at no cost that are kept under one analyst's keys, and the most bytes of them."""
+
+
+def require_keys(count: int, size: int) -> None:
+    """Raise once an analyst has as much kept at no cost as one may."""
+    if count >= KEYS or size >= KEPT:
+        raise Refused(
+            what="a key for a question at no cost",
+            why=f"at most {KEYS} replies and {KEPT >> 20} MB of them are kept for one analyst",
+            way_out="Ask without a key: to ask again costs nothing",
+        )
+
+
+SYNTHETIC = 1 << 17
+"""The most rows that are made up at once."""
+
+
+def require_rows(rows: int) -> int:
+    """Return how many rows are to be made up, unless that is too many."""
+    if checks.integer(1, rows=rows) > SYNTHETIC:
+        raise Refused(
+            what=f"{rows} rows",
+            why=f"at most {SYNTHETIC} are made up at once",
+            way_out="Ask for fewer, or several times",
+        )
+    return rows
 
 
 def require_shown(plan: Plan, *, groups: int) -> None:

@@ -17,6 +17,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.amounts import Amounts
 from discreet.curator.doors import Desk
+from discreet.curator.failures import Failures
 from discreet.curator.ledger.entries import Ticket
 from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.shared import CELLS, Shared
@@ -36,14 +37,22 @@ class OwnConversations:
         What they are about, and what pays.
     engine
         Whoever has a turn in it may use the table's engine.
+    failures
+        How often the engine failed for whom.
     require_open
         Raises once the curator is closed.
     """
 
     def __init__(
-        self, table: Table, ledger: Ledger, *, engine: FairLock, require_open: Callable[[], None]
+        self,
+        table: Table,
+        ledger: Ledger,
+        *,
+        engine: FairLock,
+        failures: Failures,
+        require_open: Callable[[], None],
     ) -> None:
-        self._table, self._ledger = table, ledger
+        self._table, self._ledger, self._failures = table, ledger, failures
         self._engine, self._require_open = engine, require_open
         self._open: dict[tuple[str, str], Shared] = {}
 
@@ -61,6 +70,7 @@ class OwnConversations:
         e, d = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
         self._require_small(names)
         with desk.line.turn():
+            self._failures.require_few(desk.name)
             if sum(who == desk.name for who, _ in self._open) >= OPEN:
                 raise Refused(
                     what="conversation",
@@ -118,6 +128,7 @@ class OwnConversations:
                 self._ledger.start(number)  # whatever happens from here on, the charge stays
                 opened = self._measure(names, pair)
             if opened is None:
+                self._failures.note(desk.name)
                 raise EngineFailed
             self._ledger.finish(number)
         except BaseException:  # an interrupt, say, while she waited: what was not started costs nothing

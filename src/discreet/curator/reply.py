@@ -12,6 +12,7 @@ from discreet.core.errors import InternalError, InvalidParameter, NoBound
 from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
 from discreet.curator.amounts import Amounts
 from discreet.curator.history import Quote
+from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.limits import require_shown
 from discreet.data.plan.nodes import Plan
 from discreet.data.pricing.answer import Answer
@@ -30,6 +31,25 @@ _WORDS: dict[Kind, str] = {
     "stale": "answered from the hypothesis without a check: no error is proved",
     "priced": "answered by itself",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class SentReply:
+    """What a reply from another process says of the numbers that stayed there.
+
+    Attributes
+    ----------
+    keys
+        The columns that rows are grouped by.
+    groups
+        How many groups were released, shown or not.
+    together
+        The intervals that hold for all counts of all questions at once; None of a priced question.
+    """
+
+    keys: tuple[str, ...]
+    groups: int
+    together: Mapping[str, tuple[Interval, ...]] | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -58,6 +78,11 @@ class Reply:
     proved
         Where the shared hypothesis answered: the same numbers with intervals that hold for all counts of all
         questions at once with probability 95 %, which is proved.
+    receipt
+        What proves later that the charge was made; None where nothing was charged, where the budget dies with
+        the process, and under a promise between analysts: the place of a row tells how many others asked.
+    sent
+        Of a reply that came from another process: what it says of the numbers that stayed there.
     """
 
     columns: tuple[str, ...]
@@ -69,6 +94,8 @@ class Reply:
     answer: Answer | None = None
     shown: PresentedTable | None = None
     proved: ReleasedNumbers | None = None
+    receipt: Receipt | None = None
+    sent: SentReply | None = None
 
     @classmethod
     def of(cls, answer: Answer, cost: Mapping[str, Fraction]) -> Self:
@@ -107,17 +134,30 @@ class Reply:
         """Return a copy of its own, marked as repeated: who has this one may write in it."""
         return self._rename(self.columns)
 
+    def again(self) -> Self:
+        """Return a copy of its own that says the same: the reply to a request that comes a second time."""
+        return replace(self, intervals=dict(self.intervals), cost=Amounts(self.cost))
+
     def _rename(self, columns: tuple[str, ...]) -> Self:
         names = dict(zip(self.columns, columns, strict=True))
         intervals = {names[name]: ends for name, ends in self.intervals.items()}
-        return replace(self, columns=columns, intervals=intervals, repeated=True, cost=Amounts())
+        return replace(
+            self, columns=columns, intervals=intervals, repeated=True, cost=Amounts(), receipt=None
+        )
 
     @property
     def together(self) -> dict[str, tuple[Interval, ...]]:
         """The intervals that hold for all counts of all questions at once; none of a priced question."""
-        return {} if self.proved is None else {name: self._together(name) for name in self.intervals}
+        return {name: self._together(name) for name in self.intervals} if self.is_proved else {}
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether it has intervals that hold for all counts of all questions at once."""
+        return self.proved is not None or (self.sent is not None and self.sent.together is not None)
 
     def _together(self, name: str) -> tuple[Interval, ...]:
+        if self.sent is not None and self.sent.together is not None:
+            return self.sent.together[name]
         if self.shown is None or self.proved is None:
             raise InternalError("only the hypothesis has two intervals")
         # The numbers behind a reply may go by other names.
@@ -128,6 +168,8 @@ class Reply:
     @property
     def groups(self) -> int:
         """How many groups were released, shown or not."""
+        if self.sent is not None:
+            return self.sent.groups
         return len(self) if self.shown is None else len(self.shown.released)
 
     def column(self, name: str) -> tuple[Any, ...]:
@@ -140,7 +182,8 @@ class Reply:
     ) -> tuple[Interval, ...]:
         """Return (low, high) for every row: the true value of the column lies there with that probability.
 
-        What the shared hypothesis answers is known at 95 %: that is given for anything less.
+        What the shared hypothesis answers, or another process sent, is known at 95 %: that is given for
+        anything less.
 
         Parameters
         ----------
@@ -154,7 +197,7 @@ class Reply:
         Raises
         ------
         NoBound
-            Where the shared hypothesis answered, and more than 95 % is asked for.
+            Where more than 95 % is asked for, and only that is known.
         """
         level, place = checks.probability(confidence=confidence), self._place(name)
         if name not in self.intervals:
@@ -162,11 +205,13 @@ class Reply:
         if self.answer is not None:
             return self.answer.interval(self.answer.columns[place], level)
         if level <= CONFIDENCE:
-            return self._together(name) if together and self.proved is not None else self.intervals[name]
+            return self._together(name) if together and self.is_proved else self.intervals[name]
+        sent = self.sent is not None and self.kind == "priced"
         raise NoBound(
             what=f"an interval at {float(level):g}",
-            why=f"the shared hypothesis knows its errors at {float(CONFIDENCE):g}",
-            way_out="Ask for that, or buy an answer of its own with fresh=True",
+            why=f"{'what was sent has its' if sent else 'the shared hypothesis knows its'} "
+            f"{'intervals' if sent else 'errors'} at {float(CONFIDENCE):g}",
+            way_out="Ask for that" + ("" if sent else ", or buy an answer of its own with fresh=True"),
         )
 
     def quote(self) -> Quote:
@@ -198,7 +243,9 @@ class Reply:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The columns that name the groups."""
+        """The columns that rows are grouped by."""
+        if self.sent is not None:
+            return self.sent.keys
         shown = () if self.shown is None else self.shown.keys
         return tuple(name for name, old in zip(self.columns, self._names, strict=True) if old in shown)
 
@@ -218,7 +265,7 @@ class Reply:
     def _notes(self) -> list[str]:
         words = "given before, at no further cost" if self.repeated else f"charged {self.cost.paid}"
         sure = "[ ] holds all true values of a column at once with probability 95 %"
-        if self.proved is not None:
+        if self.is_proved:
             sure = "[ ] holds 95 of 100 true values, each by itself (calibrated; together=True: all, proved)"
         return [*more_rows(len(self)), f"{sure}; {_WORDS[self.kind]}; {words}"]
 

@@ -9,50 +9,42 @@ questions; and only the engine for as long as one priced question takes, since t
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 from discreet.core import checks
-from discreet.core.errors import DiscreetError, EngineFailed, Refused
+from discreet.core.errors import DiscreetError, EngineFailed, InternalError, NotFree, Refused
 from discreet.curator.amounts import Amounts
 from discreet.curator.doors import Desk
+from discreet.curator.failures import Failures
 from discreet.curator.history import Quote
-from discreet.curator.ledger.entries import Ticket
+from discreet.curator.kept_replies import KeptReplies
+from discreet.curator.ledger.entries import KeyUse, Ticket
 from discreet.curator.ledger.ledger import Ledger
+from discreet.curator.limits import require_rows
 from discreet.curator.offers import choose_offer, read_bought
+from discreet.curator.own_conversations import OwnConversations
+from discreet.curator.question_reader import QuestionReader
 from discreet.curator.records import Records
 from discreet.curator.released_counts import find_least_sure
 from discreet.curator.reply import Reply
+from discreet.curator.requests import DoorRequest, require_key
 from discreet.curator.shared import SharedHypothesis
 from discreet.curator.ticks import FairLock, Ticks
+from discreet.curator.written_answer import find_plan_digest
 from discreet.data.linear import Counts
-from discreet.data.plan.canonical import canonicalise
-from discreet.data.plan.nodes import Plan, Policy
+from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.question_plan import QuestionPlan
 from discreet.data.pricing.usefulness import RowsKnown, require_useful
-from discreet.data.sql.parse import parse
-from discreet.data.sql.printing import to_sql
 from discreet.data.table import Table
 from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.queries.written import write_query, write_workload
 from discreet.query_release.synopses.online_answer import OnlineAnswer
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """A question that is planned: who keeps its record, and what it is in other words."""
-
-    plan: Plan
-    tables: PlanTables
-    key: Hashable
-
-    @property
-    def text(self) -> str:
-        """The question in its canonical form."""
-        return to_sql(self.plan, self.tables)
+from discreet.query_release.synopses.synthetic import SyntheticTable
 
 
 class Service:
@@ -84,7 +76,12 @@ class Service:
         self._table, self._ledger, self._policy = table, ledger, policy
         self._ticks, self._apart = ticks, apart
         self._tables = PlanTables.of(table.schemas)
-        self._records = Records()
+        self._records, self._keyed = Records(), Records()
+        self._kept = KeptReplies(ledger, self._tables, policy, apart=apart)
+        self._reader, self._failures = QuestionReader(self._tables, policy), Failures(ledger)
+        self._own = OwnConversations(
+            table, ledger, engine=self.engine, failures=self._failures, require_open=self._require_open
+        )
         self._closed = False
         self._process = os.getpid()
 
@@ -94,56 +91,67 @@ class Service:
         with self.engine.turn():
             if self.hypothesis is not None:
                 self.hypothesis.close()
+            self._own.close_all()
             self._table.close()
 
     # What doors lead to ------------------------------------------------------------------------------
 
-    def universe(self) -> Universe:
-        """Return what linear queries are built over."""
+    def find_universe(self) -> Universe:
+        """Return what the shared hypothesis is about."""
         return self._open_hypothesis().universe
 
-    def plan(self, desk: Desk, text: str, *, fresh: bool) -> Quote:
+    def universe(self, desk: Desk, conversation: str | None = None) -> Universe:
+        """Return what linear queries are built over."""
+        return self._find_hypothesis(desk, conversation).universe
+
+    def plan(self, desk: Desk, text: str, *, study: str | None = None, **how: Any) -> Quote:
         """Say what a question would cost."""
         with self._ticks.hold():
             self._require_open()
-            question = self._read(desk, text, fresh)
-            known = self._records.get(question.key)
-            if known is not None:
-                return known.repeat(question.plan).quote()
-            counts = self._counts(question, fresh)
+            asked = self._read(desk, text, study, **how)
+            known = self._records.get(asked.record)
+            counts = None if known is not None else self._counts(asked)
             if counts is not None:
-                return self._open_hypothesis().quote(question.plan, counts)
-            plan = self._price(desk, question)
-            cost = self._ledger.quote(desk.name, plan.guarantee, bought=read_bought(plan))
-            words = plan.describe(self._expect(question))
+                return self._open_hypothesis().quote(asked.plan, counts)
+            known = known or self._kept.find_bought(asked)
+            if known is not None:
+                return known.repeat(asked.plan).quote()
+            plan = self._price(desk, asked)
+            cost = self._ledger.quote(desk.name, plan.guarantee, bought=read_bought(plan), study=study)
+            words = plan.describe(self._expect(asked))
             return Quote("priced", plan.columns, cost, plan.guarantee, words)
 
-    def sql(self, desk: Desk, text: str, *, fresh: bool, insist: bool) -> Reply:
+    def sql(
+        self,
+        desk: Desk,
+        text: str,
+        *,
+        insist: bool,
+        pay: bool = True,
+        study: str | None = None,
+        key: str | None = None,
+        **how: Any,
+    ) -> Reply:
         """Answer a question."""
         with self._ticks.hold():
             self._require_open()
             checks.instance(bool, insist=insist)
-            question = self._read(desk, text, fresh)
-            with self._records.turn(question.key):
-                self._require_open()
-                known = self._records.get(question.key)
-                if known is not None:
-                    reply = known.repeat(question.plan)
-                else:
-                    counts = self._counts(question, fresh)
-                    if counts is None:
-                        reply = self._buy(desk, question, insist=insist)
-                    else:
-                        reply = self._look(question, counts)
-                    self._records.keep(desk.name, question.key, reply.copy())
-            desk.history.note(question.text, reply.kind, reply.cost, repeated=reply.repeated)
-            return reply
+            checks.instance(bool, pay=pay)
+            read = self._read(desk, text, study, **how)
+            asked = replace(read, insist=insist, pay=pay, key=require_key(key))
+            if key is None:
+                return self._answer(desk, asked)
+            # Whoever comes with the same key meanwhile waits, and is told the same.
+            with self._keyed.turn((desk.name, key)):
+                return self._answer_once(desk, asked)
 
-    def ask(self, desk: Desk, query: LinearQuery | Workload) -> OnlineAnswer | tuple[OnlineAnswer, ...]:
+    def ask(
+        self, desk: Desk, query: LinearQuery | Workload, conversation: str | None = None
+    ) -> OnlineAnswer | tuple[OnlineAnswer, ...]:
         """Answer linear queries."""
         with self._ticks.hold():
             self._require_open()
-            hypothesis = self._open_hypothesis()
+            hypothesis = self._find_hypothesis(desk, conversation)
             # Analysts are not believed: code of their own is run here, before any data are read.
             if issubclass(type(query), Workload):  # not by __class__, which may say anything
                 workload = write_workload(query)  # type: ignore[arg-type]
@@ -155,6 +163,22 @@ class Service:
             desk.history.note(repr(one), answer.kind, {})
             return answer
 
+    def synthetic(self, desk: Desk, rows: int, conversation: str | None = None) -> SyntheticTable:
+        """Make up rows in proportion to what a hypothesis says."""
+        with self._ticks.hold():
+            self._require_open()
+            return self._find_hypothesis(desk, conversation).synthetic(require_rows(rows))
+
+    def open(self, desk: Desk, columns: Iterable[str], **offered: Any) -> str:
+        """Open a conversation of one's own."""
+        with self._ticks.hold():
+            return self._own.open(desk, columns, **offered)
+
+    def close_own(self, desk: Desk, conversation: str) -> None:
+        """End a conversation of one's own."""
+        with self._ticks.hold():
+            self._own.close(desk, conversation)
+
     def left(self, desk: Desk) -> Amounts:
         """Return what may still be spent."""
         with self._ticks.hold():
@@ -162,56 +186,139 @@ class Service:
 
     # How -------------------------------------------------------------------------------------------
 
-    def _read(self, desk: Desk, text: str, fresh: bool) -> _Question:
+    def _read(
+        self,
+        desk: Desk,
+        text: str,
+        study: str | None,
+        *,
+        fresh: bool,
+        epsilon: checks.Number | None = None,
+        delta: checks.Number | None = None,
+    ) -> DoorRequest:
         checks.instance(bool, fresh=fresh)
-        plan = parse(text, schemas=self._tables, policy=self._policy)
-        owner = desk.name if self._apart else None
-        # What is computed from the numbers, and which rows are shown, makes no other question of it.
-        key = owner, canonicalise(plan), plan.shown_sets, fresh
-        return _Question(plan, self._tables, key)
+        if study is not None:
+            self._ledger.require_study(checks.text(study=study))
+        plan = self._reader.read(text, epsilon=epsilon, delta=delta)
+        return DoorRequest(plan, self._tables, desk.name if self._apart else None, fresh, study=study)
 
-    def _price(self, desk: Desk, question: _Question) -> QuestionPlan:
-        return choose_offer(self._ledger, desk.name, question.plan, question.tables, self._policy)
+    def _answer_once(self, desk: Desk, asked: DoorRequest) -> Reply:
+        """Answer a request that has a key: the first time, or as it was answered then."""
+        use = self._kept.find_use(desk.name, asked)
+        if use is None:
+            reply = self._answer(desk, asked)
+        else:
+            known = self._keyed.get((desk.name, asked.key)) or self._kept.find_keyed(desk.name, asked, use)
+            if known is None and use.entry is not None:
+                with self._records.turn(asked.record):
+                    known = self._resume(desk, asked, use.entry)
+                    self._records.keep(desk.name, asked.record, known.copy())
+            if known is None:
+                raise InternalError("a key stands for nothing")
+            reply = known.again()
+        self._keyed.keep(desk.name, (desk.name, asked.key), reply.again())
+        return reply
 
-    def _counts(self, question: _Question, fresh: bool) -> Counts | None:
+    def _answer(self, desk: Desk, asked: DoorRequest) -> Reply:
+        """Answer a request: as the same numbers were given before, from the hypothesis, or by the engine."""
+        record = asked.record
+        with self._records.turn(record):
+            self._require_open()
+            known = self._records.get(record)
+            counts = None if known is not None else self._counts(asked)
+            if known is None and counts is None:
+                known = self._kept.find_bought(asked)
+                if known is not None:
+                    self._records.keep(desk.name, record, known.copy())
+            if known is not None:
+                reply = known.repeat(asked.plan)
+            elif counts is None and not asked.pay:
+                raise NotFree(
+                    what="question",
+                    why="it has a price, and was to cost nothing",
+                    way_out="Ask with pay=True",
+                )
+            else:
+                reply = self._buy(desk, asked) if counts is None else self._look(asked, counts)
+                self._records.keep(desk.name, record, reply.copy())
+        if not reply.cost:
+            reply = self._kept.give(desk.name, asked, reply)
+        desk.history.note(asked.text, reply.kind, reply.cost, repeated=reply.repeated)
+        return reply
+
+    def _price(self, desk: Desk, asked: DoorRequest) -> QuestionPlan:
+        return choose_offer(
+            self._ledger, desk.name, asked.plan, asked.tables, self._policy, study=asked.study
+        )
+
+    def _counts(self, asked: DoorRequest) -> Counts | None:
         """Return the question as counts that the hypothesis answers; None where it must be bought."""
-        if fresh or self.hypothesis is None:
+        if asked.fresh or self.hypothesis is None:
             return None
-        return self.hypothesis.counts(question.plan, question.tables)
+        return self.hypothesis.counts(asked.plan, asked.tables)
 
-    def _look(self, question: _Question, counts: Counts) -> Reply:
-        return self._open_hypothesis().answer(question.plan, counts)
+    def _look(self, asked: DoorRequest, counts: Counts) -> Reply:
+        return self._open_hypothesis().answer(asked.plan, counts)
 
-    def _expect(self, question: _Question) -> RowsKnown | None:
+    def _expect(self, asked: DoorRequest) -> RowsKnown | None:
         """Return how many rows there are, where the hypothesis says so: it is released already."""
-        if self.hypothesis is None or question.plan.joins:
+        if self.hypothesis is None or asked.plan.joins:
             return None
-        return self.hypothesis.expect(question.plan, question.tables)
+        return self.hypothesis.expect(asked.plan, asked.tables)
 
-    def _buy(self, desk: Desk, question: _Question, *, insist: bool) -> Reply:
+    def _buy(self, desk: Desk, asked: DoorRequest) -> Reply:
         """Reserve the price of a question and let the engine answer it: one of each analyst at a time."""
         with desk.line.turn():
-            plan = self._price(desk, question)
-            if not insist:
-                require_useful(plan.budget, self._expect(question), most=self._policy.epsilon)
+            self._failures.require_few(desk.name)
+            plan = self._price(desk, asked)
+            if not asked.insist:
+                require_useful(plan.budget, self._expect(asked), most=self._policy.epsilon)
             ticket, charge = Ticket(), Amounts()
             try:
                 number = self._ledger.reserve(
-                    desk.name, question.text, plan.guarantee, bought=read_bought(plan), ticket=ticket
+                    desk.name,
+                    asked.text,
+                    plan.guarantee,
+                    bought=read_bought(plan),
+                    ticket=ticket,
+                    study=asked.study,
+                    key=asked.key,
+                    request=None if asked.key is None else asked.digest,
+                    question=asked.question,
+                    plan=find_plan_digest(plan),
                 )
+                if ticket.number is None:  # another process was charged for the same key meanwhile
+                    use = KeyUse(asked.digest, number)
+                    return self._kept.find_keyed(desk.name, asked, use) or self._resume(desk, asked, number)
                 charge |= self._ledger.entry(number).charge
                 with self.engine.turn():
                     self._require_open()
                     self._ledger.start(number)  # whatever happens from here on, the charge stays
                     reply = self._measure(plan, charge)
-                if reply is None:
-                    raise EngineFailed
-                self._ledger.finish(number)
+                return self._keep(desk, number, asked, reply)
             except BaseException:  # an interrupt, say, while she waited: what was not started costs nothing
                 if not self._ledger.void_unless_started(ticket):
-                    desk.history.note(question.text, "failed", charge)
+                    desk.history.note(asked.text, "failed", charge)
                 raise
-            return reply
+
+    def _resume(self, desk: Desk, asked: DoorRequest, number: int) -> Reply:
+        """Answer what was charged under a key and not answered: nothing of it was ever said."""
+        with desk.line.turn():
+            plan, charge = self._kept.find_plan(number, asked), Amounts(self._ledger.entry(number).charge)
+            with self.engine.turn():
+                self._require_open()
+                self._ledger.resume(number)
+                reply = self._measure(plan, charge)
+            return self._keep(desk, number, asked, reply)
+
+    def _keep(self, desk: Desk, number: int, asked: DoorRequest, reply: Reply | None) -> Reply:
+        """Keep what came of a charge before anybody is told."""
+        if reply is not None:
+            return self._kept.keep_bought(number, reply, keyed=asked.key is not None)
+        self._failures.note(desk.name)
+        if asked.key is not None:
+            self._kept.keep_failure(number)
+        raise EngineFailed
 
     def _measure(self, plan: QuestionPlan, charge: Amounts) -> Reply | None:
         """Return the answer of the engine; None where it fails, for whatever it says may quote data."""
@@ -227,6 +334,9 @@ class Service:
             raise Refused(
                 what="question", why="the curator is closed", way_out="Ask its owner to open another one"
             )
+
+    def _find_hypothesis(self, desk: Desk, conversation: str | None) -> SharedHypothesis:
+        return self._open_hypothesis() if conversation is None else self._own.find(desk, conversation)
 
     def _open_hypothesis(self) -> SharedHypothesis:
         if self.hypothesis is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -82,6 +83,17 @@ class OpenDatasets:
         if share is None:
             return None
         return dataset.curator.analyst(key.name, share=share)
+
+    def register_study(self, dataset: OpenDataset, name: str) -> None:
+        """Give a study its share, if the owner registered it since and the ledger does not know it yet."""
+        ledger = dataset.curator.ledger
+        try:
+            ledger.require_study(name)
+        except InvalidParameter:
+            for study in self.access.list_studies(dataset.facts.name):
+                if study.name == name:
+                    with contextlib.suppress(InvalidParameter):  # another thread was faster
+                        ledger.cap_study(name, study.share, purpose=study.purpose)
 
     def close(self) -> None:
         """Answer nothing more, and give everything back."""

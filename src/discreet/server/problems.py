@@ -16,6 +16,7 @@ from discreet.core.errors import (
     LedgerRefused,
     LedgerStopped,
     NeighboursMismatch,
+    NotFree,
     Refused,
 )
 from discreet.server.fair_queue import TooMany
@@ -58,6 +59,7 @@ _KINDS: tuple[tuple[type[Exception], int, str], ...] = (
     (KeyReused, 422, "key_reused"),
     (BudgetExceeded, 402, "budget"),
     (ConversationClosed, 410, "closed"),
+    (NotFree, 402, "priced"),
     (Refused, 422, "refused"),
     (NeighboursMismatch, 422, "invalid"),
     (InvalidParameter, 422, "invalid"),

@@ -8,7 +8,7 @@ from collections import OrderedDict
 _MOST_NAMES = 10_000
 
 
-class Rates:
+class RequestRates:
     """Counts requests by name.
 
     Parameters

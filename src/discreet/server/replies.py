@@ -103,9 +103,12 @@ class ReplyBody(_Body):
     columns: list[str]
     rows: list[list[Any]]
     intervals: dict[str, list[list[Any]]] = Field(description="Low and high of every row, at 95 %.")
-    together: dict[str, list[list[Any]]] = Field(
-        description="The same for all counts of all questions at once."
+    together: dict[str, list[list[Any]]] | None = Field(
+        description="The same for all counts of all questions at once; null where they are that already."
     )
+    confidence: str
+    holds: str = Field(description="What the intervals hold.")
+    groups: int
     keys: list[str]
     kind: str
     cost: Exact
@@ -120,6 +123,25 @@ class CountsBody(_Body):
     errors: list[float | None] = Field(description="How far off each is in 95 of 100 cases.")
     together: list[float | None] = Field(description="How far off any count of any question is, proved.")
     kinds: list[str]
+
+
+class SyntheticBody(_Body):
+    """Made-up rows, column by column."""
+
+    columns: dict[str, list[Any]]
+
+
+class ConversationBody(_Body):
+    """A conversation that was opened."""
+
+    conversation: str
+    columns: list[str]
+
+
+class ClosedBody(_Body):
+    """A conversation that was closed."""
+
+    closed: str
 
 
 def answers(body: type[BaseModel]) -> dict[int | str, dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Any
 
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
 SQL = 20_000
@@ -28,6 +29,7 @@ Epsilon = Annotated[
 Delta = Annotated[
     Decimal, Field(ge=0, le=Decimal("1e-3"), description="Of the same; the owner's delta by default.")
 ]
+Rows = Annotated[int, Query(ge=1, le=100_000, description="How many rows.")]
 Scalar = str | int | bool | Decimal | None
 
 
@@ -49,6 +51,18 @@ class QuestionAsked(PlanAsked):
     """A question."""
 
     insist: bool = Field(default=False, description="Buy it even where the answer would say almost nothing.")
+    pay: bool = Field(
+        default=True, description="Whether it may cost anything; if not, what has a price is refused."
+    )
+
+
+class ConversationAsked(_Asked):
+    """Columns that an analyst wants a conversation of her own about, and what she gives for it."""
+
+    columns: Annotated[list[Annotated[str, Field(max_length=63)]], Field(min_length=1, max_length=20)]
+    epsilon: Epsilon
+    delta: Delta
+    study: StudyName | None = None
 
 
 class CountsAsked(_Asked):

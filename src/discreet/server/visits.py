@@ -16,7 +16,7 @@ from discreet.server.access import KeyFacts
 from discreet.server.fair_queue import FairQueue
 from discreet.server.open_datasets import OpenDataset, OpenDatasets
 from discreet.server.problems import NO_KEY, NOT_FOUND, TOO_OFTEN
-from discreet.server.rates import Rates
+from discreet.server.rates import RequestRates
 from discreet.server.strict_json import write_json
 from discreet.server.strict_route import json_response
 
@@ -41,7 +41,7 @@ class Reception:
 
     datasets: OpenDatasets
     queue: FairQueue
-    rates: Rates
+    rates: RequestRates
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,15 +58,18 @@ class Visit:
     key: KeyFacts
     dataset: OpenDataset
 
-    async def ask(self, work: Callable[[Analyst], Any]) -> Response:
+    async def ask(self, work: Callable[[Analyst], Any], study: str | None = None) -> Response:
         """Reply with what comes of work at an analyst's door; not for those who may only look."""
         if self.key.role == "auditor":
             raise NOT_FOUND
 
         def knock() -> bytes:
-            door = self.reception.datasets.find_door(self.dataset, self.key)
+            datasets = self.reception.datasets
+            door = datasets.find_door(self.dataset, self.key)
             if door is None:
                 raise NOT_FOUND
+            if study is not None:
+                datasets.register_study(self.dataset, study)
             return write_json(work(door))
 
         return json_response(await self.reception.queue.run(self.key.name, knock))

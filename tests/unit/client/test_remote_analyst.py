@@ -18,13 +18,31 @@ from discreet.core.errors import (
     BudgetExceeded,
     DiscreetError,
     InvalidParameter,
+    KeyReused,
+    NotFree,
     Refused,
     ServerRefused,
+    ServerUnreachable,
     StrangeReply,
 )
 from discreet.curator import Analyst
 from discreet.data.schema.toml_file import read_schema
 from discreet.server.access import Access
+
+REPLY = {
+    "columns": ["n"],
+    "keys": [],
+    "rows": [[1]],
+    "intervals": {"n": [[0, {"float": "inf"}]]},
+    "together": None,
+    "confidence": "19/20",
+    "holds": "all of a column at once, proved",
+    "groups": 1,
+    "kind": "free",
+    "cost": {},
+    "repeated": False,
+    "receipt": None,
+}
 
 
 @pytest.fixture
@@ -34,11 +52,11 @@ def door(real):
 
 
 def test_the_face_is_that_of_a_door_in_ones_own_process():
-    ours = {name for name in vars(Analyst) if not name.startswith("_")} - {"name", "universe"}
+    ours = {name for name in vars(Analyst) if not name.startswith("_")} - {"name", "universe", "universe_of"}
     assert ours <= set(vars(RemoteAnalyst))
-    for name in ("plan", "sql"):
+    for name in ("plan", "sql", "synthetic", "open", "close"):
         here, there = (inspect.signature(getattr(kind, name)).parameters for kind in (Analyst, RemoteAnalyst))
-        assert set(here) <= set(there)
+        assert list(here) == list(there)[: len(here)] or set(here) == set(there)
 
 
 def test_questions_are_priced_answered_and_remembered(door):
@@ -142,18 +160,7 @@ def test_a_door_shows_no_key_and_is_not_copied(door, real):
 
 
 def test_every_question_has_a_key_of_its_own_and_the_callers_where_given(scripted):
-    reply = {
-        "columns": ["n"],
-        "rows": [[1]],
-        "intervals": {"n": [[0, {"float": "inf"}]]},
-        "together": {},
-        "keys": [],
-        "kind": "free",
-        "cost": {},
-        "repeated": False,
-        "receipt": None,
-    }
-    scripted.script = [(200, {"datasets": ["visits"]}), (200, reply)]
+    scripted.script = [(200, {"datasets": ["visits"]}), (200, REPLY)]
     with connect(scripted.url, "dk_0") as door:
         door.sql("a")
         door.sql("a")
@@ -174,22 +181,16 @@ def test_every_question_has_a_key_of_its_own_and_the_callers_where_given(scripte
         {"cost": {"epsilon": 0.5}},
         {"columns": "n"},
         {"rows": None},
+        {"repeated": 1},
+        {"together": {"n": []}},
+        {"rows": [[{"fraction": "1e999999999"}]]},
+        {"cost": {"epsilon": "1e999999999"}},
+        {"confidence": "1/2"},
     ],
     ids=str,
 )
 def test_a_reply_of_another_shape_is_not_read(scripted, change):
-    reply = {
-        "columns": ["n"],
-        "rows": [[1]],
-        "intervals": {"n": [[0, 1]]},
-        "together": {},
-        "keys": [],
-        "kind": "free",
-        "cost": {},
-        "repeated": False,
-        "receipt": None,
-    }
-    scripted.script = [(200, {"datasets": ["visits"]}), (200, reply | change)]
+    scripted.script = [(200, {"datasets": ["visits"]}), (200, REPLY | change)]
     with connect(scripted.url, "dk_0") as door, pytest.raises(StrangeReply):
         door.sql("a")
 
@@ -214,23 +215,71 @@ except ServerUnreachable:
     assert ended.stdout.strip() == "asked", ended.stderr
 
 
-def test_a_server_that_is_killed_and_started_again_is_waited_for(tmp_path):
+def test_a_server_that_is_killed_and_started_again_is_waited_for_and_paid_once(tmp_path):
     make_folder(tmp_path)
     key = add_analyst(tmp_path, "acme")
     first = Served(tmp_path)
     door = connect(first.url, key)
+    paid = door.sql(MEAN, key="mine")
+    assert paid.cost["epsilon"] > 0 and paid.receipt is not None
     left = door.left
     first.stop(signal.SIGKILL)
     answers = []
-    asker = threading.Thread(target=lambda: answers.append(door.sql(BY_WARD)))
+    asker = threading.Thread(target=lambda: answers.append(door.sql(MEAN, key="mine")))
     asker.start()
     time.sleep(0.3)
     assert not answers
     second = Served(tmp_path, "--port", str(first.port))
     try:
         asker.join(timeout=30)
-        assert answers and answers[0].kind in ("free", "measured")
+        (again,) = answers
+        assert (again.rows, again.receipt) == (paid.rows, paid.receipt)
+        assert door.left == left
+        with pytest.raises(KeyReused):
+            door.sql(BY_WARD, key="mine")
         assert door.left == left
     finally:
-        door.close()
+        door.disconnect()
         second.stop(signal.SIGKILL)
+
+
+def test_what_may_cost_nothing_is_refused_where_it_has_a_price(door):
+    left = door.left
+    with pytest.raises(NotFree):
+        door.sql("SELECT SUM(cents) AS s FROM visits", pay=False)
+    assert door.left == left
+    assert door.sql(BY_WARD, pay=False).columns == ("ward", "n")
+
+
+def test_made_up_rows_are_a_table_of_declared_values(door):
+    made = door.synthetic(300)
+    assert len(made.codes) == 300
+    columns = made.columns()
+    assert set(columns["ward"]) <= {"north", "south", "west", None}
+    with pytest.raises(InvalidParameter):
+        door.synthetic(0)
+
+
+def test_a_conversation_of_ones_own_is_opened_asked_and_closed(real):
+    with connect(real.url, real.keys["blue"]) as door:
+        left = door.left
+        called = door.open(["ward", "age"], epsilon=0.25, delta=1e-9)
+        assert door.left["epsilon"] < left["epsilon"]
+        counts = door.ask([{"ward": ["north"]}, {"age": [1, 2]}], conversation=called)
+        assert len(counts) == 2
+        assert len(door.synthetic(10, conversation=called).codes) == 10
+        door.close(called)
+        with pytest.raises(DiscreetError):
+            door.ask([{"ward": ["north"]}], conversation=called)
+
+
+def test_what_has_no_key_of_its_own_is_never_sent_again(scripted):
+    scripted.script = [(200, {"datasets": ["visits"]}), "cut"]
+    with connect(scripted.url, "dk_0") as door:
+        with pytest.raises(ServerUnreachable, match="may have been charged"):
+            door.open(["ward"], epsilon=1, delta=0)
+        assert len(scripted.seen) == 2
+        scripted.script = [(503, {"error": "stopped", "message": "m"})]
+        with pytest.raises(DiscreetError):
+            door.open(["ward"], epsilon=1, delta=0)
+        assert len(scripted.seen) == 3

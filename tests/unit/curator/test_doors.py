@@ -45,7 +45,20 @@ def test_a_door_has_nothing_to_look_into(doors):
     with pytest.raises(TypeError):
         vars(thief)
     public = {name for name in dir(thief) if not name.startswith("_")}
-    assert public == {"name", "share", "universe", "plan", "sql", "ask", "history", "left"}
+    assert public == {
+        "name",
+        "share",
+        "universe",
+        "universe_of",
+        "plan",
+        "sql",
+        "ask",
+        "synthetic",
+        "open",
+        "close",
+        "history",
+        "left",
+    }
 
 
 def test_a_door_is_made_by_a_curator_alone(doors):

@@ -1,5 +1,6 @@
 """A curator behind a port, for tests: a small table, keys, and somebody who asks over a socket."""
 
+import contextlib
 import http.client
 import json
 import threading
@@ -61,7 +62,8 @@ class Served:
             sent.setdefault("Content-Type", "application/json")
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
-            connection.request(method, path, body=content, headers=sent)
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # refused before all was sent
+                connection.request(method, path, body=content, headers=sent)
             reply = connection.getresponse()
             return reply.status, dict(reply.getheaders()), reply.read()
         finally:

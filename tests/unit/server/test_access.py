@@ -56,7 +56,9 @@ def test_no_file_holds_a_key(access, tmp_path):
     assert (tmp_path / "access.db").stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize("change", [lambda k: k[:-1], lambda k: k[:-1] + "_", lambda k: k.upper(), lambda k: ""])
+@pytest.mark.parametrize(
+    "change", [lambda k: k[:-1], lambda k: k[:-1] + "_", lambda k: k.upper(), lambda k: ""]
+)
 def test_almost_a_key_is_none(access, change):
     key = access.make_key("acme")
     assert access.find(change(key)) is None

@@ -5,7 +5,6 @@ import threading
 from fractions import Fraction
 
 import pytest
-
 from tests.unit.server.conftest import serving, write_home
 
 PATH = "/v1/datasets/visits/queries"

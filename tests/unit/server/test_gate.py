@@ -5,11 +5,11 @@ import socket
 import time
 
 import pytest
+from tests.unit.server.conftest import serving as serve_home
+from tests.unit.server.conftest import write_home
 
 from discreet.server import gate, serving
 from discreet.server.gate import BODY, HEADERS
-from tests.unit.server.conftest import serving as serve_home
-from tests.unit.server.conftest import write_home
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 

@@ -56,7 +56,7 @@ def test_postgres_is_named_by_a_variable(tmp_path):
         ('data = "visits.csv"', 'data = "visits.pkl"'),
         ('data = "visits.csv"', 'data = "visits.yaml"'),
         ('data = "visits.csv"', ""),
-        ('data = "visits.csv"', 'data = 7'),
+        ('data = "visits.csv"', "data = 7"),
         ('data = "visits.csv"', 'data = "visits.csv"\ndsn_env = "X"'),
         ('schema = "visits.toml"', 'schema = "../../etc/passwd"'),
         ('schema = "visits.toml"', ""),

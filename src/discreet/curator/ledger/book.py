@@ -19,11 +19,14 @@ from typing import ClassVar, NoReturn, Self, TypeVar
 from discreet.core.errors import DiscreetError, InternalError, InvalidParameter
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.ledger.entries import Ticket
-from discreet.curator.ledger.events import Event, Kept, Moved, Reserved
+from discreet.curator.ledger.events import Event, Given, Kept, Moved, Reserved
 from discreet.curator.ledger.state import BookState, Places
 
 SEPARATOR = "\n"
-"""Between the name of a ledger, which has none, and that of a journal."""
+"""Between the name of a ledger and that of a journal, which have none."""
+
+KEYS = f"{SEPARATOR}{SEPARATOR}keys"
+"""What the place of replies that were not charged begins with, behind the name of their ledger."""
 
 Seen = TypeVar("Seen")
 Decision = Callable[[], Event | None]
@@ -54,12 +57,14 @@ def require_storable(**named: str) -> str:
 
 
 def find_place(event: Event) -> tuple[str, int]:
-    """Return where something is kept with an event: that of an entry, or a number in a journal."""
+    """Return where something is kept with an event: that of an entry, of a key, or in a journal."""
     match event:
         case Moved(ledger=ledger, number=number):
             return ledger, number
         case Kept(ledger=ledger, journal=journal, number=number):
             return f"{ledger}{SEPARATOR}{journal}", number
+        case Given(ledger=ledger, number=number):
+            return f"{ledger}{KEYS}", number
     raise InternalError(f"nothing is kept with an event of the kind {type(event).__name__}")
 
 
@@ -104,6 +109,10 @@ class Book(ABC):
         with self._lock:
             self._take()
             return see()
+
+    def refresh(self) -> None:
+        """Take what other processes wrote, where others can."""
+        self.write(lambda: None)
 
     def now(self) -> int:
         """Return the time in seconds: it never runs backwards, whatever the machine's clock does."""

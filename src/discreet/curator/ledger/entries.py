@@ -43,6 +43,8 @@ class Entry:
         What it was asked for, where that was said.
     time
         When it was reserved: seconds since 1970 that never run backwards.
+    question, plan
+        Digests of the numbers that were asked for, and of the noise they have; None where nobody said.
     """
 
     number: int
@@ -53,6 +55,8 @@ class Entry:
     loss: str = ""
     study: str | None = None
     time: int = 0
+    question: str | None = None
+    plan: str | None = None
 
 
 @dataclass(slots=True)
@@ -68,6 +72,25 @@ class Ticket:
     number: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class KeyUse:
+    """What an analyst's key stands for.
+
+    Attributes
+    ----------
+    request
+        The digest of the request it came with.
+    entry
+        The entry that was charged for it; None where it was answered without a charge.
+    is_undone
+        Whether the charge was given back, so that nothing was answered: the same request may come again.
+    """
+
+    request: str | None
+    entry: int | None
+    is_undone: bool = False
+
+
 @runtime_checkable
 class SpendingLedger(Protocol):
     """What whoever spends needs of a ledger: `Ledger` says what each step means."""
@@ -76,7 +99,9 @@ class SpendingLedger(Protocol):
     def guarantee(self) -> Guarantee:
         """What everything that is ever charged promises together."""
 
-    def fit(self, analyst: str, item: Item, *, bought: ApproxLoss | None = None) -> Literal[0, 1, 2]:
+    def fit(
+        self, analyst: str, item: Item, *, bought: ApproxLoss | None = None, study: str | None = None
+    ) -> Literal[0, 1, 2]:
         """Tell whether an item could be reserved now."""
 
     def reserve(

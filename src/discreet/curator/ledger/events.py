@@ -86,7 +86,11 @@ class LineCharge:
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """A charge was taken out of all lines that it counts on."""
+    """A charge was taken out of all lines that it counts on.
+
+    `request` is the digest of what `key` stands for, `question` that of the numbers that were asked for,
+    whatever their form, and `plan` that of the noise they are answered with.
+    """
 
     ledger: str
     number: int
@@ -99,6 +103,8 @@ class Reserved:
     study: str | None = None
     key: str | None = None
     request: str | None = None
+    question: str | None = None
+    plan: str | None = None
     ticket: Ticket = field(default_factory=Ticket, compare=False)
 
 
@@ -120,6 +126,20 @@ class Kept:
     journal: str
     number: int
     answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A request that had a key was answered without a charge; `answer` is the digest of the reply."""
+
+    ledger: str
+    number: int
+    analyst: str
+    key: str
+    request: str
+    answer: str
+    size: int
+    time: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +171,7 @@ class Recovered:
     cut: bool = True
 
 
-Event = Began | Opened | Capped | Reserved | Moved | Kept | Used | Retired | Recovered
+Event = Began | Opened | Capped | Reserved | Moved | Kept | Given | Used | Retired | Recovered
 
 _KINDS: dict[type[Any], str] = {
     Began: "began",
@@ -160,6 +180,7 @@ _KINDS: dict[type[Any], str] = {
     Reserved: "reserved",
     Moved: "moved",
     Kept: "kept",
+    Given: "given",
     Used: "used",
     Retired: "retired",
     Recovered: "recovered",
@@ -236,6 +257,7 @@ _READERS: dict[str, Any] = {
     "reserved": _read_reserved,
     "moved": lambda body: Moved(**body),
     "kept": lambda body: Kept(**body),
+    "given": lambda body: Given(**body),
     "used": lambda body: Used(**body),
     "retired": lambda body: Retired(**body),
     "recovered": _read_raised,

@@ -23,19 +23,20 @@ from discreet.core import checks
 from discreet.core.errors import (
     BudgetExceeded,
     InternalError,
+    InvalidParameter,
     KeyReused,
     Refused,
 )
 from discreet.core.loss import ApproxLoss
 from discreet.curator.amounts import Amounts
-from discreet.curator.ledger.book import require_storable
+from discreet.curator.ledger.book import SEPARATOR, require_storable
 from discreet.curator.ledger.entries import NEXT, State, Ticket
-from discreet.curator.ledger.events import Event, Moved, Reserved, Retired, Used
+from discreet.curator.ledger.events import Event, Given, Moved, Reserved, Retired, Used
 from discreet.curator.ledger.journal import LedgerJournal
 from discreet.curator.ledger.lines import Line
 from discreet.curator.ledger.state import EntryRecord
 from discreet.curator.ledger.view import LedgerView
-from discreet.curator.limits import ENTRIES
+from discreet.curator.limits import ENTRIES, require_keys
 
 
 class Ledger(LedgerView):
@@ -97,6 +98,9 @@ class Ledger(LedgerView):
         ticket: Ticket | None = None,
         study: str | None = None,
         key: str | None = None,
+        request: str | None = None,
+        question: str | None = None,
+        plan: str | None = None,
     ) -> int:
         """Take an item's charge out of the budget before any data are touched, and return its number.
 
@@ -114,7 +118,11 @@ class Ledger(LedgerView):
             What it is asked for: a study that the owner registered.
         key
             The analyst's own name for this question. The same question at the same price is charged once
-            under the same key, ever, and has one number.
+            under the same key, ever, and has one number; but for one that was given back before its start.
+        request
+            The digest of what the key stands for, where it is not this question at this price.
+        question, plan
+            Digests by which its answer is found again: of the numbers that are asked for, and of their noise.
 
         Raises
         ------
@@ -124,15 +132,17 @@ class Ledger(LedgerView):
             When the key came with another question before. Nothing is charged.
         """
         given, loss = ticket or Ticket(), str(price(item)[0])
-        request = None if key is None else find_request(what, study, self._shares.tell_price(item, bought))
+        known: list[int] = []  # not in the ticket: whoever holds that could give back what another reserved
+        if key is not None and request is None:
+            request = find_request(what, study, self._shares.tell_price(item, bought))
 
         def decide() -> Event | None:
             account = self._account
-            if key is not None and (analyst, key) in account.keys:
-                known = account.records[account.keys[analyst, key]]
-                if known.reserved.request != request or known.state == "voided":
+            use = None if key is None else self._require_use(analyst, key, request)
+            if use is not None:
+                if use.entry is None:
                     raise KeyReused
-                given.number = known.reserved.number
+                known.append(use.entry)
                 return None
             lines = self._shares.find_lines(analyst, study)
             charges = self._shares.charge(lines, item, bought)
@@ -149,10 +159,14 @@ class Ledger(LedgerView):
                 study=study,
                 key=key,
                 request=request,
+                question=question,
+                plan=plan,
                 ticket=given,
             )
 
         self._book.write(decide)
+        if known:
+            return known[0]
         if given.number is None:
             raise InternalError("a reservation was written without a number")
         return given.number
@@ -201,6 +215,60 @@ class Ledger(LedgerView):
             return Moved(self._name, number, "started")
 
         self._book.write(decide)
+
+    def resume(self, number: int) -> None:
+        """Go on with what was charged, in whatever life, and not answered: nothing was ever said of it.
+
+        Where another process answers it meanwhile, `finish` returns what that one said.
+        """
+
+        def decide() -> Event | None:
+            record = self._find_record(number)
+            is_left = record.reserved.life != self._book.life and self._state(record) == "started"
+            return Moved(self._name, number, "started") if is_left else None
+
+        self._book.write(decide)
+        if self.entry(number).state == "reserved":
+            self.start(number)
+
+    def give(self, analyst: str, key: str, request: str, reply: bytes) -> bytes:
+        """Keep the reply to a request that costs nothing under its key, for ever.
+
+        Returns
+        -------
+        bytes
+            What is to be sent: this reply, or the one that was kept before, if there was one.
+
+        Raises
+        ------
+        KeyReused
+            When the key came with another request before.
+        Refused
+            When the analyst has as much kept as one may.
+        """
+        digest = hashlib.sha256(reply).hexdigest()
+
+        def decide() -> Event | None:
+            account, use = self._account, self._require_use(analyst, key, request)
+            if use is not None:
+                if use.entry is not None:
+                    raise KeyReused
+                return None
+            require_keys(*account.given_to.get(analyst, (0, 0)))
+            return Given(
+                ledger=self._name,
+                number=len(account.given),
+                analyst=analyst,
+                key=key,
+                request=request,
+                answer=digest,
+                size=len(reply),
+                time=self._book.now(),
+            )
+
+        if self._book.write(decide, reply) is None:
+            return self.given(analyst, key) or reply
+        return reply
 
     def finish(self, number: int, answer: bytes | None = None) -> bytes | None:
         """Mark that the answer is out, and keep it.
@@ -251,13 +319,20 @@ class Ledger(LedgerView):
         use = checks.text(what=what), checks.text(loss=loss)
         self._book.write(lambda: Used(self._name, *use, time=self._book.now()))
 
+    def refresh(self) -> None:
+        """Take what other processes wrote in the same book: what is looked at is then as it is now."""
+        self._book.refresh()
+
     def close(self) -> None:
         """Give the book back, where it is this ledger's own; nothing is charged from then on."""
-        self._book.close()
+        if self._own:
+            self._book.close()
 
     def journal(self, name: str) -> LedgerJournal:
         """Return a list of notes that is kept with this ledger, for what must outlive the process."""
-        return LedgerJournal(self._book, self._name, require_storable(name=checks.text(name=name)))
+        if SEPARATOR in checks.text(name=name):
+            raise InvalidParameter(name="name", rule="one line of text", value=name)
+        return LedgerJournal(self._book, self._name, require_storable(name=name))
 
     def retire(self, why: str) -> None:
         """Answer nothing more from this data set, for ever."""

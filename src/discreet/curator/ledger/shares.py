@@ -158,11 +158,11 @@ class Shares:
         """Return the lines a charge of an analyst counts on, her own first."""
         account = self._account
         own = account.lines.get(_of(analyst))
+        if study is not None:
+            self.require_study(study)
         if self._apart:
             if own is None:
                 raise InvalidParameter(name="analyst", rule="one with a share", value=analyst)
-            if study is not None:
-                raise self._not_apart("study", "Ask without it")
             return [self._line(own, f"the share of {analyst}", self._find_filter(own.share))]
         lines = [Line(account, _of(analyst), _ALL, _OTHER_BUDGET, self._whole, Fraction(1))]
         if own is not None:
@@ -173,9 +173,7 @@ class Shares:
             if analyst in capped.members
         ]
         if study is not None:
-            asked = account.lines.get(f"study:{study}")
-            if asked is None:
-                raise InvalidParameter(name="study", rule="one that the owner registered", value=study)
+            asked = account.lines[f"study:{study}"]
             lines.append(self._line(asked, f"the share of the {asked.line}", self._whole))
         if self._pace is not None:
             share, seconds = self._pace
@@ -184,6 +182,13 @@ class Shares:
             lines.append(Line(account, period, words, _NEXT_PERIOD, self._whole, share))
         lines.append(self._all)
         return lines if self._people is None else [*lines, self._people.find()]
+
+    def require_study(self, study: str) -> None:
+        """Raise unless a study is registered here."""
+        if self._apart:
+            raise self._not_apart("study", "Ask without it")
+        if f"study:{study}" not in self._account.lines:
+            raise InvalidParameter(name="study", rule="one that the owner registered", value=study)
 
     def _line(self, capped: Capped, words: str, own: Filter) -> Line:
         # Where shares are apart, the filter is that of the share.

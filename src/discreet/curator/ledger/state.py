@@ -22,6 +22,7 @@ from discreet.curator.ledger.events import (
     Began,
     Capped,
     Event,
+    Given,
     Kept,
     LineCharge,
     Moved,
@@ -82,13 +83,20 @@ class EntryRecord:
 
 @dataclass(slots=True)
 class Account:
-    """One budget: how it was opened, the lines it has, and its entries in order."""
+    """One budget: how it was opened, the lines it has, and its entries in order.
+
+    `keys` and `given` say what analysts' keys stand for, `given_to` how many replies, and bytes of them, each
+    has without a charge; `bought` which entry answered a question last.
+    """
 
     opened: Opened
     lines: dict[str, Capped] = field(default_factory=dict)
     sums: dict[str, LineSum] = field(default_factory=dict)
     records: dict[int, EntryRecord] = field(default_factory=dict)
     keys: dict[tuple[str, str], int] = field(default_factory=dict)
+    given: dict[tuple[str, str], Given] = field(default_factory=dict)
+    given_to: dict[str, tuple[int, int]] = field(default_factory=dict)
+    bought: dict[str, int] = field(default_factory=dict)
     journals: dict[str, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
     uses: dict[int, Used] = field(default_factory=dict)
     retired: dict[str, Retired] = field(default_factory=dict)
@@ -122,6 +130,8 @@ class Account:
             loss=reserved.loss,
             study=reserved.study,
             time=reserved.time,
+            question=reserved.question,
+            plan=reserved.plan,
         )
 
 
@@ -158,6 +168,8 @@ class BookState:
                 return self._find_capped(event)
             case Kept(ledger=ledger, journal=journal, number=number, answer=digest):
                 return ((self.data(ledger).journals[journal], number, digest),)
+            case Given():
+                return self._find_given(event)
             case Used(ledger=ledger, time=time):
                 uses = self.data(ledger).uses
                 return ((uses, len(uses), event), self._note_time(time))
@@ -197,12 +209,26 @@ class BookState:
             self._note_time(event.time),
         )
 
+    def _find_given(self, event: Given) -> Places:
+        account = self.data(event.ledger)
+        count, size = account.given_to.get(event.analyst, (0, 0))
+        return (
+            (account.given, (event.analyst, event.key), event),
+            (account.given_to, event.analyst, (count + 1, size + event.size)),
+            self._note_time(event.time),
+        )
+
     def _find_moved(self, event: Moved) -> Places:
-        records = self.data(event.ledger).records
+        account = self.data(event.ledger)
+        records = account.records
         record = records[event.number]
         after = replace(record, state=event.state, answer=event.answer or record.answer)
         back = self._add_up(record.reserved.charges, LineSum.take_back) if event.state == "voided" else ()
-        return (*back, (records, event.number, after))
+        question = record.reserved.question
+        known = (
+            () if question is None or event.answer is None else ((account.bought, question, event.number),)
+        )
+        return (*back, *known, (records, event.number, after))
 
     def _add_up(self, charges: tuple[LineCharge, ...], how: Callable[[LineSum, Amounts], LineSum]) -> Places:
         found = []

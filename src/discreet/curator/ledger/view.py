@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from discreet.core import checks
-from discreet.core.errors import DiscreetError, InvalidParameter, LedgerRefused
+from discreet.core.errors import DiscreetError, InvalidParameter, KeyReused, LedgerRefused
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours
 from discreet.curator.amounts import Amounts
-from discreet.curator.ledger.book import SEPARATOR, Book, MemoryBook, require_storable
+from discreet.curator.ledger.book import KEYS, SEPARATOR, Book, MemoryBook, require_storable
 from discreet.curator.ledger.books.receipts import Receipt
-from discreet.curator.ledger.entries import Entry, State
+from discreet.curator.ledger.entries import Entry, KeyUse, State
 from discreet.curator.ledger.events import DATA, Used
 from discreet.curator.ledger.people import People
 from discreet.curator.ledger.shares import Shares
@@ -40,9 +40,12 @@ class LedgerView:
         opened with the same budget.
     people
         The budget, over all data sets of the book, of the people whose data these are.
+    own
+        Whether the book is this ledger's alone, and is closed with it.
     pace
-        A share of the budget, and seconds: no more than that is charged in any period of so long, counted by
-        a clock that never runs backwards.
+        A share of the budget, and seconds: no more than that is charged in each period of so long, by a clock
+        that never runs backwards. Periods follow each other from the beginning of 1970 on, so two shares may
+        be charged within a moment: one at the end of a period, one at the beginning of the next.
     """
 
     def __init__(
@@ -56,11 +59,13 @@ class LedgerView:
         name: str = DATA,
         people: People | None = None,
         pace: tuple[checks.Number, int] | None = None,
+        own: bool = False,
     ) -> None:
         self._name = checks.text(name=name)
         if SEPARATOR in name:
             raise InvalidParameter(name="name", rule="one line of text", value=name)
         require_storable(name=name)
+        self._own = checks.instance(bool, own=own)
         self._book: Book = MemoryBook() if book is None else checks.instance(Book, book=book)
         self._shares = Shares(
             self._book,
@@ -97,21 +102,69 @@ class LedgerView:
         """Return the share an analyst was allowed; None where none was."""
         return self._book.look(lambda: self._shares.given_to(analyst))
 
+    def require_study(self, study: str) -> None:
+        """Raise unless the owner registered a study."""
+        self._book.look(lambda: self._shares.require_study(study))
+
     def answer(self, number: int) -> bytes | None:
         """Return the answer that was kept for an entry; None where none was."""
         digest = self._book.look(lambda: self._find_record(number).answer)
         if digest is None:
             return None
-        kept = self._book.read_answer(self._name, number)
+        return self._read_kept(self._name, number, digest, f"the answer that was kept for entry {number}")
+
+    def given(self, analyst: str, key: str) -> bytes | None:
+        """Return the reply to a request with a key that was not charged; None where there was none."""
+        found = self._book.look(lambda: self._account.given.get((analyst, key)))
+        if found is None:
+            return None
+        where = f"{self._name}{KEYS}"
+        return self._read_kept(where, found.number, found.answer, "the reply that was kept for this key")
+
+    def _read_kept(self, where: str, number: int, digest: str, what: str) -> bytes:
+        kept = self._book.read_answer(where, number)
         if kept is None or hashlib.sha256(kept).hexdigest() != digest:
             raise LedgerRefused(
-                why=f"the answer that was kept for entry {number} is lost or damaged",
+                why=f"{what} is lost or damaged",
                 way_out="It was given once, and is not computed again. Ask anew, which is charged anew",
             )
         return kept
 
+    def find_key(self, analyst: str, key: str, request: str) -> KeyUse | None:
+        """Return what an analyst's key stands for; None where it is new, or its charge was given back.
+
+        Raises
+        ------
+        KeyReused
+            When it came with another request.
+        """
+        return self._book.look(lambda: self._require_use(analyst, key, request))
+
+    def _find_use(self, analyst: str, key: str) -> KeyUse | None:
+        account = self._account
+        given = account.given.get((analyst, key))
+        if given is not None:
+            return KeyUse(given.request, None)
+        number = account.keys.get((analyst, key))
+        if number is None:
+            return None
+        record = account.records[number]
+        return KeyUse(record.reserved.request, number, record.state == "voided")
+
+    def _require_use(self, analyst: str, key: str, request: str | None) -> KeyUse | None:
+        """Return what a key stands for; None where it is to be answered. It must be the same request."""
+        use = self._find_use(analyst, key)
+        if use is not None and use.request != request:
+            raise KeyReused
+        return None if use is None or use.is_undone else use
+
+    def find_bought(self, question: str) -> int | None:
+        """Return the last entry that answered a question, by its digest; None where none did."""
+        return self._book.look(lambda: self._account.bought.get(question))
+
     def receipt(self, number: int) -> Receipt | None:
         """Return what proves later that an entry was made here; None where the book dies with the process."""
+        self._book.look(lambda: self._find_record(number))
         return self._book.find_receipt(self._name, number)
 
     def entry(self, number: int) -> Entry:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header
 from starlette.responses import Response
 
-from discreet.core.errors import InvalidParameter
 from discreet.curator.doors import Analyst
 from discreet.curator.written_reply import write_quote, write_reply
-from discreet.queries.kinds.conjunctions import Conjunctions
-from discreet.query_release.synopses.online_answer import OnlineAnswer
-from discreet.server.replies import CountsBody, QuoteBody, ReplyBody, answers
-from discreet.server.requests import CountsAsked, PlanAsked, QuestionAsked
+from discreet.server.replies import CountsBody, QuoteBody, ReplyBody, SyntheticBody, answers
+from discreet.server.requests import CountsAsked, PlanAsked, QuestionAsked, Rows
+from discreet.server.routes.counting import write_counts, write_rows
 from discreet.server.strict_route import StrictRoute
 from discreet.server.visits import VisitOf
 
@@ -35,48 +32,33 @@ AskersKey = Annotated[
 @router.post("/plans", responses=answers(QuoteBody), operation_id="planQuestion")
 async def plan_question(visit: VisitOf, asked: PlanAsked) -> Response:
     """Say what a question would cost and how far off it may be. No row is read, nothing is charged."""
-    return await visit.ask(lambda door: write_quote(door.plan(asked.sql, fresh=asked.fresh)))
+    return await visit.ask(
+        lambda door: write_quote(door.plan(asked.sql, fresh=asked.fresh, **_read_offer(asked))), asked.study
+    )
 
 
 @router.post("/queries", responses=answers(ReplyBody), operation_id="askQuestion")
 async def ask_question(visit: VisitOf, asked: QuestionAsked, key: AskersKey = None) -> Response:
     """Answer a question, from what is paid for already or by itself at the price that /plans says."""
-    return await visit.ask(
-        lambda door: write_reply(
-            door.sql(
-                asked.sql,
-                fresh=asked.fresh,
-                insist=asked.insist,
-            )
-        )
-    )
+
+    def answer(door: Analyst) -> dict[str, Any]:
+        how: dict[str, Any] = {"fresh": asked.fresh, "insist": asked.insist, "pay": asked.pay, "key": key}
+        return write_reply(door.sql(asked.sql, **how, **_read_offer(asked)))
+
+    return await visit.ask(answer, asked.study)
+
+
+def _read_offer(asked: PlanAsked) -> dict[str, Any]:
+    return {"epsilon": asked.epsilon, "delta": asked.delta, "study": asked.study}
 
 
 @router.post("/counts", responses=answers(CountsBody), operation_id="askCounts")
 async def ask_counts(visit: VisitOf, asked: CountsAsked) -> Response:
     """Answer many counts at once from the shared hypothesis, at no cost."""
-    return await visit.ask(lambda door: _count(door, asked))
+    return await visit.ask(lambda door: write_counts(door, asked, None))
 
 
-def _count(door: Analyst, asked: CountsAsked) -> dict[str, Any]:
-    answers = door.ask(Conjunctions(door.universe, [_read_clause(one) for one in asked.conjunctions]))
-    listed = (answers,) if isinstance(answers, OnlineAnswer) else answers
-    return {
-        "values": [one.value for one in listed],
-        "errors": [_finite(one.own) for one in listed],
-        "together": [_finite(one.error) for one in listed],
-        "kinds": [one.kind for one in listed],
-    }
-
-
-def _read_clause(clause: dict[str, Any]) -> dict[str, Any]:
-    """Return a clause with the values that a universe has."""
-    for values in clause.values():
-        if any(isinstance(value, Decimal) for value in values):
-            rule = "text, whole numbers, true, false or null"
-            raise InvalidParameter(name="conjunctions", rule=rule, got="a number with a point")
-    return clause
-
-
-def _finite(error: float) -> float | None:
-    return error if error < float("inf") else None
+@router.get("/synthetic", responses=answers(SyntheticBody), operation_id="makeRows")
+async def make_rows(visit: VisitOf, rows: Rows = 1000) -> Response:
+    """Make up rows in proportion to what the shared hypothesis says, at no cost. They describe nobody."""
+    return await visit.ask(lambda door: write_rows(door, rows, None))

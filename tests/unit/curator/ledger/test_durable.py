@@ -160,8 +160,24 @@ def test_a_key_is_charged_once(book):
     assert ledger.reserve("blue", "another", TENTH, key="k1") != number
     assert ledger.spent() == {"epsilon": Fraction(2, 10)}
     ledger.void(number)
-    with pytest.raises(KeyReused):  # what was given back is not charged again under its key
-        ledger.reserve("acme", "q", TENTH, key="k1")
+    with pytest.raises(KeyReused):
+        ledger.reserve("acme", "another", TENTH, key="k1")
+    again = ledger.reserve("acme", "q", TENTH, key="k1")  # nothing was answered: it may come again
+    assert again != number
+    assert ledger.reserve("acme", "q", TENTH, key="k1") == again
+    assert ledger.spent() == {"epsilon": Fraction(2, 10)}
+
+
+def test_a_known_key_is_given_back_by_nobody_else(book):
+    """A second caller who is interrupted holds no ticket for what the first reserved."""
+    ledger = opened(book)
+    number = ledger.reserve("acme", "q", TENTH, key="k1")
+    second = Ticket()
+    assert ledger.reserve("acme", "q", TENTH, key="k1", ticket=second) == number
+    assert second.number is None
+    assert ledger.void_unless_started(second)
+    assert ledger.entry(number).state == "reserved"
+    assert ledger.spent() == {"epsilon": Fraction(1, 10)}
 
 
 def test_one_answer_a_charge(book):
@@ -344,6 +360,29 @@ def test_rows_that_were_changed_are_noticed(path, harm):
             recover(path)
 
 
+def test_an_answer_on_a_damaged_page_is_called_lost(path):
+    book = open_book(path)
+    ledger = opened(book)
+    number = ledger.reserve("acme", "q", TENTH)
+    ledger.start(number)
+    ledger.finish(number, b"41" * 20_000)  # pages of its own, which nothing else needs
+    book.close()
+    book = open_book(path)
+    ledger = opened(book)
+    with sqlite3.connect(path) as connection:
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'answers'").fetchone()
+    connection.close()
+    with open(path, "r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(b"\xff" * size)
+    book._store._connection.execute("PRAGMA cache_size = 0")
+    with pytest.raises(LedgerRefused, match="lost or damaged"):
+        ledger.answer(number)
+    assert ledger.spent() == {"epsilon": Fraction(1, 10)}
+    book.close()
+
+
 @pytest.mark.parametrize("harm", ["UPDATE answers SET answer = x'00'", "DELETE FROM answers"])
 def test_an_answer_that_was_changed_is_not_given(path, harm):
     spend(path)
@@ -412,6 +451,83 @@ def test_receipts_show_whether_a_book_was_put_back(path):
     store = sqlite.SQLiteStore(f"{path}.old")
     assert not receipt.is_in(store.read_after(0))
     store.close()
+
+
+def test_a_receipt_is_for_an_entry_that_is_there(book):
+    ledger = opened(book)
+    for number in (0, -1, 7):
+        with pytest.raises(InvalidParameter, match="number"):
+            ledger.receipt(number)
+    number = ledger.reserve("acme", "q", TENTH)
+    receipt = ledger.receipt(number)
+    assert (receipt is not None) == book.durable
+
+
+def test_a_receipt_names_no_row_that_is_not_on_the_disk(path, monkeypatch):
+    """While a row is being written it is in memory already: if that fails, it never was."""
+    book = open_book(path)
+    ledger = opened(book)
+    writes, waits, asked = threading.Event(), threading.Event(), []
+    append = sqlite.SQLiteStore.append
+
+    def slow(self, rows, answers):
+        if rows and rows[0].kind == "reserved":
+            writes.set()
+            waits.wait(10)
+            raise sqlite3.OperationalError("disk I/O error")
+        append(self, rows, answers)
+
+    monkeypatch.setattr(sqlite.SQLiteStore, "append", slow)
+
+    def ask(call):
+        try:
+            asked.append(call())
+        except LedgerStopped as stopped:
+            asked.append(stopped)
+
+    first = threading.Thread(target=ask, args=(lambda: ledger.reserve("acme", "q", TENTH),))
+    first.start()
+    writes.wait(10)
+    second = threading.Thread(target=ask, args=(lambda: ledger.receipt(0),))
+    second.start()
+    second.join(0.2)
+    assert asked == []
+    waits.set()
+    first.join()
+    second.join()
+    assert [type(one) for one in asked] == [LedgerStopped] * 2
+
+
+def test_a_full_disk_is_called_that(path):
+    book = open_book(path)
+    ledger = opened(book)
+    ledger.reserve("acme", "q", TENTH)
+    pages = book._store._connection.execute("PRAGMA page_count").fetchone()[0]
+    book._store._connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(LedgerStopped, match=r"disk is full.*Free room.*Open it again"):
+        ledger.reserve("acme", "q" * 100_000, TENTH)
+    assert spend(path, times=0) == {"epsilon": Fraction(1, 10)}
+
+
+def test_a_full_disk_is_no_damage_when_a_book_is_opened(path, monkeypatch):
+    spend(path)
+
+    class Full(sqlite3.OperationalError):
+        sqlite_errorcode = sqlite3.SQLITE_FULL
+
+    def fail(*given):
+        raise Full("database or disk is full")
+
+    for name in ("change", "read_after"):
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite.SQLiteStore, name, fail)
+            with pytest.raises(LedgerRefused, match=r"disk is full.*Free room") as refused:
+                open_book(path)
+            assert "recover" not in str(refused.value)
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite, "choose_settings", fail)
+        with pytest.raises(LedgerRefused, match=r"the disk of .* is full.*Free room"):
+            open_book(path)
 
 
 @pytest.mark.parametrize(
@@ -495,7 +611,7 @@ def test_journals_only_grow_and_outlive_the_process(path):
     book.close()
 
 
-def test_no_more_than_a_pace_is_spent_in_any_period(book, monkeypatch):
+def test_no_more_than_a_pace_is_spent_in_each_period(book, monkeypatch):
     ledger = opened(book, pace=(Fraction(2, 10), 3600))
     start = 1_900_000_800  # the beginning of an hour
     monkeypatch.setattr(book, "_clock", start)
@@ -513,6 +629,18 @@ def test_no_more_than_a_pace_is_spent_in_any_period(book, monkeypatch):
     assert ledger.spent() == {"epsilon": Fraction(4, 10)}
     with pytest.raises(LedgerRefused, match="pace"):
         opened(book)
+
+
+def test_periods_follow_each_other_and_do_not_slide(book, monkeypatch):
+    """As it is documented: the end of one period and the beginning of the next have a share each."""
+    ledger = opened(book, pace=(Fraction(2, 10), 3600))
+    monkeypatch.setattr(book, "_clock", 1_900_000_800)
+    for seconds in (3599.0, 3600.0):
+        monkeypatch.setattr("time.monotonic", lambda seconds=seconds: seconds)
+        for _ in range(2):
+            ledger.reserve("acme", "q", TENTH)
+    with pytest.raises(BudgetExceeded, match="next period"):
+        ledger.reserve("acme", "q", TENTH)
 
 
 @pytest.mark.parametrize("pace", [(2, 60), (0, 60), (1, 0), (1,), "1/2", (Fraction(1, 2), 1.5)])

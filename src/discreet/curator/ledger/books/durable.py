@@ -22,7 +22,7 @@ from discreet.curator.ledger.books.anchor import Anchor, AnchorState, read_ancho
 from discreet.curator.ledger.books.chain import BookRow, Head
 from discreet.curator.ledger.books.crashes import reach
 from discreet.curator.ledger.books.receipts import Receipt
-from discreet.curator.ledger.books.stores import Store, Transaction
+from discreet.curator.ledger.books.stores import FULL, Store, Transaction, is_full
 from discreet.curator.ledger.events import RECOVER, Began, Event, LineCharge, Moved, Reserved
 
 MOST = 256
@@ -35,6 +35,7 @@ class _Request:
 
     decide: Decision
     answer: bytes | None = None
+    only_reads: bool = False
     event: Event | None = None
     refusal: Exception | None = None
     is_told: bool = False
@@ -146,10 +147,12 @@ class DurableBook(Book):
 
     def write(self, decide: Decision, answer: bytes | None = None) -> Event | None:
         """Write down what is decided: as `Book.write`. It is durable on return."""
+        return self._wait(_Request(decide, answer))
+
+    def _wait(self, request: _Request) -> Event | None:
         self.require_process()
         if self._stopped:
             raise LedgerStopped(self._stopped)
-        request = _Request(decide, answer)
         self._requests.put(request)
         while not request.wait(1):
             if not self._writer.is_alive():
@@ -165,18 +168,19 @@ class DurableBook(Book):
         def read() -> None:
             found.append(self._store.read_answer(ledger, number))
 
-        self.write(read)
+        self._wait(_Request(read, only_reads=True))
         return found[0]
 
     def find_receipt(self, ledger: str, number: int) -> Receipt:
         """Return what proves that an entry is in this book, as far as it is."""
-        with self._lock:
-            head, began = self._last_rows[ledger, number], self.state.book["began"]
-            return Receipt(began.book, ledger, number, head.place, head.digest.hex())
+        found: list[Receipt] = []
 
-    def refresh(self) -> None:
-        """Take what other processes wrote."""
-        self.write(lambda: None)
+        def read() -> None:
+            head, began = self._last_rows[ledger, number], self.state.book["began"]
+            found.append(Receipt(began.book, ledger, number, head.place, head.digest.hex()))
+
+        self._wait(_Request(read, only_reads=True))
+        return found[0]
 
     def close(self) -> None:
         """Write what waits, and nothing more."""
@@ -190,11 +194,17 @@ class DurableBook(Book):
         try:
             while not self._stopped:
                 waiting = self._next_requests()
-                self._write_all(waiting)
+                changes = [request for request in waiting if not request.only_reads]
+                if changes:
+                    self._write_all(changes)
+                # What is read now is on the disk; and a damaged page spoils no change.
+                for request in waiting:
+                    if request.only_reads:
+                        self._decide(request, [])
                 for request in waiting:
                     request.tell()
-        except BaseException:  # whatever it was: nobody knows what is on the disk
-            self._stopped = "could not write, and has stopped"
+        except BaseException as problem:  # whatever it was: nobody knows what is on the disk
+            self._stopped = FULL if is_full(problem) else "could not write, and has stopped"
         finally:
             try:
                 self._anchor.close()

@@ -15,7 +15,7 @@ from discreet.core.neighbours import Neighbours
 from discreet.curator.ledger.book import Book, MemoryBook
 from discreet.curator.ledger.books.durable import DurableBook
 from discreet.curator.ledger.books.sqlite import SQLiteStore
-from discreet.curator.ledger.books.stores import Store
+from discreet.curator.ledger.books.stores import MAKE_ROOM, Store, is_full
 from discreet.curator.ledger.events import RECOVER
 from discreet.curator.ledger.ledger import Ledger
 
@@ -71,22 +71,25 @@ def open_ledger(
     name: str,
     apart: bool = False,
 ) -> Ledger:
-    """Open a ledger in a book that is open, or in one of its own, in memory or in a file."""
-    is_own = not isinstance(where, Book)
-    book: Book = where if isinstance(where, Book) else MemoryBook() if where is None else open_book(where)
+    """Open a ledger in a book of its own, which is closed with it, or in one that is open."""
+    budget: Any = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, "apart": apart}
+    if isinstance(where, Book):
+        return Ledger(**budget, book=where, name=name)
+    book: Book = MemoryBook() if where is None else open_book(where)
     try:
-        return Ledger(epsilon=epsilon, delta=delta, neighbours=neighbours, apart=apart, book=book, name=name)
+        return Ledger(**budget, book=book, name=name, own=True)
     except BaseException:
-        if is_own:
-            book.close()
+        book.close()
         raise
 
 
 def _open(store: Store, anchor: Path, home: Path | None, together: bool) -> DurableBook:
     try:
         return DurableBook(store, anchor.absolute(), home=home, alone=not together)
-    except sqlite3.Error:
+    except sqlite3.Error as problem:
         store.close()
+        if is_full(problem):
+            raise LedgerRefused(why="its disk is full", way_out=MAKE_ROOM) from None
         raise LedgerRefused(why="it is damaged", way_out=RECOVER) from None
     except OSError as problem:
         store.close()

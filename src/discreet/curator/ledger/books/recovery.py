@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.core.errors import DiscreetError, LedgerRefused
-from discreet.curator.ledger.book import SEPARATOR, MemoryBook
+from discreet.curator.ledger.book import KEYS, SEPARATOR, MemoryBook
 from discreet.curator.ledger.books.anchor import AnchorState, read_anchor, write_anchor
 from discreet.curator.ledger.books.chain import BookRow, Head
 from discreet.curator.ledger.books.sqlite import SQLiteStore, take_lease
@@ -156,6 +156,7 @@ class _Sound:
             finished |= {(name, number): one.answer for number, one in account.records.items()}
             for journal, notes in account.journals.items():
                 finished |= {(f"{name}{SEPARATOR}{journal}", number): one for number, one in notes.items()}
+            finished |= {(f"{name}{KEYS}", one.number): one.answer for one in account.given.values()}
         return [
             (ledger, number, answer)
             for ledger, number, answer in answers

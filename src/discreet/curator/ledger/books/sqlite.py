@@ -19,7 +19,7 @@ from pathlib import Path
 from discreet.core.errors import LedgerRefused
 from discreet.curator.ledger.books.chain import BookRow
 from discreet.curator.ledger.books.crashes import reach
-from discreet.curator.ledger.books.stores import Answers
+from discreet.curator.ledger.books.stores import MAKE_ROOM, Answers, is_full
 from discreet.curator.ledger.events import RECOVER
 
 SAFE_LOG = (3, 51, 3)
@@ -90,9 +90,11 @@ class SQLiteStore:
 
     def read_answer(self, ledger: str, number: int) -> bytes | None:
         """Return what was kept: as `Store.read_answer`."""
-        found = self._connection.execute(
-            "SELECT answer FROM answers WHERE ledger = ? AND number = ?", (ledger, number)
-        ).fetchone()
+        text = "SELECT answer FROM answers WHERE ledger = ? AND number = ?"
+        try:
+            found = self._connection.execute(text, (ledger, number)).fetchone()
+        except sqlite3.DatabaseError:  # its page is damaged: whoever reads says that it is lost
+            return None
         return None if found is None else bytes(found[0])
 
     def close(self) -> None:
@@ -149,6 +151,8 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute("COMMIT")
     except sqlite3.DatabaseError as problem:
         connection.close()
+        if is_full(problem):
+            raise LedgerRefused(why=f"the disk of {path.name} is full", way_out=MAKE_ROOM) from None
         raise LedgerRefused(why=f"{path.name} cannot be read ({problem})", way_out=RECOVER) from None
     except BaseException:
         connection.close()

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import errno
+import sqlite3
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from discreet.curator.ledger.books.chain import BookRow
 
+FULL = "could not write because its disk is full, and has stopped. Free room there first"
+"""Why a book stopped that nothing is wrong with."""
+
+MAKE_ROOM = "Free room there, and open it again: nothing is wrong with what is in it"
+
 Answers = Iterable[tuple[str, int, bytes]]
 """Ledgers, numbers of entries there, and what is kept with them."""
+
+
+def is_full(problem: BaseException) -> bool:
+    """Tell whether what failed to be written found no room: SQLite, PostgreSQL or the disk says so."""
+    return (
+        getattr(problem, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        or getattr(problem, "sqlstate", None) == "53100"
+        or getattr(problem, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+    )
 
 
 class Transaction(Protocol):

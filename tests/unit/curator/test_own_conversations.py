@@ -1,0 +1,131 @@
+"""Conversations of one's own: priced, asked without end, and nobody else's."""
+
+from fractions import Fraction
+
+import pytest
+from tests.unit.curator.conftest import curator
+
+from discreet.analysts.promises import OneAnalystToMany
+from discreet.core.errors import BudgetExceeded, ConversationClosed, EngineFailed, InvalidParameter, Refused
+from discreet.curator import own_conversations
+from discreet.curator.limits import SYNTHETIC
+from discreet.curator.own_conversations import OPEN
+from discreet.queries.kinds.marginals import Marginals
+
+OFFER = {"epsilon": 0.1, "delta": 1e-8}
+
+
+def test_it_answers_what_it_was_opened_about_at_no_further_cost(frame):
+    with curator(shared=0) as owner:
+        door = owner.analyst("acme")
+        called = door.open(["region", "smoker"], epsilon=0.5, delta=1e-8)
+        spent = owner.ledger.spent()
+        assert spent["epsilon"] == Fraction(1, 2)
+        universe = door.universe_of(called)
+        answers = door.ask(Marginals.of_order(universe, 1), conversation=called)
+        truth = [int((frame["region"] == value).sum()) for value in ("east", "north", "west")]
+        assert all(abs(one.value - true) < 200 for one, true in zip(answers, truth, strict=False))
+        rows = door.synthetic(500, conversation=called).columns()
+        assert {len(values) for values in rows.values()} == {500}
+        assert set(rows) == {"region", "smoker"}
+        assert owner.ledger.spent() == spent
+        assert door.history[0].kind == "priced"
+
+
+@pytest.mark.parametrize("promise", [None, OneAnalystToMany()], ids=["together", "apart"])
+def test_nobody_else_has_it(promise):
+    with curator(shared=0, promise=promise) as owner:
+        door, other = owner.analyst("acme", share=0.5), owner.analyst("rival", share=0.5)
+        called = door.open(["region"], **OFFER)
+        for act in (
+            lambda: other.universe_of(called),
+            lambda: other.synthetic(5, conversation=called),
+            lambda: other.close(called),
+            lambda: door.synthetic(5, conversation="0" * 16),
+        ):
+            with pytest.raises(ConversationClosed) as refused:
+                act()
+            assert called not in str(refused.value)
+        assert door.synthetic(5, conversation=called) is not None
+
+
+def test_closed_is_closed_and_its_price_stays():
+    with curator(shared=0) as owner:
+        door = owner.analyst("acme")
+        called = door.open(["region"], **OFFER)
+        spent = owner.ledger.spent()
+        door.close(called)
+        with pytest.raises(ConversationClosed):
+            door.synthetic(5, conversation=called)
+        assert owner.ledger.spent() == spent
+
+
+def test_a_few_at_once():
+    with curator(shared=0) as owner:
+        door = owner.analyst("acme")
+        opened = [door.open(["region"], **OFFER) for _ in range(OPEN)]
+        spent = owner.ledger.spent()
+        with pytest.raises(Refused, match="Close one"):
+            door.open(["region"], **OFFER)
+        assert owner.ledger.spent() == spent
+        door.close(opened[0])
+        assert door.open(["region"], **OFFER) not in opened
+
+
+@pytest.mark.parametrize(
+    ("columns", "offer"),
+    [
+        ((), OFFER),
+        (("nowhere",), OFFER),
+        ("region", OFFER),
+        (("region", 7), OFFER),
+        (("income",), OFFER),  # too many values
+        (("region",), {"epsilon": 0, "delta": 0}),
+        (("region",), {"epsilon": float("nan"), "delta": 0}),
+        (("region",), {"epsilon": 0.1, "delta": 1}),
+        (("region",), {"epsilon": 0.1, "delta": 1e-8, "study": "unheard"}),
+    ],
+)
+def test_what_is_refused_is_not_charged(columns, offer):
+    with curator(shared=0) as owner:
+        door = owner.analyst("acme")
+        with pytest.raises((InvalidParameter, Refused)):
+            door.open(columns, **offer)
+        assert not any(owner.ledger.spent().values())
+
+
+def test_what_does_not_fit_is_not_opened():
+    with curator(shared=0) as owner:
+        door = owner.analyst("acme", share=0.01)
+        with pytest.raises(BudgetExceeded):
+            door.open(["region"], epsilon=1, delta=1e-8)
+        assert not any(owner.ledger.spent().values())
+
+
+def test_what_fails_stays_charged_and_says_nothing(monkeypatch):
+    def fail(*_, **__):
+        raise ValueError("alice is 64")
+
+    with curator(shared=0) as owner:
+        door = owner.analyst("acme")
+        monkeypatch.setattr(own_conversations.Shared, "open", fail)
+        for _ in range(3):
+            with pytest.raises(EngineFailed) as failed:
+                door.open(["region"], **OFFER)
+            assert "alice" not in str(failed.value)
+            assert failed.value.__context__ is None
+        assert owner.ledger.spent()["epsilon"] == Fraction(3, 10)
+        with pytest.raises(Refused, match="failed at 3"):  # what makes it fail may be in the data
+            door.open(["region"], **OFFER)
+        with pytest.raises(Refused, match="failed at 3"):
+            door.sql("SELECT AVG(income) FROM people", insist=True)
+        assert owner.analyst("other").sql("SELECT AVG(income) FROM people", insist=True).kind == "priced"
+
+
+def test_rows_are_counted():
+    with curator() as owner:
+        door = owner.analyst("acme")
+        assert len(door.synthetic(50)) == 50
+        for rows in (0, -1, True, 1.5, SYNTHETIC + 1):
+            with pytest.raises((InvalidParameter, Refused)):
+                door.synthetic(rows)

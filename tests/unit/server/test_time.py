@@ -1,0 +1,59 @@
+"""Time as it is seen from outside: the same for every answer, whoever is in the data and who else asks."""
+
+import http.client
+import json
+import time
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.unit.server.conftest import serving, write_home
+
+TICK = 0.04
+
+
+def clock_replies(server, bodies, key):
+    """Return how long each reply took, in ticks since the one before."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    seconds, said = [], []
+    for body in bodies:
+        began = time.monotonic()
+        connection.request("POST", "/v1/datasets/visits/queries", json.dumps(body), headers)
+        said.append(json.loads(connection.getresponse().read()))
+        seconds.append(time.monotonic() - began)
+    connection.close()
+    return np.array(seconds), said
+
+
+def ask_many(server, key, count):
+    """Ask the same number again and again, paying each time, as nobody else does."""
+    bodies = [
+        {
+            "sql": f"SELECT COUNT(*) AS n FROM visits WHERE age <> {k % 100} OR age < {k // 100}",
+            "insist": True,
+            "fresh": True,
+        }
+        for k in range(count)
+    ]
+    return clock_replies(server, bodies, key)
+
+
+def correlation(tmp_path, tick, count):
+    with serving(write_home(tmp_path, rows=300, tick=tick, options="question = [0.0001, 0]")) as server:
+        seconds, said = ask_many(server, server.key(), count)
+    noise = [abs(one["rows"][0][0] - 300) for one in said]
+    return abs(stats.spearmanr(seconds[1:], noise[1:]).statistic), seconds[1:]
+
+
+def test_the_time_of_a_reply_says_nothing_of_its_noise(tmp_path):
+    found, seconds = correlation(tmp_path, TICK, 150)
+    assert found < 0.27  # of what is independent, beyond it once in a thousand times
+    places = np.round(seconds / TICK)
+    assert np.mean(np.abs(seconds - places * TICK) < TICK / 4) > 0.9  # all leave at ticks
+
+
+@pytest.mark.soak
+def test_the_time_of_two_thousand_replies_says_nothing_of_their_noise(tmp_path):
+    found, _ = correlation(tmp_path, TICK, 2000)
+    assert found < 0.08
