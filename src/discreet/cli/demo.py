@@ -28,7 +28,6 @@ from discreet.cli.demonstration.records import SHARED, Records
 from discreet.cli.demonstration.report import DemoResult, write_report
 from discreet.client.connecting import connect
 from discreet.client.reading import read_reply
-from discreet.client.remote_analyst import RemoteAnalyst
 from discreet.core.errors import MissingExtra
 from discreet.curator.amounts import Amounts
 from discreet.curator.ledger.books.verification import verify
@@ -118,10 +117,13 @@ class _Story:
             self._progress, self._task = progress, progress.add_task("asking", total=_count_questions())
             self._listen(lambda: "union" not in self._busy and self._asked >= 0.4 * _count_questions())
             with connect(server.url, keys["union"]) as watch:
-                self._crash(server, watch)
+                before = watch.left
+                self._restart(server)
+                self._compare(before, watch.left)
                 self._busy.add("union")
                 analysts["union"].tell()
                 self._listen(lambda: not self._busy)
+                self._compare(before, watch.left)
                 self.left = _describe(watch.left)
                 self.guarantee = str(watch.facts["guarantee"])
 
@@ -139,21 +141,27 @@ class _Story:
         access.close()
         return keys
 
-    def _crash(self, server: ServerProcess, watch: RemoteAnalyst) -> None:
-        """Kill the server while two analysts ask, start it again, and compare what is left."""
-        before = watch.left
+    def _restart(self, server: ServerProcess) -> None:
+        """Kill the server while two analysts ask, and start it again."""
         server.end(signal.SIGKILL)
+        self._console.print(
+            "[b]The server is killed[/] (SIGKILL) while questions are under way.", highlight=False
+        )
         began = time.monotonic()
         server.start()
-        after = watch.left
         self._console.print(
-            "[b]The server is killed[/] (SIGKILL) while questions are under way, and started again: it "
-            f"answers after {time.monotonic() - began:.1f} s.\nleft before: {_describe(before)}\n"
-            f"left after:  {_describe(after)}\n",
+            f"It is started again, and serves after {time.monotonic() - began:.1f} s. Whoever had no reply "
+            "asks again by herself.",
             highlight=False,
         )
+
+    def _compare(self, before: Amounts, after: Amounts) -> None:
+        """Show that nothing was spent twice."""
+        self._console.print(
+            f"left then: {_describe(before)}\nleft now:  {_describe(after)}\n", highlight=False
+        )
         if after != before:
-            raise click.ClickException("the restart changed what is left: please report this.")
+            raise click.ClickException("something was spent twice: please report this.")
 
     def _listen(self, is_enough: Callable[[], bool]) -> None:
         """Hear what the analysts tell until it is enough."""
@@ -182,10 +190,11 @@ class _Story:
 
     def _say_again(self, who: str, reply: Reply) -> None:
         (_, first), *_ = self.learned[who].shown
-        same = "the same numbers" if reply.rows == first.rows else "other numbers"
-        paid = "for nothing" if not reply.cost else f"for {reply.cost.paid}"
+        if (reply.rows, reply.receipt) != (first.rows, first.receipt):
+            raise click.ClickException("one question was answered twice: please report this.")
         self._console.print(
-            f"[b]{who}[/] asks for the averages again under the name it gave them: {same}, {paid}.\n",
+            f"[b]{who}[/] asks for the averages again, as if it had had no answer: it has the very same one, "
+            "and nothing more is charged.\n",
             highlight=False,
         )
 

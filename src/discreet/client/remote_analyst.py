@@ -27,7 +27,7 @@ from discreet.client.reading import (
     read_reply,
 )
 from discreet.core import checks
-from discreet.core.errors import DiscreetError, InvalidParameter
+from discreet.core.errors import DiscreetError, InvalidParameter, NotFree
 from discreet.curator.amounts import Amounts
 from discreet.curator.history import AskedQuestion, Quote
 from discreet.curator.reply import Reply
@@ -137,7 +137,7 @@ class RemoteAnalyst:
             The most it may cost where it is priced; what the owner chose by default.
         key
             Your own name for this question: asked again under it, now or in years, it has the same answer at
-            no cost. A new one for every call by default.
+            no further cost. By default every call that pays has a new one.
 
         Raises
         ------
@@ -149,10 +149,17 @@ class RemoteAnalyst:
             No reply came. Whether it was charged is not known; the error has the `key` to ask again with.
         """
         said = _write_question(query, fresh=fresh, study=study, epsilon=epsilon, delta=delta)
-        once = secrets.token_urlsafe(24) if key is None else _read_key(key)
-        how = {"insist": bool(insist), "pay": bool(pay)}
-        reply = self._channel.post(f"{self._path}/queries", {**said, **how}, once=once)
-        return read_as("answer", read_reply, reply)
+        said["insist"] = bool(insist)
+        if key is not None:
+            return self._ask_once({**said, "pay": bool(pay)}, _read_key(key))
+        if not fresh or not pay:
+            # What is free can be asked again as it is; only what is paid for needs a place in the ledger.
+            try:
+                return self._ask_once({**said, "pay": False}, None)
+            except NotFree:
+                if not pay:
+                    raise
+        return self._ask_once({**said, "pay": True}, secrets.token_urlsafe(24))
 
     def ask(
         self, conjunctions: Iterable[Mapping[str, Sequence[Any]]], *, conversation: str | None = None
@@ -240,6 +247,9 @@ class RemoteAnalyst:
 
     def __repr__(self) -> str:
         return f"<RemoteAnalyst of {self.dataset} at {self._channel.address}>"
+
+    def _ask_once(self, said: dict[str, Any], once: str | None) -> Reply:
+        return read_as("answer", read_reply, self._channel.post(f"{self._path}/queries", said, once=once))
 
     def _get(self, what: str) -> Any:
         return self._channel.get(f"{self._path}/{what}")

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import json
 import signal
 import subprocess
 import sys
@@ -159,14 +160,23 @@ def test_a_door_shows_no_key_and_is_not_copied(door, real):
         copy.copy(door)
 
 
-def test_every_question_has_a_key_of_its_own_and_the_callers_where_given(scripted):
-    scripted.script = [(200, {"datasets": ["visits"]}), (200, REPLY)]
+def test_every_question_that_pays_has_a_key_of_its_own_and_the_callers_where_given(scripted):
+    priced = (402, {"error": "priced", "message": "it has a price"})
+    steps = [priced, (200, REPLY), priced, "cut", (200, REPLY), (200, REPLY)]
+    scripted.script = [(200, {"datasets": ["visits"]}), *steps, (200, REPLY)]
     with connect(scripted.url, "dk_0") as door:
-        door.sql("a")
-        door.sql("a")
-        door.sql("a", key="mine")
-    sent = [headers.get("Idempotency-Key") for _, _, headers, *_ in scripted.seen[1:]]
-    assert sent[2] == "mine" and len(set(sent)) == 3 and all(len(one) >= 32 for one in sent[:2])
+        for options in ({}, {}, {"key": "mine"}, {"fresh": True}, {"pay": False}):
+            door.sql("a", **options)
+    sent = [
+        (headers.get("Idempotency-Key"), json.loads(body)["pay"])
+        for *_, headers, body, _ in scripted.seen[1:]
+    ]
+    (free, first), (_, second), (_, again) = sent[:2], sent[2:4], sent[3:5]
+    assert free == (None, False) and sent[2] == (None, False) and sent[7] == (None, False)
+    assert second == again and first[1] and second[1], "what is sent again has the key of the first time"
+    assert sent[5] == ("mine", True)
+    own = {first[0], second[0], sent[6][0]}
+    assert len(own) == 3 and all(len(one) >= 32 for one in own)
 
 
 @pytest.mark.parametrize(
