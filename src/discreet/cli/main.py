@@ -24,6 +24,7 @@ _COMMANDS = {
     "ledger": "Check a durable budget, or recover a damaged one.",
     "plan": "Price a question in SQL; no data are read.",
     "register": "Put a table behind a server, on a budget.",
+    "registry": "Write what data are used for and what that costs; check it.",
     "serve": "Answer analysts' questions over HTTP.",
     "studies": "What questions are asked for, and its share.",
 }

@@ -109,20 +109,26 @@ class Channel:
         """Return what an address says."""
         return self._ask("GET", path, None, {})
 
-    def post(self, path: str, said: Any, *, once: str | None = None) -> Any:
-        """Return the reply to a request; with a key `once`, however often it is sent, it counts once."""
+    def delete(self, path: str) -> Any:
+        """Return what is said to the end of something."""
+        return self._ask("DELETE", path, None, {})
+
+    def post(self, path: str, said: Any, *, once: str | None = None, again: bool = True) -> Any:
+        """Return the reply to a request.
+
+        Parameters
+        ----------
+        path, said
+            Where to, and what.
+        once
+            A key under which it counts once, however often it is sent.
+        again
+            Whether it is sent again where no reply comes.
+        """
         headers = {"Content-Type": "application/json"}
         if once is not None:
             headers["Idempotency-Key"] = once
-        return self._ask("POST", path, write_json(said), headers, once=once)
-
-    def post_once(self, path: str, said: Any) -> Any:
-        """Return the reply to a request that has no key of its own, and is sent once, whatever happens."""
-        return self._ask("POST", path, write_json(said), {"Content-Type": "application/json"}, is_safe=False)
-
-    def delete(self, path: str) -> Any:
-        """Return what an address says when what is there is given up."""
-        return self._ask("DELETE", path, None, {})
+        return self._ask("POST", path, write_json(said), headers, once=once, again=again)
 
     def close(self) -> None:
         """Close all connections; nothing can be sent any more."""
@@ -140,7 +146,7 @@ class Channel:
         headers: dict[str, str],
         *,
         once: str | None = None,
-        is_safe: bool = True,
+        again: bool = True,
     ) -> Any:
         why = ""
         for _ in self._tries():
@@ -152,14 +158,14 @@ class Channel:
             except (OSError, http.client.HTTPException) as problem:
                 self._drop()
                 why = _name_failure(problem)
-                if not is_safe:
-                    why += "; it may have been charged all the same"
-                    break
-                continue
+                if again:
+                    continue
+                why += "; it may have been charged all the same"
+                break
             if said.status == 200:
                 return read_json(said.body)
             refusal = find_refusal(said.status, said.body)
-            if said.status not in AGAIN or not is_safe:
+            if said.status not in AGAIN or not again:
                 raise refusal
             why, self._own.wait = "", said.wait
         if why:

@@ -194,7 +194,7 @@ class RemoteAnalyst:
         said = self._channel.get(f"{self._find(conversation)}/synthetic?rows={count}")
         return read_as("table", lambda said: _make_table(self.schema, read_columns(said)), said)
 
-    def open(
+    def open_conversation(
         self,
         columns: Iterable[str],
         *,
@@ -223,14 +223,14 @@ class RemoteAnalyst:
         }
         if study is not None:
             said["study"] = checks.text(study=study)
-        opened = self._channel.post_once(f"{self._path}/conversations", said)
+        opened = self._channel.post(f"{self._path}/conversations", said, again=False)
         return read_as("conversation", read_conversation, opened)
 
-    def close(self, conversation: str) -> None:
+    def close_conversation(self, conversation: str) -> None:
         """End a conversation of your own. What it cost stays charged."""
         self._channel.delete(self._find(conversation))
 
-    def disconnect(self) -> None:
+    def close(self) -> None:
         """Close the connections. Nothing is forgotten at the server."""
         self._channel.close()
 
@@ -240,7 +240,7 @@ class RemoteAnalyst:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.disconnect()
+        self.close()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise DiscreetError("a door cannot be copied or pickled: connect again, with the key")

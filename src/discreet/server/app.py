@@ -17,9 +17,12 @@ from discreet.server.gate import App, Gate
 from discreet.server.open_datasets import OpenDatasets
 from discreet.server.problems import INTERNAL, NOT_ALLOWED, NOT_FOUND, Problem
 from discreet.server.rates import RequestRates
+from discreet.server.registry.kept import Registries
 from discreet.server.routes import conversations as conversation_routes
 from discreet.server.routes import datasets as dataset_routes
+from discreet.server.routes import pages as page_routes
 from discreet.server.routes import questions as question_routes
+from discreet.server.routes import registry as registry_routes
 from discreet.server.strict_route import problem_response
 from discreet.server.visits import Reception
 
@@ -48,7 +51,8 @@ def make_app(datasets: OpenDatasets) -> App:
         exception_handlers={HTTPException: _say},
     )
     app.state.reception = Reception(datasets, FairQueue(THREADS), RequestRates(a_second=RATE, at_once=BURST))
-    for routes in (dataset_routes, question_routes, conversation_routes):
+    app.state.registries = Registries(datasets)
+    for routes in (dataset_routes, question_routes, conversation_routes, registry_routes, page_routes):
         app.include_router(routes.router)
     _forget_validation(app)
     return Gate(app, ticks=Ticks(datasets.registration.tick))

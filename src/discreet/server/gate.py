@@ -31,8 +31,8 @@ COUNTS_BODY = 1 << 22
 SECONDS = 10.0
 """How long a body may take to arrive."""
 
-TICKED = "/v1/datasets"
-"""What leaves at ticks begins with this."""
+TICKED = ("/v1/datasets", "/v1/registry", "/registry")
+"""What leaves at ticks begins with one of these; so does the list of data sets."""
 
 HEADERS = (
     (b"cache-control", b"no-store"),
@@ -68,7 +68,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         send = _with_headers(send)
-        is_ticked = bool(self._ticks.every) and scope["path"].startswith(TICKED)
+        is_ticked = bool(self._ticks.every) and (scope["path"] == "/" or scope["path"].startswith(TICKED))
         try:
             body = await _read_body(scope, receive)
         except Problem as problem:

@@ -13,6 +13,7 @@
     delta = 1e-9
     expects = 100                      # what will be asked; see `Curator`
     promise = "one analyst to many"    # what is hidden between analysts; leave out for nothing
+    purpose = "how the clinics are used"    # public, in the registry
 
     [datasets.claims]
     engine = "postgres"                # or "spark", which reads a file
@@ -21,6 +22,7 @@
     schema = "claims.toml"
     epsilon = 2
     delta = 1e-9
+    publish_questions = true           # the public registry shows what was asked, though not by whom
 """
 
 from __future__ import annotations
@@ -73,6 +75,8 @@ class Dataset:
         Seconds the engine may work on one question.
     purpose
         Why the table is there, in the owner's words; public.
+    publish_questions
+        Whether the public registry shows the text of questions. A question may name somebody.
     """
 
     name: str
@@ -91,6 +95,7 @@ class Dataset:
     promise: AnalystPromise | None = None
     timeout: float = 60.0
     purpose: str = ""
+    publish_questions: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +206,10 @@ def _read_dataset(name: str, said: _Section, folder: Path) -> Dataset:
         rule = 'a `data` file, or engine = "postgres" with `dsn_env` and `table`'
         raise InvalidParameter(name=f"datasets.{name}", rule=rule, got="something else")
     promise = said.get("promise", checks.text)
+    publishes = said.get("publish_questions", _read_flag, False)
+    if publishes and promise is not None:
+        rule = "left out under a promise between analysts, which hides what they ask"
+        raise InvalidParameter(name="publish_questions", rule=rule, value=publishes)
     return Dataset(
         name=name,
         schema=_inside(folder, "schema", said.need("schema", checks.text)),
@@ -214,14 +223,20 @@ def _read_dataset(name: str, said: _Section, folder: Path) -> Dataset:
         shared=said.get("shared", checks.non_negative),
         columns=said.get("columns", lambda **named: checks.each(checks.text, **named)),
         question=said.get("question", _read_pair),
-        large_delta=said.get("large_delta", lambda **named: checks.instance(bool, **named), False),
+        large_delta=said.get("large_delta", _read_flag, False),
         promise=None if promise is None else PROMISES[checks.one_of(tuple(PROMISES), promise=promise)](),
         timeout=float(said.get("timeout", checks.positive, Fraction(60))),
         purpose=said.text("purpose"),
+        publish_questions=publishes,
     )
 
 
 _DATASET = {one.name for one in fields(Dataset)} - {"name"}
+
+
+def _read_flag(**named: Any) -> bool:
+    flag: bool = checks.instance(bool, **named)
+    return flag
 
 
 def _read_expects(expects: Any) -> Any:

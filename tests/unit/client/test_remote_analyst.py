@@ -55,7 +55,7 @@ def door(real):
 def test_the_face_is_that_of_a_door_in_ones_own_process():
     ours = {name for name in vars(Analyst) if not name.startswith("_")} - {"name", "universe", "universe_of"}
     assert ours <= set(vars(RemoteAnalyst))
-    for name in ("plan", "sql", "synthetic", "open", "close"):
+    for name in ("plan", "sql", "synthetic", "open_conversation", "close_conversation"):
         here, there = (inspect.signature(getattr(kind, name)).parameters for kind in (Analyst, RemoteAnalyst))
         assert list(here) == list(there)[: len(here)] or set(here) == set(there)
 
@@ -179,6 +179,13 @@ def test_every_question_that_pays_has_a_key_of_its_own_and_the_callers_where_giv
     assert len(own) == 3 and all(len(one) >= 32 for one in own)
 
 
+def test_what_is_to_cost_nothing_is_never_sent_to_be_charged(scripted):
+    scripted.script = [(200, {"datasets": ["visits"]}), (402, {"error": "priced", "message": "a price"})]
+    with connect(scripted.url, "dk_0") as door, pytest.raises(NotFree, match="a price"):
+        door.sql("a", pay=False)
+    assert len(scripted.seen) == 2
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -249,7 +256,7 @@ def test_a_server_that_is_killed_and_started_again_is_waited_for_and_paid_once(t
             door.sql(BY_WARD, key="mine")
         assert door.left == left
     finally:
-        door.disconnect()
+        door.close()
         second.stop(signal.SIGKILL)
 
 
@@ -273,12 +280,12 @@ def test_made_up_rows_are_a_table_of_declared_values(door):
 def test_a_conversation_of_ones_own_is_opened_asked_and_closed(real):
     with connect(real.url, real.keys["blue"]) as door:
         left = door.left
-        called = door.open(["ward", "age"], epsilon=0.25, delta=1e-9)
+        called = door.open_conversation(["ward", "age"], epsilon=0.25, delta=1e-9)
         assert door.left["epsilon"] < left["epsilon"]
         counts = door.ask([{"ward": ["north"]}, {"age": [1, 2]}], conversation=called)
         assert len(counts) == 2
         assert len(door.synthetic(10, conversation=called).codes) == 10
-        door.close(called)
+        door.close_conversation(called)
         with pytest.raises(DiscreetError):
             door.ask([{"ward": ["north"]}], conversation=called)
 
@@ -287,9 +294,9 @@ def test_what_has_no_key_of_its_own_is_never_sent_again(scripted):
     scripted.script = [(200, {"datasets": ["visits"]}), "cut"]
     with connect(scripted.url, "dk_0") as door:
         with pytest.raises(ServerUnreachable, match="may have been charged"):
-            door.open(["ward"], epsilon=1, delta=0)
+            door.open_conversation(["ward"], epsilon=1, delta=0)
         assert len(scripted.seen) == 2
         scripted.script = [(503, {"error": "stopped", "message": "m"})]
         with pytest.raises(DiscreetError):
-            door.open(["ward"], epsilon=1, delta=0)
+            door.open_conversation(["ward"], epsilon=1, delta=0)
         assert len(scripted.seen) == 3

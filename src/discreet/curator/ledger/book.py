@@ -81,6 +81,7 @@ class Book(ABC):
         self._process = os.getpid()
         # What this process has begun to answer, whichever of its ledgers it was: it cannot be given back.
         self.started: set[tuple[str, int]] = set()
+        self.version = 0  # grows with everything that happens, for those who keep what they saw
         self._step: _Step | None = None  # what happened last, as long as it is not taken
         self._clock = time.time() - time.monotonic()
 
@@ -128,7 +129,8 @@ class Book(ABC):
             raise DiscreetError("this ledger belongs to another process: a fork would double the budget")
 
     def _happen(self, event: Event, more: Places = ()) -> None:
-        """Let an event happen: before this assignment it has not, after it it has."""
+        """Let an event happen: before the step is assigned it has not, after it it has."""
+        self.version += 1
         self._step = _Step.of(event, (*self.state.find_places(event), *more))
         self._take()
 

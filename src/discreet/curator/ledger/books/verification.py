@@ -14,7 +14,7 @@ from discreet.curator.ledger.books.anchor import read_anchor
 from discreet.curator.ledger.books.chain import BookRow, Head
 from discreet.curator.ledger.events import DATA, RECOVER, WHOLE
 from discreet.curator.ledger.lines import read_charge
-from discreet.curator.ledger.state import Account
+from discreet.curator.ledger.state import Account, BookState
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,41 @@ class BookReport:
     budgets: tuple[BudgetReport, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SoundBook:
+    """A book that was read whole and found sound.
+
+    Attributes
+    ----------
+    rows
+        Everything that was written, in order.
+    state
+        What follows from it.
+    """
+
+    rows: tuple[BookRow, ...]
+    state: BookState
+
+
 def verify(where: str | os.PathLike[str], *, anchor: str | os.PathLike[str] | None = None) -> BookReport:
+    """Return what a book says, once every row is checked.
+
+    Parameters
+    ----------
+    where, anchor
+        As in `open_book`; a file.
+
+    Raises
+    ------
+    LedgerRefused
+        When it cannot be believed.
+    """
+    sound = read_book(where, anchor=anchor)
+    budgets = tuple(map(_report, sound.state.accounts.values()))
+    return BookReport(sound.state.book["began"].book, len(sound.rows), budgets)
+
+
+def read_book(where: str | os.PathLike[str], *, anchor: str | os.PathLike[str] | None = None) -> SoundBook:
     """Read a book whole, check every row against the one before it and the last against the anchor.
 
     Parameters
@@ -74,9 +108,7 @@ def verify(where: str | os.PathLike[str], *, anchor: str | os.PathLike[str] | No
     place = 0 if known is None else known.head.place
     if known is None or len(rows) < place or rows[place - 1].digest != known.head.digest:
         raise LedgerRefused(why="it does not hold the row that its anchor knows", way_out=RECOVER)
-    state = MemoryBook.of(row.event for row in rows).state
-    budgets = tuple(map(_report, state.accounts.values()))
-    return BookReport(state.book["began"].book, len(rows), budgets)
+    return SoundBook(tuple(rows), MemoryBook.of(row.event for row in rows).state)
 
 
 def _read(path: Path) -> list[BookRow]:

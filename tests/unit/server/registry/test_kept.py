@@ -1,0 +1,69 @@
+"""Registries that are kept: told again quickly, and never older than they may be."""
+
+import time
+from fractions import Fraction
+
+import pytest
+from tests.unit.server.conftest import write_home
+
+from discreet.core.guarantee import Guarantee
+from discreet.core.loss import PureLoss
+from discreet.server.open_datasets import OpenDatasets
+from discreet.server.registration import read_registration
+from discreet.server.registry import kept
+from discreet.server.registry.kept import Registries
+
+
+@pytest.fixture
+def opened(tmp_path):
+    datasets = OpenDatasets(read_registration(write_home(tmp_path, rows=50)))
+    yield datasets
+    datasets.close()
+
+
+def charge(dataset, times=1):
+    ledger = dataset.curator.ledger
+    cost = Guarantee(PureLoss(Fraction(1, 10**6)), ledger.guarantee.neighbours)
+    for _ in range(times):
+        ledger.reserve("acme", "q", cost)
+
+
+def test_it_is_told_again_until_something_happens(opened, monkeypatch):
+    made = []
+    monkeypatch.setattr(kept, "write_registry", lambda *args: made.append(1) or {"releases_total": len(made)})
+    registries, visits = Registries(opened, patience=0.5), opened.get("visits")
+    assert registries.tell(visits, "public") == registries.tell(visits, "public") == {"releases_total": 1}
+    time.sleep(0.55)
+    registries.tell(visits, "public")
+    assert len(made) == 1  # nothing happened
+    charge(visits)
+    registries.tell(visits, "public")
+    assert len(made) == 2
+    charge(visits)
+    registries.tell(visits, "public")
+    assert len(made) == 2  # it is fresh
+    time.sleep(0.55)
+    registries.tell(visits, "public")
+    registries.tell(visits, "owner")
+    assert len(made) == 4
+
+
+def test_many_entries_are_told_quickly(opened):
+    visits = opened.get("visits")
+    charge(visits)
+    account = opened.book.state.data("visits")
+    record = account.records[0]
+    for number in range(1, 100_000):  # as if they had been written
+        account.records[number] = record
+    registries = Registries(opened)
+    begun = time.perf_counter()
+    told = registries.tell(visits, "public")
+    first = time.perf_counter() - begun
+    begun = time.perf_counter()
+    registries.tell(visits, "public")
+    again = time.perf_counter() - begun
+    assert told["releases_total"] == 100_000
+    assert len(told["releases"]) == 1000
+    print(f"{first:.2f} s, then {again:.4f} s")
+    assert first < 5
+    assert again < 0.1
