@@ -35,6 +35,10 @@ _HOMES = {"plan": "ask"}
 """Modules of commands that do not have their own."""
 
 
+_EXTRAS = {"sqlglot": "data"} | dict.fromkeys(("fastapi", "starlette", "pydantic", "uvicorn"), "server")
+"""What brings packages that many modules import."""
+
+
 _EXTRA = "Got unexpected extra argument"
 _ARGUMENTS = "discreet.arguments"
 
@@ -88,9 +92,10 @@ class _Lazy(click.Group):
         except MissingExtra as missing:
             said = str(missing)
         except ModuleNotFoundError as missing:
-            if missing.name != "sqlglot":  # which many modules import, all of one extra
+            extra = _EXTRAS.get(missing.name or "")
+            if extra is None:
                 raise
-            said = str(MissingExtra(package="sqlglot", extra="data"))
+            said = str(MissingExtra(package=str(missing.name), extra=extra))
         raise click.ClickException(said)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -107,11 +107,11 @@ class Channel:
 
     def get(self, path: str) -> Any:
         """Return what an address says."""
-        return self._ask("GET", path, None, {}, once=None)
+        return self._ask("GET", path, None, {})
 
     def delete(self, path: str) -> Any:
         """Return what is said to the end of something."""
-        return self._ask("DELETE", path, None, {}, once=None)
+        return self._ask("DELETE", path, None, {})
 
     def post(self, path: str, said: Any, *, once: str | None = None, again: bool = True) -> Any:
         """Return the reply to a request.
@@ -145,7 +145,7 @@ class Channel:
         body: bytes | None,
         headers: dict[str, str],
         *,
-        once: str | None,
+        once: str | None = None,
         again: bool = True,
     ) -> Any:
         why = ""
@@ -160,11 +160,12 @@ class Channel:
                 why = _name_failure(problem)
                 if again:
                     continue
+                why += "; it may have been charged all the same"
                 break
             if said.status == 200:
                 return read_json(said.body)
             refusal = find_refusal(said.status, said.body)
-            if said.status not in AGAIN:
+            if said.status not in AGAIN or not again:
                 raise refusal
             why, self._own.wait = "", said.wait
         if why:

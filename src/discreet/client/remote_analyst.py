@@ -14,16 +14,28 @@ from urllib.parse import quote
 import numpy as np
 
 from discreet.client.channel import Channel
-from discreet.client.reading import read_as, read_counts, read_history, read_names, read_table
+from discreet.client.reading import (
+    read_amounts,
+    read_as,
+    read_columns,
+    read_conversation,
+    read_counts,
+    read_fraction,
+    read_history,
+    read_names,
+    read_quote,
+    read_reply,
+)
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter, NotFree
 from discreet.curator.amounts import Amounts
 from discreet.curator.history import AskedQuestion, Quote
-from discreet.curator.kept.written_reply import read_amounts, read_quote, read_reply
 from discreet.curator.reply import Reply
 from discreet.data.schema.schema import Schema
 from discreet.data.schema.toml_file import parse_schema
+from discreet.queries.universe import Universe
 from discreet.query_release.synopses.online_answer import OnlineAnswers
+from discreet.query_release.synopses.synthetic import SyntheticTable
 
 BATCH = 20_000
 """The most counts that a server takes at once."""
@@ -62,7 +74,7 @@ class RemoteAnalyst:
     @property
     def share(self) -> Fraction:
         """The most you may use of the budget for priced questions."""
-        return read_as("budget", lambda said: Fraction(said["share"]), self._get("budget"))
+        return read_as("budget", lambda said: read_fraction(said["share"]), self._get("budget"))
 
     @property
     def left(self) -> Amounts:
@@ -120,16 +132,16 @@ class RemoteAnalyst:
         pay
             Whether it may cost anything. If not, a question that has a price is refused.
         study
-            What it is asked for: a study that the owner registered.
+            What it is asked for: a study that the owner registered. What it costs counts there too.
         epsilon, delta
             The most it may cost where it is priced; what the owner chose by default.
         key
             Your own name for this question: asked again under it, now or in years, it has the same answer at
-            no cost. A new one for every call that is charged by default.
+            no further cost. By default every call that pays has a new one.
 
         Raises
         ------
-        Refused, InvalidParameter, BudgetExceeded, KeyReused
+        Refused, NotFree, InvalidParameter, BudgetExceeded, KeyReused
             Nothing was read or charged.
         EngineFailed
             Something went wrong there. What was charged stays charged.
@@ -138,23 +150,19 @@ class RemoteAnalyst:
         """
         said = _write_question(query, fresh=fresh, study=study, epsilon=epsilon, delta=delta)
         said["insist"] = bool(insist)
-        path = f"{self._path}/queries"
-        if key is None:
-            # What costs nothing needs no key: a key is written down for ever, and waits for a disk.
+        if key is not None:
+            return self._ask_once({**said, "pay": bool(pay)}, _read_key(key))
+        if not fresh or not pay:
+            # What is free can be asked again as it is; only what is paid for needs a place in the ledger.
             try:
-                return read_as("answer", read_reply, self._channel.post(path, {**said, "pay": False}))
+                return self._ask_once({**said, "pay": False}, None)
             except NotFree:
                 if not pay:
                     raise
-        once = secrets.token_urlsafe(24) if key is None else _read_key(key)
-        reply = self._channel.post(path, {**said, "pay": bool(pay)}, once=once)
-        return read_as("answer", read_reply, reply)
+        return self._ask_once({**said, "pay": True}, secrets.token_urlsafe(24))
 
     def ask(
-        self,
-        conjunctions: Iterable[Mapping[str, Sequence[Any]]],
-        *,
-        conversation: str | None = None,
+        self, conjunctions: Iterable[Mapping[str, Sequence[Any]]], *, conversation: str | None = None
     ) -> OnlineAnswers:
         """Count rows many times at no cost: arrays of values and errors, in the order of what was asked.
 
@@ -172,8 +180,8 @@ class RemoteAnalyst:
         said = self._channel.post(f"{self._find(conversation)}/counts", {"conjunctions": asked})
         return read_as("list of counts", read_counts, said)
 
-    def synthetic(self, rows: int, *, conversation: str | None = None) -> dict[str, list[Any]]:
-        """Return made-up rows that are as the hypothesis says, column by column, at no cost.
+    def synthetic(self, rows: int, *, conversation: str | None = None) -> SyntheticTable:
+        """Make up rows that are as the hypothesis says, at no cost. They describe nobody.
 
         Parameters
         ----------
@@ -182,8 +190,9 @@ class RemoteAnalyst:
         conversation
             Whose hypothesis: the shared one by default.
         """
-        path = f"{self._find(conversation)}/synthetic?rows={checks.integer(1, rows=rows)}"
-        return read_as("table", read_table, self._channel.get(path))
+        count = checks.integer(1, rows=rows)
+        said = self._channel.get(f"{self._find(conversation)}/synthetic?rows={count}")
+        return read_as("table", lambda said: _make_table(self.schema, read_columns(said)), said)
 
     def open_conversation(
         self,
@@ -195,31 +204,34 @@ class RemoteAnalyst:
     ) -> str:
         """Open a conversation of your own about some columns, and return what it is called.
 
-        Where no reply comes it may have been charged, and is not sent again.
+        From then on `ask` and `synthetic` cost nothing. It dies with the server's process. Where no reply
+        comes it is not sent again, since it could be charged twice: look at `left` and `history`.
 
         Parameters
         ----------
         columns
             Columns with declared values.
-        epsilon, delta, study
-            What is charged for it, and what it is for.
+        epsilon, delta
+            What is charged for it.
+        study
+            As in `sql`.
         """
-        said = _write_offer(study=study, epsilon=epsilon, delta=delta)
-        said["columns"] = [checks.text(column=one) for one in checks.several(columns=columns)]
+        said = {
+            "columns": list(checks.each(checks.text, columns=columns)),
+            "epsilon": _write_number(checks.positive(epsilon=epsilon), "epsilon"),
+            "delta": _write_number(checks.delta(delta=delta), "delta"),
+        }
+        if study is not None:
+            said["study"] = checks.text(study=study)
         opened = self._channel.post(f"{self._path}/conversations", said, again=False)
-        return read_as("conversation", lambda found: str(found["conversation"]), opened)
+        return read_as("conversation", read_conversation, opened)
 
     def close_conversation(self, conversation: str) -> None:
         """End a conversation of your own. What it cost stays charged."""
         self._channel.delete(self._find(conversation))
 
-    def _find(self, conversation: str | None) -> str:
-        if conversation is None:
-            return self._path
-        return f"{self._path}/conversations/{quote(checks.text(conversation=conversation), safe='')}"
-
     def close(self) -> None:
-        """Close the connections; nothing is forgotten at the server."""
+        """Close the connections. Nothing is forgotten at the server."""
         self._channel.close()
 
     def __enter__(self) -> RemoteAnalyst:
@@ -236,8 +248,16 @@ class RemoteAnalyst:
     def __repr__(self) -> str:
         return f"<RemoteAnalyst of {self.dataset} at {self._channel.address}>"
 
+    def _ask_once(self, said: dict[str, Any], once: str | None) -> Reply:
+        return read_as("answer", read_reply, self._channel.post(f"{self._path}/queries", said, once=once))
+
     def _get(self, what: str) -> Any:
         return self._channel.get(f"{self._path}/{what}")
+
+    def _find(self, conversation: str | None) -> str:
+        if conversation is None:
+            return self._path
+        return f"{self._path}/conversations/{quote(checks.text(conversation=conversation), safe='')}"
 
 
 def _write_question(
@@ -249,13 +269,6 @@ def _write_question(
     delta: checks.Number | None,
 ) -> dict[str, Any]:
     said: dict[str, Any] = {"sql": checks.text(query=query), "fresh": bool(fresh)}
-    return said | _write_offer(study=study, epsilon=epsilon, delta=delta)
-
-
-def _write_offer(
-    *, study: str | None, epsilon: checks.Number | None, delta: checks.Number | None
-) -> dict[str, Any]:
-    said: dict[str, Any] = {}
     if study is not None:
         said["study"] = checks.text(study=study)
     if epsilon is not None:
@@ -263,6 +276,12 @@ def _write_offer(
     if delta is not None:
         said["delta"] = _write_number(checks.delta(delta=delta), "delta")
     return said
+
+
+def _make_table(schema: Schema, columns: Mapping[str, Sequence[Any]]) -> SyntheticTable:
+    universe = Universe.from_columns([schema.column(name) for name in columns])
+    codes = [[universe.code(axis, one) for one in columns[name]] for axis, name in enumerate(universe.names)]
+    return SyntheticTable(universe, np.array(codes).T)
 
 
 def _write_number(number: Fraction, name: str) -> float:

@@ -59,7 +59,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if length != len(said):
             self.close_connection = True
 
-    do_GET = do_POST = answer  # noqa: N815
+    do_GET = do_POST = do_DELETE = answer  # noqa: N815
 
     def log_message(self, *_):
         pass

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import json
 import signal
 import subprocess
 import sys
@@ -18,9 +19,11 @@ from discreet.core.errors import (
     BudgetExceeded,
     DiscreetError,
     InvalidParameter,
+    KeyReused,
     NotFree,
     Refused,
     ServerRefused,
+    ServerUnreachable,
     StrangeReply,
 )
 from discreet.curator import Analyst
@@ -29,19 +32,18 @@ from discreet.server.access import Access
 
 REPLY = {
     "columns": ["n"],
+    "keys": [],
     "rows": [[1]],
     "intervals": {"n": [[0, {"float": "inf"}]]},
-    "together": {"n": [[0, 9]]},
+    "together": None,
     "confidence": "19/20",
-    "holds": "each by itself, calibrated",
+    "holds": "all of a column at once, proved",
     "groups": 1,
-    "keys": [],
     "kind": "free",
     "cost": {},
     "repeated": False,
     "receipt": None,
 }
-PRICED = {"error": "priced", "message": "it has a price"}
 
 
 @pytest.fixture
@@ -53,9 +55,9 @@ def door(real):
 def test_the_face_is_that_of_a_door_in_ones_own_process():
     ours = {name for name in vars(Analyst) if not name.startswith("_")} - {"name", "universe", "universe_of"}
     assert ours <= set(vars(RemoteAnalyst))
-    for name in ("plan", "sql"):
+    for name in ("plan", "sql", "synthetic", "open_conversation", "close_conversation"):
         here, there = (inspect.signature(getattr(kind, name)).parameters for kind in (Analyst, RemoteAnalyst))
-        assert set(here) <= set(there)
+        assert list(here) == list(there)[: len(here)] or set(here) == set(there)
 
 
 def test_questions_are_priced_answered_and_remembered(door):
@@ -158,21 +160,28 @@ def test_a_door_shows_no_key_and_is_not_copied(door, real):
         copy.copy(door)
 
 
-def test_what_is_charged_has_a_key_of_its_own_and_the_callers_where_given(scripted):
-    listed = (200, {"datasets": ["visits"]})
-    scripted.script = [listed, (200, REPLY), (402, PRICED), (200, REPLY), (402, PRICED), (200, REPLY)]
+def test_every_question_that_pays_has_a_key_of_its_own_and_the_callers_where_given(scripted):
+    priced = (402, {"error": "priced", "message": "it has a price"})
+    steps = [priced, (200, REPLY), priced, "cut", (200, REPLY), (200, REPLY)]
+    scripted.script = [(200, {"datasets": ["visits"]}), *steps, (200, REPLY)]
     with connect(scripted.url, "dk_0") as door:
-        for _ in range(3):
-            door.sql("a")
-        door.sql("a", key="mine")
-    sent = [headers.get("Idempotency-Key") for _, _, headers, *_ in scripted.seen[1:]]
-    assert [one is None for one in sent] == [True, True, False, True, False, False]
-    assert sent[5] == "mine" and sent[2] != sent[4] and len(sent[2]) >= 32
+        for options in ({}, {}, {"key": "mine"}, {"fresh": True}, {"pay": False}):
+            door.sql("a", **options)
+    sent = [
+        (headers.get("Idempotency-Key"), json.loads(body)["pay"])
+        for *_, headers, body, _ in scripted.seen[1:]
+    ]
+    (free, first), (_, second), (_, again) = sent[:2], sent[2:4], sent[3:5]
+    assert free == (None, False) and sent[2] == (None, False) and sent[7] == (None, False)
+    assert second == again and first[1] and second[1], "what is sent again has the key of the first time"
+    assert sent[5] == ("mine", True)
+    own = {first[0], second[0], sent[6][0]}
+    assert len(own) == 3 and all(len(one) >= 32 for one in own)
 
 
 def test_what_is_to_cost_nothing_is_never_sent_to_be_charged(scripted):
-    scripted.script = [(200, {"datasets": ["visits"]}), (402, PRICED)]
-    with connect(scripted.url, "dk_0") as door, pytest.raises(NotFree, match="it has a price"):
+    scripted.script = [(200, {"datasets": ["visits"]}), (402, {"error": "priced", "message": "a price"})]
+    with connect(scripted.url, "dk_0") as door, pytest.raises(NotFree, match="a price"):
         door.sql("a", pay=False)
     assert len(scripted.seen) == 2
 
@@ -189,6 +198,11 @@ def test_what_is_to_cost_nothing_is_never_sent_to_be_charged(scripted):
         {"cost": {"epsilon": 0.5}},
         {"columns": "n"},
         {"rows": None},
+        {"repeated": 1},
+        {"together": {"n": []}},
+        {"rows": [[{"fraction": "1e999999999"}]]},
+        {"cost": {"epsilon": "1e999999999"}},
+        {"confidence": "1/2"},
     ],
     ids=str,
 )
@@ -218,23 +232,71 @@ except ServerUnreachable:
     assert ended.stdout.strip() == "asked", ended.stderr
 
 
-def test_a_server_that_is_killed_and_started_again_is_waited_for(tmp_path):
+def test_a_server_that_is_killed_and_started_again_is_waited_for_and_paid_once(tmp_path):
     make_folder(tmp_path)
     key = add_analyst(tmp_path, "acme")
     first = Served(tmp_path)
     door = connect(first.url, key)
+    paid = door.sql(MEAN, key="mine")
+    assert paid.cost["epsilon"] > 0 and paid.receipt is not None
     left = door.left
     first.stop(signal.SIGKILL)
     answers = []
-    asker = threading.Thread(target=lambda: answers.append(door.sql(BY_WARD)))
+    asker = threading.Thread(target=lambda: answers.append(door.sql(MEAN, key="mine")))
     asker.start()
     time.sleep(0.3)
     assert not answers
     second = Served(tmp_path, "--port", str(first.port))
     try:
         asker.join(timeout=30)
-        assert answers and answers[0].kind in ("free", "measured")
+        (again,) = answers
+        assert (again.rows, again.receipt) == (paid.rows, paid.receipt)
+        assert door.left == left
+        with pytest.raises(KeyReused):
+            door.sql(BY_WARD, key="mine")
         assert door.left == left
     finally:
         door.close()
         second.stop(signal.SIGKILL)
+
+
+def test_what_may_cost_nothing_is_refused_where_it_has_a_price(door):
+    left = door.left
+    with pytest.raises(NotFree):
+        door.sql("SELECT SUM(cents) AS s FROM visits", pay=False)
+    assert door.left == left
+    assert door.sql(BY_WARD, pay=False).columns == ("ward", "n")
+
+
+def test_made_up_rows_are_a_table_of_declared_values(door):
+    made = door.synthetic(300)
+    assert len(made.codes) == 300
+    columns = made.columns()
+    assert set(columns["ward"]) <= {"north", "south", "west", None}
+    with pytest.raises(InvalidParameter):
+        door.synthetic(0)
+
+
+def test_a_conversation_of_ones_own_is_opened_asked_and_closed(real):
+    with connect(real.url, real.keys["blue"]) as door:
+        left = door.left
+        called = door.open_conversation(["ward", "age"], epsilon=0.25, delta=1e-9)
+        assert door.left["epsilon"] < left["epsilon"]
+        counts = door.ask([{"ward": ["north"]}, {"age": [1, 2]}], conversation=called)
+        assert len(counts) == 2
+        assert len(door.synthetic(10, conversation=called).codes) == 10
+        door.close_conversation(called)
+        with pytest.raises(DiscreetError):
+            door.ask([{"ward": ["north"]}], conversation=called)
+
+
+def test_what_has_no_key_of_its_own_is_never_sent_again(scripted):
+    scripted.script = [(200, {"datasets": ["visits"]}), "cut"]
+    with connect(scripted.url, "dk_0") as door:
+        with pytest.raises(ServerUnreachable, match="may have been charged"):
+            door.open_conversation(["ward"], epsilon=1, delta=0)
+        assert len(scripted.seen) == 2
+        scripted.script = [(503, {"error": "stopped", "message": "m"})]
+        with pytest.raises(DiscreetError):
+            door.open_conversation(["ward"], epsilon=1, delta=0)
+        assert len(scripted.seen) == 3
