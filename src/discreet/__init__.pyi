@@ -1,6 +1,7 @@
 from discreet import accounting as accounting
 from discreet import analysts as analysts
 from discreet import audit as audit
+from discreet import client as client
 from discreet import curator as curator
 from discreet import data as data
 from discreet import datasets as datasets

@@ -1,5 +1,8 @@
-"""`python -m discreet` is the `discreet` command."""
+"""``python -m discreet``: the command line, where its script is not on the path."""
+
+from __future__ import annotations
 
 from discreet.cli import main
 
-main()
+if __name__ == "__main__":
+    main()

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any, TypeVar
 
 import click
 
 from discreet.cli.data_file import choose_data, data_file
-from discreet.core.errors import DiscreetError, InvalidParameter
+from discreet.cli.server_files import read_number
+from discreet.core.errors import DiscreetError
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _HereOrThere(click.Command):
+    """A command about a file here, or with --server about a data set there."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if not any(one == "--server" or one.startswith("--server=") for one in args):
+            return super().make_context(info_name, args, parent, **extra)
+        from discreet.cli import ask_server  # noqa: PLC0415  seldom needed
+
+        there: click.Command = getattr(ask_server, f"{self.name}_server")
+        return there.make_context(info_name, args, parent, **extra)
 
 
 def _common(command: F) -> F:
@@ -38,7 +52,7 @@ def _common(command: F) -> F:
     return command
 
 
-@click.command()
+@click.command(cls=_HereOrThere, epilog="Of a server: discreet ask --server URL --key-file FILE SQL")
 @data_file
 @_common
 @click.option("--insist", is_flag=True, help="Answer even where an interval spans most of what is possible.")
@@ -63,8 +77,8 @@ def ask(
         with Table(choose_data(data, table), schema=schema) as opened:
             answer = opened.sql(
                 sql,
-                epsilon=_read_number("epsilon", epsilon),
-                delta=_read_number("delta", delta),
+                epsilon=read_number("epsilon", epsilon),
+                delta=read_number("delta", delta),
                 insist=insist,
             )
     except DiscreetError as error:
@@ -77,7 +91,7 @@ def ask(
     click.echo(json.dumps(reply | {"guarantee": str(answer.guarantee)}, indent=2, default=str))
 
 
-@click.command()
+@click.command(cls=_HereOrThere, epilog="Of a server: discreet plan --server URL --key-file FILE SQL")
 @_common
 def plan(sql: str, *, schema: str, epsilon: str, delta: str, as_json: bool) -> None:
     """Say what a question would cost and how accurate it would be. Reads no data; costs nothing."""
@@ -86,16 +100,8 @@ def plan(sql: str, *, schema: str, epsilon: str, delta: str, as_json: bool) -> N
     from discreet.data.schema.toml_file import read_schema  # noqa: PLC0415
 
     try:
-        policy = Policy(epsilon=_read_number("epsilon", epsilon), delta=_read_number("delta", delta))
+        policy = Policy(epsilon=read_number("epsilon", epsilon), delta=read_number("delta", delta))
         planned = plan_question(sql, schemas=read_schema(schema), policy=policy)
     except DiscreetError as error:
         raise click.ClickException(str(error)) from None
     click.echo(json.dumps(planned.to_dict(), indent=2, default=str) if as_json else repr(planned))
-
-
-def _read_number(name: str, text: str) -> Any:
-    """Read a number exactly as it was written."""
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise InvalidParameter(name=name, rule="a number", value=text) from None

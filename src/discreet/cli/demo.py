@@ -1,12 +1,17 @@
-"""`discreet demo`: a curator, three analysts, tens of thousands of questions, one budget."""
+"""`discreet demo`: a server, three analysts over HTTP, 100,000 questions, one budget and one crash."""
 
 from __future__ import annotations
 
-import csv
 import itertools
+import queue
+import secrets
+import signal
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from fractions import Fraction
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,47 +22,24 @@ from rich.progress import Progress
 from rich.table import Table as Grid
 
 from discreet.accounting.calibrate import gaussian_sigma
-from discreet.cli.demo_report import DemoResult, write_report
-from discreet.core.neighbours import AddRemove
-from discreet.core.rng import SYSTEM
-from discreet.curator.curator import Curator
-from discreet.curator.doors import Analyst
+from discreet.cli.demonstration.processes import AnalystProcess, ServerProcess
+from discreet.cli.demonstration.questions import YOUNG, make_clauses, sweep
+from discreet.cli.demonstration.records import SHARED, Records
+from discreet.cli.demonstration.report import DemoResult, write_report
+from discreet.client.connecting import connect
+from discreet.client.reading import read_reply
+from discreet.core.errors import MissingExtra
+from discreet.curator.amounts import Amounts
 from discreet.curator.ledger.books.verification import verify
-from discreet.data.schema.columns import Category, Integer
-from discreet.data.schema.schema import Row, Schema
-from discreet.data.table import Table
-from discreet.datasets import people
-from discreet.queries.kinds.conjunctions import Conjunctions
-from discreet.queries.universe import Universe
-from discreet.query_release.synopses.online_answer import OnlineAnswer
+from discreet.curator.reply import Reply
+from discreet.server.access import Access
+from discreet.server.registering import register
 
 EPSILON, DELTA = 1, Fraction(1, 10**9)
-SHARED = ("age", "gender", "region", "education", "pay")
-PAY = ("below $10", "$10-$20", "$20-$30", "above $30")
-SCHEMA = Schema(
-    "people",
-    columns=(
-        Integer("age", lower=Fraction(21), upper=Fraction(64)),
-        Category("gender", values=("female", "male")),
-        Category("region", values=("Northeast", "Midwest", "South", "West")),
-        Category("education", values=(6, 8, 9, 10, 11, 12, 13, 14, 16, 18, 19, 20)),
-        Category("pay", values=PAY),
-        Integer("cents", lower=Fraction(0), upper=Fraction(7500)),
-    ),
-    unit=Row(),
-    neighbours=AddRemove("row"),
-)
-MINISTRY = (
-    "SELECT region, COUNT(*) AS people FROM people GROUP BY region",
-    "SELECT education, COUNT(*) AS people FROM people GROUP BY education",
-    "SELECT gender, pay, COUNT(*) AS people FROM people WHERE age BETWEEN 30 AND 39 GROUP BY gender, pay",
-)
-UNION = (
-    "SELECT gender, AVG(cents) AS mean_cents FROM people GROUP BY gender",
-    "SELECT gender, COUNT(*) AS people FROM people WHERE pay = 'below $10' AND age < 30 GROUP BY gender",
-)
-SWEEP = 1500  # questions the ministry asks by SQL, one for every combination of an age, a degree and a region
+SWEEP = 1500  # questions the ministry asks by SQL
 BATCH, BATCHES = 5000, 20  # questions the university asks from Python
+ANALYSTS = ("ministry", "union", "university")
+_SILENCE = 120  # seconds after which nobody says anything any more
 
 
 @click.command()
@@ -71,27 +53,27 @@ BATCH, BATCHES = 5000, 20  # questions the university asks from Python
 def demo(out: Path) -> None:
     """Let three analysts ask tens of thousands of questions about 61,395 people, on one budget."""
     console = Console()
+    for package in ("fastapi", "uvicorn", "httptools"):
+        if find_spec(package) is None:
+            raise MissingExtra(package=package, extra="server")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise click.UsageError(f"--out must be a folder that can be written: {problem.strerror}.") from None
-    records = _records()
+    records = Records()
     console.print(
-        f"{len(records['age']):,} survey respondents go into DuckDB. Three analysts will ask about them."
+        f"{len(records):,} survey respondents go behind a server. Three analysts ask about them over HTTP."
     )
     console.print(
         f"Everything they ever see costs [b]epsilon {EPSILON}, delta {float(DELTA):g}[/] together.\n"
     )
-    with tempfile.TemporaryDirectory() as folder:
-        book = Path(folder) / "budget.db"
-        with console.status("the curator measures all small tables once, and fits a hypothesis to them"):
-            curator = Curator(_open_table(records), epsilon=EPSILON, delta=DELTA, columns=SHARED, ledger=book)
-        with curator:
-            truth = _truth(records, curator.universe)
-            learned = _ask(curator, truth, console)
-        kept = verify(book)
+    with tempfile.TemporaryDirectory() as name:
+        story = _Story(records, Path(name), console)
+        story.tell()
+        learned, left, guarantee = list(story.learned.values()), story.left, story.guarantee
+        kept = verify(Path(name) / "budget.db")
+    console.print(_summary(learned, len(records)))
     questions = sum(one.asked for one in learned)
-    console.print(_summary(learned, len(records["age"])))
     alone = 0.8 * float(gaussian_sigma(epsilon=EPSILON, delta=DELTA)) * questions**0.5
     off = float(np.mean(np.concatenate([one.misses for one in learned])))
     console.print(
@@ -99,116 +81,146 @@ def demo(out: Path) -> None:
         f"Noise for each by itself would "
         f"be off by about {alone:,.0f} at the same epsilon: [b]{alone / off:,.0f} times[/] as much."
     )
-    console.print(f"left for priced questions: {_left(curator)}")
-    console.print(
-        f"The budget is kept in a file of {kept.rows} rows, each with the digest of all before it: "
-        "a curator that is started again goes on from there."
-    )
-    page = write_report(learned, budget=str(curator.guarantee), left=_left(curator), alone=alone)
+    console.print(f"left for priced questions: {left}")
+    console.print(f"The budget is kept in a file of {kept.rows} rows, each with the digest of all before it.")
+    page = write_report(learned, budget=guarantee, left=left, alone=alone)
     (out / "index.html").write_text(page, encoding="utf-8")
     console.print(f"\nThe report with plots: [b]{out / 'index.html'}[/]")
 
 
-def _records() -> dict[str, list[Any]]:
-    table = people()
-    wages = [float(wage) for wage in table["earnings"]]
-    return {
-        "age": [int(age) for age in table["age"]],
-        "gender": table["gender"],
-        "region": table["region"],
-        "education": [int(years) for years in table["education"]],
-        "pay": [PAY[sum(wage > edge for edge in (10, 20, 30))] for wage in wages],
-        "cents": [round(100 * wage) for wage in wages],
-    }
+class _Story:
+    """What happens in the demo, as its owner sees it."""
 
+    def __init__(self, records: Records, folder: Path, console: Console) -> None:
+        self._records, self._folder, self._console = records, folder, console
+        self.learned = {who: DemoResult(who) for who in ANALYSTS}
+        self.left = self.guarantee = ""
+        self._seed = secrets.token_hex(16)
+        self._truths = {who: self._count(who) for who in ANALYSTS}
+        self._heard: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
+        self._busy = set(ANALYSTS)
 
-def _truth(records: dict[str, list[Any]], universe: Universe) -> Any:
-    """Count the bundled records, to show how far answers are off."""
-    codes = np.stack(
-        [[universe.code(axis, value) for value in records[name]] for axis, name in enumerate(universe.names)],
-        axis=1,
-    )
-    return np.bincount(universe.ravel(codes), minlength=universe.size).reshape(universe.shape)
+    def tell(self) -> None:
+        """Serve, let the analysts ask, and kill the server once in the middle."""
+        keys = self._register()
+        sizes = {"sweep": SWEEP, "batch": BATCH, "batches": BATCHES, "seed": self._seed}
+        server = ServerProcess(self._folder)
+        with ExitStack() as stack:
+            stack.callback(lambda: server.end(signal.SIGTERM))
+            with self._console.status("the server measures all small tables once, and fits a hypothesis"):
+                server.start()
+            told = {"url": server.url, "sizes": sizes}
+            analysts = {who: AnalystProcess(who, {**told, "key": keys[who]}, self._heard) for who in ANALYSTS}
+            for one in analysts.values():
+                stack.callback(one.end)
+            progress = stack.enter_context(Progress(console=self._console, transient=True))
+            self._progress, self._task = progress, progress.add_task("asking", total=_count_questions())
+            self._listen(lambda: "union" not in self._busy and self._asked >= 0.4 * _count_questions())
+            with connect(server.url, keys["union"]) as watch:
+                before = watch.left
+                self._restart(server)
+                self._compare(before, watch.left)
+                self._busy.add("union")
+                analysts["union"].tell()
+                self._listen(lambda: not self._busy)
+                self._compare(before, watch.left)
+                self.left = _describe(watch.left)
+                self.guarantee = str(watch.facts["guarantee"])
 
+    def _register(self) -> dict[str, str]:
+        """Do what an owner does: register the table, and make keys."""
+        self._records.write(self._folder)
+        config = self._folder / "discreet.toml"
+        config.write_text("tick = 0  # nothing is promised between these analysts\n", encoding="utf-8")
+        facts = {"data": "people.csv", "schema": "people.toml", "epsilon": EPSILON, "delta": DELTA}
+        register(config, "people", {**facts, "columns": list(SHARED), "purpose": "the demo"})
+        access = Access(self._folder / "access.db")
+        for who in ANALYSTS:
+            access.grant(who, "people", 1)
+        keys = {who: access.make_key(who) for who in ANALYSTS}
+        access.close()
+        return keys
 
-def _ask(curator: Curator, truth: Any, console: Console) -> list[DemoResult]:
-    ministry, union, university = (DemoResult(name) for name in ("ministry", "union", "university"))
-    doors = {one.who: curator.analyst(one.who) for one in (ministry, union, university)}
-    for one, texts in ((ministry, MINISTRY), (union, UNION)):
-        for text in texts:
-            reply = doors[one.who].sql(text)
-            one.shown.append((text, reply))
-            console.print(f"[b]{one.who}[/]: {text}\n{reply}\n", highlight=False)
-    with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("asking", total=SWEEP + BATCH * BATCHES)
-        for text, cells in itertools.islice(_sweep(curator.universe), SWEEP):
-            reply = doors["ministry"].sql(text)
-            ministry.add([(reply.kind, float(reply.rows[0][0]), float(truth[cells].sum()))])
-            progress.advance(task)
-        for _ in range(BATCHES):
-            workload = _random_conjunctions(curator.universe, BATCH)
-            _note(university, doors["university"], workload, truth)
-            progress.advance(task, BATCH)
-    for age in (25, 35, 45):
-        text = (
-            f"SELECT COUNT(*) AS n FROM people WHERE age < {age} OR gender = 'female' AND pay = 'above $30'"  # noqa: S608
+    def _restart(self, server: ServerProcess) -> None:
+        """Kill the server while two analysts ask, and start it again."""
+        server.end(signal.SIGKILL)
+        self._console.print(
+            "[b]The server is killed[/] (SIGKILL) while questions are under way.", highlight=False
         )
-        reply = doors["union"].sql(text)
-        young = np.zeros(truth.shape, dtype=bool)
-        young[: age - 21] = True
-        young[:, 0, :, :, 3] = True
-        union.add([(reply.kind, float(reply.rows[0][0]), float(truth[young].sum()))])
-    return [ministry, union, university]
+        began = time.monotonic()
+        server.start()
+        self._console.print(
+            f"It is started again, and serves after {time.monotonic() - began:.1f} s. Whoever had no reply "
+            "asks again by herself.",
+            highlight=False,
+        )
 
+    def _compare(self, before: Amounts, after: Amounts) -> None:
+        """Show that nothing was spent twice."""
+        self._console.print(
+            f"left then: {_describe(before)}\nleft now:  {_describe(after)}\n", highlight=False
+        )
+        if after != before:
+            raise click.ClickException("something was spent twice: please report this.")
 
-def _note(learned: DemoResult, door: Analyst, workload: Conjunctions, truth: Any) -> None:
-    answers = door.ask(workload)
-    if isinstance(answers, OnlineAnswer):
-        answers = (answers,)
-    exact = workload.answers(truth)
-    learned.add((a.kind, a.value, float(t)) for a, t in zip(answers, exact, strict=True))
-
-
-def _sweep(universe: Universe) -> Iterator[tuple[str, Any]]:
-    """Yield questions by SQL with the cells they count."""
-    ages, regions = universe.attribute("age").values, universe.attribute("region").values
-    for low, high in itertools.combinations(range(0, len(ages) - 1, 2), 2):
-        for region in range(len(regions) - 1):  # the last value stands for a missing one
-            for pay in range(len(PAY)):
-                text = (  # nothing of it comes from outside, and no engine sees it
-                    f"SELECT COUNT(*) AS n FROM people WHERE age BETWEEN {ages[low]} AND {ages[high]} "  # noqa: S608
-                    f"AND region = '{regions[region]}' AND pay = '{PAY[pay]}'"
+    def _listen(self, is_enough: Callable[[], bool]) -> None:
+        """Hear what the analysts tell until it is enough."""
+        while not is_enough():
+            try:
+                who, said = self._heard.get(timeout=_SILENCE)
+            except queue.Empty:
+                raise click.ClickException("the analysts were silent for too long.") from None
+            if "shown" in said:
+                reply = read_reply(said["reply"])
+                self.learned[who].shown.append((said["shown"], reply))
+                self._console.print(f"[b]{who}[/]: {said['shown']}\n{reply}\n", highlight=False)
+            elif "again" in said:
+                self._say_again(who, read_reply(said["again"]))
+            elif "answers" in said:
+                answers = said["answers"]
+                truth = itertools.islice(self._truths[who], len(answers))
+                self.learned[who].add(
+                    (kind, value, t) for (kind, value), t in zip(answers, truth, strict=True)
                 )
-                yield text, np.s_[low : high + 1, :, region, :, pay]
+                self._progress.advance(self._task, len(answers))
+            elif "ended" in said and who in self._busy:
+                raise click.ClickException(f"the {who} gave up: {said['ended']}")
+            else:  # paused, or done
+                self._busy.discard(who)
+
+    def _say_again(self, who: str, reply: Reply) -> None:
+        (_, first), *_ = self.learned[who].shown
+        if (reply.rows, reply.receipt) != (first.rows, first.receipt):
+            raise click.ClickException("one question was answered twice: please report this.")
+        self._console.print(
+            f"[b]{who}[/] asks for the averages again, as if it had had no answer: it has the very same one, "
+            "and nothing more is charged.\n",
+            highlight=False,
+        )
+
+    @property
+    def _asked(self) -> int:
+        return sum(one.asked for one in self.learned.values())
+
+    def _count(self, who: str) -> Iterator[float]:
+        """Yield the truth of what an analyst asks, in order."""
+        values = self._records.values
+        if who == "ministry":
+            clauses = [clause for _, clause in itertools.islice(sweep(values), SWEEP)]
+            yield from self._records.count(clauses)
+        elif who == "union":
+            yield from self._records.count_young()
+        else:
+            for batch in range(BATCHES):
+                yield from self._records.count(make_clauses(f"{self._seed}{batch}", values, BATCH))
 
 
-def _random_conjunctions(universe: Universe, count: int) -> Conjunctions:
-    """Make random boxes over up to three attributes: a range of ages, a set of values of the others."""
-    clauses = []
-    for words in SYSTEM.words(4 * count).reshape(count, 4).tolist():
-        chosen = [name for place, name in enumerate(universe.names) if words[0] >> (8 * place) & 255 < 140][
-            :3
-        ]
-        clause = {}
-        for place, name in enumerate(chosen or ["age"]):
-            values = universe.attribute(name).values
-            low, high = sorted(
-                ((words[1 + place] & 0xFFFF) % len(values), (words[1 + place] >> 16) % len(values))
-            )
-            clause[name] = values[low : high + 1]
-        clauses.append(clause)
-    return Conjunctions(universe, clauses)
+def _count_questions() -> int:
+    return SWEEP + BATCH * BATCHES + len(YOUNG)
 
 
-def _open_table(records: dict[str, list[Any]]) -> Table:
-    """Load the records into DuckDB by way of a file, as an owner would."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "people.csv"
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(records)
-            writer.writerows(zip(*records.values(), strict=True))
-        return Table(path, schema=SCHEMA)
+def _describe(left: Amounts) -> str:
+    return ", ".join(f"{name} {float(amount):.3g}" for name, amount in left.items())
 
 
 def _summary(learned: list[DemoResult], rows: int) -> Grid:
@@ -225,7 +237,3 @@ def _summary(learned: list[DemoResult], rows: int) -> Grid:
             f"{most:,.0f} ({most / rows:.2%})",
         )
     return grid
-
-
-def _left(curator: Curator) -> str:
-    return ", ".join(f"{name} {float(amount):.3g}" for name, amount in curator.ledger.left().items())

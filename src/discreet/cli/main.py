@@ -15,6 +15,7 @@ from discreet.core.errors import MissingExtra
 from discreet.data.credentials import may_hold_password
 
 _COMMANDS = {
+    "analysts": "Who may ask a server, about what, with which share.",
     "ask": "Answer SQL about a data file, with error bars.",
     "audit": "Try to break the guarantees of mechanisms.",
     "catalogue": "List every algorithm with its theorem.",
@@ -22,13 +23,20 @@ _COMMANDS = {
     "init": "Write a schema template for a data file.",
     "ledger": "Check a durable budget, or recover a damaged one.",
     "plan": "Price a question in SQL; no data are read.",
+    "register": "Put a table behind a server, on a budget.",
     "registry": "Write what data are used for and what that costs; check it.",
+    "serve": "Answer analysts' questions over HTTP.",
+    "studies": "What questions are asked for, and its share.",
 }
 """Names and one-line summaries, so that --help need not import anything heavy."""
 
 
 _HOMES = {"plan": "ask"}
 """Modules of commands that do not have their own."""
+
+
+_EXTRAS = {"sqlglot": "data"} | dict.fromkeys(("fastapi", "starlette", "pydantic", "uvicorn"), "server")
+"""What brings packages that many modules import."""
 
 
 _EXTRA = "Got unexpected extra argument"
@@ -84,9 +92,10 @@ class _Lazy(click.Group):
         except MissingExtra as missing:
             said = str(missing)
         except ModuleNotFoundError as missing:
-            if missing.name != "sqlglot":  # which many modules import, all of one extra
+            extra = _EXTRAS.get(missing.name or "")
+            if extra is None:
                 raise
-            said = str(MissingExtra(package="sqlglot", extra="data"))
+            said = str(MissingExtra(package=str(missing.name), extra=extra))
         raise click.ClickException(said)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

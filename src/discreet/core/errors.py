@@ -19,6 +19,9 @@
     ├── LedgerRefused          a ledger is damaged, rolled back, copied or someone else's; nothing is answered
     ├── LedgerStopped          a ledger could not write; what it was writing counts as charged
     ├── KeyReused              a key for one question came with another; nothing was charged
+    ├── ServerRefused          a server said no for a reason of its own: a key, an address, too many requests
+    ├── ServerUnreachable      no reply came from a server; a question may have been charged
+    ├── StrangeReply           what a server said is not what this version reads
     ├── MissingExtra           an optional dependency is not installed
     └── InternalError          a promise of our own was about to be broken: please report it
 
@@ -151,6 +154,42 @@ class KeyReused(DiscreetError, ValueError):
 
     def __init__(self) -> None:
         super().__init__("key: it belongs to another question. Use a new key for every question.")
+
+
+class ServerRefused(DiscreetError):
+    """A server said no, for a reason that a curator in one's own process does not have.
+
+    Attributes
+    ----------
+    status, kind
+        Of the reply: its number, and one word for programs.
+    """
+
+    def __init__(self, words: str, *, status: int, kind: str) -> None:
+        self.status, self.kind = status, kind
+        super().__init__(f"the server refused: {words}")
+
+
+class ServerUnreachable(DiscreetError):
+    """No reply came. Whether a question was charged is not known; asked again under its key it is not twice.
+
+    Attributes
+    ----------
+    key
+        What to ask the same question again with; None where nothing could be charged.
+    """
+
+    def __init__(self, address: str, *, why: str, key: str | None = None) -> None:
+        self.key = key
+        ending = "" if key is None else f" Asked again with key={key!r} the question is charged at most once."
+        super().__init__(f"no reply from {address}: {why}.{ending}")
+
+
+class StrangeReply(DiscreetError):
+    """What a server said is not what this version reads."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"the reply of the server cannot be read: {why}.")
 
 
 class MissingExtra(DiscreetError, ImportError):

@@ -222,7 +222,7 @@ class Analyst:
         service, desk = _behind(self)
         return service.synthetic(desk, rows, conversation)
 
-    def open(
+    def open_conversation(
         self,
         columns: Iterable[str],
         *,
@@ -247,7 +247,7 @@ class Analyst:
         service, desk = _behind(self)
         return service.open(desk, columns, epsilon=epsilon, delta=delta, study=study)
 
-    def close(self, conversation: str) -> None:
+    def close_conversation(self, conversation: str) -> None:
         """End a conversation of her own. What it cost stays charged."""
         service, desk = _behind(self)
         service.close_own(desk, conversation)

@@ -16,7 +16,7 @@ from discreet.curator.doors import Analyst
 from discreet.curator.ledger.books.files import open_book
 from discreet.data.table import Table
 from discreet.server.access import Access, KeyFacts
-from discreet.server.registration import Dataset, Registration
+from discreet.server.registration import Dataset, Registration, require_own_name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,9 +64,7 @@ class OpenDatasets:
                 note(name)
                 table = _open_table(facts)
                 stack.callback(table.close)
-                if table.schema.name != name:
-                    rule = f"called {table.schema.name}, as its schema says: questions name it so"
-                    raise InvalidParameter(name=f"datasets.{name}", rule=rule, got="another name")
+                require_own_name(name, table.schema.name)
                 curator = _open_curator(facts, table, self.book)
                 stack.callback(curator.close)
                 self._open[name] = OpenDataset(facts, table, curator)

@@ -164,6 +164,13 @@ def read_registration(path: Path) -> Registration:
     )
 
 
+def require_own_name(name: str, own: str) -> None:
+    """Refuse a table that is not called as its schema calls it: its budget is kept under that name."""
+    if name != own:
+        rule = f"{own}, as its schema says: the budget is kept under that name"
+        raise InvalidParameter(name="name", rule=rule, value=name)
+
+
 class _Section:
     """A table of the file: every key is asked for by name, and what nobody asks for is refused."""
 

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,10 @@ def test_the_demo_asks_and_writes_a_report(tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     assert "epsilon 1, delta 1e-09" in result.output
     assert "5,053 counting questions" in result.output
+    words = " ".join(result.output.split())
+    assert "The server is killed" in words and "the very same one, and nothing more is charged" in words
+    left = re.findall(r"left (?:then|now): +(.*)", result.output)
+    assert len(left) == 4 and len(set(left)) == 1, "nothing is spent twice"
     page = (tmp_path / "report" / "index.html").read_text()
     assert page.count("<svg") == 6
     assert "5,053 questions, one budget" in page

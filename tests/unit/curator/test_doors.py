@@ -54,8 +54,8 @@ def test_a_door_has_nothing_to_look_into(doors):
         "sql",
         "ask",
         "synthetic",
-        "open",
-        "close",
+        "open_conversation",
+        "close_conversation",
         "history",
         "left",
     }

@@ -18,7 +18,7 @@ OFFER = {"epsilon": 0.1, "delta": 1e-8}
 def test_it_answers_what_it_was_opened_about_at_no_further_cost(frame):
     with curator(shared=0) as owner:
         door = owner.analyst("acme")
-        called = door.open(["region", "smoker"], epsilon=0.5, delta=1e-8)
+        called = door.open_conversation(["region", "smoker"], epsilon=0.5, delta=1e-8)
         spent = owner.ledger.spent()
         assert spent["epsilon"] == Fraction(1, 2)
         universe = door.universe_of(called)
@@ -36,11 +36,11 @@ def test_it_answers_what_it_was_opened_about_at_no_further_cost(frame):
 def test_nobody_else_has_it(promise):
     with curator(shared=0, promise=promise) as owner:
         door, other = owner.analyst("acme", share=0.5), owner.analyst("rival", share=0.5)
-        called = door.open(["region"], **OFFER)
+        called = door.open_conversation(["region"], **OFFER)
         for act in (
             lambda: other.universe_of(called),
             lambda: other.synthetic(5, conversation=called),
-            lambda: other.close(called),
+            lambda: other.close_conversation(called),
             lambda: door.synthetic(5, conversation="0" * 16),
         ):
             with pytest.raises(ConversationClosed) as refused:
@@ -52,9 +52,9 @@ def test_nobody_else_has_it(promise):
 def test_closed_is_closed_and_its_price_stays():
     with curator(shared=0) as owner:
         door = owner.analyst("acme")
-        called = door.open(["region"], **OFFER)
+        called = door.open_conversation(["region"], **OFFER)
         spent = owner.ledger.spent()
-        door.close(called)
+        door.close_conversation(called)
         with pytest.raises(ConversationClosed):
             door.synthetic(5, conversation=called)
         assert owner.ledger.spent() == spent
@@ -63,13 +63,13 @@ def test_closed_is_closed_and_its_price_stays():
 def test_a_few_at_once():
     with curator(shared=0) as owner:
         door = owner.analyst("acme")
-        opened = [door.open(["region"], **OFFER) for _ in range(OPEN)]
+        opened = [door.open_conversation(["region"], **OFFER) for _ in range(OPEN)]
         spent = owner.ledger.spent()
         with pytest.raises(Refused, match="Close one"):
-            door.open(["region"], **OFFER)
+            door.open_conversation(["region"], **OFFER)
         assert owner.ledger.spent() == spent
-        door.close(opened[0])
-        assert door.open(["region"], **OFFER) not in opened
+        door.close_conversation(opened[0])
+        assert door.open_conversation(["region"], **OFFER) not in opened
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_what_is_refused_is_not_charged(columns, offer):
     with curator(shared=0) as owner:
         door = owner.analyst("acme")
         with pytest.raises((InvalidParameter, Refused)):
-            door.open(columns, **offer)
+            door.open_conversation(columns, **offer)
         assert not any(owner.ledger.spent().values())
 
 
@@ -98,7 +98,7 @@ def test_what_does_not_fit_is_not_opened():
     with curator(shared=0) as owner:
         door = owner.analyst("acme", share=0.01)
         with pytest.raises(BudgetExceeded):
-            door.open(["region"], epsilon=1, delta=1e-8)
+            door.open_conversation(["region"], epsilon=1, delta=1e-8)
         assert not any(owner.ledger.spent().values())
 
 
@@ -111,12 +111,12 @@ def test_what_fails_stays_charged_and_says_nothing(monkeypatch):
         monkeypatch.setattr(own_conversations.Shared, "open", fail)
         for _ in range(3):
             with pytest.raises(EngineFailed) as failed:
-                door.open(["region"], **OFFER)
+                door.open_conversation(["region"], **OFFER)
             assert "alice" not in str(failed.value)
             assert failed.value.__context__ is None
         assert owner.ledger.spent()["epsilon"] == Fraction(3, 10)
         with pytest.raises(Refused, match="failed at 3"):  # what makes it fail may be in the data
-            door.open(["region"], **OFFER)
+            door.open_conversation(["region"], **OFFER)
         with pytest.raises(Refused, match="failed at 3"):
             door.sql("SELECT AVG(income) FROM people", insist=True)
         assert owner.analyst("other").sql("SELECT AVG(income) FROM people", insist=True).kind == "priced"

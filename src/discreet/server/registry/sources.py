@@ -9,8 +9,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-from discreet.core.errors import InvalidParameter, LedgerRefused
+from discreet.core.errors import LedgerRefused
 from discreet.curator.ledger.books.receipts import Receipt
+from discreet.curator.ledger.books.stores import is_server
 from discreet.curator.ledger.books.verification import SoundBook, read_book
 from discreet.curator.ledger.events import PEOPLE, WHOLE, Moved, Reserved, Retired, Used
 from discreet.curator.ledger.state import Account, BookState, EntryRecord, LineSum
@@ -129,14 +130,7 @@ def read_closed(registration: Registration) -> tuple[RegistrySource, ...]:
     LedgerRefused
         When the book cannot be believed, or is not the one of this registration.
     """
-    if "://" in registration.book:
-        raise InvalidParameter(
-            name="book",
-            rule="a file, to be read from outside",
-            got="a server of databases",
-            hint="Export from the running server instead: --url",
-        )
-    is_there = Path(registration.book).exists()
+    is_there = is_server(registration.book) or Path(registration.book).exists()
     sound = read_book(registration.book, anchor=registration.anchor) if is_there else None
     access = Access(registration.access) if registration.access.exists() else None
     try:

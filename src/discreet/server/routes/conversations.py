@@ -25,7 +25,9 @@ async def open_conversation(visit: VisitOf, asked: ConversationAsked) -> Respons
     """Measure all small tables of some columns, and answer counts about them without end from then on."""
 
     def begin(door: Analyst) -> dict[str, object]:
-        called = door.open(asked.columns, epsilon=asked.epsilon, delta=asked.delta, study=asked.study)
+        called = door.open_conversation(
+            asked.columns, epsilon=asked.epsilon, delta=asked.delta, study=asked.study
+        )
         return {"conversation": called, "columns": list(door.universe_of(called).names)}
 
     return await visit.ask(begin, asked.study)
@@ -50,7 +52,7 @@ async def close_conversation(visit: VisitOf, conversation: Called) -> Response:
     """End a conversation. What it cost stays charged."""
 
     def end(door: Analyst) -> dict[str, object]:
-        door.close(conversation)
+        door.close_conversation(conversation)
         return {"closed": conversation}
 
     return await visit.ask(end)

@@ -1,4 +1,4 @@
-"""Sources: a book is read from outside while it is in use, and one on a server is not."""
+"""Sources: a book is read from outside while it is in use, wherever it is kept."""
 
 from dataclasses import replace
 
@@ -28,11 +28,11 @@ def test_a_damaged_book_is_not_told_of(tmp_path):
         read(past.path)
 
 
-def test_a_book_on_a_server_is_exported_by_the_server(tmp_path):
+def test_a_book_on_a_server_needs_its_anchor(tmp_path):
     with writing(tmp_path) as past:
         pass
     elsewhere = replace(read_registration(past.path), book="postgresql://somewhere/book")
-    with pytest.raises(InvalidParameter, match="--url"):
+    with pytest.raises(InvalidParameter, match="anchor"):
         read_closed(elsewhere)
 
 

@@ -55,7 +55,7 @@ def read_value(written: Any) -> Any:
 _READERS: dict[str, Any] = {
     "int": int,
     "float": {"inf": math.inf, "-inf": -math.inf}.__getitem__,
-    "fraction": Fraction,
+    "fraction": lambda text: Fraction(*map(int, text.split("/"))),  # no exponents, which fill the memory
     "decimal": Decimal,
     "datetime": datetime.datetime.fromisoformat,
     "date": datetime.date.fromisoformat,

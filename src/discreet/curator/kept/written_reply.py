@@ -13,9 +13,9 @@ from typing import Any, get_args
 from discreet.core.errors import InvalidParameter
 from discreet.curator.amounts import Amounts
 from discreet.curator.history import AskedQuestion, Quote
+from discreet.curator.kept.written_values import read_value, write_value
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.reply import CONFIDENCE, Interval, Kind, Reply, SentReply
-from discreet.curator.written_values import read_value, write_value
 from discreet.data.pricing.question_plan import ColumnError
 
 Written = dict[str, Any]
@@ -49,23 +49,26 @@ def read_reply(written: Mapping[str, Any]) -> Reply:
     """
     try:
         kind, receipt, together = (written[name] for name in ("kind", "receipt", "together"))
+        columns, rows = _texts(written["columns"]), tuple(map(_read_row, _list(written["rows"])))
         if kind not in get_args(Kind) or written["confidence"] != str(CONFIDENCE):
             raise _not_written("reply")
+        if any(len(row) != len(columns) for row in rows):
+            raise _not_written("reply")
         return Reply(
-            columns=tuple(map(str, written["columns"])),
-            rows=tuple(tuple(map(read_value, row)) for row in written["rows"]),
-            intervals=_read_intervals(written["intervals"]),
+            columns=columns,
+            rows=rows,
+            intervals=_read_intervals(written["intervals"], columns, len(rows)),
             kind=kind,
             cost=read_amounts(written["cost"]),
-            repeated=bool(written["repeated"]),
+            repeated=written["repeated"] is True,
             receipt=None if receipt is None else read_receipt(receipt),
             sent=SentReply(
-                tuple(map(str, written["keys"])),
+                _texts(written["keys"]),
                 int(written["groups"]),
-                None if together is None else _read_intervals(together),
+                None if together is None else _read_intervals(together, columns, len(rows)),
             ),
         )
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
         raise _not_written("reply") from None
 
 
@@ -145,7 +148,7 @@ def write_amounts(amounts: Mapping[str, Fraction]) -> dict[str, str]:
 
 def read_amounts(written: Mapping[str, str]) -> Amounts:
     """Return the amounts that were written."""
-    return Amounts({str(name): Fraction(amount) for name, amount in written.items()})
+    return Amounts({_text(name): Fraction(_text(amount)) for name, amount in written.items()})
 
 
 def _write_intervals(intervals: Mapping[str, tuple[Interval, ...]]) -> dict[str, list[list[Any]]]:
@@ -155,11 +158,37 @@ def _write_intervals(intervals: Mapping[str, tuple[Interval, ...]]) -> dict[str,
     }
 
 
-def _read_intervals(written: Mapping[str, Any]) -> dict[str, tuple[Interval, ...]]:
-    return {
-        str(name): tuple((read_value(low), read_value(high)) for low, high in ends)
+def _read_intervals(
+    written: Mapping[str, Any], columns: tuple[str, ...], rows: int
+) -> dict[str, tuple[Interval, ...]]:
+    """Return intervals of columns that are there, one a row."""
+    found = {
+        columns[columns.index(name)]: tuple((read_value(low), read_value(high)) for low, high in _list(ends))
         for name, ends in written.items()
     }
+    if any(len(ends) != rows for ends in found.values()):
+        raise _not_written("reply")
+    return found
+
+
+def _read_row(written: Any) -> tuple[Any, ...]:
+    return tuple(map(read_value, _list(written)))
+
+
+def _texts(written: Any) -> tuple[str, ...]:
+    return tuple(map(_text, _list(written)))
+
+
+def _text(written: Any) -> str:
+    if not isinstance(written, str):
+        raise TypeError
+    return written
+
+
+def _list(written: Any) -> list[Any]:
+    if not isinstance(written, list):
+        raise TypeError
+    return written
 
 
 def _write_errors(columns: tuple[ColumnError, ...]) -> list[Written]:

@@ -1,0 +1,124 @@
+"""`discreet register`: put a table behind a server, on a budget that is set once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.cli.data_file import choose_data, data_file
+from discreet.cli.server_files import (
+    as_json,
+    config,
+    grant,
+    open_access,
+    read_number,
+    require_new,
+    say_errors,
+    write_key,
+)
+
+_PROMISES = ("one query to many", "one analyst to many", "many to one")
+
+
+@click.command()
+@data_file
+@click.option(
+    "--schema",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False),
+    help="What is public about the data, as TOML: `discreet init` writes a template.",
+)
+@click.option("--epsilon", required=True, metavar="NUMBER", help="What everything ever answered may cost.")
+@click.option(
+    "--delta",
+    required=True,
+    metavar="NUMBER",
+    help="The probability that the promise fails for someone; 0 for none, else far below 1 / people.",
+)
+@click.option("--name", help="What analysts call it: the name in the schema, which is taken where left out.")
+@click.option("--purpose", help="Why the table is there, in a sentence. Everybody can read it.")
+@click.option(
+    "--expects",
+    multiple=True,
+    help='What will be asked: a number of priced questions, "counts", or a question in SQL; '
+    "the last may be given several times.",
+)
+@click.option(
+    "--promise", type=click.Choice(_PROMISES), help="What is hidden between analysts; nothing by default."
+)
+@click.option(
+    "--analyst",
+    metavar="NAME",
+    help="Also let this analyst ask, with all of the budget; her key goes to the new file NAME.key.",
+)
+@config
+@as_json
+def register(
+    data: str,
+    *,
+    table: str | None,
+    schema: str,
+    epsilon: str,
+    delta: str,
+    name: str | None,
+    purpose: str | None,
+    expects: tuple[str, ...],
+    promise: str | None,
+    analyst: str | None,
+    config: Path,
+    as_json: bool,
+) -> None:
+    """Register a .csv, .csv.gz, .parquet or .duckdb file, in the folder of the registration file or below.
+
+    The schema is checked and the data are opened once with it. Nothing is measured before the server runs.
+    """
+    from discreet.data.schema.toml_file import read_schema  # noqa: PLC0415  the engine is an extra
+    from discreet.server.access import require_name  # noqa: PLC0415
+    from discreet.server.registering import register as write  # noqa: PLC0415
+    from discreet.server.registering import relate  # noqa: PLC0415
+
+    choose_data(data, table)
+    out = None if analyst is None else Path(f"{analyst}.key")
+    with say_errors():
+        if analyst is not None:
+            require_name(analyst=analyst)
+            require_new(out)
+        added = write(
+            config,
+            read_schema(schema).name if name is None else name,
+            {
+                "data": relate(config, data),
+                "table": table,
+                "schema": relate(config, schema),
+                "epsilon": read_number("epsilon", epsilon),
+                "delta": read_number("delta", delta),
+                "expects": _read_expects(expects),
+                "promise": promise,
+                "purpose": purpose,
+            },
+        )
+    if analyst is not None:
+        with open_access(config) as (registration, access):
+            grant(access, registration, analyst, added.name, "1")
+            write_key(access.make_key(analyst), out)
+    if as_json:
+        click.echo(
+            json.dumps({"name": added.name, "config": str(config), "key": None if out is None else str(out)})
+        )
+        return
+    click.echo(
+        f"Registered {added.name} in {config}: epsilon {epsilon}, delta {delta} for everything ever answered."
+    )
+    if out is not None:
+        click.echo(f"The key of {analyst} is in {out}.")
+
+
+def _read_expects(given: tuple[str, ...]) -> Any:
+    if not given:
+        return None
+    if len(given) == 1 and given[0].isascii() and given[0].isdigit():
+        return int(given[0])
+    return given[0] if given == ("counts",) else list(given)

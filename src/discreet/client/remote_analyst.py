@@ -1,0 +1,317 @@
+"""An analyst's door at a server, with the face of a door in one's own process."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from types import TracebackType
+from typing import Any, NoReturn
+from urllib.parse import quote
+
+import numpy as np
+
+from discreet.client.channel import Channel
+from discreet.client.reading import (
+    read_amounts,
+    read_as,
+    read_columns,
+    read_conversation,
+    read_counts,
+    read_fraction,
+    read_history,
+    read_names,
+    read_quote,
+    read_reply,
+)
+from discreet.core import checks
+from discreet.core.errors import DiscreetError, InvalidParameter, NotFree
+from discreet.curator.amounts import Amounts
+from discreet.curator.history import AskedQuestion, Quote
+from discreet.curator.reply import Reply
+from discreet.data.schema.schema import Schema
+from discreet.data.schema.toml_file import parse_schema
+from discreet.queries.universe import Universe
+from discreet.query_release.synopses.online_answer import OnlineAnswers
+from discreet.query_release.synopses.synthetic import SyntheticTable
+
+BATCH = 20_000
+"""The most counts that a server takes at once."""
+
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+
+
+class RemoteAnalyst:
+    """One analyst's door at a server. Made by `connect`; threads may share it.
+
+    Attributes
+    ----------
+    dataset
+        What is asked about.
+    """
+
+    def __init__(self, channel: Channel, dataset: str) -> None:
+        self._channel, self.dataset = channel, dataset
+        self._path = f"/v1/datasets/{quote(dataset, safe='')}"
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The data sets that the key opens."""
+        return read_as("list of data sets", read_names, self._channel.get("/v1/datasets"))
+
+    @cached_property
+    def schema(self) -> Schema:
+        """What is declared about the table: columns, bounds, values and the privacy unit. All is public."""
+        return read_as("schema", lambda said: parse_schema(said["schema_toml"]), self.facts)
+
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """The public facts of the data set, as the server says them: purpose, guarantee, budget, promise."""
+        return read_as("data set", dict, self._channel.get(self._path))
+
+    @property
+    def share(self) -> Fraction:
+        """The most you may use of the budget for priced questions."""
+        return read_as("budget", lambda said: read_fraction(said["share"]), self._get("budget"))
+
+    @property
+    def left(self) -> Amounts:
+        """What you may still spend on questions that are priced; 0 of what is used up."""
+        return read_as("budget", lambda said: read_amounts(said["left"]), self._get("budget"))
+
+    @property
+    def history(self) -> tuple[AskedQuestion, ...]:
+        """The latest of what you asked that was answered or charged, in order, with what it cost."""
+        return read_as("history", read_history, self._get("history"))
+
+    def plan(
+        self,
+        query: str,
+        *,
+        fresh: bool = False,
+        study: str | None = None,
+        epsilon: checks.Number | None = None,
+        delta: checks.Number | None = None,
+    ) -> Quote:
+        """Say what a question would cost and how well it would be answered. No row is read, nothing spent.
+
+        Parameters
+        ----------
+        query, fresh, study, epsilon, delta
+            As in `sql`.
+        """
+        said = _write_question(query, fresh=fresh, study=study, epsilon=epsilon, delta=delta)
+        return read_as("price", read_quote, self._channel.post(f"{self._path}/plans", said))
+
+    def sql(
+        self,
+        query: str,
+        *,
+        fresh: bool = False,
+        insist: bool = False,
+        pay: bool = True,
+        study: str | None = None,
+        epsilon: checks.Number | None = None,
+        delta: checks.Number | None = None,
+        key: str | None = None,
+    ) -> Reply:
+        """Answer a question.
+
+        However often it is sent, since no reply came, it is charged at most once.
+
+        Parameters
+        ----------
+        query
+            One SELECT.
+        fresh
+            Measure it by itself and pay for it, even where the shared hypothesis could answer.
+        insist
+            Buy an answer even where its interval would span most of what is possible.
+        pay
+            Whether it may cost anything. If not, a question that has a price is refused.
+        study
+            What it is asked for: a study that the owner registered. What it costs counts there too.
+        epsilon, delta
+            The most it may cost where it is priced; what the owner chose by default.
+        key
+            Your own name for this question: asked again under it, now or in years, it has the same answer at
+            no further cost. By default every call that pays has a new one.
+
+        Raises
+        ------
+        Refused, NotFree, InvalidParameter, BudgetExceeded, KeyReused
+            Nothing was read or charged.
+        EngineFailed
+            Something went wrong there. What was charged stays charged.
+        ServerUnreachable
+            No reply came. Whether it was charged is not known; the error has the `key` to ask again with.
+        """
+        said = _write_question(query, fresh=fresh, study=study, epsilon=epsilon, delta=delta)
+        said["insist"] = bool(insist)
+        if key is not None:
+            return self._ask_once({**said, "pay": bool(pay)}, _read_key(key))
+        if not fresh or not pay:
+            # What is free can be asked again as it is; only what is paid for needs a place in the ledger.
+            try:
+                return self._ask_once({**said, "pay": False}, None)
+            except NotFree:
+                if not pay:
+                    raise
+        return self._ask_once({**said, "pay": True}, secrets.token_urlsafe(24))
+
+    def ask(
+        self, conjunctions: Iterable[Mapping[str, Sequence[Any]]], *, conversation: str | None = None
+    ) -> OnlineAnswers:
+        """Count rows many times at no cost: arrays of values and errors, in the order of what was asked.
+
+        Parameters
+        ----------
+        conjunctions
+            For every count the values that columns may have, such as {"ward": ["north"], "age": [30, 31]}.
+            All columns must be ones that the shared hypothesis is about (`facts["shared_columns"]`).
+        conversation
+            Which conversation of your own answers, in place of the shared hypothesis.
+        """
+        asked = [_write_clause(one) for one in checks.several(conjunctions=conjunctions)]
+        if not 1 <= len(asked) <= BATCH:
+            raise InvalidParameter(name="conjunctions", rule=f"1 to {BATCH} counts", got=str(len(asked)))
+        said = self._channel.post(f"{self._find(conversation)}/counts", {"conjunctions": asked})
+        return read_as("list of counts", read_counts, said)
+
+    def synthetic(self, rows: int, *, conversation: str | None = None) -> SyntheticTable:
+        """Make up rows that are as the hypothesis says, at no cost. They describe nobody.
+
+        Parameters
+        ----------
+        rows
+            How many.
+        conversation
+            Whose hypothesis: the shared one by default.
+        """
+        count = checks.integer(1, rows=rows)
+        said = self._channel.get(f"{self._find(conversation)}/synthetic?rows={count}")
+        return read_as("table", lambda said: _make_table(self.schema, read_columns(said)), said)
+
+    def open_conversation(
+        self,
+        columns: Iterable[str],
+        *,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        study: str | None = None,
+    ) -> str:
+        """Open a conversation of your own about some columns, and return what it is called.
+
+        From then on `ask` and `synthetic` cost nothing. It dies with the server's process. Where no reply
+        comes it is not sent again, since it could be charged twice: look at `left` and `history`.
+
+        Parameters
+        ----------
+        columns
+            Columns with declared values.
+        epsilon, delta
+            What is charged for it.
+        study
+            As in `sql`.
+        """
+        said = {
+            "columns": list(checks.each(checks.text, columns=columns)),
+            "epsilon": _write_number(checks.positive(epsilon=epsilon), "epsilon"),
+            "delta": _write_number(checks.delta(delta=delta), "delta"),
+        }
+        if study is not None:
+            said["study"] = checks.text(study=study)
+        opened = self._channel.post(f"{self._path}/conversations", said, again=False)
+        return read_as("conversation", read_conversation, opened)
+
+    def close_conversation(self, conversation: str) -> None:
+        """End a conversation of your own. What it cost stays charged."""
+        self._channel.delete(self._find(conversation))
+
+    def close(self) -> None:
+        """Close the connections. Nothing is forgotten at the server."""
+        self._channel.close()
+
+    def __enter__(self) -> RemoteAnalyst:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise DiscreetError("a door cannot be copied or pickled: connect again, with the key")
+
+    def __repr__(self) -> str:
+        return f"<RemoteAnalyst of {self.dataset} at {self._channel.address}>"
+
+    def _ask_once(self, said: dict[str, Any], once: str | None) -> Reply:
+        return read_as("answer", read_reply, self._channel.post(f"{self._path}/queries", said, once=once))
+
+    def _get(self, what: str) -> Any:
+        return self._channel.get(f"{self._path}/{what}")
+
+    def _find(self, conversation: str | None) -> str:
+        if conversation is None:
+            return self._path
+        return f"{self._path}/conversations/{quote(checks.text(conversation=conversation), safe='')}"
+
+
+def _write_question(
+    query: str,
+    *,
+    fresh: bool,
+    study: str | None,
+    epsilon: checks.Number | None,
+    delta: checks.Number | None,
+) -> dict[str, Any]:
+    said: dict[str, Any] = {"sql": checks.text(query=query), "fresh": bool(fresh)}
+    if study is not None:
+        said["study"] = checks.text(study=study)
+    if epsilon is not None:
+        said["epsilon"] = _write_number(checks.positive(epsilon=epsilon), "epsilon")
+    if delta is not None:
+        said["delta"] = _write_number(checks.delta(delta=delta), "delta")
+    return said
+
+
+def _make_table(schema: Schema, columns: Mapping[str, Sequence[Any]]) -> SyntheticTable:
+    universe = Universe.from_columns([schema.column(name) for name in columns])
+    codes = [[universe.code(axis, one) for one in columns[name]] for axis, name in enumerate(universe.names)]
+    return SyntheticTable(universe, np.array(codes).T)
+
+
+def _write_number(number: Fraction, name: str) -> float:
+    """Return the float that is written as the same decimal; a server reads decimals exactly."""
+    written = float(number)
+    if Fraction(repr(written)) != number:
+        raise InvalidParameter(name=name, rule="a decimal of at most 15 digits", value=number)
+    return written
+
+
+def _write_clause(clause: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    given = checks.instance(Mapping, conjunction=clause)
+    return {
+        checks.text(column=column): [_write_value(value) for value in checks.several(values=values)]
+        for column, values in given.items()
+    }
+
+
+def _write_value(value: Any) -> Any:
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, np.bool_ | np.str_):
+        return value.item()
+    rule = "text, whole numbers, True, False or None"
+    raise InvalidParameter(name="values", rule=rule, got=f"a {type(value).__name__}")
+
+
+def _read_key(key: str) -> str:
+    if _KEY.fullmatch(checks.text(key=key)) is None:
+        raise InvalidParameter(name="key", rule="1 to 255 visible ASCII letters and signs", value=key)
+    return key

@@ -1,0 +1,114 @@
+"""How a table comes into a registration file: checked, opened once, and written in one step."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from discreet.core.errors import InvalidParameter
+from discreet.curator.curator import read_delta
+from discreet.curator.expects import read_expects
+from discreet.data.schema.toml_file import read_schema, toml_value
+from discreet.data.table import Table
+from discreet.server.registration import Dataset, read_registration, require_own_name
+
+_HEAD = """\
+# Which tables `discreet serve` stands in front of, and on which budgets. A budget is set once.
+book = "budget.db"      # what was spent: keep it, and never restore an older copy
+access = "access.db"    # keys, grants and studies
+tick = 0.5              # seconds between the public times at which replies leave
+"""
+
+
+def register(path: Path, name: str, facts: Mapping[str, Any]) -> Dataset:
+    """Add a table to a registration file, which is made where there is none.
+
+    Everything is checked first: what the file says, that the schema is complete and has that name, that the
+    data can be opened with it. Nothing is measured, and what is registered stays as it is.
+
+    Parameters
+    ----------
+    path
+        The registration file.
+    name
+        What analysts call the table: the name in its schema.
+    facts
+        The keys of the file, such as data, schema, epsilon, delta.
+
+    Raises
+    ------
+    InvalidParameter
+        Where the name is taken, or anything is not as it must be. The file is as it was.
+    """
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise InvalidParameter(name="config", rule="a file in a folder that exists", got="another")
+    with _alone(folder):
+        before = path.read_text(encoding="utf-8") if path.exists() else _HEAD
+        if path.exists() and name in read_registration(path).datasets:
+            raise InvalidParameter(name="name", rule="new: a data set is registered once", value=name)
+        handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".toml", dir=folder)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(_append(before, name, facts))
+                file.flush()
+                os.fsync(file.fileno())
+            added = read_registration(Path(draft)).datasets[name]
+            _check(added)
+            os.chmod(draft, 0o644 if not path.exists() else path.stat().st_mode & 0o777)
+            os.replace(draft, path)
+        finally:
+            Path(draft).unlink(missing_ok=True)
+        _sync(folder)
+    return added
+
+
+def relate(path: Path, file: str | os.PathLike[str]) -> str:
+    """Return the path of a file as a registration file beside it has it."""
+    return os.path.relpath(os.path.abspath(file), path.resolve().parent)
+
+
+def _append(before: str, name: str, facts: Mapping[str, Any]) -> str:
+    lines = [f"{key} = {_write(key, value)}" for key, value in facts.items() if value is not None]
+    ending = "" if before.endswith("\n") or not before else "\n"
+    return f"{before}{ending}\n[datasets.{toml_value(name)}]\n" + "\n".join(lines) + "\n"
+
+
+def _write(key: str, value: Any) -> str:
+    try:
+        return toml_value(tuple(value) if isinstance(value, list) else value)
+    except InvalidParameter:
+        raise InvalidParameter(name=key, rule="a decimal number", value=value) from None
+
+
+def _check(added: Dataset) -> None:
+    """Check what can be checked without measuring anything."""
+    read_delta(added.delta, large=added.large_delta)
+    require_own_name(added.name, read_schema(added.schema).name)
+    source: Any = added.data if added.table is None else (str(added.data), added.table)
+    with Table(source, schema=added.schema, timeout=added.timeout) as table:
+        read_expects(added.expects, table, added.columns)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let one process at a time write a registration in a folder."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
