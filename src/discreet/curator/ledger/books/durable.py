@@ -13,6 +13,7 @@ import os
 import queue
 import secrets
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -172,16 +173,18 @@ class DurableBook(Book):
         self._wait(_Request(read, only_reads=True))
         return found[0]
 
-    def find_receipt(self, ledger: str, number: int) -> Receipt:
-        """Return what proves that an entry is in this book, as far as it is."""
-        found: list[Receipt] = []
+    def find_receipts(self, ledger: str, numbers: Iterable[int]) -> dict[int, Receipt]:
+        """Return what proves that entries are in this book, as far as they are."""
+        found: dict[int, Receipt] = {}
 
         def read() -> None:
-            place, digest = self._last_rows[ledger, number]
-            found.append(Receipt(self.state.book["began"].book, ledger, number, place, digest.hex()))
+            book = self.state.book["began"].book
+            for number in numbers:
+                place, digest = self._last_rows[ledger, number]
+                found[number] = Receipt(book, ledger, number, place, digest.hex())
 
         self._wait(_Request(read, only_reads=True))
-        return found[0]
+        return found
 
     def close(self) -> None:
         """Write what waits, and nothing more."""
