@@ -190,6 +190,7 @@ def test_steps_put_a_missing_value_where_it_belongs(table: Table) -> None:
 KINKED = {
     "CASE WHEN km > 20 THEN km ELSE 0 END": lambda km: km if km > 20 else 0,
     "CASE WHEN km > 20 THEN km END": lambda km: km if km > 20 else None,
+    "LEAST(km, 5)": lambda km: min(km, 5),
     "ABS(km - 17)": lambda km: abs(km - 17),
     "LEAST(3 * km, 50 - km)": lambda km: min(3 * km, 50 - km),
     "CASE WHEN km < 5 THEN 1 WHEN km < 8 THEN 9 - km WHEN km = 30 THEN 7 ELSE 2 * km - 40 END": lambda km: (
