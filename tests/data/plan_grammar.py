@@ -22,7 +22,8 @@ from discreet.data import (
 from discreet.data.ask import plan_question
 from discreet.data.plan.derived import relate
 from discreet.data.plan.keys import cells_of
-from discreet.data.plan.nodes import After, Computed, ComputedKey, Join, Kind, Plan
+from discreet.data.plan.kinds import Kind
+from discreet.data.plan.nodes import After, Computed, ComputedKey, Join, Plan
 from discreet.data.plan.row_nodes import FALSE, TRUE, Choice, Field, Quotient, StepFunction
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.pairs import PAIRS
@@ -54,6 +55,7 @@ CLAUSES = (
     "computed key",
     "computed",
     "after",
+    "union",
 )
 """What a plan may have beside its aggregates: each is forced in its turn, and drawn now and then."""
 
@@ -129,6 +131,7 @@ def _has(plan: Plan, clause: str) -> bool:
         "computed key": any(isinstance(key, ComputedKey) for key in plan.keys),
         "computed": any(isinstance(output.what, Computed) for output in plan.outputs),
         "after": plan.after != After(),
+        "union": len(plan.branches) > 1,
     }[clause]
 
 

@@ -16,22 +16,21 @@ from discreet.data.plan.after import find_sort
 from discreet.data.plan.atoms import choose, floor_quotient
 from discreet.data.plan.derived import UNITS as RELATION
 from discreet.data.plan.derived import derive_joined, relate
+from discreet.data.plan.kinds import Function, Kind, UnitKind
 from discreet.data.plan.nodes import (
     After,
     Aggregate,
+    Branch,
     Computed,
     ComputedKey,
     Constant,
-    Function,
     Join,
     Key,
-    Kind,
     Options,
     Ordering,
     Output,
     Plan,
     Shown,
-    UnitKind,
     Units,
     UnitValue,
     sort_keys,
@@ -89,7 +88,7 @@ class Maker:
         if self.wants("computed"):
             listed += [self.computed(self.draw.pick(get_args(Function)), parts, 2) for _ in range(6)]
             listed.append(self.constant())
-        return filled(
+        made = filled(
             Plan,
             table=self.tables.schemas[0].name,
             joins=joins,
@@ -99,6 +98,44 @@ class Maker:
             options=self.options(),
             after=self.after([*keys, *aggregates], parts) if self.wants("after") else After(),
             units=None,
+            branches=(),
+        )
+        return self.stacked(made, joins) if self.forced == "union" or self.draw.once_in(20) else made
+
+    def stacked(self, plan: Plan, joins: tuple[Join, ...]) -> Plan:
+        """The same below itself, of other rows, of the same ones, or without its groups."""
+        label = Output("label", Constant("one"))
+        first = replace(
+            plan, outputs=(label, *plan.outputs), after=replace(After(), having=plan.after.having)
+        )
+        where = self.draw.pick([plan.where, TRUE, self.condition(joins, 1)])
+        outputs = (Output("label", Constant("two")), *plan.outputs)
+        second = replace(first, where=where, outputs=outputs, options=Options(), after=After())
+        if self.draw.once_in(3):
+            shown = (replace(one, what=Constant(None)) if one.what in plan.keys else one for one in outputs)
+            second = replace(second, sets=((),), outputs=tuple(shown))
+        pairs = list(enumerate(zip(first.outputs, second.outputs, strict=True)))
+        sorted_by = self.draw.some([place for place, (one, _) in pairs if not self.lists(one.what)], 2)
+        after = replace(
+            plan.after,
+            having=None,
+            order=tuple(Ordering(first.outputs[place].what, True, False) for place in sorted_by),
+        )
+        return replace(
+            first, after=after, branches=tuple(self.branch(one, sorted_by) for one in (first, second))
+        )
+
+    def lists(self, what: Shown) -> bool:
+        return find_sort(what, self.tables) == "list"
+
+    def branch(self, plan: Plan, sorted_by: list[int]) -> Branch:
+        return filled(
+            Branch,
+            asked=plan,
+            sets=plan.sets,
+            outputs=tuple(one.what for one in plan.outputs),
+            having=plan.after.having,
+            order=tuple(plan.outputs[place].what for place in sorted_by),
         )
 
     def after(self, listed: list[Shown], parts: list[Shown]) -> After:
@@ -171,7 +208,12 @@ class Maker:
         )
         outer = UnitMaker(self.draw, relate(empty, self.tables), self.forced)
         plain = Maker.plan(outer, kind, text=False)
-        return replace(plain, table=RELATION, joins=(), options=options, units=units)
+        made = replace(plain, table=RELATION, joins=(), options=options, units=units)
+        listed = (
+            replace(one, asked=replace(one.asked, table=RELATION, options=options, units=units))
+            for one in plain.branches
+        )
+        return replace(made, branches=tuple(listed))
 
     def unit_value(self, joins: tuple[Join, ...]) -> UnitValue:
         kind = self.draw.pick(get_args(UnitKind))

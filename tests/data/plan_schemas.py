@@ -22,7 +22,8 @@ from discreet.data import (
     Text,
     User,
 )
-from discreet.data.plan.nodes import Kind, Policy
+from discreet.data.plan.kinds import Kind
+from discreet.data.plan.nodes import Policy
 from discreet.data.plan.row_nodes import Field
 from discreet.testing import unsafe_seeded
 

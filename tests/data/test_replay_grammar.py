@@ -62,6 +62,8 @@ def test_no_input_of_many_plans_moves_by_more_than_its_sensitivity(name: str, se
 
 
 NEVER = {
+    ("Branch", "outputs", "nothing"): "a query asks for something",
+    ("Branch", "sets", "nothing"): "a query without GROUP BY has the empty grouping set",
     ("Computed", "parts", "nothing"): "a function has parts",
     ("Plan", "outputs", "nothing"): "a query asks for something",
     ("Plan", "sets", "nothing"): "a query without GROUP BY has the empty grouping set",

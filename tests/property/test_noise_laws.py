@@ -18,6 +18,7 @@ from discreet.noise import (
     Noise,
     NoisyComparison,
     OneSidedGeometric,
+    tails,
 )
 from discreet.noise.samplers import shift_for, split
 from discreet.testing import unsafe_seeded
@@ -80,6 +81,29 @@ def test_gaussian_reach_is_the_smallest(variance: Fraction, beta: Fraction) -> N
         total = 2 * mpmath.fsum(weights) - 1
         assert 2 * mpmath.fsum(weights[t + 1 :]) / total <= level
         assert t == 0 or 2 * mpmath.fsum(weights[t:]) / total > level
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.fractions(min_value=64, max_value=90_000, max_denominator=50),
+    st.floats(1.01, 12),
+    st.integers(3, 14),
+    st.sampled_from((-1, 1)),
+)
+def test_integrals_decide_as_the_sum_does_or_not_at_all(
+    variance: Fraction, deviations: float, digits: int, side: int
+) -> None:
+    """Beside the tail itself, ever nearer to it."""
+    x = 2 + int(deviations * float(variance) ** 0.5)
+    low, high = tails._sum_tail(variance, x, 640)
+    half = F(low if side < 0 else high, 1 << 640) * (1 + F(side, 10**digits))
+    decided = tails._compare_by_integrals(variance, x, tails._log(half))
+    assert decided in (None, side > 0)
+    # Neighbouring x are apart by about one part in a standard deviation: there it always tells.
+    for step in (-1, 1):
+        near = tails._compare_by_integrals(variance, x + 2 * step, tails._log(half))
+        assert near in (None, step > 0)
+    assert variance < 10_000 or tails._compare_by_integrals(variance, x + 2, tails._log(half)) is True
 
 
 @settings(max_examples=25, deadline=None)

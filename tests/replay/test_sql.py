@@ -33,7 +33,8 @@ from discreet.data import (
     User,
 )
 from discreet.data.ask import ask, plan_question
-from discreet.data.plan.nodes import Kind, Policy
+from discreet.data.plan.kinds import Kind
+from discreet.data.plan.nodes import Policy
 from discreet.data.pricing.question_plan import QuestionPlan
 from discreet.testing import unsafe_seeded
 
@@ -104,6 +105,9 @@ QUERIES += (
     "SELECT COUNT(*), SUM((x + 2 * y) % 3) AS s_, COUNT(note) FILTER (WHERE x > 0), COUNTIF(note IS NULL OR "
     "flag) FROM t WHERE note IS NOT NULL OR x < 2",
     "SELECT g, SUM(x) / COUNT(*) AS r_ FROM t GROUP BY g HAVING COUNT(*) > 1 ORDER BY r_ DESC",
+    "SELECT 'up' AS k, g, COUNT(*) AS n, SUM(x) FROM t WHERE x > 0 GROUP BY g UNION ALL SELECT 'all', NULL, "
+    "COUNT(*), MEDIAN(x) FROM t UNION ALL SELECT 'down', UPPER(g) AS h, COUNT(x), AVG(y) FROM t WHERE x < 0 "
+    "AND g <> 'a' GROUP BY h HAVING COUNT(*) > 0 ORDER BY n DESC LIMIT 4",
 )
 USER_QUERIES = (
     "SELECT g, COUNT(DISTINCT who), SUM(x, contribution_bounds_per_group => (-2, 3)) FROM t GROUP BY g",
@@ -124,6 +128,10 @@ USER_QUERIES = (
     "SUM(s, contribution_bounds_per_row => (-1, 2)) FROM (SELECT who, SUM(x) AS s FROM t GROUP BY who) AS u",
     "SELECT g, COUNT(*), SUM(x) FROM (SELECT who, g, 2 * x AS x FROM t WHERE flag) AS u WHERE x > -9 "
     "GROUP BY g",
+    "SELECT g, COUNT(DISTINCT who) FROM t WHERE x > 0 GROUP BY g UNION ALL SELECT 'any', COUNT(DISTINCT who) "
+    "FROM t WHERE flag UNION ALL SELECT 'rows', SUM(x, contribution_bounds_per_group => (-2, 3)) FROM t",
+    "SELECT AVG(n) FROM (SELECT who, COUNT(*) AS n FROM t GROUP BY who) AS u UNION ALL "
+    "SELECT COUNT(DISTINCT who) FROM (SELECT who, SUM(x) AS s FROM t GROUP BY who) AS u WHERE s > 1",
     "SELECT x > 0 AS k, COUNT(DISTINCT who) FILTER (WHERE flag), "
     "COUNT(DISTINCT CASE WHEN y > 0 THEN who END), MEDIAN(x % 3) FROM t GROUP BY k",
 )

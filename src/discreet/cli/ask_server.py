@@ -60,7 +60,7 @@ def _common(command: F) -> F:
 @click.option("--once", metavar="NAME", help="Your name for this question: asked again under it, it is free.")
 def ask_server(sql: str, *, insist: bool, once: str | None, as_json: bool, **given: Any) -> None:
     """Ask a server one question, on the budget that its owner set."""
-    from discreet.curator.written_reply import write_reply  # noqa: PLC0415  slow to import
+    from discreet.curator.kept.written_reply import write_reply  # noqa: PLC0415  slow to import
 
     with say_errors(), _connect(given) as door:
         reply = door.sql(sql, insist=insist, key=once, **_read_options(given))
@@ -71,7 +71,7 @@ def ask_server(sql: str, *, insist: bool, once: str | None, as_json: bool, **giv
 @_common
 def plan_server(sql: str, *, as_json: bool, **given: Any) -> None:
     """Ask a server what a question would cost, and how accurate it would be. It costs nothing."""
-    from discreet.curator.written_reply import write_quote  # noqa: PLC0415  slow to import
+    from discreet.curator.kept.written_reply import write_quote  # noqa: PLC0415  slow to import
 
     with say_errors(), _connect(given) as door:
         quote = door.plan(sql, **_read_options(given))

@@ -10,7 +10,7 @@ import click
 from discreet.accounting.charges import words
 from discreet.core.errors import DiscreetError
 
-_ANCHOR = "The file beside the book that knows how far it was; PATH.anchor by default."
+_ANCHOR = "The file beside the book that knows how far it was; beside a file by default."
 
 
 @click.group()
@@ -19,15 +19,18 @@ def ledger() -> None:
 
 
 @ledger.command()
-@click.argument("path", type=click.Path(exists=True, dir_okay=False))
+@click.argument("book", callback=lambda context, parameter, value: _read_book(value, parameter, context))
 @click.option("--anchor", type=click.Path(dir_okay=False), help=_ANCHOR)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def verify(path: str, *, anchor: str | None, as_json: bool) -> None:
-    """Check every row of a book against the one before it, and the last against the anchor."""
+def verify(book: str, *, anchor: str | None, as_json: bool) -> None:
+    """Check every row of a book against the one before it, and the last against the anchor.
+
+    BOOK is the path of a file, or postgresql://… (then with --anchor).
+    """
     from discreet.curator.ledger.books.verification import verify as check  # noqa: PLC0415  slow to import
 
     try:
-        report = check(path, anchor=anchor)
+        report = check(book, anchor=anchor)
     except DiscreetError as error:
         raise click.ClickException(str(error)) from None
     if as_json:
@@ -41,7 +44,7 @@ def verify(path: str, *, anchor: str | None, as_json: bool) -> None:
 
 
 @ledger.command()
-@click.argument("path", type=click.Path(exists=True, dir_okay=False))
+@click.argument("book", callback=lambda context, parameter, value: _read_book(value, parameter, context))
 @click.option("--anchor", type=click.Path(dir_okay=False), help=_ANCHOR)
 @click.option(
     "--yes",
@@ -49,21 +52,31 @@ def verify(path: str, *, anchor: str | None, as_json: bool) -> None:
     is_flag=True,
     help="Nobody has it open, and every other copy of it is gone: two copies would spend one budget twice.",
 )
-def recover(path: str, *, anchor: str | None, sure: bool) -> None:
-    """Keep what is sound of a book. What was spent can only grow by it; the old file is put aside."""
+def recover(book: str, *, anchor: str | None, sure: bool) -> None:
+    """Keep what is sound of a book. What was spent can only grow by it; the old one is put aside.
+
+    BOOK is the path of a file, or postgresql://… (then with --anchor).
+    """
     from discreet.curator.ledger.books.recovery import recover as mend  # noqa: PLC0415  slow to import
 
     if not sure:
         raise click.UsageError("make sure that every other copy of this book is gone, and say --yes")
     try:
-        done = mend(path, anchor=anchor)
+        done = mend(book, anchor=anchor)
     except DiscreetError as error:
         raise click.ClickException(str(error)) from None
-    click.echo(f"kept {done.kept} rows, lost {done.lost}; the old file is {done.put_aside.name}")
+    click.echo(f"kept {done.kept} rows, lost {done.lost}; the old one is {done.put_aside.name}")
     if not done.anchored:
         click.echo("there was no anchor to believe: every budget in it counts as spent")
     for kind, name, line in done.raised:
         click.echo(f"{kind} {name}, {line}: has spent more than its entries say")
+
+
+def _read_book(value: str, parameter: click.Parameter, context: click.Context) -> str:
+    """Return an address as it is, and a path that must be that of a file."""
+    if "://" in value:
+        return value
+    return str(click.Path(exists=True, dir_okay=False).convert(value, parameter, context))
 
 
 def _plain(report: Any) -> dict[str, Any]:

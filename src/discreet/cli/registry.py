@@ -43,16 +43,14 @@ def export(config: Path, *, url: str | None, out: Path, full: bool) -> None:
 
 @registry.command()
 @click.argument("where")
-@click.option(
-    "--book", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The book it is about."
-)
+@click.option("--book", help="The book that it is about: a file, or postgresql://… together with --anchor.")
 @click.option("--anchor", type=click.Path(dir_okay=False, path_type=Path), help="The book's anchor.")
 @click.option(
     "--receipts",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Receipts that were kept: JSON, one or a list of them, or of replies that hold them.",
 )
-def verify(where: str, *, book: Path | None, anchor: Path | None, receipts: Path | None) -> None:
+def verify(where: str, *, book: str | None, anchor: Path | None, receipts: Path | None) -> None:
     """Check a registry: WHERE is an exported folder, a file of JSON or the address of a server."""
     try:
         found, files = _check(where, book, anchor, receipts)
@@ -70,7 +68,7 @@ def verify(where: str, *, book: Path | None, anchor: Path | None, receipts: Path
 
 
 def _check(
-    where: str, book: Path | None, anchor: Path | None, receipts: Path | None
+    where: str, book: str | None, anchor: Path | None, receipts: Path | None
 ) -> tuple[list[Any], list[str]]:
     registries = _import("fetching").read_registries(where)
     kept = () if receipts is None else _import("fetching").read_receipts(receipts)
@@ -100,7 +98,7 @@ def _import(name: str) -> Any:
         raise MissingExtra(package=str(missing.name), extra="server") from None
 
 
-def _read_book(path: Path, anchor: Path | None) -> Any:
+def _read_book(path: str, anchor: Path | None) -> Any:
     from discreet.curator.ledger.books.verification import read_book  # noqa: PLC0415  slow to import
 
     return read_book(path, anchor=anchor)

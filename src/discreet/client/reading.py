@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from discreet.core.errors import StrangeReply
-from discreet.curator import written_reply
 from discreet.curator.amounts import Amounts
 from discreet.curator.history import AskedQuestion, Quote
+from discreet.curator.kept import written_reply
+from discreet.curator.kept.written_values import read_value
 from discreet.curator.reply import Reply
-from discreet.curator.written_values import read_value
 from discreet.query_release.synopses.online_answer import OnlineAnswers
 
 T = TypeVar("T")

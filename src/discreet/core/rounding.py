@@ -76,8 +76,11 @@ def shorten_up(x: Fraction, digits: int = 9) -> Fraction:
     if x <= 0:
         raise InvalidParameter(name="x", rule="> 0", value=x)
     exponent = digits - 1 - math.floor(math.log10(x.numerator) - math.log10(x.denominator))
-    unit = Fraction(10) ** exponent
-    return Fraction(math.ceil(x * unit)) / unit
+    if exponent < 0:
+        unit = 10**-exponent
+        return Fraction(-(-x.numerator // (x.denominator * unit)) * unit)
+    unit = 10**exponent
+    return Fraction(-(-x.numerator * unit // x.denominator), unit)
 
 
 def shorten_down(x: Fraction, digits: int = 9) -> Fraction:

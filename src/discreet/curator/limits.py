@@ -70,7 +70,7 @@ def require_rows(rows: int) -> int:
 def require_shown(plan: Plan, *, groups: int) -> None:
     """Raise unless numbers that were released are shown in another form by a bounded amount of work."""
     _require_little(groups * count_computed(plan))
-    if groups * len(plan.outputs) > ROWS:
+    if groups * len(plan.outputs) * len(plan.shown_branches) > ROWS:
         raise Refused(
             what="numbers that were given before in another form",
             why=f"{groups} groups of {len(plan.outputs)} columns are more than {ROWS} numbers",

@@ -121,7 +121,7 @@ class Reply:
             raise InternalError("a reply that was put together is not repeated")
         before = self.shown.question
         if [one.what for one in question.outputs] == [one.what for one in before.outputs] and (
-            question.after == before.after
+            (question.after, question.branches) == (before.after, before.branches)
         ):
             return self._rename(tuple(output.name for output in question.outputs))
         require_shown(question, groups=self.groups)

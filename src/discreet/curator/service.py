@@ -19,7 +19,9 @@ from discreet.curator.amounts import Amounts
 from discreet.curator.doors import Desk
 from discreet.curator.failures import Failures
 from discreet.curator.history import Quote
-from discreet.curator.kept_replies import KeptReplies
+from discreet.curator.kept.kept_replies import KeptReplies
+from discreet.curator.kept.requests import DoorRequest, require_key
+from discreet.curator.kept.written_answer import find_plan_digest
 from discreet.curator.ledger.entries import KeyUse, Ticket
 from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.limits import require_rows
@@ -29,10 +31,8 @@ from discreet.curator.question_reader import QuestionReader
 from discreet.curator.records import Records
 from discreet.curator.released_counts import find_least_sure
 from discreet.curator.reply import Reply
-from discreet.curator.requests import DoorRequest, require_key
 from discreet.curator.shared import SharedHypothesis
 from discreet.curator.ticks import FairLock, Ticks
-from discreet.curator.written_answer import find_plan_digest
 from discreet.data.linear import Counts
 from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables

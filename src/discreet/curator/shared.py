@@ -85,7 +85,7 @@ class SharedHypothesis(ABC):
         """
         total = Fraction(max(0.0, self._total))
         counted = Output("n", Aggregate("count"))
-        alone = replace(plan, sets=((),), outputs=(counted,), options=Options(), after=After())
+        alone = replace(plan, sets=((),), outputs=(counted,), options=Options(), after=After(), branches=())
         with contextlib.suppress(Refused):
             counts = self.counts(alone, tables)
             if counts is not None:

@@ -142,7 +142,7 @@ def _check(plan: Plan, tables: PlanTables) -> None:
     # COUNT(column) leaves rows out, which a count of cells would not.
     plain = all(one == Aggregate("count") for one in plan.aggregates)
     bounds = plan.options.max_rows or plan.options.max_groups
-    if not plain or plan.joins or plan.units is not None or bounds:
+    if not plain or plan.joins or plan.units is not None or bounds or plan.branches:
         raise Refused(
             what="query",
             why="only COUNT(*) of one table is a linear query over its universe",

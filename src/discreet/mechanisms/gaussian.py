@@ -27,6 +27,7 @@ NARROWEST = Fraction(26, 100)
 """The smallest variance in grid units. From a quarter down nothing is known about the discrete noise."""
 
 _DIGITS = 12
+_SMALLEST_SQUARE = Fraction(1, 10**20)  # far above what a `GaussianLoss` raises to its smallest mu
 
 
 @frozen
@@ -174,11 +175,25 @@ class ClassicalGaussian(PairNoise):
         return max(NARROWEST, shorten_up(Fraction(factor) * self.square_shift / self.epsilon**2, _DIGITS))
 
 
+@lru_cache(maxsize=1024)
 def discrete_loss(square_shift: Fraction, variance: Fraction) -> GaussianLoss:
     """Return the loss of discrete Gaussian noise on integers with this squared L2 sensitivity."""
-    slack = 1 / (1 - 1 / (4 * variance)) ** 2
     square = square_shift / variance
-    return GaussianLoss(_root_up(square), shorten_up(slack, 15), square)
+    return GaussianLoss(_root_up(square), _slack(variance), square)
+
+
+def discrete_view(square_shift: Fraction, variance: Fraction) -> tuple[Fraction, Fraction]:
+    """Return what `discrete_loss` says of mu^2 and slack mu^2, without the root that nothing adds up."""
+    square = square_shift / variance
+    if square <= _SMALLEST_SQUARE:
+        return discrete_loss(square_shift, variance).gaussian()
+    return square, _slack(variance) * square
+
+
+def _slack(variance: Fraction) -> Fraction:
+    """Return (1 - 1 / (4 variance))^-2, rounded up."""
+    times = 4 * variance.numerator
+    return shorten_up(Fraction(times**2, (times - variance.denominator) ** 2), 15)
 
 
 @lru_cache(maxsize=1024)

@@ -3,7 +3,8 @@
 Bounds are integers in units of 2**-bits with lower <= probability <= upper. Comparisons with a rational
 beta are decided by bounds sharp enough to decide them, so `reach` is the true smallest value and not a
 rounded one. The only exception is the tail of a discrete Gaussian wider than `SUMMED`, where the sum has
-too many terms: there a closed-form bound from above is used, and the reach can only come out larger.
+too many terms: there a closed-form bound from above is used, and the reach can only come out larger. A
+narrower one is decided by closed forms too where they are far enough from beta, and by the sum elsewhere.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ SUMMED = 1 << 11
 # Sixty digits of pi, cut off: pi lies between _PI and _PI + 10**-59.
 _PI = Fraction(314159265358979323846264338327950288419716939937510582097494, 10**59)
 _PI_STEP = Fraction(1, 10**59)
+_NARROW = 64  # from this variance on the sum of all weights is sqrt(2 pi v) within 2**-1800 of itself
 _SLACK = 1e-11  # relative: far above the error of the normal distribution's logarithm in floats
 
 
@@ -96,11 +98,38 @@ def gaussian_tail(variance: Fraction, x: int) -> Fraction:
 @lru_cache(maxsize=512)
 def gaussian_reach(variance: Fraction, beta: Fraction) -> int:
     """Return the smallest t with P[|X| > t] <= beta; never too small where the law is wider than SUMMED."""
-    guess = _steps(Fraction(math.isqrt(math.floor(variance))) + 1, _normal_quantile(_log(beta / 2)))
+    log_beta = _log(beta / 2)
+    deviation = Fraction(math.isqrt(math.floor(variance * 10**6)), 1000)
+    guess = max(0, math.ceil(deviation * Fraction(_normal_quantile(log_beta)) - Fraction(1, 2)))
     if variance > SUMMED**2:
-        level = _log(beta / 2) - _SLACK
+        level = log_beta - _SLACK
         return _find_first(lambda t: _log_tail(variance, t + 1) <= level, guess)
-    return _find_first(lambda t: _at_most(lambda bits: _sum_tail(variance, t + 1, bits), beta / 2), guess)
+
+    def holds(t: int) -> bool:
+        plain = _compare_by_integrals(variance, t + 1, log_beta)
+        return _at_most(lambda bits: _sum_tail(variance, t + 1, bits), beta / 2) if plain is None else plain
+
+    return _find_first(holds, guess)
+
+
+def _compare_by_integrals(variance: Fraction, x: int, log_beta: float) -> bool | None:
+    """Say whether P[X >= x] <= beta where integrals tell it beyond the errors of floats; else None.
+
+    From one standard deviation on the weights are convex. So their sum from x on is at most the integral from
+    x - 1/2 on, and at least that from x on plus half the weight at x. The sum of all is sqrt(2 pi v), but for
+    a factor that floats do not see where v >= `_NARROW`. Adding thousands of weights is left for what is
+    nearer than that: neighbouring x are much further apart.
+    """
+    if variance < _NARROW or (x - 1) ** 2 <= variance:
+        return None
+    if _log_tail(variance, x) <= log_beta - _SLACK:
+        return True
+    deviation = math.sqrt(variance)
+    z = x / deviation
+    value = normal.log_cdf(-z)
+    half = math.exp(-z * z / 2 - value) / (2 * deviation * math.sqrt(2 * math.pi))
+    least = value + math.log1p(half) - 2 * _SLACK * (1 + z * z)
+    return False if least > log_beta + _SLACK else None
 
 
 def _sum_tail(variance: Fraction, x: int, bits: int) -> Rung:
@@ -131,7 +160,7 @@ def _gaussian_total(variance: Fraction) -> Rung:
     Poisson summation: the sum is sqrt(2 pi v) (1 + 2 sum_k exp(-2 pi^2 v k^2)); for v >= 64 the second
     factor is below 1 + 2**-1800.
     """
-    if variance < 64:
+    if variance < _NARROW:
         lows, highs = _suffixes(variance, BITS)
         return 2 * lows[0] - (1 << BITS), 2 * highs[0] - (1 << BITS)
     squares = (2 * variance * _PI * 4**BITS, 2 * variance * (_PI + _PI_STEP) * 4**BITS)
@@ -186,6 +215,7 @@ def _log(x: Fraction) -> float:
     return math.log(x.numerator) - math.log(x.denominator)
 
 
+@lru_cache(maxsize=128)
 def _normal_quantile(log_p: float) -> float:
     """Return about the z with log Phi(-z) = log_p: only ever a first guess."""
     most = math.sqrt(-2 * log_p) + 1

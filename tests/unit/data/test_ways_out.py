@@ -59,7 +59,7 @@ QUERIES = [
         "SELECT DISTINCT COUNT(*) FROM visits GROUP BY region",
         "DISTINCT: rows of different groups could look alike",
     ),
-    ("SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM people", "ask each SELECT on its own"),
+    ("SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM people", "Ask each SELECT on its own"),
     ("SELECT COUNT(*) FROM visits QUALIFY COUNT(*) > 1", "QUALIFY: it is not part of the language"),
     (
         "SELECT region, COUNT(*) FROM visits GROUP BY region HAVING region = 'x'",

@@ -33,6 +33,7 @@ from discreet.data.plan.nodes import Policy
 from discreet.data.plan.row_nodes import Polynomial
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing import budget as pricing
+from discreet.data.pricing.gaussian_share import find_factor
 from discreet.data.pricing.quantiles import KeptRows, QuantileChoices
 from discreet.data.sql.nodes import Scope
 from discreet.data.sql.printing import to_sql
@@ -105,7 +106,7 @@ FAMILIES: dict[str, Callable[[int], str]] = {
 def steps(query: str, declared: Schema | PlanTables) -> tuple[int, str]:
     """Count the lines that planning, rendering and printing run; and what came of it."""
     pricing._budget.cache_clear()
-    pricing._gaussian_factor.cache_clear()
+    find_factor.cache_clear()
     count = 0
 
     def line(frame: FrameType, event: str, argument: object) -> Any:

@@ -213,8 +213,21 @@ def decode(kind: str, body: str) -> Event:
     try:
         event: Event = _READERS[kind](json.loads(body))
     except (KeyError, TypeError, ValueError, AttributeError):
-        why = f"an event of the kind {kind[:40]!r} cannot be read"
-        raise LedgerRefused(why=why, way_out=f"A later version may be able to. {RECOVER}") from None
+        raise unreadable(kind) from None
+    return event
+
+
+def unreadable(kind: str) -> LedgerRefused:
+    """Return the refusal of an event that this version does not know."""
+    why = f"an event of the kind {kind[:40]!r} cannot be read"
+    return LedgerRefused(why=why, way_out=f"A later version may be able to. {RECOVER}")
+
+
+def read_reserved(body: str) -> Reserved:
+    """Return the charge that was written down."""
+    event = decode("reserved", body)
+    if not isinstance(event, Reserved):
+        raise unreadable("reserved")
     return event
 
 

@@ -31,6 +31,7 @@ from discreet.curator.ledger.events import (
     Reserved,
     Retired,
     Used,
+    read_reserved,
 )
 
 
@@ -72,13 +73,36 @@ class LineSum:
         return tuple(None if e else a for a, e in zip(self.amounts, self.endless, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
 class EntryRecord:
-    """An entry as it was reserved, and how far it is."""
+    """An entry as it was reserved, and how far it is.
 
-    reserved: Reserved
-    state: State
-    answer: str | None = None
+    Parameters
+    ----------
+    reserved
+        How it was reserved: the event, or its body as it was written, read when somebody asks.
+    state, answer
+        How far it is, and the digest of what was kept with it.
+    question
+        The digest of the question, as in the event.
+    """
+
+    __slots__ = ("_reserved", "answer", "question", "state")
+
+    def __init__(
+        self, reserved: Reserved | str, state: State, answer: str | None = None, question: str | None = None
+    ) -> None:
+        self._reserved, self.state, self.answer, self.question = reserved, state, answer, question
+
+    @property
+    def reserved(self) -> Reserved:
+        """How it was reserved."""
+        if isinstance(self._reserved, str):
+            self._reserved = read_reserved(self._reserved)
+        return self._reserved
+
+    def move(self, state: State, answer: str | None) -> EntryRecord:
+        """Return the entry in another state."""
+        return EntryRecord(self._reserved, state, answer or self.answer, self.question)
 
 
 @dataclass(slots=True)
@@ -204,7 +228,7 @@ class BookState:
         keyed = () if event.key is None else ((account.keys, (event.analyst, event.key), event.number),)
         return (
             *self._add_up(event.charges, LineSum.add),
-            (account.records, event.number, EntryRecord(event, "reserved")),
+            (account.records, event.number, EntryRecord(event, "reserved", question=event.question)),
             *keyed,
             self._note_time(event.time),
         )
@@ -222,9 +246,9 @@ class BookState:
         account = self.data(event.ledger)
         records = account.records
         record = records[event.number]
-        after = replace(record, state=event.state, answer=event.answer or record.answer)
+        after = record.move(event.state, event.answer)
         back = self._add_up(record.reserved.charges, LineSum.take_back) if event.state == "voided" else ()
-        question = record.reserved.question
+        question = record.question
         known = (
             () if question is None or event.answer is None else ((account.bought, question, event.number),)
         )

@@ -13,16 +13,17 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.core.errors import InternalError, Refused
+from discreet.data.plan.kinds import Function
 from discreet.data.plan.nodes import (
     Aggregate,
     Computed,
     ComputedKey,
     Constant,
-    Function,
     Key,
     Plan,
     Shown,
     leaves,
+    list_looked_at,
 )
 from discreet.data.plan.row_nodes import Choice, Field, Polynomial, StepFunction
 from discreet.data.plan.tables import PlanTables
@@ -264,8 +265,7 @@ def check_computed(plan: Plan, groups: int) -> None:
 
 def count_computed(plan: Plan) -> int:
     """Return how many parts are computed in each group."""
-    looked_at: list[Shown] = [*(one.what for one in plan.outputs), *(one.what for one in plan.after.order)]
-    looked_at += [] if plan.after.having is None else [plan.after.having]
+    looked_at = [what for branch in plan.shown_branches for what in list_looked_at(branch)]
     return sum(_count_parts(what) for what in looked_at if isinstance(what, Computed))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.data.plan.effort import spend
 from discreet.data.plan.evaluate import ABSENT
-from discreet.data.plan.nodes import After, Output, Plan
+from discreet.data.plan.nodes import After, Branch, Output, Plan
 from discreet.data.plan.numbers import negate, primitive, scale, split_constant, value_of, variable
 from discreet.data.plan.row_nodes import (
     FALSE,
@@ -58,7 +58,19 @@ def canonicalise(plan: Plan) -> Plan:
     units = plan.units
     if units is not None:
         units = replace(units, joins=tuple(sorted(units.joins, key=repr)))
-    return replace(plan, outputs=keys + outputs, joins=joins, after=After(), units=units)
+    plain = replace(plan, outputs=keys + outputs, joins=joins, after=After(), units=units, branches=())
+    return replace(plain, branches=_list_partly_measured(plan, plain))
+
+
+def _list_partly_measured(plan: Plan, plain: Plan) -> tuple[Branch, ...]:
+    """Return the grouping sets with what is measured in each; nothing where that is all in all of them."""
+    measured = {keys: sorted(plan.list_measured(keys), key=repr) for keys in plan.sets}
+    if all(len(listed) == len(plan.aggregates) for listed in measured.values()):
+        return ()
+    return tuple(
+        Branch(replace(plain, sets=(keys,), outputs=()), (keys,), tuple(listed), None, ())
+        for keys, listed in measured.items()
+    )
 
 
 def within(field: Field, spans: Iterable[Span], *, missing: bool, tables: PlanTables) -> Condition:

@@ -155,27 +155,34 @@ def facts(plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables) -> Facts:
         points=_points(measured),
         extremes=_extremes(measured),
     )
-    listed = dict.fromkeys(measure for one in measured.values() for measure in one)
-    _check_work(known, list(listed))
-    return replace(known, sets=tuple(_set_facts(known, keys, list(listed)) for keys in plan.sets))
+    _check_work(known)
+    return replace(known, sets=tuple(_set_facts(known, keys) for keys in plan.sets))
 
 
-def _check_work(known: Facts, listed: list[Measure]) -> None:
+def _list_measures(known: Facts, keys: tuple[Key, ...]) -> list[Measure]:
+    """Return what is measured in the groups of a grouping set, each once."""
+    asked = known.plan.list_measured(keys)
+    return list(dict.fromkeys(measure for one in asked for measure in known.measured[one]))
+
+
+def _check_work(known: Facts) -> None:
     """Refuse more than one question may ask for, before anything is computed for it."""
-    chosen = [(one, known.choices(one)) for one in listed if one.kind in CHOSEN]
-    quantiles = sum(times for _, times in chosen)
-    scored = sum(times * one.width for one, times in chosen)
-    numbers = len(listed) - len(chosen)
-    groups = sum(cells_of(keys, known.tables, known.plan.where) or 1 for keys in known.plan.sets)
+    parts = numbers = quantiles = scored = groups = 0
+    for keys in known.plan.sets:
+        cells = cells_of(keys, known.tables, known.plan.where) or 1
+        listed = _list_measures(known, keys)
+        chosen = [(one, known.choices(one)) for one in listed if one.kind in CHOSEN]
+        times = sum(count for _, count in chosen)
+        parts += len(listed) - len(chosen) + times
+        numbers += (len(listed) - len(chosen)) * cells
+        quantiles += times * cells
+        scored += sum(count * one.width for one, count in chosen) * cells
+        groups += cells
     for found, most, what in (
-        (
-            (numbers + quantiles) * len(known.plan.sets),
-            MAX_PARTS,
-            "numbers and quantiles in a group, all grouping sets together",
-        ),
-        (numbers * groups, MAX_NUMBERS, "numbers, all groups together"),
-        (quantiles * groups, MAX_QUANTILES, "quantiles, all groups together"),
-        (scored * groups, MAX_SCORED, "declared values to choose from, all quantiles and groups together"),
+        (parts, MAX_PARTS, "numbers and quantiles in a group, all grouping sets together"),
+        (numbers, MAX_NUMBERS, "numbers, all groups together"),
+        (quantiles, MAX_QUANTILES, "quantiles, all groups together"),
+        (scored, MAX_SCORED, "declared values to choose from, all quantiles and groups together"),
     ):
         if found > most:
             way_out = "Ask for fewer aggregates, quantiles, groups or grouping sets at once"
@@ -201,8 +208,9 @@ def _extremes(measured: Mapping[Aggregate, tuple[Measure, ...]]) -> dict[Measure
     return {measure: tuple(sorted(ends)) for measure, ends in found.items()}
 
 
-def _set_facts(known: Facts, keys: tuple[Key, ...], listed: list[Measure]) -> SetFacts:
+def _set_facts(known: Facts, keys: tuple[Key, ...]) -> SetFacts:
     """State one grouping set: each measure once; units where a threshold needs them."""
+    listed = _list_measures(known, keys)
     cells = cells_of(keys, known.tables, known.plan.where)
     needed = dict.fromkeys([*listed, finder(known)] if cells is None else listed)
     return SetFacts(keys, cells, tuple((one, _sensitivity(one, known, cells)) for one in needed))

@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.core.errors import Refused
-from discreet.data.plan.nodes import Aggregate, Kind
+from discreet.data.plan.kinds import Kind
+from discreet.data.plan.nodes import Aggregate
 from discreet.data.plan.numbers import MAX_UNITS, add, constant, multiply, scale
 from discreet.data.plan.row_nodes import Field, Polynomial, Span
 from discreet.data.plan.tables import PlanTables, is_declared

@@ -12,59 +12,9 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.core import checks
+from discreet.data.plan.kinds import Function, Kind, UnitKind
 from discreet.data.plan.row_nodes import Condition, Field, Polynomial
 
-Kind = Literal[
-    "count",
-    "count_units",
-    "sum",
-    "average",
-    "variance_pop",
-    "variance_samp",
-    "deviation_pop",
-    "deviation_samp",
-    "quantile",
-    "count_distinct",
-    "minimum",
-    "maximum",
-    "mode",
-    "covariance_pop",
-    "covariance_samp",
-    "correlation",
-    "slope",
-    "intercept",
-    "determination",
-]
-UnitKind = Literal["count", "sum", "min", "max", "average"]
-Function = Literal[
-    "+",
-    "-",
-    "*",
-    "/",
-    "%",
-    "power",
-    "abs",
-    "sign",
-    "sqrt",
-    "floor",
-    "ceil",
-    "round",
-    "trunc",
-    "least",
-    "greatest",
-    "coalesce",
-    "nullif",
-    "case",
-    "=",
-    "<>",
-    "<",
-    "<=",
-    "is null",
-    "and",
-    "or",
-    "not",
-]
-"""What is computed from released values. All of it is total: what has no value is missing."""
 MIN_EPSILON = Fraction(1, 10**6)
 """The least a question may cost: below it an answer is nothing but noise."""
 
@@ -248,7 +198,7 @@ class Output:
 class Ordering:
     """One thing that rows are sorted by."""
 
-    what: Key | Aggregate | Computed
+    what: Key | Aggregate | Constant | Computed
     descending: bool
     missing_first: bool
 
@@ -271,6 +221,29 @@ class After:
     order: tuple[Ordering, ...] = ()
     offset: int = 0
     limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One SELECT of several whose rows are listed one below the other, with what the whole measures for it.
+
+    Parameters
+    ----------
+    asked
+        The SELECT as a question of its own: its WHERE says which groups it lists.
+    sets
+        Its grouping sets, among those of the whole.
+    outputs
+        Its columns: of the rows that it counts, which are not all that the whole counts.
+    having, order
+        Which of its groups are shown, and what the rows of the whole are sorted by, in it.
+    """
+
+    asked: Plan
+    sets: tuple[tuple[Key, ...], ...]
+    outputs: tuple[Key | Aggregate | Constant | Computed, ...]
+    having: Computed | None
+    order: tuple[Key | Aggregate | Constant | Computed, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +290,8 @@ class Plan:
         Which rows of the answer are shown, in which order.
     units
         Where the question is about one row for each unit: that relation, which then is the table.
+    branches
+        Where it is several SELECTs below one another: each. The columns have the names of the first.
     """
 
     table: str
@@ -327,6 +302,7 @@ class Plan:
     options: Options
     after: After = After()
     units: Units | None = None
+    branches: tuple[Branch, ...] = ()
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -336,7 +312,8 @@ class Plan:
     @property
     def shown_sets(self) -> tuple[tuple[Key, ...], ...]:
         """The grouping sets in the order of the answer's rows: keys as they were selected, then others."""
-        selected = [output.what for output in self.outputs if isinstance(output.what, Field | ComputedKey)]
+        shown = [what for branch in self.shown_branches for what in branch.outputs]
+        selected = [what for what in shown if isinstance(what, Field | ComputedKey)]
         order = {key: place for place, key in enumerate(dict.fromkeys([*selected, *self.keys]))}
         turned = [tuple(sorted(keys, key=order.__getitem__)) for keys in self.sets]
         return tuple(sorted(turned, key=lambda keys: [order[key] for key in keys]))
@@ -344,15 +321,36 @@ class Plan:
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
         """Everything that is asked of the data, each once: what is shown, computed with or looked at."""
-        looked_at: list[Shown] = [
-            *(one.what for one in self.outputs),
-            *(one.what for one in self.after.order),
-        ]
-        if self.after.having is not None:
-            looked_at.append(self.after.having)
+        return self._list_aggregates(self.shown_branches)
+
+    def list_measured(self, keys: tuple[Key, ...]) -> tuple[Aggregate, ...]:
+        """Return what is asked of the groups of one grouping set."""
+        return self._list_aggregates([one for one in self.shown_branches if keys in one.sets])
+
+    @property
+    def shown_branches(self) -> tuple[Branch, ...]:
+        """The SELECTs that the rows of the answer come from: itself, where it is one."""
+        if self.branches:
+            return self.branches
+        outputs, order = (one.what for one in self.outputs), (one.what for one in self.after.order)
+        return (Branch(self, self.sets, tuple(outputs), self.after.having, tuple(order)),)
+
+    def list_column(self, name: str) -> tuple[Shown, ...]:
+        """Return what a column is in each SELECT."""
+        place = [output.name for output in self.outputs].index(name)
+        return tuple(branch.outputs[place] for branch in self.shown_branches)
+
+    def _list_aggregates(self, branches: Iterable[Branch]) -> tuple[Aggregate, ...]:
+        looked_at = [what for branch in branches for what in list_looked_at(branch)]
         return tuple(
             dict.fromkeys(leaf for one in looked_at for leaf in leaves(one) if isinstance(leaf, Aggregate))
         )
+
+
+def list_looked_at(branch: Branch) -> list[Shown]:
+    """Return everything that is shown or looked at in one SELECT."""
+    having = () if branch.having is None else (branch.having,)
+    return [*branch.outputs, *branch.order, *having]
 
 
 def leaves(what: Shown) -> Iterator[Key | Aggregate]:

@@ -16,8 +16,9 @@ from discreet.core.rounding import down, up
 from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
 from discreet.data.plan.after import find_day
 from discreet.data.plan.facts import Facts
+from discreet.data.plan.kinds import Kind
 from discreet.data.plan.measures import CHOSEN, Measure
-from discreet.data.plan.nodes import Aggregate, Key, Kind, Plan
+from discreet.data.plan.nodes import Aggregate, Key, Plan
 from discreet.data.plan.row_nodes import Span
 from discreet.data.pricing.budget import CONFIDENCE, Side, Vector
 from discreet.data.pricing.estimates import Number, enclosure, estimate, plain
@@ -189,7 +190,10 @@ class ReleasedBlocks(ReleasedNumbers):
         known = dict.fromkeys(measure for one in aggregates for measure in self.facts.measured[one])
         vectors = [measure for measure in known if measure.kind not in CHOSEN]
         chosen = len(known) == 1 and confidence <= CONFIDENCE
-        beta = each_of(max(1, len(self) * len(vectors)), 1 - confidence)
+        numbers = sum(
+            len(block.keys) * sum(one in block.measured for one in vectors) for block in self.blocks
+        )
+        beta = each_of(max(1, numbers), 1 - confidence)
         return [self._interval(one, beta, chosen) for one in aggregates]
 
     def _interval(self, aggregate: Aggregate, beta: float, chosen: bool) -> Reader[Interval]:

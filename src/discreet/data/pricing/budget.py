@@ -21,7 +21,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-from discreet.accounting.calibrate import smallest
 from discreet.accounting.composition import Composed
 from discreet.core.bounds import each_of
 from discreet.core.errors import InternalError, Refused
@@ -40,10 +39,11 @@ from discreet.data.plan.facts import Facts, SetFacts, VectorSensitivity, facts, 
 from discreet.data.plan.measures import CHOSEN, Measure
 from discreet.data.plan.nodes import Key, Plan, Policy
 from discreet.data.plan.tables import PlanTables
+from discreet.data.pricing.gaussian_share import find_factor, find_variance
 from discreet.data.pricing.modes import ModeChoices
 from discreet.data.pricing.quantiles import QuantileChoices, spread_per_row, units_off
 from discreet.data.pricing.thresholds import KeysAbove, threshold
-from discreet.mechanisms.gaussian import NARROWEST, discrete_loss
+from discreet.mechanisms.gaussian import discrete_loss
 from discreet.mechanisms.laplace import laplace_scale
 from discreet.mechanisms.scores import rate_within
 from discreet.noise import AddNoise, DiscreteGaussian, DiscreteLaplace
@@ -63,7 +63,6 @@ Place = tuple[SetFacts, Measure, VectorSensitivity]
 _PARTS: dict[Side, Fraction] = {0: Fraction(1, 2), -1: Fraction(1, 4), 1: Fraction(1, 4)}
 _RESOLUTION = 30  # binary digits of the largest move of one entry: far finer than the noise
 _BETA = Fraction(1, 20)
-_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,35 +321,12 @@ def _gaussian(
     listed = [(one, measure, *coarsen(moved)) for one, measure, moved in places]
     squares = Counter(coarse.l2_squared for _, _, _, coarse in listed)
     half = delta / 2 if any(one.cells is None for one, _, _ in places) else Fraction(0)
-    factor = _gaussian_factor(tuple(sorted(squares.items())), share * len(listed), delta - half)
+    factor = find_factor(tuple(sorted(squares.items())), share * len(listed), delta - half)
     found = []
     for one, measure, dropped, coarse in listed:
-        noise = DiscreteGaussian(_variance(coarse.l2_squared, factor))
+        noise = DiscreteGaussian(find_variance(coarse.l2_squared, factor))
         found.append(Vector(one.keys, measure, one.cells, dropped, coarse, noise))
     return _with_thresholds(known, counted, found, half)
-
-
-@lru_cache(maxsize=256)
-def _gaussian_factor(squares: tuple[tuple[int, int], ...], epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the smallest variance, in squared sensitivities, for which all vectors cost (epsilon, delta).
-
-    `squares` holds each squared sensitivity with the number of vectors that have it.
-    """
-
-    def keeps(factor: Fraction) -> bool:
-        if max(one for one, _ in squares) * factor < NARROWEST:
-            return False
-        square, spread = Fraction(0), Fraction(0)
-        for one, count in squares:
-            view = discrete_loss(Fraction(one), _variance(one, factor)).gaussian()
-            square, spread = square + count * view[0], spread + count * view[1]
-        return gaussian_delta(square, spread, epsilon) <= delta
-
-    return smallest(keeps, digits=_DIGITS)
-
-
-def _variance(square: int, factor: Fraction) -> Fraction:
-    return max(NARROWEST, shorten_up(square * factor, _DIGITS))
 
 
 def _with_thresholds(

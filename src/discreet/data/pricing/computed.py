@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.data.plan.after import Exact, apply_to_numbers, compare_values, evaluate, root, round_number
-from discreet.data.plan.nodes import Aggregate, Computed, Constant, Function, Key, Shown
+from discreet.data.plan.kinds import Function
+from discreet.data.plan.nodes import Aggregate, Computed, Constant, Key, Shown
 
 End = Fraction | float
 """An end of an interval: exact, or an infinity."""

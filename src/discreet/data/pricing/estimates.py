@@ -15,8 +15,8 @@ from fractions import Fraction
 from discreet.core.errors import InternalError
 from discreet.core.rounding import down, up
 from discreet.data.plan.after import root
+from discreet.data.plan.kinds import Kind
 from discreet.data.plan.measures import Measure
-from discreet.data.plan.nodes import Kind
 from discreet.data.plan.row_nodes import Span
 
 Range = tuple[Fraction, Fraction]

@@ -12,8 +12,9 @@ from fractions import Fraction
 
 from discreet.core.rounding import down, up
 from discreet.data.plan.after import Exact, evaluate
+from discreet.data.plan.kinds import Kind
 from discreet.data.plan.measures import Measure
-from discreet.data.plan.nodes import Computed, Constant, Kind, Shown
+from discreet.data.plan.nodes import Computed, Constant, Shown
 from discreet.data.plan.row_nodes import Field, Span
 from discreet.data.pricing.computed import Enclosed, End, Possible, enclose
 

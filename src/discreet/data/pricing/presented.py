@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
@@ -18,7 +18,18 @@ from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.rounding import down, up
 from discreet.data.plan.after import Exact, evaluate, find_sort, has_interval, is_whole
 from discreet.data.plan.canonical import canonicalise
-from discreet.data.plan.nodes import Aggregate, ComputedKey, Key, Output, Plan, Shown, leaves
+from discreet.data.plan.keys import is_listed, list_groups, name_group
+from discreet.data.plan.nodes import (
+    After,
+    Aggregate,
+    Branch,
+    ComputedKey,
+    Key,
+    Plan,
+    Shown,
+    leaves,
+    sort_keys,
+)
 from discreet.data.plan.numbers import scale
 from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
@@ -35,6 +46,9 @@ Interval = tuple[Side, Side]
 
 Place = tuple[int, int]
 """A group: the place of its grouping set, and its place there."""
+
+ShownRow = tuple[int, Place]
+"""A row of an answer: the place of its SELECT, and the group it is about."""
 
 _FIRST, _LAST = datetime.date.min.toordinal(), datetime.date.max.toordinal()
 
@@ -82,31 +96,50 @@ class PresentedTable:
     question: Plan
     tables: PlanTables
     released: ReleasedNumbers
-    chosen: tuple[Place, ...] | None
-    """The groups that are shown, in order; None for all, in the order of the keys."""
+    chosen: tuple[ShownRow, ...] | None
+    """The rows, in order; None for all groups, in the order of the keys."""
 
     @classmethod
     def of(cls, question: Plan, tables: PlanTables, released: ReleasedNumbers) -> PresentedTable:
         """Choose and sort the rows."""
         after = question.after
         everything = cls(question, tables, released, None)
-        if after.having is None and not after.order and not after.offset and after.limit is None:
+        if after == After() and not question.branches:
             return everything
-        places = list(released.places())
-        if after.having is not None:
-            holds = everything._read(after.having)
-            places = [place for place in places if holds(place) is True]
+        branches = enumerate(question.shown_branches)
+        rows = [(place, group) for place, one in branches for group in everything._list_groups(one)]
         # Sorting is stable: the first key is sorted by last.
-        for one in reversed(after.order):
-            read = everything._read(one.what)
-            keyed = [(read(place), place) for place in places]
+        for place, one in reversed(list(enumerate(after.order))):
+            read = [everything._read(branch.order[place]) for branch in question.shown_branches]
+            keyed = [(read[row[0]](row[1]), row) for row in rows]
             present = [pair for pair in keyed if pair[0] is not None]
             present.sort(key=lambda pair: pair[0], reverse=one.descending)  # type: ignore[arg-type,return-value]
-            missing = [place for value, place in keyed if value is None]
-            there = [place for _, place in present]
-            places = missing + there if one.missing_first else there + missing
+            missing = [row for value, row in keyed if value is None]
+            there = [row for _, row in present]
+            rows = missing + there if one.missing_first else there + missing
         last = None if after.limit is None else after.offset + after.limit
-        return cls(question, tables, released, tuple(places[after.offset : last]))
+        return cls(question, tables, released, tuple(rows[after.offset : last]))
+
+    def _list_groups(self, branch: Branch) -> list[Place]:
+        """Return the groups that one SELECT shows, in the order of the keys."""
+        places = list(self.released.places())
+        if self.question.branches:
+            sets = [sort_keys(keys) for keys in self.question.shown_sets]
+            places = [place for place in places if sets[place[0]] in branch.sets]
+            for read, listed in self._list_possible(branch):
+                places = [place for place in places if (value := read(place)) is None or value in listed]
+        if branch.having is not None:
+            holds = self._read(branch.having)
+            places = [place for place in places if holds(place) is True]
+        return places
+
+    def _list_possible(self, branch: Branch) -> Iterator[tuple[Reader[Value | Fraction], set[object]]]:
+        """Yield the keys of which one SELECT lists fewer values than the whole, with these values."""
+        for key in dict.fromkeys(key for keys in branch.sets for key in keys):
+            if isinstance(key, Field) and is_listed(key, self.tables):
+                own = list_groups(key, branch.asked.where, self.tables)
+                if len(own) < len(list_groups(key, self.question.where, self.tables)):
+                    yield self.released.key(key), {name_group(key, code, self.tables) for code in own}
 
     def present(self, question: Plan) -> PresentedTable:
         """Show the same numbers as another question asks for them.
@@ -129,49 +162,53 @@ class PresentedTable:
     @property
     def keys(self) -> tuple[str, ...]:
         """The columns that are keys as they are."""
-        return tuple(
-            output.name for output in self.question.outputs if isinstance(output.what, Field | ComputedKey)
-        )
+        return tuple(name for name in self.columns if all(map(_is_key, self.question.list_column(name))))
 
     @property
     def numbers(self) -> tuple[str, ...]:
         """The columns that have intervals: numbers and dates that depend on the data."""
-        return tuple(
-            output.name for output in self.question.outputs if has_interval(output.what, self.tables)
-        )
+        return tuple(name for name in self.columns if self._has_interval(name))
 
-    @property
-    def places(self) -> Iterator[Place]:
-        """The groups that are shown, in order."""
-        return self.released.places() if self.chosen is None else iter(self.chosen)
+    def _has_interval(self, name: str) -> bool:
+        return any(has_interval(what, self.tables) for what in self.question.list_column(name))
 
     def rows(self) -> Iterator[tuple[Value, ...]]:
         """Yield the values, row by row."""
-        shown = [self._show(output.what) for output in self.question.outputs]
-        return (tuple(one(place) for one in shown) for place in self.places)
+        branches = [[self._show(what) for what in one.outputs] for one in self.question.shown_branches]
+        return (tuple(show(group) for show in branches[place]) for place, group in self.shown)
+
+    @property
+    def shown(self) -> Iterator[ShownRow]:
+        """The rows that are shown, in order: the SELECT each comes from, and the group it is about."""
+        return ((0, group) for group in self.released.places()) if self.chosen is None else iter(self.chosen)
 
     def values(self, name: str) -> Iterator[Value]:
         """Yield the values of a column."""
-        return map(self._show(self._output(name).what), self.places)
+        shown = [self._show(what) for what in self._find_column(name)]
+        return (shown[place](group) for place, group in self.shown)
 
     def intervals(self, name: str, confidence: Fraction) -> Iterator[Interval]:
         """Yield one interval a row; all hold at once with the given probability, shown or not."""
-        what = self._output(name).what
-        if not has_interval(what, self.tables):
+        column = self._find_column(name)
+        if not self._has_interval(name):
             rule = f"a number that depends on the data, one of {', '.join(self.numbers)}"
             raise InvalidParameter(name="name", rule=rule, value=name)
-        noisy = [leaf for leaf in leaves(what) if isinstance(leaf, Aggregate)]
+        noisy = (leaf for what in column for leaf in leaves(what) if isinstance(leaf, Aggregate))
         listed = tuple(dict.fromkeys(noisy))
         read = dict(zip(listed, self.released.intervals(listed, confidence), strict=True))
+        enclosed = [self._enclose(what, read) for what in column]
+        return (enclosed[place](group) for place, group in self.shown)
+
+    def _enclose(self, what: Shown, read: Mapping[Aggregate, Reader[Interval]]) -> Reader[Interval]:
+        """Return what reads the interval of a column, from those of aggregates."""
         if isinstance(what, Aggregate):
-            return map(read[what], self.places)
-        ends = [(leaf, read[leaf], self.released.step(leaf)) for leaf in noisy]
+            return read[what]
         # Readers are found by what they read, not by looking the whole aggregate up in every row.
-        known: dict[int, Reader[Possible]] = {
-            id(leaf): _possible(reader, step) for leaf, reader, step in ends
-        }
+        known: dict[int, Reader[Possible]] = {}
         for leaf in leaves(what):
-            if not isinstance(leaf, Aggregate):
+            if isinstance(leaf, Aggregate):
+                known[id(leaf)] = _possible(read[leaf], self.released.step(leaf))
+            else:
                 known[id(leaf)] = _known(self.released.key(leaf))
         show = self._show_ends(what)
 
@@ -181,7 +218,7 @@ class PresentedTable:
                 raise InternalError("only numbers have intervals")
             return (None, None) if found.empty else show(found.low, found.high)
 
-        return map(enclose_row, self.places)
+        return enclose_row
 
     def _show_ends(self, what: Shown) -> Callable[[End, End], Interval]:
         if find_sort(what, self.tables) == "date":
@@ -219,14 +256,17 @@ class PresentedTable:
             step = getattr(self.tables.column(leaf), "grid", Fraction(1))
         return step is not None and step.denominator == 1
 
-    def _output(self, name: str) -> Output:
-        for output in self.question.outputs:
-            if output.name == name:
-                return output
-        raise InvalidParameter(name="name", rule=f"one of {', '.join(self.columns)}", value=name)
+    def _find_column(self, name: str) -> tuple[Shown, ...]:
+        if name not in self.columns:
+            raise InvalidParameter(name="name", rule=f"one of {', '.join(self.columns)}", value=name)
+        return self.question.list_column(name)
 
     def __len__(self) -> int:
         return len(self.released) if self.chosen is None else len(self.chosen)
+
+
+def _is_key(what: Shown) -> bool:
+    return isinstance(what, Field | ComputedKey)
 
 
 def _known(read: Reader[Value | Fraction]) -> Reader[Possible]:

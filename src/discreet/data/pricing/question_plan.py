@@ -159,12 +159,23 @@ def column_errors(made: Budget, beta: Fraction) -> tuple[ColumnError, ...]:
         parts.setdefault(part.measure, []).append(part)
     columns = []
     for output in made.facts.plan.outputs:
-        if isinstance(output.what, Aggregate):
-            used = [parts[measure] for measure in made.facts.measured[output.what]]
-            columns.append(_column(output.name, output.what, used, made, beta))
-        elif has_interval(output.what, made.facts.tables):
-            columns.append(_computed(output.name, output.what, parts, made, beta))
+        found = []
+        for what in made.facts.plan.list_column(output.name):
+            if isinstance(what, Aggregate):
+                used = [parts[measure] for measure in made.facts.measured[what]]
+                found.append(_column(output.name, what, used, made, beta))
+            elif has_interval(what, made.facts.tables):
+                found.append(_computed(output.name, what, parts, made, beta))
+        columns += [_worst(found)] if found else []
     return tuple(columns)
+
+
+def _worst(found: list[ColumnError]) -> ColumnError:
+    """Return the largest error of a column in several SELECTs, all that is said of it one after the other."""
+    errors = [one.error for one in found]
+    known = [error for error in errors if error is not None]
+    words = "; ".join(dict.fromkeys(one.words for one in found))
+    return ColumnError(found[0].name, max(known) if len(known) == len(errors) else None, words)
 
 
 def require_priced(plan: QuestionPlan, tables: PlanTables) -> None:

@@ -17,8 +17,9 @@ from discreet.core.bounds import each_of
 from discreet.core.errors import Refused
 from discreet.core.search import first_integer
 from discreet.data.plan.facts import SetFacts
+from discreet.data.plan.kinds import Kind
 from discreet.data.plan.measures import Measure
-from discreet.data.plan.nodes import Aggregate, Key, Kind, Policy, leaves
+from discreet.data.plan.nodes import Aggregate, Key, Policy, leaves
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.budget import Budget, ModeChoice, QuantileChoice, Vector, budget
 from discreet.data.pricing.estimates import enclosure
@@ -200,7 +201,9 @@ class _Judge:
         found: dict[Aggregate, str | None] = {}
         useless = []
         for output in self._made.facts.plan.outputs:
-            used = dict.fromkeys(leaf for leaf in leaves(output.what) if isinstance(leaf, Aggregate))
+            column = self._made.facts.plan.list_column(output.name)
+            read = (leaf for what in column for leaf in leaves(what))
+            used = dict.fromkeys(leaf for leaf in read if isinstance(leaf, Aggregate))
             judged = [one for one in used if one.kind not in _COUNTS] or list(used)
             for one in judged:
                 if one not in found:
@@ -212,7 +215,9 @@ class _Judge:
 
     def _judge(self, what: Aggregate, rows: RowsKnown | None) -> str | None:
         """Say how wide the interval of an average group would be, where it is too wide in every set."""
-        words = [self._judge_set(what, one, rows) for one in self._made.facts.sets]
+        known = self._made.facts
+        sets = (one for one in known.sets if what in known.plan.list_measured(one.keys))
+        words = [self._judge_set(what, one, rows) for one in sets]
         return words[0] if all(words) else None
 
     def _judge_set(self, what: Aggregate, one: SetFacts, rows: RowsKnown | None) -> str | None:

@@ -27,6 +27,7 @@ from discreet.core.neighbours import Neighbours
 from discreet.core.rounding import shorten_up
 from discreet.core.search import narrow
 from discreet.core.shown import html_table, text_table
+from discreet.data.plan.after import is_noisy
 from discreet.data.plan.nodes import MIN_EPSILON, Plan, Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.budget import Budget, budget
@@ -252,7 +253,7 @@ def _largest_error(made: Budget, beta: Fraction) -> float:
     known = {column.name: column.error for column in column_errors(made, beta / len(columns))}
     question, largest = made.facts.plan, 0.0
     for output in question.outputs:
-        if output.what not in question.keys:
+        if any(map(is_noisy, question.list_column(output.name))):
             error = known.get(output.name)
             if error is None:
                 raise Refused(

@@ -28,6 +28,7 @@ from discreet.data.sql.rows.language import condition
 from discreet.data.sql.selected.outputs import AnswerClauses, read_after, read_outputs, require_aggregate
 from discreet.data.sql.sources.joins import read_from
 from discreet.data.sql.sources.relations import flatten
+from discreet.data.sql.stacked import split_union, stack_plans
 from discreet.data.sql.text import number, parse_text, refuse
 
 _SHOWN = ("distinct", "having", "order", "limit", "offset")
@@ -40,7 +41,7 @@ def parse(
     policy: Policy,
     today: datetime.date | None = None,
 ) -> Plan:
-    """Translate one SELECT into a plan.
+    """Translate one SELECT, or several under UNION ALL, into a plan.
 
     Parameters
     ----------
@@ -62,7 +63,12 @@ def parse(
     tree, clause = parse_text(text)
     try:
         with limit_effort():
-            return _select(tree, clause, PlanTables.of(schemas).apart(), policy, today)
+            tables = PlanTables.of(schemas).apart()
+            if isinstance(tree, exp.Select):
+                return _select(tree, clause, tables, policy, today)
+            several = split_union(tree)
+            plans = [_select(one, clause, tables, policy, today) for one in several.selects]
+            return stack_plans(plans, several, tables)
     except RecursionError:
         raise refuse("SQL", "it is nested too deep", "Ask a simpler question") from None
 

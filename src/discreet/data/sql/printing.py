@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import datetime
-import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 from discreet.data.plan.after import Exact
 from discreet.data.plan.canonical import gaps
 from discreet.data.plan.derived import date_of, name_value, relate
+from discreet.data.plan.kinds import Function
 from discreet.data.plan.nodes import (
     After,
     Computed,
     ComputedKey,
     Constant,
-    Function,
     Key,
+    Options,
     Ordering,
+    Output,
     Plan,
     Shown,
     Units,
@@ -40,8 +42,15 @@ from discreet.data.plan.row_nodes import (
 )
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Boolean, Category, Column, Date
+from discreet.data.sql.printed_values import (
+    DIGITS,
+    coefficient,
+    decimal,
+    decimal_between,
+    literal,
+    scientific,
+)
 
-_DIGITS = 18
 _SIGNS_BETWEEN: tuple[Function, ...] = ("+", "-", "*", "/", "%", "=", "<>", "<", "<=", "and", "or")
 _UNIT_CALLS = {"count": "COUNT", "sum": "SUM", "min": "MIN", "max": "MAX", "average": "AVG"}
 _SHORT = 8
@@ -67,6 +76,8 @@ _CALLS = {
 
 def to_sql(plan: Plan, tables: PlanTables) -> str:
     """Return the plan as one line of SQL."""
+    if plan.branches:
+        return _stacked(plan, tables)
     tables = relate(plan, tables)
     unit = Field(plan.table, str(tables.schema(plan.table).unit.column))
     parts = ["SELECT"]
@@ -87,11 +98,40 @@ def to_sql(plan: Plan, tables: PlanTables) -> str:
     return " ".join([*parts, *_after(plan.after, unit, tables)])
 
 
+def _stacked(plan: Plan, tables: PlanTables) -> str:
+    """Return several SELECTs below one another: each as it was asked, options in the first one only."""
+    first, *rest = (branch.asked for branch in plan.branches)
+    asked = [to_sql(first, tables), *(to_sql(replace(one, options=Options()), tables) for one in rest)]
+    named = [list(zip(branch.outputs, plan.outputs, strict=True)) for branch in plan.branches]
+    orders = []
+    for place, one in enumerate(plan.after.order):
+        nodes = [branch.order[place] for branch in plan.branches]
+        orders.append(f"{_by_columns(nodes, named)} {_direction(one)}")
+    ending = [f"ORDER BY {', '.join(orders)}"] if orders else []
+    return " ".join([" UNION ALL ".join(asked), *ending, *_cut(plan.after)])
+
+
+def _by_columns(nodes: list[Shown], named: list[list[tuple[Shown, Output]]]) -> str:
+    """Print what is the same function of the columns of an answer in every SELECT."""
+    for place, (_, output) in enumerate(named[0]):
+        if all(node == listed[place][0] for node, listed in zip(nodes, named, strict=True)):
+            return _quote(output.name)
+    one = nodes[0]
+    if not isinstance(one, Computed):
+        return _constant(one.value) if isinstance(one, Constant) else ""
+    parts = zip(*(node.parts for node in nodes if isinstance(node, Computed)), strict=True)
+    return _call_computed(one.function, [_by_columns(list(part), named) for part in parts])
+
+
 def _after(after: After, unit: Field, tables: PlanTables) -> Iterator[str]:
     if after.having is not None:
         yield f"HAVING {_output(after.having, unit, tables)}"
     if after.order:
         yield f"ORDER BY {', '.join(_ordering(one, unit, tables) for one in after.order)}"
+    yield from _cut(after)
+
+
+def _cut(after: After) -> Iterator[str]:
     if after.limit is not None:
         yield f"LIMIT {after.limit}"
     if after.offset:
@@ -99,9 +139,12 @@ def _after(after: After, unit: Field, tables: PlanTables) -> Iterator[str]:
 
 
 def _ordering(one: Ordering, unit: Field, tables: PlanTables) -> str:
-    way = "DESC" if one.descending else "ASC"
     # In brackets, nothing is taken for a column of the answer by its name.
-    return f"({_output(one.what, unit, tables)}) {way} NULLS {'FIRST' if one.missing_first else 'LAST'}"
+    return f"({_output(one.what, unit, tables)}) {_direction(one)}"
+
+
+def _direction(one: Ordering) -> str:
+    return f"{'DESC' if one.descending else 'ASC'} NULLS {'FIRST' if one.missing_first else 'LAST'}"
 
 
 def _units(units: Units, tables: PlanTables) -> str:
@@ -166,18 +209,18 @@ def _list_values(column: Boolean | Category, spans: tuple[Span, ...]) -> str:
     inside = sum(b - a + 1 for a, b in spans)
     listed = spans if 2 * inside <= column.size else gaps(spans, (0, column.size - 1))
     values = column.values if isinstance(column, Category) else column.domain()
-    shown = ", ".join(_literal(values[i]) for a, b in listed for i in range(a, b + 1))
+    shown = ", ".join(literal(values[i]) for a, b in listed for i in range(a, b + 1))
     return f"{'IN' if listed is spans else 'NOT IN'} ({shown})"
 
 
 def _range(name: str, span: Span, column: Column) -> str:
     low, high = (column.decode(end) for end in span)
     if isinstance(low, datetime.date) or isinstance(high, datetime.date):
-        return f"({name} >= {_literal(low)} AND {name} <= {_literal(high)})"
+        return f"({name} >= {literal(low)} AND {name} <= {literal(high)})"
     step = getattr(column, "grid", Fraction(1))
-    lowest = _decimal_between(Fraction(low) - step, Fraction(low))
-    highest = -_decimal_between(-Fraction(high) - step, -Fraction(high))
-    return f"({name} >= {_decimal(lowest)} AND {name} <= {_decimal(highest)})"
+    lowest = decimal_between(Fraction(low) - step, Fraction(low))
+    highest = -decimal_between(-Fraction(high) - step, -Fraction(high))
+    return f"({name} >= {decimal(lowest)} AND {name} <= {decimal(highest)})"
 
 
 def _output(what: Shown, unit: Field, tables: PlanTables) -> str:
@@ -199,7 +242,7 @@ def _output(what: Shown, unit: Field, tables: PlanTables) -> str:
     bounds = (("row", what.row_bounds), ("group", what.group_bounds))
     for word, pair in bounds:
         if pair is not None:
-            arguments.append(f"contribution_bounds_per_{word} => ({_decimal(pair[0])}, {_decimal(pair[1])})")
+            arguments.append(f"contribution_bounds_per_{word} => ({decimal(pair[0])}, {decimal(pair[1])})")
     return f"{call}({', '.join(arguments)}){tail}"
 
 
@@ -208,16 +251,18 @@ def _quantile(points: tuple[Fraction, ...]) -> tuple[str, str, str]:
     parts = len(points) - 1
     if len(points) > 1 and points == tuple(Fraction(k, parts) for k in range(parts + 1)):
         return "APPROX_QUANTILES", str(parts), ""
-    if all((point * 10**_DIGITS).denominator == 1 for point in points):
-        shown = ", ".join(map(_decimal, points))
+    if all((point * 10**DIGITS).denominator == 1 for point in points):
+        shown = ", ".join(map(decimal, points))
         return "PERCENTILE_CONT", shown if len(points) == 1 else f"ARRAY[{shown}]", ""
     return "APPROX_QUANTILES", str(points[0].denominator), f"[OFFSET({points[0].numerator})]"
 
 
 def _computed(what: Computed, unit: Field, tables: PlanTables) -> str:
     """Print what is computed, every part in brackets of its own."""
-    parts = [_output(part, unit, tables) for part in what.parts]
-    function = what.function
+    return _call_computed(what.function, [_output(part, unit, tables) for part in what.parts])
+
+
+def _call_computed(function: Function, parts: list[str]) -> str:
     if function == "case":
         *cases, otherwise = parts
         pairs = zip(cases[::2], cases[1::2], strict=True)
@@ -235,7 +280,7 @@ def _computed(what: Computed, unit: Field, tables: PlanTables) -> str:
 def _constant(value: Exact) -> str:
     if value is None:
         return "NULL"
-    return _scientific(value) if isinstance(value, Fraction) else _literal(value)
+    return scientific(value) if isinstance(value, Fraction) else literal(value)
 
 
 def _options(plan: Plan) -> str:
@@ -246,26 +291,17 @@ def _options(plan: Plan) -> str:
         ("max_rows_contributed", options.max_rows),
         ("max_groups_contributed", options.max_groups),
     )
-    return ", ".join(
-        f"{name} = {_scientific(Fraction(value))}" for name, value in listed if value is not None
-    )
+    return ", ".join(f"{name} = {scientific(Fraction(value))}" for name, value in listed if value is not None)
 
 
 def _number(number: Polynomial, tables: PlanTables) -> str:
     terms = []
-    for names, coefficient in number.terms:
+    for names, times in number.terms:
         factors = [_atom(atom, tables) for atom in names]
-        if coefficient != 1 or not factors:
-            factors.insert(0, _coefficient(coefficient))
+        if times != 1 or not factors:
+            factors.insert(0, coefficient(times))
         terms.append(" * ".join(factors))
     return " + ".join(terms) or "0"
-
-
-def _coefficient(value: Fraction) -> str:
-    """Print a decimal, or a quotient where there is none."""
-    if (value * 10**_DIGITS).denominator == 1:
-        return _decimal(value)
-    return f"{value.numerator} / {value.denominator}"
 
 
 def _atom(atom: Atom, tables: PlanTables) -> str:
@@ -324,7 +360,7 @@ def _key(key: Key, tables: PlanTables) -> str:
         return f"DATE_FROM_UNIX_DATE({_number(key.number, tables)})"
     if key.kind == "truth":
         return _truth(key.number, tables)
-    return f"ELT({_number(add(key.number, constant(1)), tables)}, {', '.join(map(_literal, key.labels))})"
+    return f"ELT({_number(add(key.number, constant(1)), tables)}, {', '.join(map(literal, key.labels))})"
 
 
 def _truth(number: Polynomial, tables: PlanTables) -> str:
@@ -336,44 +372,6 @@ def _truth(number: Polynomial, tables: PlanTables) -> str:
     if isinstance(atom, Field | Quotient):
         return f"{_number(number, tables)} = 1"
     return _cases(atom, tables, lambda leaf: _truth(leaf, tables))
-
-
-def _literal(value: object) -> str:
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return f"DATE '{value}'" if isinstance(value, datetime.date) else str(value)
-
-
-def _decimal_between(low: Fraction, high: Fraction) -> Fraction:
-    """Return `high` if it is a decimal that fits a literal, else a short decimal between the two."""
-    if (high * 10**_DIGITS).denominator == 1:
-        return high
-    digits = 0
-    while Fraction(math.floor(high * 10**digits), 10**digits) <= low:
-        digits += 1
-    return Fraction(math.floor(high * 10**digits), 10**digits)
-
-
-def _decimal(value: Fraction) -> str:
-    """Print an exact decimal."""
-    digits = 0
-    while (value * 10**digits).denominator != 1:
-        digits += 1
-    units = str(abs(int(value * 10**digits))).rjust(digits + 1, "0")
-    sign = "-" if value < 0 else ""
-    return sign + (f"{units[:-digits]}.{units[-digits:]}" if digits else units)
-
-
-def _scientific(value: Fraction) -> str:
-    """Print an exact decimal with an exponent where it has too many places for a literal."""
-    shift = 0
-    while (value * 10 ** (_DIGITS + shift)).denominator != 1:
-        shift += 1
-    while abs(value) * Fraction(10) ** shift >= 10**_DIGITS:
-        shift -= 1
-    return _decimal(value * Fraction(10) ** shift) + (f"e{-shift}" if shift else "")
 
 
 def _name(field: Field) -> str:

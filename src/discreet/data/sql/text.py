@@ -96,8 +96,8 @@ def shorten(text: str, most: int = _SHOWN) -> str:
     return plain if len(plain) <= most else plain[: most - 3] + "..."
 
 
-def parse_text(text: str) -> tuple[exp.Select, tuple[tuple[str, Token], ...]]:
-    """Return the one SELECT of a text and the options of its clause."""
+def parse_text(text: str) -> tuple[exp.Select | exp.SetOperation, tuple[tuple[str, Token], ...]]:
+    """Return the one SELECT of a text, or several below one another, and the options of its clause."""
     found = _tokens(text)
     rest, options = _cut_clause(found)
     try:
@@ -109,13 +109,7 @@ def parse_text(text: str) -> tuple[exp.Select, tuple[tuple[str, Token], ...]]:
         # What the parser library only warns of, it has not understood either.
         raise _refuse_unread(SqlglotError())
     tree = trees[0] if len(trees) == 1 else None
-    if isinstance(tree, exp.SetOperation):
-        way_out = (
-            "Write SELECT COUNT(*), COUNT(*) FILTER (WHERE smoker) for a part beside the whole, GROUP BY or "
-            "GROUPING SETS for parts, or ask each SELECT on its own with its share of epsilon"
-        )
-        raise refuse(type(tree).__name__.upper(), "a question is one SELECT", way_out)
-    if not isinstance(tree, exp.Select):
+    if not isinstance(tree, exp.Select | exp.SetOperation):
         raise refuse("SQL", "it must be exactly one SELECT", "Send one query at a time")
     return tree, options
 

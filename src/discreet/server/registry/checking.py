@@ -61,13 +61,13 @@ def check_registry(
     checked = ["its sums, but for rhos, which are left out" if is_without else "its sums"]
     listed = [one for one in told["releases"] if one["receipt"]]
     if listed:
-        checked.append(f"{len(listed)} receipts among themselves")
+        checked.append(f"receipts among themselves ({len(listed)})")
     if book is not None:
         wrong += _check_book(told, book)
-        checked.append(f"the book's {len(book.rows)} rows")
+        checked.append(f"the book ({len(book.rows)} rows)")
     if kept:
         wrong += _check_kept(told, kept, book)
-        checked.append(f"{len(kept)} receipts that were kept")
+        checked.append(f"kept receipts ({len(kept)})")
     return RegistryFinding(told["name"], tuple(wrong), tuple(checked))
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-from discreet.core.errors import InvalidParameter, LedgerRefused
-from discreet.curator.ledger.book import Book
+from discreet.core.errors import LedgerRefused
 from discreet.curator.ledger.books.receipts import Receipt
+from discreet.curator.ledger.books.stores import is_server
 from discreet.curator.ledger.books.verification import SoundBook, read_book
 from discreet.curator.ledger.events import PEOPLE, WHOLE, Moved, Reserved, Retired, Used
 from discreet.curator.ledger.state import Account, BookState, EntryRecord, LineSum
@@ -24,7 +24,8 @@ from discreet.server.registration import Dataset, Registration
 Audience = Literal["public", "owner"]
 """Anybody, or the owner and whoever audits for her."""
 
-Receipts = Callable[[int], Receipt | None]
+Receipts = Callable[[Sequence[int]], Mapping[int, Receipt]]
+"""Finds the receipts of entries by their numbers, all at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,8 +81,8 @@ class RegistrySource:
         The time in the book, in seconds; it never runs backwards.
     copy
         What the ledger says; None where the data set was never opened.
-    find_receipt
-        Finds the receipt of an entry.
+    find_receipts
+        Finds the receipts of entries.
     shares_book
         Whether a data set under a promise between analysts is in the same book.
     """
@@ -92,7 +93,7 @@ class RegistrySource:
     studies: tuple[Study, ...]
     now: int
     copy: AccountCopy | None
-    find_receipt: Receipts
+    find_receipts: Receipts
     shares_book: bool
 
     @property
@@ -117,7 +118,7 @@ def copy_open(datasets: OpenDatasets, dataset: OpenDataset, audience: Audience) 
         datasets.access,
         now=now,
         copy=copy,
-        find_receipt=lambda number: _read_receipt(book, name, number),
+        find_receipts=lambda numbers: book.find_receipts(name, numbers),
     )
 
 
@@ -129,14 +130,7 @@ def read_closed(registration: Registration) -> tuple[RegistrySource, ...]:
     LedgerRefused
         When the book cannot be believed, or is not the one of this registration.
     """
-    if "://" in registration.book:
-        raise InvalidParameter(
-            name="book",
-            rule="a file, to be read from outside",
-            got="a server of databases",
-            hint="Export from the running server instead: --url",
-        )
-    is_there = Path(registration.book).exists()
+    is_there = is_server(registration.book) or Path(registration.book).exists()
     sound = read_book(registration.book, anchor=registration.anchor) if is_there else None
     access = Access(registration.access) if registration.access.exists() else None
     try:
@@ -164,7 +158,7 @@ def _read_one(
         )
     receipts = list_receipts(sound, schema.name)
     now = max(now, sound.state.times["last"])
-    return _gather(registration, facts, schema, access, now=now, copy=copy, find_receipt=receipts.get)
+    return _gather(registration, facts, schema, access, now=now, copy=copy, find_receipts=lambda _: receipts)
 
 
 def list_receipts(sound: SoundBook, ledger: str) -> dict[int, Receipt]:
@@ -185,7 +179,7 @@ def _gather(
     *,
     now: int,
     copy: AccountCopy | None = None,
-    find_receipt: Receipts = lambda _: None,
+    find_receipts: Receipts = lambda _: {},
 ) -> RegistrySource:
     grants = () if access is None else access.list_grants()
     return RegistrySource(
@@ -195,13 +189,9 @@ def _gather(
         studies=() if access is None else access.list_studies(facts.name),
         now=now,
         copy=copy,
-        find_receipt=find_receipt,
+        find_receipts=find_receipts,
         shares_book=any(one.promise is not None for one in registration.datasets.values()),
     )
-
-
-def _read_receipt(book: Book, ledger: str, number: int) -> Receipt | None:
-    return book.find_receipt(ledger, number)
 
 
 def _copy(account: Account) -> Account:

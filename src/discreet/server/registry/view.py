@@ -16,6 +16,7 @@ from typing import Any, cast
 from discreet import __version__
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
+from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.ledger.events import ANALYST, WHOLE
 from discreet.curator.ledger.state import Account, EntryRecord
 from discreet.server.registry.bodies import FORMAT, PAGE
@@ -199,13 +200,18 @@ def write_releases(
     records = () if source.copy is None else source.copy.records
     last = len(records) if before is None else max(0, min(before, len(records)))
     first = 0 if newest is None else max(0, last - newest)
-    return [_write_release(source, audience, record) for record in reversed(records[first:last])]
+    receipts: Mapping[int, Receipt] = {}
+    if first < last and (audience == "owner" or not source.shares_book):
+        receipts = source.find_receipts(range(first, last))
+    return [_write_release(source, audience, one, receipts) for one in reversed(records[first:last])]
 
 
-def _write_release(source: RegistrySource, audience: Audience, record: EntryRecord) -> dict[str, Any]:
+def _write_release(
+    source: RegistrySource, audience: Audience, record: EntryRecord, receipts: Mapping[int, Receipt]
+) -> dict[str, Any]:
     entry = cast(AccountCopy, source.copy).account.show(record)
     is_owner = audience == "owner"
-    receipt = source.find_receipt(entry.number) if is_owner or not source.shares_book else None
+    receipt = receipts.get(entry.number)
     is_back = record.state == "voided"
     return {
         "number": entry.number,

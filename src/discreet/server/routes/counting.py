@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.core.errors import InvalidParameter
 from discreet.curator.doors import Analyst
-from discreet.curator.written_values import write_value
+from discreet.curator.kept.written_values import write_value
 from discreet.queries.kinds.conjunctions import Conjunctions
 from discreet.query_release.synopses.online_answer import OnlineAnswer
 from discreet.server.requests import CountsAsked

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from discreet.core.errors import Refused
 from discreet.curator.doors import Analyst
-from discreet.curator.written_reply import write_amounts, write_asked
+from discreet.curator.kept.written_reply import write_amounts, write_asked
 from discreet.data.schema.toml_file import format_schema
 from discreet.server.open_datasets import OpenDataset
 from discreet.server.replies import BudgetBody, DatasetBody, DatasetsBody, HistoryBody, answers

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header
 from starlette.responses import Response
 
 from discreet.curator.doors import Analyst
-from discreet.curator.written_reply import write_quote, write_reply
+from discreet.curator.kept.written_reply import write_quote, write_reply
 from discreet.server.replies import CountsBody, QuoteBody, ReplyBody, SyntheticBody, answers
 from discreet.server.requests import CountsAsked, PlanAsked, QuestionAsked, Rows
 from discreet.server.routes.counting import write_counts, write_rows

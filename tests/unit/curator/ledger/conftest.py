@@ -23,6 +23,18 @@ def ledger_server():
         yield dsn
 
 
+@pytest.fixture
+def address(ledger_server):
+    """Return the address of a data base of its own, with an empty schema for a book."""
+    name = f"book{next(_SCHEMAS)}"
+    with psycopg.connect(ledger_server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    found = ledger_server.replace("/postgres", f"/{name}")
+    with psycopg.connect(found, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA discreet")
+    return found
+
+
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
 def book(request, tmp_path):
     """Return an empty book of one kind."""

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.data.plan.after import evaluate
-from discreet.data.plan.nodes import Computed, Constant, Function
+from discreet.data.plan.kinds import Function
+from discreet.data.plan.nodes import Computed, Constant
 from discreet.data.plan.row_nodes import Field
 from discreet.data.pricing.computed import Enclosed, OneOf, enclose, exactly
 

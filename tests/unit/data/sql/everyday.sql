@@ -83,7 +83,6 @@ SELECT n, COUNT(*) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY p
 SELECT band, COUNT(*) FROM (SELECT CASE WHEN age < 40 THEN 'young' ELSE 'old' END AS band FROM visits) t GROUP BY band;
 SELECT city, smoker, COUNT(*) FROM visits GROUP BY ROLLUP (city, smoker);
 SELECT city, sex, COUNT(*) FROM visits GROUP BY GROUPING SETS ((city), (sex), ());
--- refused: UNION: a question is one SELECT
 SELECT 'all' AS who, COUNT(*) FROM visits UNION ALL SELECT 'smokers', COUNT(*) FROM visits WHERE smoker;
 SELECT drug, COUNT(*) FROM visits JOIN prescriptions USING (patient_id) GROUP BY drug;
 SELECT AVG(dose) FROM prescriptions WHERE drug = 'aspirin';

@@ -1,6 +1,7 @@
 """Registries that are kept: told again quickly, and never older than they may be."""
 
 import time
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -8,6 +9,8 @@ from tests.unit.server.conftest import write_home
 
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import PureLoss
+from discreet.curator.ledger.events import encode
+from discreet.curator.ledger.state import EntryRecord
 from discreet.server.open_datasets import OpenDatasets
 from discreet.server.registration import read_registration
 from discreet.server.registry import kept
@@ -54,7 +57,9 @@ def test_many_entries_are_told_quickly(opened):
     account = opened.book.state.data("visits")
     record = account.records[0]
     for number in range(1, 100_000):  # as if they had been written
-        account.records[number] = record
+        _, body = encode(replace(record.reserved, number=number))
+        account.records[number] = EntryRecord(body, "finished")  # as a restart finds it
+        opened.book._last_rows["visits", number] = opened.book._last_rows["visits", 0]
     registries = Registries(opened)
     begun = time.perf_counter()
     told = registries.tell(visits, "public")
@@ -65,5 +70,5 @@ def test_many_entries_are_told_quickly(opened):
     assert told["releases_total"] == 100_000
     assert len(told["releases"]) == 1000
     print(f"{first:.2f} s, then {again:.4f} s")
-    assert first < 5
+    assert first < 20  # all entries are read once
     assert again < 0.1

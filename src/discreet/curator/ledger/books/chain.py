@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from discreet.core.errors import LedgerRefused
 from discreet.curator.ledger.events import RECOVER, Event, decode, encode
@@ -13,8 +14,7 @@ FIRST = bytes(32)
 """What stands in place of the digest before the first row."""
 
 
-@dataclass(frozen=True, slots=True)
-class BookRow:
+class BookRow(NamedTuple):
     """One event as it is written down.
 
     Attributes
@@ -51,21 +51,21 @@ class Head:
         place = self.place + 1
         return BookRow(place, kind, body, find_digest(self.digest, place, kind, body))
 
-    def follow(self, rows: Iterable[BookRow]) -> Iterator[tuple[Head, BookRow]]:
-        """List rows that come next, and the head after each.
+    def follow(self, rows: Iterable[BookRow]) -> Iterator[BookRow]:
+        """List rows that come next, each once it is checked.
 
         Raises
         ------
         LedgerRefused
             At the first that does not come next, or is not what was written.
         """
-        head = self
+        place, before = self.place, self.digest
         for row in rows:
-            place = head.place + 1
-            if row.place != place or row.digest != find_digest(head.digest, place, row.kind, row.body):
+            place += 1
+            if row.place != place or row.digest != find_digest(before, place, row.kind, row.body):
                 raise LedgerRefused(why=f"row {place} is missing or was changed", way_out=RECOVER)
-            head = Head(row.place, row.digest)
-            yield head, row
+            before = row.digest
+            yield row
 
 
 def find_digest(before: bytes, place: int, kind: str, body: str) -> bytes:

@@ -13,6 +13,7 @@ import os
 import queue
 import secrets
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from discreet.curator.ledger.books.crashes import reach
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.ledger.books.stores import FULL, Store, Transaction, is_full
 from discreet.curator.ledger.events import RECOVER, Began, Event, LineCharge, Moved, Reserved
+from discreet.curator.ledger.folding import Folder
 
 MOST = 256
 """The most changes that one transaction holds."""
@@ -83,11 +85,11 @@ class DurableBook(Book):
         super().__init__()
         self._store, self._head = store, Head()
         self._touched: set[tuple[str, str, str]] = set()
-        self._last_rows: dict[tuple[str, int], Head] = {}
+        self._last_rows: dict[tuple[str, int], tuple[int, bytes]] = {}
         inode = 0 if home is None else home.stat().st_ino
         with store.change() as change:
             known = read_anchor(anchor)
-            self._catch_up(change)
+            self._read_all(change)
             # A crash may have come between the anchor of a new book and its first row; nothing was charged.
             is_new = known is None or (not self._head.place and known.head.place == 1)
             if is_new:
@@ -171,16 +173,18 @@ class DurableBook(Book):
         self._wait(_Request(read, only_reads=True))
         return found[0]
 
-    def find_receipt(self, ledger: str, number: int) -> Receipt:
-        """Return what proves that an entry is in this book, as far as it is."""
-        found: list[Receipt] = []
+    def find_receipts(self, ledger: str, numbers: Iterable[int]) -> dict[int, Receipt]:
+        """Return what proves that entries are in this book, as far as they are."""
+        found: dict[int, Receipt] = {}
 
         def read() -> None:
-            head, began = self._last_rows[ledger, number], self.state.book["began"]
-            found.append(Receipt(began.book, ledger, number, head.place, head.digest.hex()))
+            book = self.state.book["began"].book
+            for number in numbers:
+                place, digest = self._last_rows[ledger, number]
+                found[number] = Receipt(book, ledger, number, place, digest.hex())
 
         self._wait(_Request(read, only_reads=True))
-        return found[0]
+        return found
 
     def close(self) -> None:
         """Write what waits, and nothing more."""
@@ -260,9 +264,19 @@ class DurableBook(Book):
         self._see(row, event)
         return [row]
 
+    def _read_all(self, change: Transaction) -> None:
+        """Take everything that was ever written, each row checked against the one before it."""
+        folder = Folder(self.state)
+        row = None
+        for row in self._head.follow(change.read_after(0)):
+            folder.take(*row)
+        folder.settle()
+        self._head = Head() if row is None else Head(row.place, row.digest)
+        self._last_rows = folder.last
+
     def _catch_up(self, change: Transaction) -> None:
-        """Take what other processes wrote, or, at first, everything."""
-        for _, row in self._head.follow(change.read_after(self._head.place)):
+        """Take what other processes wrote."""
+        for row in self._head.follow(change.read_after(self._head.place)):
             self._see(row)
 
     def _see(self, row: BookRow, event: Event | None = None) -> None:
@@ -270,7 +284,7 @@ class DurableBook(Book):
         self._happen(happened)
         self._head = Head(row.place, row.digest)
         if isinstance(happened, Reserved | Moved):
-            self._last_rows[happened.ledger, happened.number] = self._head
+            self._last_rows[happened.ledger, happened.number] = row.place, row.digest
         self._touched |= self.state.find_lines(happened)
 
     def _find_sum(self, place: tuple[str, str, str]) -> LineCharge:

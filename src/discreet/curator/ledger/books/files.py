@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sqlite3
 from fractions import Fraction
@@ -10,12 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter, LedgerRefused
+from discreet.core.errors import LedgerRefused
 from discreet.core.neighbours import Neighbours
 from discreet.curator.ledger.book import Book, MemoryBook
 from discreet.curator.ledger.books.durable import DurableBook
 from discreet.curator.ledger.books.sqlite import SQLiteStore
-from discreet.curator.ledger.books.stores import MAKE_ROOM, Store, is_full
+from discreet.curator.ledger.books.stores import (
+    MAKE_ROOM,
+    Store,
+    is_full,
+    is_server,
+    load_postgres,
+    require_anchor,
+)
 from discreet.curator.ledger.events import RECOVER
 from discreet.curator.ledger.ledger import Ledger
 
@@ -44,20 +50,11 @@ def open_book(
         When it is damaged, rolled back, a copy, or open elsewhere. Nothing is changed.
     """
     checks.instance(bool, together=together)
-    text = checks.text(where=os.fspath(where))
-    if text.startswith(("postgresql://", "postgres://")):
-        if anchor is None:
-            raise InvalidParameter(
-                name="anchor", rule="given for a server: the path of a local file", value=anchor
-            )
-        postgres: Any = importlib.import_module("discreet.curator.ledger.books.postgres")  # an extra
-        server: Store = postgres.PostgresStore(text, together=together)
-        return _open(server, Path(anchor), None, together)
-    if "://" in text:  # not quoted: it may hold a password
-        raise InvalidParameter(
-            name="where", rule="the path of a file, or postgresql://…", got="another kind of address"
-        )
-    file = SQLiteStore(text, together=together)
+    if is_server(where):
+        beside = require_anchor(anchor)
+        server: Store = load_postgres().PostgresStore(os.fspath(where), together=together)
+        return _open(server, beside, None, together)
+    file = SQLiteStore(where, together=together)
     beside = file.path.with_name(f"{file.path.name}.anchor")
     return _open(file, beside if anchor is None else Path(anchor), file.path, together)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from discreet.core import checks
-from discreet.core.errors import LedgerRefused, MissingExtra
-from discreet.curator.ledger.books.chain import BookRow
+from discreet.core.errors import DiscreetError, LedgerRefused, MissingExtra
+from discreet.curator.ledger.books.chain import BookRow, Head
 from discreet.curator.ledger.books.crashes import reach
 from discreet.curator.ledger.books.stores import Answers
+from discreet.curator.ledger.events import RECOVER
 
 try:
     import psycopg
@@ -31,6 +33,10 @@ CREATE TABLE IF NOT EXISTS {answers} (
 """
 
 
+_MANY = 1000
+"""Rows that are read at once in a recovery."""
+
+
 class PostgresStore:
     """One book in one schema of a PostgreSQL server.
 
@@ -47,7 +53,7 @@ class PostgresStore:
     def __init__(self, dsn: str, *, schema: str = "discreet", together: bool = False) -> None:
         self._connection = _connect(checks.text(dsn=dsn))
         names = {name: sql.Identifier(checks.text(schema=schema), name) for name in ("rows", "answers")}
-        self._names = names
+        self._names, self._schema = names, schema
         try:
             self._take_lease(f"discreet lease {schema}", together)
             # One change at a time: whoever changes something holds this first, and then reads.
@@ -102,7 +108,7 @@ class PostgresStore:
         found = self._execute(
             "SELECT place, kind, body, digest FROM {rows} WHERE place > %s ORDER BY place", [place]
         )
-        return (BookRow(place, kind, body, bytes(digest)) for place, kind, body, digest in found)
+        return map(_read_row, found)
 
     def append(self, rows: Iterable[BookRow], answers: Answers) -> None:
         """Add rows: as `Transaction.append`."""
@@ -121,9 +127,79 @@ class PostgresStore:
         found = self._find(text, ledger, number)
         return None if found is None else bytes(found)
 
+    # Recovery ------------------------------------------------------------------------------------------
+
+    def read_sound(self) -> tuple[list[BookRow], list[tuple[str, int, bytes]]]:
+        """Return the rows up to the first that is not as it was written, and the answers that can be read."""
+        rows: list[BookRow] = []
+        with contextlib.suppress(psycopg.Error, DiscreetError, TypeError):
+            for row in Head().follow(self._read_one_by_one()):
+                _ = row.event  # one that cannot be read ends what is sound
+                rows.append(row)
+        answers: list[tuple[str, int, bytes]] = []
+        with contextlib.suppress(psycopg.Error, TypeError):
+            found = self._execute("SELECT ledger, number, answer FROM {answers}")
+            answers += [(ledger, number, bytes(answer)) for ledger, number, answer in found]
+        return rows, answers
+
+    def _read_one_by_one(self) -> Iterator[BookRow]:
+        """List rows, many at a time where that works: a damaged page costs none of those before it."""
+        place, many = 0, _MANY
+        text = "SELECT place, kind, body, digest FROM {rows} WHERE place > %s ORDER BY place LIMIT %s"
+        while True:
+            try:
+                found = self._execute(text, [place, many]).fetchall()
+            except psycopg.Error:
+                if many == 1:
+                    raise
+                many = 1
+                continue
+            yield from map(_read_row, found)
+            if not found:
+                return
+            place = found[-1][0]
+
+    def replace(self, rows: Iterable[BookRow], answers: Answers, time: int) -> str:
+        """Put what is there aside, under names that are told, and begin anew with these rows."""
+        with self._connection.transaction():
+            number, ending = 1, str(time)
+            while self._find("SELECT to_regclass(%s)", self._quote(f"rows_before_{ending}")) is not None:
+                number, ending = number + 1, f"{time}_{number + 1}"
+            for name in self._names:
+                aside = sql.Identifier(f"{name}_before_{ending}")
+                rename = sql.SQL("ALTER TABLE IF EXISTS {} RENAME TO {}")
+                self._connection.execute(rename.format(self._names[name], aside))
+            self._execute(_TABLES)
+            self.append(rows, answers)
+        return f"rows_before_{ending}"
+
+    def _quote(self, name: str) -> str:
+        return sql.Identifier(self._schema, name).as_string(self._connection)
+
     def close(self) -> None:
-        """Give the connection back."""
+        """Give the lease and the connection back: by itself the server may notice a little later."""
+        with contextlib.suppress(psycopg.Error):
+            self._execute("SELECT pg_advisory_unlock_all()")
         self._connection.close()
+
+
+def _read_row(found: tuple[Any, ...]) -> BookRow:
+    place, kind, body, digest = found
+    return BookRow(place, kind, body, bytes(digest))
+
+
+def read_rows(dsn: str, *, schema: str = "discreet") -> list[BookRow]:
+    """Return all rows of a book, which others may have open; nothing can be written by this."""
+    connection = _connect(checks.text(dsn=dsn))
+    try:
+        connection.execute("SET default_transaction_read_only = on")
+        text = sql.SQL("SELECT place, kind, body, digest FROM {} ORDER BY place")
+        found = connection.execute(text.format(sql.Identifier(schema, "rows"))).fetchall()
+    except psycopg.Error:
+        raise LedgerRefused(why=f"there is no book in {schema} that can be read", way_out=RECOVER) from None
+    finally:
+        connection.close()
+    return list(map(_read_row, found))
 
 
 def _connect(dsn: str) -> psycopg.Connection[Any]:

@@ -80,7 +80,7 @@ class SQLiteStore:
         found = self._connection.execute(
             "SELECT place, kind, body, digest FROM rows WHERE place > ? ORDER BY place", (place,)
         )
-        return (BookRow(*row) for row in found)
+        return map(BookRow._make, found)
 
     def append(self, rows: Iterable[BookRow], answers: Answers) -> None:
         """Add rows: as `Transaction.append`."""

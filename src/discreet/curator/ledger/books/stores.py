@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import errno
+import importlib
+import os
 import sqlite3
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter
 from discreet.curator.ledger.books.chain import BookRow
 
 FULL = "could not write because its disk is full, and has stopped. Free room there first"
@@ -17,6 +22,32 @@ MAKE_ROOM = "Free room there, and open it again: nothing is wrong with what is i
 
 Answers = Iterable[tuple[str, int, bytes]]
 """Ledgers, numbers of entries there, and what is kept with them."""
+
+
+def is_server(where: str | os.PathLike[str]) -> bool:
+    """Tell whether a book is on a server, and not in a file."""
+    text = checks.text(where=os.fspath(where))
+    if text.startswith(("postgresql://", "postgres://")):
+        return True
+    if "://" in text:  # not quoted: it may hold a password
+        raise InvalidParameter(
+            name="where", rule="the path of a file, or postgresql://…", got="another kind of address"
+        )
+    return False
+
+
+def require_anchor(anchor: str | os.PathLike[str] | None) -> Path:
+    """Return the anchor of a book on a server, which must be said: there is no file to be beside of."""
+    if anchor is None:
+        raise InvalidParameter(
+            name="anchor", rule="given for a server: the path of a local file", value=anchor
+        )
+    return Path(anchor).absolute()
+
+
+def load_postgres() -> Any:
+    """Return the module for PostgreSQL, which needs an extra."""
+    return importlib.import_module("discreet.curator.ledger.books.postgres")
 
 
 def is_full(problem: BaseException) -> bool:

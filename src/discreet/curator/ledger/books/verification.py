@@ -12,6 +12,7 @@ from discreet.core.errors import LedgerRefused
 from discreet.curator.ledger.book import MemoryBook
 from discreet.curator.ledger.books.anchor import read_anchor
 from discreet.curator.ledger.books.chain import BookRow, Head
+from discreet.curator.ledger.books.stores import is_server, load_postgres, require_anchor
 from discreet.curator.ledger.events import DATA, RECOVER, WHOLE
 from discreet.curator.ledger.lines import read_charge
 from discreet.curator.ledger.state import Account, BookState
@@ -94,17 +95,22 @@ def read_book(where: str | os.PathLike[str], *, anchor: str | os.PathLike[str] |
     Parameters
     ----------
     where, anchor
-        As in `open_book`; a file.
+        As in `open_book`.
 
     Raises
     ------
     LedgerRefused
         When it cannot be believed.
     """
-    path = Path(where).resolve()
-    beside = path.with_name(f"{path.name}.anchor") if anchor is None else Path(anchor)
-    known = read_anchor(beside)  # before the rows: more may be written in between
-    rows = [row for _, row in Head().follow(_read(path))]
+    # The anchor is read before the rows: more may be written in between.
+    if is_server(where):
+        known = read_anchor(require_anchor(anchor))
+        listed = load_postgres().read_rows(os.fspath(where))
+    else:
+        path = Path(where).resolve()
+        beside = path.with_name(f"{path.name}.anchor") if anchor is None else Path(anchor)
+        known, listed = read_anchor(beside), _read(path)
+    rows = list(Head().follow(listed))
     place = 0 if known is None else known.head.place
     if known is None or len(rows) < place or rows[place - 1].digest != known.head.digest:
         raise LedgerRefused(why="it does not hold the row that its anchor knows", way_out=RECOVER)

@@ -9,9 +9,10 @@ from sqlglot import exp
 
 from discreet.core.errors import Refused
 from discreet.data.plan.canonical import conjunction
+from discreet.data.plan.kinds import Kind
 from discreet.data.plan.measures import measures
 from discreet.data.plan.narrowing import narrow
-from discreet.data.plan.nodes import Aggregate, Kind
+from discreet.data.plan.nodes import Aggregate
 from discreet.data.plan.numbers import Scaled, scale
 from discreet.data.plan.row_nodes import TRUE, Condition, Field
 from discreet.data.plan.tables import PlanTables

@@ -15,8 +15,9 @@ from discreet.data.plan.after import find_day
 from discreet.data.plan.canonical import conjunction, is_there
 from discreet.data.plan.effort import spend
 from discreet.data.plan.facts import MAX_PARTS
+from discreet.data.plan.kinds import Kind
 from discreet.data.plan.measures import measures
-from discreet.data.plan.nodes import Aggregate, Kind
+from discreet.data.plan.nodes import Aggregate
 from discreet.data.plan.numbers import add, constant, multiply, variable
 from discreet.data.plan.row_nodes import Field, Polynomial
 from discreet.data.schema.columns import Date, Decimal, Identifier, Integer, Text

@@ -13,7 +13,8 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.data.plan.after import MAX_DIGITS, MAX_POWER, compute, find_sort
-from discreet.data.plan.nodes import Computed, Constant, Function, Key, Shown
+from discreet.data.plan.kinds import Function
+from discreet.data.plan.nodes import Computed, Constant, Key, Shown
 from discreet.data.plan.row_nodes import Field
 from discreet.data.schema.columns import Category
 from discreet.data.sql.nodes import Scope, refuse_unknown, take, word

@@ -91,7 +91,8 @@ def read_after(
         having = found if isinstance(found, Computed) else compute("=", is_true, scope.tables)
     names = Names(scope, find_key, columns)
     order = () if clauses.order is None else _read_order(clauses.order, outputs, names)
-    return After(having, order, _read_rows(clauses.offset, "OFFSET") or 0, _read_rows(clauses.limit, "LIMIT"))
+    offset, limit = read_row_count(clauses.offset, "OFFSET"), read_row_count(clauses.limit, "LIMIT")
+    return After(having, order, offset or 0, limit)
 
 
 def require_aggregate(
@@ -124,10 +125,11 @@ def _read_order(node: exp.Expression, outputs: tuple[Output, ...], names: Names)
         listed = listed[:MAX_ORDER]
     if len(listed) > MAX_ORDER:
         raise refuse("ORDER BY", f"it has more than {MAX_ORDER} parts", "Sort by fewer")
-    found: dict[Key | Aggregate | Computed, Ordering] = {}
+    found: dict[Shown, Ordering] = {}
     for item in listed:
         this, descending, missing_first = take(item, "this", "desc", "nulls_first")
-        what = _ordinal(this, outputs) if isinstance(this, exp.Literal) else translate(this, names)
+        is_place = isinstance(this, exp.Literal)
+        what = outputs[find_ordinal(this, outputs)].what if is_place else translate(this, names)
         if find_sort(what, names.scope.tables) == "list":
             way_out = "Sort by one quantile, such as MEDIAN(x)"
             raise refuse("ORDER BY", "several quantiles have no order", way_out)
@@ -149,16 +151,17 @@ def _says_all(item: exp.Expression, names: Names) -> bool:
     )
 
 
-def _ordinal(node: exp.Expression, outputs: tuple[Output, ...]) -> Shown:
+def find_ordinal(node: exp.Expression, outputs: tuple[Output, ...]) -> int:
+    """Return the place of the column that ORDER BY names by a number, from 0 on."""
     text, is_string = take(node, "this", "is_string")
     place = Fraction(0) if is_string else number(str(text), "ORDER BY")
     if place.denominator != 1 or not 1 <= place <= len(outputs):
         why = f"it is not the place of a column, 1 to {len(outputs)}"
         raise refuse(f"ORDER BY {shorten(str(text))}", why, "Write the column's name or its place")
-    return outputs[int(place) - 1].what
+    return int(place) - 1
 
 
-def _read_rows(node: exp.Expression | None, clause: str) -> int | None:
+def read_row_count(node: exp.Expression | None, clause: str) -> int | None:
     """Return how many rows LIMIT, OFFSET or FETCH FIRST say; None for all."""
     if node is None:
         return None

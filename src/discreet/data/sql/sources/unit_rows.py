@@ -16,8 +16,9 @@ from discreet.core.errors import Refused
 from discreet.data.plan.atoms import choose
 from discreet.data.plan.canonical import conjunction, is_there, within
 from discreet.data.plan.derived import UNITS, declare_units, list_rows, name_value
+from discreet.data.plan.kinds import UnitKind
 from discreet.data.plan.narrowing import narrow
-from discreet.data.plan.nodes import UnitKind, Units, UnitValue
+from discreet.data.plan.nodes import Units, UnitValue
 from discreet.data.plan.numbers import constant, variable
 from discreet.data.plan.row_nodes import TRUE, Condition, Field, Polynomial
 from discreet.data.plan.tables import PlanTables, is_declared

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.core.errors import InternalError
-from discreet.curator.written_values import read_value, write_value
+from discreet.curator.kept.written_values import read_value, write_value
 from discreet.data.plan.measures import Measure
 from discreet.data.plan.nodes import Key, sort_keys
 from discreet.data.pricing.answer import Answer, Block, Chosen, NoisyVector

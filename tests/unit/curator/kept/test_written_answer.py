@@ -13,8 +13,8 @@ import pytest
 
 import discreet as dp
 from discreet.core.errors import InternalError
+from discreet.curator.kept.written_answer import find_plan_digest, read_answer, write_answer
 from discreet.curator.offers import list_offers
-from discreet.curator.written_answer import find_plan_digest, read_answer, write_answer
 from discreet.data import Category, Date, Identifier, Integer, Schema, Table, Text, User
 from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables
@@ -117,9 +117,9 @@ def test_numbers_of_other_groups_are_not_read(table):
 
 
 _PROGRAM = """
-from tests.unit.curator.test_written_answer import QUESTIONS, offers
-from discreet.curator.requests import DoorRequest
-from discreet.curator.written_answer import find_plan_digest
+from tests.unit.curator.kept.test_written_answer import QUESTIONS, offers
+from discreet.curator.kept.requests import DoorRequest
+from discreet.curator.kept.written_answer import find_plan_digest
 for text in QUESTIONS:
     for plan in offers(text):
         asked = DoorRequest(plan.question, plan.tables, None, False)

@@ -15,9 +15,7 @@ from tests.unit.curator.conftest import curator
 from discreet.core.errors import InternalError, InvalidParameter, NoBound
 from discreet.curator.amounts import Amounts
 from discreet.curator.history import AskedQuestion, Quote
-from discreet.curator.ledger.books.receipts import Receipt
-from discreet.curator.reply import Reply, SentReply
-from discreet.curator.written_reply import (
+from discreet.curator.kept.written_reply import (
     read_asked,
     read_quote,
     read_receipt,
@@ -27,6 +25,8 @@ from discreet.curator.written_reply import (
     write_receipt,
     write_reply,
 )
+from discreet.curator.ledger.books.receipts import Receipt
+from discreet.curator.reply import Reply, SentReply
 from discreet.data.pricing.question_plan import ColumnError
 
 INCOME = "SELECT region, AVG(income) AS mean, COUNT(*) AS n FROM people GROUP BY ROLLUP (region)"

@@ -19,11 +19,12 @@ from discreet.core.errors import (
     LedgerRefused,
     Refused,
 )
-from discreet.curator import kept_replies, limits
-from discreet.curator.kept_replies import KeptReplies
+from discreet.curator import limits
+from discreet.curator.kept import kept_replies
+from discreet.curator.kept.kept_replies import KeptReplies
+from discreet.curator.kept.written_reply import write_reply
 from discreet.curator.ledger.books.files import open_book
 from discreet.curator.service import Service
-from discreet.curator.written_reply import write_reply
 from discreet.data import Table
 
 __all__ = ["book", "ledger_server", "tmp_path"]

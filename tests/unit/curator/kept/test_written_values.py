@@ -5,7 +5,7 @@ import math
 import pytest
 
 from discreet.core.errors import InternalError, InvalidParameter
-from discreet.curator.written_values import read_value, write_value
+from discreet.curator.kept.written_values import read_value, write_value
 
 
 @pytest.mark.parametrize("value", [math.nan, object(), [1], {"int": "1"}, b"1", 1j])

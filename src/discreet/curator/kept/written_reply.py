@@ -13,9 +13,9 @@ from typing import Any, get_args
 from discreet.core.errors import InvalidParameter
 from discreet.curator.amounts import Amounts
 from discreet.curator.history import AskedQuestion, Quote
+from discreet.curator.kept.written_values import read_value, write_value
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.reply import CONFIDENCE, Interval, Kind, Reply, SentReply
-from discreet.curator.written_values import read_value, write_value
 from discreet.data.pricing.question_plan import ColumnError
 
 Written = dict[str, Any]

@@ -16,14 +16,14 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.core.errors import DiscreetError, EngineFailed, LedgerRefused
+from discreet.curator.kept.requests import DoorRequest
+from discreet.curator.kept.written_answer import find_plan_digest, read_answer, write_answer
+from discreet.curator.kept.written_reply import read_reply, write_reply
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.ledger.entries import Entry, KeyUse
 from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.offers import list_offers
 from discreet.curator.reply import Reply
-from discreet.curator.requests import DoorRequest
-from discreet.curator.written_answer import find_plan_digest, read_answer, write_answer
-from discreet.curator.written_reply import read_reply, write_reply
 from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables

@@ -1,0 +1,1 @@
+"""What a book keeps of replies, and how later lives find it."""
