@@ -30,9 +30,9 @@ from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter, NotFree
 from discreet.curator.amounts import Amounts
 from discreet.curator.history import AskedQuestion, Quote
+from discreet.curator.kept.written_reply import read_receipt
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.reply import Reply
-from discreet.curator.kept.written_reply import read_receipt
 from discreet.data.schema.schema import Schema
 from discreet.data.schema.toml_file import parse_schema
 from discreet.queries.universe import Universe
