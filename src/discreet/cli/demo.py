@@ -24,7 +24,7 @@ from rich.table import Table as Grid
 from discreet.accounting.calibrate import gaussian_sigma
 from discreet.cli.demonstration.processes import AnalystProcess, ServerProcess
 from discreet.cli.demonstration.questions import YOUNG, make_clauses, sweep
-from discreet.cli.demonstration.records import SHARED, Records
+from discreet.cli.demonstration.records import SHARED, SurveyRecords
 from discreet.cli.demonstration.report import DemoResult, write_report
 from discreet.client.connecting import connect
 from discreet.client.reading import read_reply
@@ -39,7 +39,7 @@ EPSILON, DELTA = 1, Fraction(1, 10**9)
 SWEEP = 1500  # questions the ministry asks by SQL
 BATCH, BATCHES = 5000, 20  # questions the university asks from Python
 ANALYSTS = ("ministry", "union", "university")
-_SILENCE = 120  # seconds after which nobody says anything any more
+_SILENCE = 300  # seconds after which nobody says anything any more
 
 
 @click.command()
@@ -60,7 +60,7 @@ def demo(out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise click.UsageError(f"--out must be a folder that can be written: {problem.strerror}.") from None
-    records = Records()
+    records = SurveyRecords()
     console.print(
         f"{len(records):,} survey respondents go behind a server. Three analysts ask about them over HTTP."
     )
@@ -91,7 +91,7 @@ def demo(out: Path) -> None:
 class _Story:
     """What happens in the demo, as its owner sees it."""
 
-    def __init__(self, records: Records, folder: Path, console: Console) -> None:
+    def __init__(self, records: SurveyRecords, folder: Path, console: Console) -> None:
         self._records, self._folder, self._console = records, folder, console
         self.learned = {who: DemoResult(who) for who in ANALYSTS}
         self.left = self.guarantee = ""

@@ -26,7 +26,7 @@ from discreet.core.errors import DiscreetError, InvalidParameter, ServerUnreacha
 LARGEST = 1 << 26
 """The most bytes of a reply."""
 
-TRIES = 40
+TRIES = 200
 """How often a request is sent at most."""
 
 LONGEST_WAIT = 2.0

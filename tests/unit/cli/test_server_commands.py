@@ -15,8 +15,9 @@ from tests.servers import absent
 
 from discreet.cli.main import commands
 from discreet.client import connect
-from discreet.core.errors import ServerUnreachable
+from discreet.core.errors import InvalidParameter, ServerUnreachable
 from discreet.server.access import Access
+from discreet.server.open_datasets import OpenDatasets
 from discreet.server.registration import read_registration
 
 BUDGET = ("--epsilon", "1", "--delta", "1e-9")
@@ -218,8 +219,8 @@ def test_a_public_address_needs_tls_or_a_proxy(registered):
 def test_a_name_that_is_not_the_schemas_is_not_served(registered):
     path = registered / "discreet.toml"
     path.write_text(path.read_text().replace('[datasets."visits"]', "[datasets.other]"))
-    said = run("serve", "--port", "0")
-    assert said.exit_code == 1 and "as its schema says" in said.output
+    with pytest.raises(InvalidParameter, match="as its schema says"):
+        OpenDatasets(read_registration(path)).close()
 
 
 def test_two_owners_register_at_the_same_time(folder):

@@ -80,7 +80,7 @@ _ROLES: dict[str, Callable[[RemoteAnalyst, dict[str, Any]], None]] = {
 def ask() -> None:
     """Do what the first line on the standard input says."""
     told = json.loads(sys.stdin.readline())
-    with connect(told["url"], told["key"], dataset="people") as door:
+    with connect(told["url"], told["key"], dataset="people", patience=300) as door:
         _ROLES[told["who"]](door, told["sizes"])
     _say(done=True)
 

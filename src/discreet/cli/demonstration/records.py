@@ -46,7 +46,7 @@ def find_values(schema: Schema, names: Iterable[str]) -> dict[str, Sequence[Any]
     return values
 
 
-class Records:
+class SurveyRecords:
     """The bundled survey, as the demo's owner holds it."""
 
     def __init__(self) -> None:
