@@ -1,5 +1,6 @@
-"""The same count and bounded sum in other libraries; each file is run by an interpreter that has its library.
+"""The same four questions in other libraries and in this one; each file needs an interpreter of its own.
 
-Called as `python file.py rows.parquet epsilon repeats`. Prints one JSON object: for "count" and "sum" the
-seconds of CPU (children and virtual machines included) and of wall time of one release, and what came out.
+Called as `python file.py rows.parquet epsilon repeats question groups`. Prints one JSON object: the seconds
+of CPU (children and virtual machines included) and of wall time that opening the rows took, those of every
+release, and what came out. Importing the library is not counted.
 """

@@ -8,28 +8,50 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
-REGIONS = ("north", "south", "east", "west")
 LOWER, UPPER = 0, 1000
+"""The bounds of what is spent in one row."""
+LARGE = 500
+"""What is spent counts in the sum with CASE where it is more than this."""
+ROWS_COUNTED = 4
+"""How many of a user's rows count, in all groups together."""
+DELTA = 1e-6
+"""For those whose noise is Gaussian. The others are given none, or have no use for it."""
+Rows = TypeVar("Rows")
+Made = TypeVar("Made")
+Answer = float | dict[str, float]
+
+
+class Asked(NamedTuple):
+    """What the command line says."""
+
+    path: str
+    epsilon: float
+    repeats: int
+    question: str
+    regions: tuple[str, ...]
+
+
+def regions(count: int) -> tuple[str, ...]:
+    """Return the public names of the groups."""
+    return tuple(f"r{place:03}" for place in range(count))
+
+
+def arguments() -> Asked:
+    """Read the command line."""
+    path, epsilon, repeats, question, groups = sys.argv[1:]
+    return Asked(path, float(epsilon), int(repeats), question, regions(int(groups)))
 
 
 def cpu() -> float:
     """Return the CPU seconds of this process and of every process below it that still runs or has ended."""
-    times = os.times()
-    return (
-        times.user
-        + times.system
-        + times.children_user
-        + times.children_system
-        + sum(map(_of, _below(os.getpid())))
-    )
+    return cpu_below(os.getpid())
 
 
 def cpu_below(process: int) -> float:
     """Return the CPU seconds of a process and of every process below it that still runs or has ended."""
-    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
-    ended = (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
-    return _of(process) + ended + sum(map(_of, _below(process)))
+    return _of(process) + sum(map(_of, _below(process)))
 
 
 def _below(process: int) -> list[int]:
@@ -54,29 +76,29 @@ def _of(process: int) -> float:
         fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
         return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    # In user and system mode: its own, then that of its children that have ended.
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
-def report(**questions: Callable[[], dict[str, float]]) -> None:
-    """Ask every question as often as the command line says; print times and answers, keys in fixed order."""
-    repeats = int(sys.argv[3])
-    result = {}
-    for name, ask in questions.items():
-        answers, spent, passed = [], [], []
-        for _ in range(repeats):
-            start, clock = cpu(), time.perf_counter()
-            answer = ask()
-            spent.append(cpu() - start)
-            passed.append(time.perf_counter() - clock)
-            answers.append([float(answer.get(region, 0.0)) for region in REGIONS])
-        result[name] = {
-            "cpu": sorted(spent)[repeats // 2],
-            "wall": sorted(passed)[repeats // 2],
-            "answers": answers,
-        }
-    print("RESULT " + json.dumps(result))
+def timed(work: Callable[[], Made]) -> tuple[Made, list[float]]:
+    """Return what work makes, and its seconds of CPU and of wall time."""
+    start, clock = cpu(), time.perf_counter()
+    made = work()
+    return made, [cpu() - start, time.perf_counter() - clock]
 
 
-def arguments() -> tuple[str, float, int]:
-    """Return the path of the rows, epsilon, and the number of releases."""
-    return sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
+def report(asked: Asked, opening: Callable[[], Rows], **questions: Callable[[Rows], Answer]) -> None:
+    """Open the rows, ask the question of the command line as often as it says, print times and answers.
+
+    An answer is one number, or a number for every region, which are put in order.
+    """
+    rows, opened = timed(opening)
+    times, answers = [], []
+    for _ in range(asked.repeats):
+        answer, seconds = timed(lambda: questions[asked.question](rows))
+        times.append(seconds)
+        if isinstance(answer, dict):
+            answers.append([float(answer.get(region, 0.0)) for region in asked.regions])
+        else:
+            answers.append([float(answer)])
+    print("RESULT " + json.dumps({"opened": opened, "times": times, "answers": answers}))

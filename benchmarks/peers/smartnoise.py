@@ -1,33 +1,48 @@
-"""SmartNoise SQL on pandas."""
+"""SmartNoise SQL on pandas. It refuses aggregates of expressions and of subqueries with aggregates.
+
+The nearest to a mean over users is the count of rows over the count of users. It spends epsilon on each.
+"""
 
 import pandas as pd
 import snsql
-from common import LOWER, UPPER, arguments, report
+from common import DELTA, LOWER, ROWS_COUNTED, UPPER, arguments, report
 
-path, epsilon, _ = arguments()
-frame = pd.read_parquet(path)
-metadata = {
-    "": {
-        "main": {
-            "visits": {
-                "row_privacy": True,
-                "censor_dims": False,
-                "clamp_counts": False,
-                "rows": len(frame),
-                "region": {"type": "string"},
-                "spent": {"type": "int", "lower": LOWER, "upper": UPPER},
-            }
-        }
+asked = arguments()
+
+
+def execute(frame, text, epsilon):
+    table = {
+        "row_privacy": False,
+        "max_ids": ROWS_COUNTED,
+        "sample_max_ids": True,
+        "censor_dims": False,
+        "clamp_counts": False,
+        "rows": len(frame),
+        "who": {"type": "string", "private_id": True},
+        "region": {"type": "string"},
+        "spent": {"type": "int", "lower": LOWER, "upper": UPPER},
     }
-}
+    privacy = snsql.Privacy(epsilon=epsilon, delta=DELTA)
+    metadata = {"": {"main": {"visits": table}}}
+    reader = snsql.from_connection(frame, privacy=privacy, metadata=metadata, engine="pandas")
+    return reader.execute(text)[1:]
 
 
-def ask(value):
-    reader = snsql.from_connection(
-        frame, privacy=snsql.Privacy(epsilon=epsilon, delta=1e-9), metadata=metadata, engine="pandas"
-    )
-    _, *rows = reader.execute(f"SELECT region, {value} AS v FROM main.visits GROUP BY region")
-    return {region: float(v) for region, v in rows}
+def ask(frame, value):
+    text = f"SELECT region, {value} AS v FROM main.visits GROUP BY region"
+    return {region: float(v) for region, v in execute(frame, text, asked.epsilon)}
 
 
-report(count=lambda: ask("COUNT(*)"), sum=lambda: ask("SUM(spent)"))
+def mean(frame):
+    text = "SELECT COUNT(*) AS n, COUNT(DISTINCT who) AS users FROM main.visits"
+    ((n, users),) = execute(frame, text, asked.epsilon / 2)
+    return float(n) / float(users)
+
+
+report(
+    asked,
+    lambda: pd.read_parquet(asked.path),
+    count=lambda frame: ask(frame, "COUNT(*)"),
+    sum=lambda frame: ask(frame, "SUM(spent)"),
+    mean=mean,
+)

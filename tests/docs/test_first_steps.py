@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 HERE = "http://127.0.0.1:8000"
 
@@ -51,9 +49,12 @@ class Shell:
         return said
 
 
-@pytest.mark.parametrize("page", ["README.md"])
-def test_five_commands_lead_from_a_file_to_a_first_private_answer(page, tmp_path):
-    steps, schema = find_steps(page)
+def test_both_pages_name_the_same_commands():
+    assert find_steps("README.md") == find_steps("docs/server.md")
+
+
+def test_five_commands_lead_from_a_file_to_a_first_private_answer(tmp_path):
+    steps, schema = find_steps("README.md")
     assert len(steps) == 5
     install, init, register, serve, ask = steps
     assert install == "pip install '.[server]'"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import signal
 from pathlib import Path
 from typing import NoReturn
@@ -51,6 +52,7 @@ def serve(
     if (certificate is None) != (private_key is None):
         raise click.UsageError("--certificate and --private-key go together.")
     console = Console(stderr=True)
+    _write_log()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop)
     scheme = "http" if certificate is None else "https"
@@ -88,6 +90,15 @@ def serve(
             )
         finally:
             datasets.close()
+
+
+def _write_log() -> None:
+    """Send the owner's log to the standard error: one JSON object a line, without questions or answers."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    log = logging.getLogger("discreet.server")
+    log.handlers, log.propagate = [handler], False
+    log.setLevel(logging.INFO)
 
 
 def _stop(*_: object) -> NoReturn:

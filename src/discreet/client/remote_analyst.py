@@ -30,7 +30,9 @@ from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter, NotFree
 from discreet.curator.amounts import Amounts
 from discreet.curator.history import AskedQuestion, Quote
+from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.reply import Reply
+from discreet.curator.kept.written_reply import read_receipt
 from discreet.data.schema.schema import Schema
 from discreet.data.schema.toml_file import parse_schema
 from discreet.queries.universe import Universe
@@ -85,6 +87,19 @@ class RemoteAnalyst:
     def history(self) -> tuple[AskedQuestion, ...]:
         """The latest of what you asked that was answered or charged, in order, with what it cost."""
         return read_as("history", read_history, self._get("history"))
+
+    def receipt(self, number: int) -> Receipt:
+        """Return the receipt of an entry of yours: proof of the charge, should the ledger be put back.
+
+        A reply that was paid for carries its own. Under a promise between analysts there are none.
+
+        Parameters
+        ----------
+        number
+            Of the entry in the ledger.
+        """
+        path = f"receipts/{checks.integer(0, number=number)}"
+        return read_as("receipt", read_receipt, self._get(path))
 
     def plan(
         self,

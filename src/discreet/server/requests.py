@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 SQL = 20_000
 """The most characters of a question."""
@@ -18,17 +18,24 @@ Question = Annotated[str, Field(min_length=1, max_length=SQL, description="One S
 StudyName = Annotated[
     str, Field(min_length=1, max_length=63, description="A study that the owner registered.")
 ]
+
+
+def _read_exact(value: object) -> object:
+    """Take whole numbers as decimals: 1 is as good as 1.0."""
+    return Decimal(value) if type(value) is int else value
+
+
+def _number(least: float, most: float, words: str) -> tuple[Any, ...]:
+    """Return how an exact number is read, and how it is described: as JSON's number, not as text."""
+    said = {"type": "number", "minimum": least, "maximum": most, "description": words}
+    bounds = Field(ge=Decimal(repr(least)), le=Decimal(repr(most)))
+    return BeforeValidator(_read_exact), bounds, WithJsonSchema(said)
+
+
 Epsilon = Annotated[
-    Decimal,
-    Field(
-        ge=Decimal("1e-6"),
-        le=20,
-        description="The most this question may cost; the owner's price by default.",
-    ),
+    Decimal, *_number(1e-6, 20.0, "The most this may cost; of a question, the owner's price by default.")
 ]
-Delta = Annotated[
-    Decimal, Field(ge=0, le=Decimal("1e-3"), description="Of the same; the owner's delta by default.")
-]
+Delta = Annotated[Decimal, *_number(0.0, 1e-3, "Of the same; the owner's delta by default.")]
 Rows = Annotated[int, Query(ge=1, le=100_000, description="How many rows.")]
 Scalar = str | int | bool | Decimal | None
 

@@ -2,15 +2,20 @@
 
 import json
 import os
+import shutil
 import signal
 import stat
+import subprocess
 import threading
 
 import pytest
 from click.testing import CliRunner
 from tests.discreet_server import BY_WARD, Served, add_analyst, make_folder, write_table
+from tests.servers import absent
 
 from discreet.cli.main import commands
+from discreet.client import connect
+from discreet.core.errors import ServerUnreachable
 from discreet.server.access import Access
 from discreet.server.registration import read_registration
 
@@ -289,6 +294,27 @@ def test_a_second_server_of_one_book_is_refused_and_the_first_stops_in_order(ser
     assert status == 0 and "Traceback" not in said and "north" not in said
     verified = run("ledger", "verify", served.folder / "budget.db")
     assert verified.exit_code == 0 and "sound" in verified.output
-    again = Served(served.folder)
-    status, said = again.stop(signal.SIGINT)
-    assert status == 0 and "Traceback" not in said
+
+
+def test_a_server_with_tls_is_believed_by_whoever_knows_its_certificate(tmp_path):
+    if shutil.which("openssl") is None:
+        absent("openssl")
+    make_folder(tmp_path)
+    key = add_analyst(tmp_path, "acme")
+    command = (
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=here"
+    )
+    files = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "own.pem", "-out", "seen.pem"]
+    subprocess.run([*command.split(), *files], cwd=tmp_path, check=True, capture_output=True)
+    served = Served(tmp_path, "--certificate", "seen.pem", "--private-key", "own.pem")
+    try:
+        assert served.url.startswith("https://127.0.0.1:")
+        with connect(served.url, key, authorities=tmp_path / "seen.pem") as door:
+            assert door.datasets == ("visits",)
+        with pytest.raises(ServerUnreachable, match="its certificate is not believed"):
+            connect(served.url, key)
+        with pytest.raises(ServerUnreachable):
+            connect(served.url.replace("https", "http"), key, patience=0)
+    finally:
+        status, said = served.stop(signal.SIGINT)
+    assert status == 0 and "Traceback" not in said and key not in said

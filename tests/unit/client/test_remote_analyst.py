@@ -68,6 +68,9 @@ def test_questions_are_priced_answered_and_remembered(door):
     assert "epsilon" in repr(quote)
     reply = door.sql(MEAN)
     assert not reply.repeated and reply.cost == quote.cost
+    assert reply.receipt is not None and door.receipt(reply.receipt.number) == reply.receipt
+    with pytest.raises(ServerRefused):
+        door.receipt(10_000)
     ((low, high),) = reply.intervals["m"]
     assert low <= reply.rows[0][0] <= high
     assert door.left["epsilon"] == before["epsilon"] - quote.cost["epsilon"]

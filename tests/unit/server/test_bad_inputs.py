@@ -62,6 +62,16 @@ def test_a_delta_that_is_no_probability(served, key, nothing_charged, delta):
     refuse(served, key, 422, raw=f'{{"sql": "{PRICED}", "delta": {delta}}}'.encode())
 
 
+@pytest.mark.parametrize(
+    "price", ['"epsilon": 1e-3', '"delta": 0', '"delta": 0.0, "epsilon": 0.001', '"epsilon": null']
+)
+def test_a_price_is_any_number_that_is_one(served, key, price):
+    status, _, body = served.send(
+        "POST", "/v1/datasets/visits/plans", key=key, raw=f'{{"sql": "{PRICED}", {price}}}'.encode()
+    )
+    assert status == 200, body
+
+
 def test_more_than_the_owner_asks_for_is_refused(served, key, nothing_charged):
     said = refuse(served, key, 422, body={"sql": PRICED, "epsilon": 0.5})
     assert "epsilon" in said["message"]

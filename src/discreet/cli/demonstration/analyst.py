@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.cli.demonstration import questions
 from discreet.client import RemoteAnalyst, connect
-from discreet.curator.written_reply import write_reply
+from discreet.curator.kept.written_reply import write_reply
 
 _LINES = 25  # answers that are told at once
 

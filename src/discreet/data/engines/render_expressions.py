@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from discreet.data.plan.canonical import gaps
 from discreet.data.plan.evaluate import ratio_of_units
-from discreet.data.plan.numbers import scale
+from discreet.data.plan.numbers import MAX_UNITS, scale
 from discreet.data.plan.row_nodes import (
     And,
     Atom,
@@ -34,6 +34,8 @@ _TYPES = {
     "text": exp.DataType(this=exp.DataType.Type.TEXT),
     "wide": exp.DataType.build("decimal(38, 0)"),
 }
+_LINE = 4
+"""Pieces of one code each that are written as a line, if they are one: with fewer, nothing is gained."""
 _SIGNS: dict[Sign, type[exp.Binary]] = {"<": exp.LT, "<=": exp.LTE, "=": exp.EQ, "<>": exp.NEQ}
 
 
@@ -160,7 +162,7 @@ def _steps(atom: StepFunction, tables: PlanTables) -> exp.Expr:
     declared = tables.column(atom.field)
     if isinstance(declared, Category):
         return _listed_steps(atom, declared)
-    found = _tree(atom.field, atom.pieces)
+    found = _tree(atom.field, _draw_lines(atom, tables))
     if not declared.nullable:
         return found
     # A missing value is not at most anything, so it would go to the last piece.
@@ -168,10 +170,42 @@ def _steps(atom: StepFunction, tables: PlanTables) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=absent, true=_whole_or_null(atom.missing))], default=found)
 
 
-def _tree(field: Field, pieces: Sequence[tuple[int, int | None]]) -> exp.Expr:
+def _draw_lines(atom: StepFunction, tables: PlanTables) -> list[tuple[int, exp.Expr]]:
+    """Return the last code of each piece and its number; a line, where pieces of one code each are one.
+
+    `CASE WHEN x > 500 THEN x END` has a piece for every x: an engine would compare with many in every row.
+    """
+    span = tables.span(atom.field)
+    starts = [span[0], *(last + 1 for last, _ in atom.pieces)]
+    found: list[tuple[int, exp.Expr]] = []
+    first = 0
+    while first < len(atom.pieces):
+        after = first + 1
+        last, code = atom.pieces[first]
+        slope = 0
+        while after < len(atom.pieces) and starts[after - 1] == last:
+            end, other = atom.pieces[after]
+            if code is None or other is None or starts[after] != end:
+                break
+            if after > first + 1 and other - code != slope:
+                break
+            slope, last, code, after = other - code, end, other, after + 1
+        offset = 0 if code is None else code - slope * last
+        # Some engine may compute it in rows that lie elsewhere.
+        large = abs(slope) * max(map(abs, span)) + abs(offset) > MAX_UNITS
+        if after - first < _LINE or large:
+            found += [(end, _whole_or_null(one)) for end, one in atom.pieces[first:after]]
+        else:
+            value = exp.Mul(this=whole(slope), expression=cast(column(atom.field), "bigint"))
+            found.append((last, exp.Add(this=value, expression=whole(offset))))
+        first = after
+    return found
+
+
+def _tree(field: Field, pieces: Sequence[tuple[int, exp.Expr]]) -> exp.Expr:
     """Return the number of a piece, found by halving: as many comparisons as the pieces have digits."""
     if len(pieces) == 1:
-        return _whole_or_null(pieces[0][1])
+        return pieces[0][1]
     middle = len(pieces) // 2
     low = exp.LTE(this=column(field), expression=whole(pieces[middle - 1][0]))
     return exp.Case(

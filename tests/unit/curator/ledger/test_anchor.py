@@ -1,6 +1,8 @@
 """The anchor: whole or as it was, whatever the disk does."""
 
 import os
+import random  # noqa: TID251 - which bit is flipped, no noise
+import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -13,6 +15,7 @@ from discreet.core.loss import PureLoss
 from discreet.core.neighbours import AddRemove
 from discreet.curator.ledger.books.anchor import read_anchor
 from discreet.curator.ledger.books.files import open_book
+from discreet.curator.ledger.books.recovery import recover
 from discreet.curator.ledger.ledger import Ledger
 
 ROWS = AddRemove("row")
@@ -54,3 +57,77 @@ def test_a_book_whose_first_row_was_never_written_is_begun_again(tmp_path):
     path.unlink()  # but not one that was used
     with pytest.raises(LedgerRefused, match="another book"):
         open_book(path)
+
+
+TENTH = Guarantee(PureLoss(Fraction(1, 10)), ROWS)
+
+
+def spend_tenths(path, times):
+    """Spend tenths in one life; return what is spent, which has no finite sum where all of it is."""
+    book = open_book(path)
+    ledger = Ledger(epsilon=1, delta=0, neighbours=ROWS, book=book)
+    for number in range(times):
+        ledger.reserve(f"analyst.{number}", "q", TENTH)
+    spent = ledger.spent().get("epsilon", Fraction(1))
+    book.close()
+    return spent
+
+
+def test_a_flipped_bit_of_the_anchor_gives_no_budget_back(tmp_path):
+    """An older copy is put back, and the anchor that knows better was changed by the disk."""
+    path, anchor = tmp_path / "budget.db", tmp_path / "budget.db.anchor"
+    spend_tenths(path, 2)
+    old = path.read_bytes()
+    spend_tenths(path, 4)
+    sound, chance, kinds = anchor.read_bytes(), random.Random(3), set()
+    for place in chance.sample(range(len(sound)), 120):
+        harmed = bytearray(sound)
+        harmed[place] ^= 1 << chance.randrange(8)
+        anchor.write_bytes(harmed)
+        path.write_bytes(old)
+        with pytest.raises(LedgerRefused):
+            open_book(path)
+        kinds.add(recover(path).anchored)
+        assert spend_tenths(path, 0) >= Fraction(6, 10)
+        for left in tmp_path.glob("budget.db.before*"):
+            left.unlink()
+    assert False in kinds
+
+
+def test_a_line_that_was_changed_is_told_from_one_that_was_cut_short(tmp_path):
+    path, anchor = tmp_path / "budget.db", tmp_path / "budget.db.anchor"
+    spend_tenths(path, 3)
+    sound = anchor.read_bytes()
+    whole, last = read_anchor(anchor), sound.rstrip(b"\n").rpartition(b"\n")[2]
+    begin = sound.rindex(last)
+    for cut in range(begin, begin + len(last)):  # as a crash leaves it
+        anchor.write_bytes(sound[:cut])
+        read = read_anchor(anchor)
+        assert read.is_whole and read.head.place == whole.head.place - 1
+        anchor.write_bytes(sound[:cut] + b"\n" + last + b"\n")  # and another process goes on behind it
+        assert read_anchor(anchor) == whole
+    for place in range(begin, begin + len(last)):
+        harmed = bytearray(sound)
+        harmed[place] ^= 1
+        anchor.write_bytes(harmed)
+        with pytest.raises(LedgerRefused, match="damaged"):
+            read_anchor(anchor)
+    # In the middle it is left out: how far the book was, the last line says.
+    harmed = bytearray(sound)
+    harmed[begin - 40] ^= 1
+    anchor.write_bytes(harmed)
+    read = read_anchor(anchor)
+    assert read.head == whole.head and not read.is_whole
+    shutil.copy(anchor, tmp_path / "kept")
+    assert spend_tenths(path, 0) == Fraction(3, 10)
+    assert read_anchor(anchor).is_whole  # written anew
+
+
+def test_an_anchor_from_before_checksums_is_read(tmp_path):
+    path, anchor = tmp_path / "budget.db", tmp_path / "budget.db.anchor"
+    spend_tenths(path, 2)
+    whole = read_anchor(anchor)
+    lines = [line.partition(b" ")[2][:-18] for line in anchor.read_bytes().split(b"\n") if line]
+    anchor.write_bytes(b"\n".join(lines) + b"\n" + lines[-1][:20])
+    assert read_anchor(anchor) == whole
+    assert spend_tenths(path, 1) == Fraction(3, 10)

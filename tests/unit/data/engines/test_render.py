@@ -21,8 +21,10 @@ from discreet.data import Boolean, Category, Decimal, Identifier, Integer, Row, 
 from discreet.data.engines.bounding import bound_rows, up_to
 from discreet.data.engines.readings import PLACE, RowReading
 from discreet.data.engines.render import render
+from discreet.data.engines.render_expressions import number
 from discreet.data.plan.facts import facts
 from discreet.data.plan.nodes import Plan
+from discreet.data.plan.numbers import scale
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse
 
@@ -183,6 +185,39 @@ def test_steps_put_a_missing_value_where_it_belongs(table: Table) -> None:
     assert found == sum({True: 4, False: 2, None: 7}[night] for _, night in kept_rows(table))
     without = sum_of("CASE WHEN night THEN 4 WHEN NOT night THEN 2 END", table)
     assert without == sum({True: 4, False: 2, None: 0}[night] for _, night in kept_rows(table))
+
+
+KINKED = {
+    "CASE WHEN km > 20 THEN km ELSE 0 END": lambda km: km if km > 20 else 0,
+    "CASE WHEN km > 20 THEN km END": lambda km: km if km > 20 else None,
+    "LEAST(km, 5)": lambda km: min(km, 5),
+    "ABS(km - 17)": lambda km: abs(km - 17),
+    "LEAST(3 * km, 50 - km)": lambda km: min(3 * km, 50 - km),
+    "CASE WHEN km < 5 THEN 1 WHEN km < 8 THEN 9 - km WHEN km = 30 THEN 7 ELSE 2 * km - 40 END": lambda km: (
+        1 if km < 5 else 9 - km if km < 8 else 7 if km == 30 else 2 * km - 40
+    ),
+    "km * km": lambda km: km * km,
+    "FLOOR(km / 3) + CASE WHEN km > 40 THEN km ELSE 0 END": lambda km: km // 3 + (km if km > 40 else 0),
+}
+
+
+@pytest.mark.parametrize("text", KINKED)
+def test_lines_of_a_function_are_what_its_steps_are(text: str) -> None:
+    (total,) = made(f"SELECT SUM({text}) FROM trips").aggregates
+    assert total.number is not None
+    tables = PlanTables.of(TRIPS)
+    written = number(total.number, tables).sql("duckdb", identify=True)
+    unit = scale(total.number, tables).unit
+    rows = duckdb.sql(f"SELECT km, {written} FROM (SELECT range AS km FROM range(51)) AS trips").fetchall()
+    assert {km: None if found is None else found * unit for km, found in rows} == {
+        km: KINKED[text](km) for km in range(51)
+    }
+
+
+def test_a_function_that_is_a_line_from_somewhere_on_is_compared_once() -> None:
+    (total,) = made("SELECT SUM(CASE WHEN km > 20 THEN km ELSE 0 END) FROM trips").aggregates
+    assert total.number is not None
+    assert len(list(number(total.number, PlanTables.of(TRIPS)).find_all(exp.LTE))) == 1
 
 
 def kept_rows(table: Table) -> list[tuple[int, bool | None]]:

@@ -9,6 +9,7 @@ but analysts hold receipts.
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -34,12 +35,15 @@ class AnchorState:
         The last row that was acknowledged.
     sums
         What every line had spent then.
+    is_whole
+        Whether no line of it was damaged: otherwise some of the sums may be those of an earlier moment.
     """
 
     book: str
     inode: int
     head: Head
     sums: Mapping[tuple[str, str, str], LineCharge]
+    is_whole: bool = True
 
 
 class Anchor:
@@ -88,7 +92,8 @@ def _append(handle: int, data: bytes) -> None:
 def read_anchor(path: Path) -> AnchorState | None:
     """Return what an anchor says; None where there is none.
 
-    A line that a crash tore is left out: nobody was told of it.
+    A line that a crash tore is left out: nobody was told of it. So is one that the disk changed, where a
+    later one says how far the book was.
 
     Raises
     ------
@@ -99,27 +104,53 @@ def read_anchor(path: Path) -> AnchorState | None:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         return None
-    noted = sorted(filter(None, map(_read, lines[1:])), key=lambda one: one[0].place)
     try:
-        first = json.loads(lines[0])
-        book, inode, head = str(first["book"]), int(first["inode"]), noted[-1][0]
-    except (IndexError, KeyError, TypeError, ValueError):
-        raise LedgerRefused(why=f"the anchor {path.name} is damaged", way_out=RECOVER) from None
-    sums = {(one.kind, one.name, one.line): one for _, listed in noted for one in listed}
-    return AnchorState(book, inode, head, sums)
-
-
-def _read(line: bytes) -> tuple[Head, list[LineCharge]] | None:
-    try:
-        noted = json.loads(line)
-        head = Head(int(noted["place"]), bytes.fromhex(noted["digest"]))
-        sums = [
-            LineCharge(kind, name, on, tuple(None if one is None else int(one) for one in amounts))
-            for kind, name, on, amounts in noted["sums"]
-        ]
+        read = [one for one in map(_read_line, lines) if one is not _TORN]
+        first, *noted = read
+        if first is None or not noted or noted[-1] is None:
+            raise ValueError
+        told = [_read(one) for one in noted if one is not None]
+        book, inode = str(first["book"]), int(first["inode"])
     except (KeyError, TypeError, ValueError):
+        raise LedgerRefused(why=f"the anchor {path.name} is damaged", way_out=RECOVER) from None
+    told.sort(key=lambda one: one[0].place)  # those of several processes
+    sums = {(one.kind, one.name, one.line): one for _, listed in told for one in listed}
+    return AnchorState(book, inode, told[-1][0], sums, is_whole=None not in noted)
+
+
+_END = b"\t"
+"""What a line ends with; no JSON of ours holds it."""
+
+_TORN: dict[str, Any] = {}
+
+
+def _read_line(line: bytes) -> dict[str, Any] | None:
+    """Return what a line says; `_TORN` where a crash cut it short, None where the disk changed it.
+
+    A line that was cut short lacks its end and is shorter than it says; one flipped bit cannot do both.
+    """
+    if not line:
+        return _TORN
+    if line.startswith(b"{"):  # from before lines had a checksum
+        try:
+            return dict(json.loads(line))
+        except ValueError:
+            return _TORN
+    length, _, rest = line.partition(b" ")
+    body, digest, end = rest[:-_MORE], rest[-_MORE:-1], rest[-1:]
+    if not length.isdigit() or (end != _END and len(body) < int(length)):
+        return _TORN if end != _END else None
+    if end != _END or int(length) != len(body) or digest != b" " + _find_checksum(body):
         return None
-    return head, sums
+    return dict(json.loads(body))
+
+
+def _read(noted: dict[str, Any]) -> tuple[Head, list[LineCharge]]:
+    head = Head(int(noted["place"]), bytes.fromhex(noted["digest"]))
+    return head, [
+        LineCharge(kind, name, on, tuple(None if one is None else int(one) for one in amounts))
+        for kind, name, on, amounts in noted["sums"]
+    ]
 
 
 def _write(head: Head, sums: Iterable[LineCharge]) -> dict[str, Any]:
@@ -130,4 +161,15 @@ def _write(head: Head, sums: Iterable[LineCharge]) -> dict[str, Any]:
 
 
 def _line(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+    """Return a line that tells whether it is whole, and as it was written."""
+    body = json.dumps(value, separators=(",", ":")).encode()
+    return b"%d %b %b%b\n" % (len(body), body, _find_checksum(body), _END)
+
+
+def _find_checksum(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest()[:_DIGITS].encode()
+
+
+_DIGITS = 16
+_MORE = _DIGITS + 2
+"""What comes behind the body: a blank, the checksum and the end."""

@@ -177,7 +177,9 @@ class PostgresStore:
         return sql.Identifier(self._schema, name).as_string(self._connection)
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Give the lease and the connection back: by itself the server may notice a little later."""
+        with contextlib.suppress(psycopg.Error):
+            self._execute("SELECT pg_advisory_unlock_all()")
         self._connection.close()
 
 

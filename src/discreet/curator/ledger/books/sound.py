@@ -123,7 +123,9 @@ class _Sound:
         if anchor.book != self.name:
             raise LedgerRefused(why="the anchor belongs to another book", way_out="Check both paths")
         place, digest = anchor.head.place, anchor.head.digest
-        return anchor if place > len(self._rows) or self._rows[place - 1].digest == digest else None
+        if place > len(self._rows):  # its sums are needed, and must be all of them
+            return anchor if anchor.is_whole else None
+        return anchor if self._rows[place - 1].digest == digest else None
 
     @property
     def sums(self) -> dict[tuple[str, str, str], LineCharge]:

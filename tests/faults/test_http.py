@@ -1,0 +1,184 @@
+"""A server that is killed, stormed and held up, with clients who retry: one charge and one answer a key.
+
+What clients were told is journalled outside of the server, and afterwards compared with its book.
+"""
+
+import http.client
+import json
+import random  # noqa: TID251 - moments to kill at, no noise
+import signal
+import socket
+import threading
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from tests.discreet_server import Served, add_analyst, make_folder
+
+from discreet.curator.ledger.books.files import open_book
+from discreet.curator.ledger.books.verification import verify
+
+PATH = "/v1/datasets/visits/queries"
+PRICE = Fraction(1, 1000)
+
+
+class Client(threading.Thread):
+    """Asks questions under keys of its own, again and again until each is answered; notes every reply."""
+
+    def __init__(self, who, key, questions, address):
+        super().__init__(daemon=True)
+        self.who, self.key, self.questions, self.address = who, key, questions, address
+        self.answered, self.places, self.told = {}, [], 0
+
+    def run(self):
+        for number in range(self.questions):
+            self.insist(number)
+        for number in range(max(0, self.questions - 10), self.questions):
+            self.insist(number)  # what was answered is answered so for ever
+
+    def insist(self, number):
+        """Ask until there is an answer. Nobody else asks the same."""
+        sql = f"SELECT COUNT(*) AS n FROM visits WHERE cents <= {number} AND age <> {self.who[1:]}"
+        while not self.ask(f"k{number}", {"sql": sql, "insist": True, "epsilon": 0.001, "delta": 0}):
+            time.sleep(0.05)
+
+    def ask(self, name, body):
+        headers = {
+            "Authorization": f"Bearer {self.key}",
+            "Content-Type": "application/json",
+            "Idempotency-Key": name,
+        }
+        connection = http.client.HTTPConnection("127.0.0.1", self.address["port"], timeout=20)
+        try:
+            connection.request("POST", PATH, json.dumps(body), headers)
+            reply = connection.getresponse()
+            said = reply.read()
+        except (OSError, http.client.HTTPException):
+            return False  # killed: nobody knows whether it was charged
+        finally:
+            connection.close()
+        assert reply.status == 200, (reply.status, said)
+        self.told += 1
+        if name not in self.answered:
+            self.places.append(json.loads(said)["receipt"]["place"])
+        assert self.answered.setdefault(name, said) == said  # one answer a key, whatever happened between
+        return True
+
+
+def kill_at_random(folder, *, kills, questions, clients=4):
+    make_folder(folder, epsilon=40, delta=0, question=[PRICE, 0], shared=0, columns=None)
+    moments, address = random.Random(3), {}
+    keys = [add_analyst(folder, f"a{n}") for n in range(clients)]
+    server = Served(folder)
+    address["port"] = server.port
+    asking = [Client(f"a{n}", key, questions, address) for n, key in enumerate(keys)]
+    for one in asking:
+        one.start()
+    for _ in range(kills):
+        time.sleep(moments.random() * 0.4)
+        server.stop(signal.SIGKILL)
+        server = Served(folder)
+        address["port"] = server.port
+    for one in asking:
+        one.join(600)
+        assert not one.is_alive()
+    server.stop()
+    return asking
+
+
+def check_book(folder, asking, questions):
+    """Compare the book with what clients were told."""
+    path = folder / "budget.db"
+    report = verify(path)
+    budget = next(one for one in report.budgets if one.name == "visits")
+    assert budget.entries == questions * len(asking)  # one charge a key
+    assert budget.spent["epsilon"] == PRICE * questions * len(asking)
+    book = open_book(path)
+    records = book.state.data("visits").records
+    assert all(record.state == "finished" for record in records.values())
+    book.close()
+    for one in asking:
+        assert len(one.answered) == questions
+        assert one.places == sorted(one.places)  # whoever was answered stands before what she asked next
+
+
+def test_a_server_that_is_killed_owes_nobody_an_answer(tmp_path):
+    asking = kill_at_random(tmp_path, kills=3, questions=25)
+    check_book(tmp_path, asking, 25)
+
+
+@pytest.mark.soak
+def test_two_hundred_kills_of_a_server(tmp_path):
+    asking = kill_at_random(tmp_path, kills=200, questions=2000, clients=8)
+    check_book(tmp_path, asking, 2000)
+
+
+def hold_up(port, connections):
+    """Open connections that send a byte now and then, and never a request."""
+    held = []
+    for _ in range(connections):
+        line = socket.create_connection(("127.0.0.1", port), timeout=10)
+        line.sendall(b"POST " + PATH.encode() + b" HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+        held.append(line)
+    return held
+
+
+def test_honest_analysts_are_served_beside_hostile_ones(tmp_path):
+    make_folder(tmp_path)
+    key = add_analyst(tmp_path, "honest")
+    server = Served(tmp_path)
+    try:
+        held, stop, wrong = hold_up(server.port, 200), threading.Event(), []
+
+        def attack(send):
+            while not stop.is_set():
+                try:
+                    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+                    wrong.append(send(connection))
+                    connection.close()
+                except OSError:
+                    pass
+
+        def guess(connection):
+            connection.request("GET", "/v1/datasets", headers={"Authorization": "Bearer dk_0"})
+            return connection.getresponse().status
+
+        def nest(connection):
+            headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+            connection.request("POST", PATH, b'{"sql":' * 8000, headers)
+            return connection.getresponse().status
+
+        def flood(connection):
+            headers = {"Content-Type": "application/json", "Content-Length": str(10**8)}
+            connection.request("POST", PATH, b"x", headers)
+            return connection.getresponse().status
+
+        attackers = [threading.Thread(target=attack, args=(send,)) for send in (guess, nest, flood)]
+        for one in attackers:
+            one.start()
+        seconds = []
+        until = time.monotonic() + 5
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        while time.monotonic() < until:
+            began = time.monotonic()
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+            body = {"sql": f"SELECT COUNT(*) AS n FROM visits WHERE age < {len(seconds) % 10}"}
+            connection.request("POST", PATH, json.dumps(body), headers)
+            assert connection.getresponse().status == 200
+            seconds.append(time.monotonic() - began)
+            connection.close()
+        stop.set()
+        for one in attackers:
+            one.join()
+        assert set(wrong) <= {401, 413, 422}
+        assert sorted(seconds)[int(0.99 * len(seconds))] <= 3
+        status = Path(f"/proc/{server.process.pid}/status").read_text()
+        resident = int(status.split("VmRSS:")[1].split()[0]) // 1024
+        assert resident < 500
+        for line in held:
+            line.close()
+    finally:
+        server.stop()
+    report = verify(tmp_path / "budget.db")
+    assert next(one for one in report.budgets if one.name == "visits").entries == 0  # nothing was charged
