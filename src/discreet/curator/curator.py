@@ -30,6 +30,7 @@ from discreet.curator.doors import Analyst, Desk, make_door
 from discreet.curator.expects import read_expects
 from discreet.curator.ledger.book import Book
 from discreet.curator.ledger.books.files import open_ledger
+from discreet.curator.ledger.people import People
 from discreet.curator.opening import Opening, read_version
 from discreet.curator.published import Published
 from discreet.curator.service import Service
@@ -78,6 +79,11 @@ class Curator:
         Which state of the table this is, such as "2026-11": another one whenever rows were added or changed.
         What was bought, and what the shared hypothesis learned, belongs to one version; for another one it is
         bought and measured again, on the same budget, since the people are the same.
+    people
+        Whose data these are, where they are in other data sets of the same ledger too: one budget for all of
+        them, on which everything counts, the shared hypothesis included.
+    pace
+        A share of the budget for priced questions, and seconds: no more is spent in each period of so long.
     tick
         Seconds between the public times at which replies leave. 0: as soon as they are ready, and how long
         that takes tells who else asked: a price that was worked out before, for anybody, comes sooner. Must
@@ -99,6 +105,8 @@ class Curator:
         large_delta: bool = False,
         ledger: str | os.PathLike[str] | Book | None = None,
         version: str | None = None,
+        people: People | None = None,
+        pace: tuple[checks.Number, int] | None = None,
     ) -> None:
         self._table: Table = checks.instance(Table, table=table)
         e, d = checks.positive(epsilon=epsilon), read_delta(delta, large=large_delta)
@@ -119,6 +127,10 @@ class Curator:
                 hint="Ask for less, or give the curator a larger epsilon or a smaller shared part",
             )
         self._version = read_version(version)
+        if people is not None and ledger is None:
+            raise InvalidParameter(
+                name="people", rule="given with a ledger, which their data sets share", got="no ledger"
+            )
         self._promise = None if promise is None else checks.instance(AnalystPromise, promise=promise)
         if promise is not None and tick is None:
             rule = "given under a promise between analysts: seconds, or 0 to leave time out of the promise"
@@ -134,6 +146,8 @@ class Curator:
             neighbours=table.neighbours,
             name=table.schema.name,
             apart=promise is not None,
+            people=people,
+            pace=pace,
         )
         self._outlived = self.ledger.durable or isinstance(ledger, Book)
         if not self.ledger.durable:

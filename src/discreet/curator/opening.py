@@ -80,6 +80,7 @@ class Opening:
                     return False
             else:
                 self._require_unspent()
+                self._charge_people(epsilon, delta)
             self._claims.append(json.dumps(public, sort_keys=True).encode())
             if not self._others:
                 words = f"the shared hypothesis: epsilon {float(epsilon):g}, delta {float(delta):g}"
@@ -99,21 +100,30 @@ class Opening:
             name for name in self._ledger.list_journals() if name.startswith(_FIRST) and name != self._name
         ]
 
+    def _charge_people(self, epsilon: Fraction, delta: Fraction) -> None:
+        """Charge whose data these are, where they have a budget over several data sets."""
+        if self._ledger.has_people:
+            cost = Guarantee(_loss(epsilon, delta), self._ledger.guarantee.neighbours)
+            pair = ApproxLoss(epsilon, delta)
+            number = self._ledger.reserve(WHO, WHO, cost, bought=pair, key=self._name, beside=True)
+            self._finish(number)
+
+    def _finish(self, number: int) -> None:
+        if self._ledger.entry(number).state != "finished":  # a crash may have come behind the charge
+            self._ledger.resume(number)
+            self._ledger.finish(number)
+
     def _pay(self, epsilon: Fraction, delta: Fraction) -> bool:
         """Charge the hypothesis of a later version, once; tell whether there was room for it."""
         ledger, name = self._ledger, f"{WHO} of {self._version or 'the first version'}"
-        loss = ApproxLoss(epsilon, delta) if delta else PureLoss(epsilon)
-        cost = Guarantee(loss, ledger.guarantee.neighbours)
+        cost = Guarantee(_loss(epsilon, delta), ledger.guarantee.neighbours)
         try:
             if ledger.is_apart:
                 # Set aside for this alone, and never given back: that is all a share of others can notice.
                 if ledger.share(name) is None:
                     ledger.cap(name, epsilon / ledger.whole_epsilon)
                 return True
-            number = ledger.reserve(WHO, name, cost, key=self._name)
-            if ledger.entry(number).state != "finished":  # a crash may have come behind the charge
-                ledger.resume(number)
-                ledger.finish(number)
+            self._finish(ledger.reserve(WHO, name, cost, key=self._name))
         except (BudgetExceeded, InvalidParameter):
             warnings.warn(
                 f"the budget has no room for a shared hypothesis about version {self._version}: every "
@@ -152,3 +162,7 @@ class Opening:
             self._claims.append(digest.encode())
             return True
         return self._plan == digest
+
+
+def _loss(epsilon: Fraction, delta: Fraction) -> ApproxLoss | PureLoss:
+    return ApproxLoss(epsilon, delta) if delta else PureLoss(epsilon)

@@ -67,6 +67,8 @@ class OpenDatasets:
                 require_own_name(name, table.schema.name)
                 curator = _open_curator(facts, table, self.book)
                 stack.callback(curator.close)
+                for group, (members, share) in facts.groups.items():
+                    curator.ledger.require_group(group, members, share)
                 self._open[name] = OpenDataset(facts, table, curator)
             self._stack = stack.pop_all()
 
@@ -138,6 +140,9 @@ def _open_curator(facts: Dataset, table: Table, book: Any) -> Curator:
         question=facts.question,
         promise=facts.promise,
         large_delta=facts.large_delta,
+        version=facts.version,
+        people=facts.people,
+        pace=facts.pace,
         tick=0,  # replies of a server leave at its own ticks
         ledger=book,
     )

@@ -13,7 +13,15 @@
     delta = 1e-9
     expects = 100                      # what will be asked; see `Curator`
     promise = "one analyst to many"    # what is hidden between analysts; leave out for nothing
+    version = "2026-11"                # another one whenever rows were added or changed
+    people = "residents"               # whose data these are, where they are in several data sets
+    pace = [0.1, 86400]                # at most that share of the budget in each period of so many seconds
+    groups.consortium = { members = ["acme", "union"], share = 0.5 }   # who may pool what they learn
     purpose = "how the clinics are used"    # public, in the registry
+
+    [people.residents]                 # one budget over all data sets that name them
+    epsilon = 3
+    delta = 1e-9
 
     [datasets.claims]
     engine = "postgres"                # or "spark", which reads a file
@@ -30,7 +38,7 @@ from __future__ import annotations
 import decimal
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -38,6 +46,7 @@ from typing import Any
 from discreet.analysts.promises import AnalystPromise, ManyToOne, OneAnalystToMany, OneQueryToMany
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.curator.ledger.people import People
 from discreet.server.access import require_name
 
 FILE = "discreet.toml"
@@ -75,6 +84,10 @@ class Dataset:
         Seconds the engine may work on one question.
     purpose
         Why the table is there, in the owner's words; public.
+    version, people, pace
+        As in `Curator`.
+    groups
+        Analysts who may pool what they learn, and the share they have together, by the name of the group.
     publish_questions
         Whether the public registry shows the text of questions. A question may name somebody.
     """
@@ -95,6 +108,10 @@ class Dataset:
     promise: AnalystPromise | None = None
     timeout: float = 60.0
     purpose: str = ""
+    version: str | None = None
+    people: People | None = None
+    pace: tuple[Fraction, int] | None = None
+    groups: Mapping[str, tuple[tuple[str, ...], Fraction]] = field(default_factory=dict)
     publish_questions: bool = False
 
 
@@ -147,12 +164,13 @@ def read_registration(path: Path) -> Registration:
         said_why = str(problem) if isinstance(problem, tomllib.TOMLDecodeError) else "it cannot be read"
         raise InvalidParameter(name=path.name, rule="TOML", got=said_why) from None
     folder = path.resolve().parent
-    top = _Section(path.name, said, {"book", "anchor", "access", "tick", "datasets"})
+    top = _Section(path.name, said, {"book", "anchor", "access", "tick", "datasets", "people"})
     book = top.text("book", "budget.db")
     anchor = top.get("anchor", checks.text)
-    listed = top.section("datasets")
+    listed, people = top.section("datasets"), _read_people(top.section("people"))
     datasets = {
-        require_name(dataset=name): _read_dataset(name, listed.section(name), folder) for name in listed.said
+        require_name(dataset=name): _read_dataset(name, listed.section(name), folder, people)
+        for name in listed.said
     }
     return Registration(
         path=path.resolve(),
@@ -195,17 +213,36 @@ class _Section:
         return check(**{name: self.said[name]})
 
     def section(self, name: str) -> _Section:
-        known = _DATASET if self.where == "datasets" else None
-        return _Section(name, self.said.get(name, {}), known)
+        return _Section(name, self.said.get(name, {}), _KNOWN.get(self.where))
 
 
-def _read_dataset(name: str, said: _Section, folder: Path) -> Dataset:
+def _read_people(listed: _Section) -> dict[str, People]:
+    found = {}
+    for name in listed.said:
+        said = listed.section(name)
+        found[name] = People(
+            name=name, epsilon=said.need("epsilon", checks.positive), delta=said.need("delta", checks.delta)
+        )
+    return found
+
+
+def _read_groups(listed: _Section) -> dict[str, tuple[tuple[str, ...], Fraction]]:
+    found = {}
+    for name in listed.said:
+        said = listed.section(name)
+        members = said.need("members", lambda **named: checks.each(checks.text, **named))
+        found[require_name(group=name)] = members, said.need("share", checks.positive)
+    return found
+
+
+def _read_dataset(name: str, said: _Section, folder: Path, people: Mapping[str, People]) -> Dataset:
     engine = checks.one_of(ENGINES, engine=said.text("engine", "duckdb"))
     data, dsn = said.get("data", checks.text), said.get("dsn_env", checks.text)
     if (engine == "postgres") != (dsn is not None) or (engine == "postgres") == (data is not None):
         rule = 'a `data` file, or engine = "postgres" with `dsn_env` and `table`'
         raise InvalidParameter(name=f"datasets.{name}", rule=rule, got="something else")
     promise = said.get("promise", checks.text)
+    whose = said.get("people", checks.text)
     publishes = said.get("publish_questions", _read_flag, False)
     if publishes and promise is not None:
         rule = "left out under a promise between analysts, which hides what they ask"
@@ -227,11 +264,20 @@ def _read_dataset(name: str, said: _Section, folder: Path) -> Dataset:
         promise=None if promise is None else PROMISES[checks.one_of(tuple(PROMISES), promise=promise)](),
         timeout=float(said.get("timeout", checks.positive, Fraction(60))),
         purpose=said.text("purpose"),
+        version=said.get("version", checks.text),
+        people=None if whose is None else people[checks.one_of(tuple(people), people=whose)],
+        pace=said.get("pace", _read_pace),
+        groups=_read_groups(said.section("groups")),
         publish_questions=publishes,
     )
 
 
-_DATASET = {one.name for one in fields(Dataset)} - {"name"}
+_KNOWN = {
+    "datasets": {one.name for one in fields(Dataset)} - {"name"},
+    "people": {"epsilon", "delta"},
+    "groups": {"members", "share"},
+}
+"""What the tables in a table of the file may say."""
 
 
 def _read_flag(**named: Any) -> bool:
@@ -248,6 +294,13 @@ def _read_pair(question: Any) -> tuple[Fraction, Fraction]:
     if len(pair) != 2:
         raise InvalidParameter(name="question", rule="a pair [epsilon, delta]", value=question)
     return checks.positive(epsilon=pair[0]), checks.delta(delta=pair[1])
+
+
+def _read_pace(pace: Any) -> tuple[Fraction, int]:
+    pair = checks.several(pace=pace)
+    if len(pair) != 2:
+        raise InvalidParameter(name="pace", rule="a pair [share, seconds]", value=pace)
+    return checks.positive(share=pair[0]), checks.integer(1, seconds=pair[1])
 
 
 def _read_data(folder: Path, data: str) -> Path:

@@ -56,6 +56,10 @@ class Ledger(LedgerView):
         """Allow several analysts, who may pool what they learn, a share together; once."""
         self._shares.cap_group(name, members, share)
 
+    def require_group(self, name: str, members: Iterable[str], share: checks.Number) -> None:
+        """Allow a group its share, unless it has the same one already; it is never changed."""
+        self._shares.require_group(name, members, share)
+
     def cap_study(self, name: str, share: checks.Number, *, purpose: str) -> None:
         """Allow a study a share of the budget; once. What is asked for it says so, and counts there too."""
         self._shares.cap_study(name, share, purpose)
@@ -101,6 +105,7 @@ class Ledger(LedgerView):
         request: str | None = None,
         question: str | None = None,
         plan: str | None = None,
+        beside: bool = False,
     ) -> int:
         """Take an item's charge out of the budget before any data are touched, and return its number.
 
@@ -123,6 +128,8 @@ class Ledger(LedgerView):
             The digest of what the key stands for, where it is not this question at this price.
         question, plan
             Digests by which its answer is found again: of the numbers that are asked for, and of their noise.
+        beside
+            Whether it is paid for beside this budget, and counts for the people in the data alone.
 
         Raises
         ------
@@ -144,7 +151,7 @@ class Ledger(LedgerView):
                     raise KeyReused
                 known.append(use.entry)
                 return None
-            lines = self._shares.find_lines(analyst, study)
+            lines = self._shares.find_people() if beside else self._shares.find_lines(analyst, study)
             charges = self._shares.charge(lines, item, bought)
             self._require_room(lines, charges)
             return Reserved(

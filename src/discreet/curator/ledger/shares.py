@@ -88,6 +88,11 @@ class Shares:
         return self._budget["epsilon"]
 
     @property
+    def has_people(self) -> bool:
+        """Whether charges count for people who are in several data sets."""
+        return self._people is not None
+
+    @property
     def _account(self) -> Account:
         return self._book.state.data(self._name)
 
@@ -120,6 +125,16 @@ class Shares:
         """Allow several analysts a share together; what they spent before counts."""
         listed = tuple(sorted({checks.text(member=one) for one in checks.several(members=members)}))
         self._cap_several("group", name, share, members=listed)
+
+    def require_group(self, name: str, members: Iterable[str], share: checks.Number) -> None:
+        """Allow several analysts a share together, unless they have it; what they have stays as it is."""
+        listed = tuple(checks.several(members=members))
+        known = self._book.look(lambda: self._account.lines.get(f"group:{name}"))
+        if known is None:
+            self.cap_group(name, listed, share)
+        elif (set(known.members), known.share) != (set(listed), checks.positive(share=share)):
+            rule = "with the members and the share that it was registered with: both are set once"
+            raise InvalidParameter(name=f"group {name}", rule=rule, got="others")
 
     def cap_study(self, name: str, share: checks.Number, purpose: str) -> None:
         """Allow a study a share, for a purpose."""
@@ -190,8 +205,11 @@ class Shares:
             period = f"period:{self._book.now() // seconds}"
             words = f"what may be spent in {seconds} seconds"
             lines.append(Line(account, period, words, _NEXT_PERIOD, self._whole, share))
-        lines.append(self._all)
-        return lines if self._people is None else [*lines, self._people.find()]
+        return [*lines, self._all, *self.find_people()]
+
+    def find_people(self) -> list[Line]:
+        """Return the line of the people whose data these are, if they have one."""
+        return [] if self._people is None else [self._people.find()]
 
     def require_study(self, study: str) -> None:
         """Raise unless a study is registered here."""

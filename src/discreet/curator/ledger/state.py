@@ -142,9 +142,9 @@ class Account:
     def show(self, record: EntryRecord) -> Entry:
         """Return a record as people read it: with what the budget, or a share apart, was charged."""
         reserved = record.reserved
-        whole = [one for one in reserved.charges if (one.kind, one.line) == (DATA, WHOLE)]
-        told = (whole or reserved.charges)[0]
-        stated = zip(told.amounts, self.coordinates(told.line), strict=True)
+        own = [one for one in reserved.charges if one.kind == DATA]  # none of what was paid for beside it
+        told = next((one for one in own if one.line == WHOLE), own[0] if own else None)
+        stated = () if told is None else zip(told.amounts, self.coordinates(told.line), strict=True)
         return Entry(
             number=reserved.number,
             analyst=reserved.analyst,

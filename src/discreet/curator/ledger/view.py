@@ -112,6 +112,11 @@ class LedgerView:
         """List the journals in which something was noted."""
         return self._book.look(lambda: [name for name, notes in self._account.journals.items() if notes])
 
+    @property
+    def has_people(self) -> bool:
+        """Whether the people in the data have a budget over several data sets."""
+        return self._shares.has_people
+
     def share(self, analyst: str) -> Fraction | None:
         """Return the share an analyst was allowed; None where none was."""
         return self._book.look(lambda: self._shares.given_to(analyst))

@@ -66,10 +66,18 @@ def open_ledger(
     *,
     neighbours: Neighbours,
     name: str,
-    apart: bool = False,
+    **more: Any,
 ) -> Ledger:
-    """Open a ledger in a book of its own, which is closed with it, or in one that is open."""
-    budget: Any = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, "apart": apart}
+    """Open a ledger in a book of its own, which is closed with it, or in one that is open.
+
+    Parameters
+    ----------
+    where
+        A path, a book, or None for memory.
+    epsilon, delta, neighbours, name, more
+        As in `Ledger`.
+    """
+    budget: Any = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, **more}
     if isinstance(where, Book):
         return Ledger(**budget, book=where, name=name)
     book: Book = MemoryBook() if where is None else open_book(where)

@@ -1,0 +1,118 @@
+"""What a registration opens: one book, lines of people and groups, versions, and engines by configuration."""
+
+from fractions import Fraction
+
+import pytest
+from tests.unit.server.conftest import SCHEMA, write_home
+
+from discreet.core.errors import BudgetExceeded, InvalidParameter, LedgerRefused
+from discreet.server.open_datasets import OpenDatasets
+from discreet.server.registration import read_registration
+
+MEAN = "SELECT AVG(age) AS m FROM {}"
+
+
+def write_two(folder, *, shared="0.5", more="", people="epsilon = 1\ndelta = 1e-6"):
+    """Register two tables about the same people, each with a budget of 1, all of it 1 as well."""
+    write_home(folder)
+    said = ["tick = 0", "[people.residents]", people]
+    for name in ("visits", "claims"):
+        (folder / f"{name}.toml").write_text(SCHEMA.replace('"visits"', f'"{name}"'))
+        said.append(
+            f'[datasets.{name}]\ndata = "visits.csv"\nschema = "{name}.toml"\nepsilon = 1\ndelta = 1e-9\n'
+            f'shared = {shared}\nquestion = [0.1, 0]\npeople = "residents"\n{more}'
+        )
+    path = folder / "discreet.toml"
+    path.write_text("\n".join(said))
+    return path
+
+
+def test_people_in_two_tables_have_one_budget(tmp_path):
+    opened = OpenDatasets(read_registration(write_two(tmp_path, shared="0")))
+    doors = [opened.get(name).curator.analyst("acme", share=1) for name in ("visits", "claims")]
+    for k in range(6):
+        doors[0].sql(MEAN.format("visits") + f" WHERE age > {k}", insist=True)
+    for k in range(4):
+        doors[1].sql(MEAN.format("claims") + f" WHERE age > {k}", insist=True)
+    with pytest.raises(BudgetExceeded, match="residents"):
+        doors[1].sql(MEAN.format("claims") + " WHERE age > 9", insist=True)
+    opened.close()
+
+
+def test_a_shared_hypothesis_counts_for_its_people(tmp_path):
+    path = write_two(tmp_path)
+    opened = OpenDatasets(read_registration(path))  # a half each: all of it
+    door = opened.get("claims").curator.analyst("acme", share=1)
+    with pytest.raises(BudgetExceeded, match="residents"):
+        door.sql(MEAN.format("claims"), insist=True)
+    spent = opened.book.state.accounts["people", "residents"].sum("whole").known
+    opened.close()
+    again = OpenDatasets(read_registration(path))  # nothing is charged twice
+    assert again.book.state.accounts["people", "residents"].sum("whole").known == spent
+    assert again.get("visits").curator.ledger.entries()[0].charge == ()
+    again.close()
+
+
+def test_a_hypothesis_that_its_people_cannot_pay_for_is_not_measured(tmp_path):
+    path = write_two(tmp_path, people="epsilon = 0.7\ndelta = 1e-6")
+    with pytest.raises(BudgetExceeded, match="residents"):
+        OpenDatasets(read_registration(path))
+
+
+def test_groups_share_and_stay_as_they_were(tmp_path):
+    group = 'groups.pool = {{ members = ["a", "b"], share = {} }}\nshared = 0\nquestion = [0.1, 0]'
+    path = write_home(tmp_path, options=group.format(0.2), delta=0)
+    opened = OpenDatasets(read_registration(path))
+    doors = {name: opened.get("visits").curator.analyst(name, share=1) for name in "abc"}
+    doors["a"].sql(MEAN.format("visits"), insist=True)
+    doors["b"].sql(MEAN.format("visits") + " WHERE age > 5", insist=True)
+    with pytest.raises(BudgetExceeded, match="pool"):
+        doors["a"].sql(MEAN.format("visits") + " WHERE age > 6", insist=True)
+    doors["c"].sql(MEAN.format("visits") + " WHERE age > 6", insist=True)
+    opened.close()
+    OpenDatasets(read_registration(path)).close()
+    write_home(tmp_path, options=group.format(0.5), delta=0)
+    with pytest.raises(InvalidParameter, match="set once"):
+        OpenDatasets(read_registration(path))
+
+
+def test_a_pace_is_kept(tmp_path):
+    options = "pace = [0.1, 1000000000]\nshared = 0\nquestion = [0.1, 0]"
+    opened = OpenDatasets(read_registration(write_home(tmp_path, options=options, delta=0)))
+    door = opened.get("visits").curator.analyst("acme", share=1)
+    door.sql(MEAN.format("visits"), insist=True)
+    with pytest.raises(BudgetExceeded, match="seconds"):
+        door.sql(MEAN.format("visits") + " WHERE age > 6", insist=True)
+    opened.close()
+
+
+def test_another_version_is_bought_anew_on_the_same_budget(tmp_path):
+    options = 'version = "{}"\nshared = 0\nquestion = [0.1, 0]'
+    path = write_home(tmp_path, options=options.format("first"), delta=0)
+    opened = OpenDatasets(read_registration(path))
+    opened.get("visits").curator.analyst("acme", share=1).sql(MEAN.format("visits"), insist=True)
+    opened.close()
+    write_home(tmp_path, options=options.format("second"), delta=0, rows=2500)
+    opened = OpenDatasets(read_registration(path))
+    door = opened.get("visits").curator.analyst("acme", share=1)
+    assert door.sql(MEAN.format("visits"), insist=True).cost["epsilon"] == Fraction(1, 10)
+    assert opened.get("visits").curator.ledger.spent()["epsilon"] == Fraction(1, 5)
+    opened.close()
+
+
+def test_a_promise_cannot_be_taken_back(tmp_path):
+    path = write_home(tmp_path, options='promise = "one analyst to many"')
+    OpenDatasets(read_registration(path)).close()
+    write_home(tmp_path)
+    with pytest.raises(LedgerRefused, match="apart"):
+        OpenDatasets(read_registration(path))
+
+
+def test_whatever_fails_on_the_way_gives_everything_back(tmp_path):
+    path = write_home(
+        tmp_path, options="[datasets.none]\ndata = 'none.csv'\nschema = 'none.toml'\nepsilon = 1\ndelta = 0"
+    )
+    with pytest.raises(Exception):  # noqa: B017
+        OpenDatasets(read_registration(path))
+    write_home(tmp_path)
+    OpenDatasets(read_registration(path)).close()  # the book is free again
