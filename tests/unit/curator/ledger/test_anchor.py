@@ -131,3 +131,16 @@ def test_an_anchor_from_before_checksums_is_read(tmp_path):
     anchor.write_bytes(b"\n".join(lines) + b"\n" + lines[-1][:20])
     assert read_anchor(anchor) == whole
     assert spend_tenths(path, 1) == Fraction(3, 10)
+
+
+def test_where_rows_were_lost_a_damaged_anchor_does_not_say_what_was_spent(tmp_path):
+    """The line of one analyst was noted once, in a line of the anchor that the disk changed."""
+    path, anchor = tmp_path / "budget.db", tmp_path / "budget.db.anchor"
+    spend_tenths(path, 0)
+    old = path.read_bytes()
+    spend_tenths(path, 3)
+    harmed = anchor.read_bytes()
+    anchor.write_bytes(harmed.replace(b"analyst:analyst.1", b"analyst:analyst.9"))
+    path.write_bytes(old)
+    assert not recover(path).anchored
+    assert spend_tenths(path, 0) == 1
