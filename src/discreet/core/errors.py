@@ -149,6 +149,10 @@ class BudgetNotKept(UserWarning):
     """A budget is in memory, and dies with its process. A warning, said once."""
 
 
+class DataSetChanged(UserWarning):
+    """Data are another version than before, and less can be said of them. A warning, for their owner."""
+
+
 class KeyReused(DiscreetError, ValueError):
     """The key of one question came with another. Nothing was charged."""
 

@@ -30,7 +30,7 @@ from discreet.curator.doors import Analyst, Desk, make_door
 from discreet.curator.expects import read_expects
 from discreet.curator.ledger.book import Book
 from discreet.curator.ledger.books.files import open_ledger
-from discreet.curator.opening import Opening
+from discreet.curator.opening import Opening, read_version
 from discreet.curator.published import Published
 from discreet.curator.service import Service
 from discreet.curator.shared import Shared, SharedHypothesis
@@ -74,6 +74,10 @@ class Curator:
         A file that keeps the budget, what the shared hypothesis learned and what was bought, when the process
         ends: the next curator goes on where this one was. Or a book that is open, for several of them, and
         closed by whoever opened it. Without it the budget dies with the process.
+    version
+        Which state of the table this is, such as "2026-11": another one whenever rows were added or changed.
+        What was bought, and what the shared hypothesis learned, belongs to one version; for another one it is
+        bought and measured again, on the same budget, since the people are the same.
     tick
         Seconds between the public times at which replies leave. 0: as soon as they are ready, and how long
         that takes tells who else asked: a price that was worked out before, for anybody, comes sooner. Must
@@ -94,6 +98,7 @@ class Curator:
         tick: checks.Number | None = None,
         large_delta: bool = False,
         ledger: str | os.PathLike[str] | Book | None = None,
+        version: str | None = None,
     ) -> None:
         self._table: Table = checks.instance(Table, table=table)
         e, d = checks.positive(epsilon=epsilon), read_delta(delta, large=large_delta)
@@ -113,6 +118,7 @@ class Curator:
                 got=f"{float(policy.epsilon):.6g}",
                 hint="Ask for less, or give the curator a larger epsilon or a smaller shared part",
             )
+        self._version = read_version(version)
         self._promise = None if promise is None else checks.instance(AnalystPromise, promise=promise)
         if promise is not None and tick is None:
             rule = "given under a promise between analysts: seconds, or 0 to leave time out of the promise"
@@ -129,6 +135,7 @@ class Curator:
             name=table.schema.name,
             apart=promise is not None,
         )
+        self._outlived = self.ledger.durable or isinstance(ledger, Book)
         if not self.ledger.durable:
             _warn_once()
         try:
@@ -143,6 +150,7 @@ class Curator:
             policy=policy,
             ticks=Ticks(tick or 0),
             apart=promise is not None,
+            version=self._version,
         )
 
     def _open_shared(
@@ -150,7 +158,8 @@ class Curator:
     ) -> SharedHypothesis | None:
         """Open the shared hypothesis, or go on with the one that the ledger knows of."""
         kind: Any = Shared if self._promise is None else Published
-        opening = Opening(self.ledger) if self.ledger.durable else None
+        # Whatever outlives this curator knows what it measured: another one would measure it once more.
+        opening = Opening(self.ledger, self._version) if self._outlived else None
         if not epsilon:
             if opening is not None:
                 opening.require_none()

@@ -9,15 +9,37 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from fractions import Fraction
 
-from discreet.core.errors import LedgerRefused
+from discreet.core import checks
+from discreet.core.errors import BudgetExceeded, DataSetChanged, InvalidParameter, LedgerRefused
+from discreet.core.guarantee import Guarantee
+from discreet.core.loss import ApproxLoss, PureLoss
+from discreet.curator.ledger.book import require_storable
 from discreet.curator.ledger.ledger import Ledger
 from discreet.queries.universe import Universe
 
+WHO = "the shared hypothesis"
+"""Who is charged for the hypothesis of a later version of the data."""
+
+_FIRST = "opening"
+
+
+def read_version(version: str | None) -> str | None:
+    """Return the name of a version of the data: one line of text, or None where its owner has but one."""
+    if version is None:
+        return None
+    if not checks.text(version=version).isprintable():
+        raise InvalidParameter(name="version", rule="one line of text", value=version)
+    return require_storable(version=version)
+
 
 class Opening:
-    """What a ledger knows of the shared hypothesis.
+    """What a ledger knows of the shared hypothesis about one version of the data.
+
+    The first version's is paid for by the shared part of the budget. The people of a later version are the
+    same, so its hypothesis is paid for out of the rest, before a row of it is read.
 
     Attributes
     ----------
@@ -25,8 +47,11 @@ class Opening:
         Where the hypothesis writes down what must outlive the process.
     """
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._claims, self.notes = ledger.journal("opening"), ledger.journal("shared")
+    def __init__(self, ledger: Ledger, version: str | None = None) -> None:
+        name = _FIRST if version is None else f"{_FIRST} of {version}"
+        self._claims = ledger.journal(name)
+        self.notes = ledger.journal("shared" if version is None else f"shared of {version}")
+        self._version, self._name = version, name
         known = self._claims.read()
         self._known = json.loads(known[0]) if known else None
         self._plan = known[1].decode() if len(known) > 1 else None
@@ -50,10 +75,15 @@ class Opening:
             "values": hashlib.sha256(json.dumps(universe.attributes, default=str).encode()).hexdigest(),
         }
         if self._known is None:
-            self._require_unspent()
+            if self._others:
+                if not self._pay(epsilon, delta):
+                    return False
+            else:
+                self._require_unspent()
             self._claims.append(json.dumps(public, sort_keys=True).encode())
-            words = f"the shared hypothesis: epsilon {float(epsilon):g}, delta {float(delta):g}"
-            self._ledger.note_use(words, loss="within the whole budget, beside what is charged here")
+            if not self._others:
+                words = f"the shared hypothesis: epsilon {float(epsilon):g}, delta {float(delta):g}"
+                self._ledger.note_use(words, loss="within the whole budget, beside what is charged here")
         elif self._known != public:
             changed = ", ".join(name for name in public if self._known.get(name) != public[name])
             raise LedgerRefused(
@@ -62,12 +92,44 @@ class Opening:
             )
         return not self._is_lost
 
+    @property
+    def _others(self) -> list[str]:
+        """Other versions of which a hypothesis was begun."""
+        return [
+            name for name in self._ledger.list_journals() if name.startswith(_FIRST) and name != self._name
+        ]
+
+    def _pay(self, epsilon: Fraction, delta: Fraction) -> bool:
+        """Charge the hypothesis of a later version, once; tell whether there was room for it."""
+        ledger, name = self._ledger, f"{WHO} of {self._version or 'the first version'}"
+        loss = ApproxLoss(epsilon, delta) if delta else PureLoss(epsilon)
+        cost = Guarantee(loss, ledger.guarantee.neighbours)
+        try:
+            if ledger.is_apart:
+                # Set aside for this alone, and never given back: that is all a share of others can notice.
+                if ledger.share(name) is None:
+                    ledger.cap(name, epsilon / ledger.whole_epsilon)
+                return True
+            number = ledger.reserve(WHO, name, cost, key=self._name)
+            if ledger.entry(number).state != "finished":  # a crash may have come behind the charge
+                ledger.resume(number)
+                ledger.finish(number)
+        except (BudgetExceeded, InvalidParameter):
+            warnings.warn(
+                f"the budget has no room for a shared hypothesis about version {self._version}: every "
+                "question about it is priced. Choose a smaller shared part for data that will have versions.",
+                DataSetChanged,
+                stacklevel=2,
+            )
+            return False
+        return True
+
     def require_none(self) -> None:
         """Refuse to go on without the shared hypothesis that was paid for: all of it is one promise."""
-        if self._known is not None:
+        if self._known is not None or self._others:
+            whose = "about another version" if self._known is None else f"of epsilon {self._known['epsilon']}"
             raise LedgerRefused(
-                why=f"it belongs to a curator with a shared hypothesis of epsilon {self._known['epsilon']}, "
-                "which is not part of this budget",
+                why=f"it belongs to a curator with a shared hypothesis {whose}, not part of this budget",
                 way_out="Open the curator as it was. Another budget needs another file",
             )
 

@@ -60,6 +60,8 @@ class Service:
         When replies leave.
     apart
         Whether each analyst has records of her own, so that nobody learns what another asked.
+    version
+        Which state of the table it is: what was bought of another one is not given for this one.
     """
 
     def __init__(
@@ -71,10 +73,11 @@ class Service:
         policy: Policy,
         ticks: Ticks,
         apart: bool,
+        version: str | None = None,
     ) -> None:
         self.hypothesis, self.engine = hypothesis, FairLock()
         self._table, self._ledger, self._policy = table, ledger, policy
-        self._ticks, self._apart = ticks, apart
+        self._ticks, self._apart, self._version = ticks, apart, version
         self._tables = PlanTables.of(table.schemas)
         self._records, self._keyed = Records(), Records()
         self._kept = KeptReplies(ledger, self._tables, policy, apart=apart)
@@ -200,7 +203,8 @@ class Service:
         if study is not None:
             self._ledger.require_study(checks.text(study=study))
         plan = self._reader.read(text, epsilon=epsilon, delta=delta)
-        return DoorRequest(plan, self._tables, desk.name if self._apart else None, fresh, study=study)
+        owner = desk.name if self._apart else None
+        return DoorRequest(plan, self._tables, owner, fresh, study=study, version=self._version)
 
     def _answer_once(self, desk: Desk, asked: DoorRequest) -> Reply:
         """Answer a request that has a key: the first time, or as it was answered then."""

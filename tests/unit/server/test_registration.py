@@ -98,3 +98,11 @@ def test_a_link_that_leads_out_is_refused(tmp_path):
 def test_no_file_is_a_sentence(tmp_path):
     with pytest.raises(InvalidParameter, match="discreet register"):
         read_registration(tmp_path / "none.toml")
+
+
+def test_questions_are_published_only_where_nothing_is_promised(tmp_path):
+    assert read(tmp_path, GOOD).datasets["visits"].publish_questions is False
+    assert read(tmp_path, GOOD + "publish_questions = true\n").datasets["visits"].publish_questions is True
+    for options in ('publish_questions = true\npromise = "many to one"\n', 'publish_questions = "yes"\n'):
+        with pytest.raises(InvalidParameter, match="publish_questions"):
+            read(tmp_path, GOOD + options)

@@ -30,6 +30,8 @@ class DoorRequest:
         Whose record it is; None where all analysts share one.
     fresh, insist, pay, study, key
         As in `Analyst.sql`. What it may cost is in the plan.
+    version
+        Which state of the table it is asked of, where its owner said.
     """
 
     plan: Plan
@@ -40,6 +42,7 @@ class DoorRequest:
     pay: bool = True
     study: str | None = None
     key: str | None = None
+    version: str | None = None
 
     @property
     def text(self) -> str:
@@ -54,7 +57,7 @@ class DoorRequest:
     @property
     def question(self) -> str:
         """The digest of the numbers that are asked for, which a later process finds them by."""
-        return hashlib.sha256(repr(self.record).encode()).hexdigest()
+        return hashlib.sha256(repr((self.record, self.version)).encode()).hexdigest()
 
     @property
     def digest(self) -> str:

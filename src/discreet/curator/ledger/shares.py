@@ -78,6 +78,16 @@ class Shares:
         return self._whole.budget
 
     @property
+    def is_apart(self) -> bool:
+        """Whether shares are budgets of their own."""
+        return self._apart
+
+    @property
+    def whole_epsilon(self) -> Fraction:
+        """The epsilon of the whole budget."""
+        return self._budget["epsilon"]
+
+    @property
     def _account(self) -> Account:
         return self._book.state.data(self._name)
 

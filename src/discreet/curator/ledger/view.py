@@ -98,6 +98,20 @@ class LedgerView:
         """Whether it outlives the process."""
         return self._book.durable
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether shares are budgets of their own."""
+        return self._shares.is_apart
+
+    @property
+    def whole_epsilon(self) -> Fraction:
+        """The epsilon of the whole budget."""
+        return self._shares.whole_epsilon
+
+    def list_journals(self) -> list[str]:
+        """List the journals in which something was noted."""
+        return self._book.look(lambda: [name for name, notes in self._account.journals.items() if notes])
+
     def share(self, analyst: str) -> Fraction | None:
         """Return the share an analyst was allowed; None where none was."""
         return self._book.look(lambda: self._shares.given_to(analyst))

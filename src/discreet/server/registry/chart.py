@@ -14,7 +14,7 @@ from typing import Any
 from discreet.server.registry.decimals import read_time, write_time
 
 WIDTH, HEIGHT = 720, 280
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 14, 14, 34
+_LEFT, _RIGHT, _TOP, _BOTTOM = 76, 14, 16, 40
 _DAY = 86_400
 _FARTHEST = 3  # a forecast is drawn up to so many times what was seen
 
@@ -119,7 +119,7 @@ class _Frame:
         for across, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
             time = int(self._first + across * (self._last - self._first))
             x, y = self.place(time, 0.0)
-            labels.append(ChartLabel(x, y + 24, anchor, _day(time)))
+            labels.append(ChartLabel(x, y + 28, anchor, _day(time)))
         return tuple(labels)
 
 

@@ -15,7 +15,7 @@ from discreet.curator.ledger.books.verification import SoundBook
 from discreet.curator.ledger.events import Moved, Reserved
 from discreet.curator.ledger.state import Account
 from discreet.server.registry.decimals import write_time
-from discreet.server.registry.figures import Meter, make_meter
+from discreet.server.registry.figures import BudgetMeter, make_meter
 from discreet.server.registry.view import STATES
 
 Told = dict[str, Any]
@@ -240,7 +240,7 @@ def _share(told: Told, line: Told) -> dict[str, str]:
     return {name: str(share * Fraction(amount)) for name, amount in told["questions"].items()}
 
 
-def _meter(budget: dict[str, str]) -> Meter:
+def _meter(budget: dict[str, str]) -> BudgetMeter:
     return make_meter(Fraction(budget["epsilon"]), Fraction(budget["delta"]))
 
 

@@ -59,7 +59,7 @@ class Figures:
         )
 
 
-class Meter:
+class BudgetMeter:
     """Reads the sums of one budget.
 
     Parameters
@@ -127,13 +127,13 @@ class MeteredLine:
 
     name: str
     share: Fraction
-    meter: Meter
+    meter: BudgetMeter
 
 
 @lru_cache(maxsize=256)
-def make_meter(epsilon: Fraction, delta: Fraction) -> Meter:
+def make_meter(epsilon: Fraction, delta: Fraction) -> BudgetMeter:
     """Return the meter of a budget."""
-    return Meter(epsilon, delta)
+    return BudgetMeter(epsilon, delta)
 
 
 def list_metered(account: Account) -> tuple[MeteredLine, ...]:
@@ -149,7 +149,7 @@ def _meter_share(opened: Opened, capped: Capped) -> MeteredLine:
     return MeteredLine(capped.line, part, make_meter(part * opened.epsilon, part * opened.delta))
 
 
-def read_line(account: Account, line: str, meter: Meter) -> Figures:
+def read_line(account: Account, line: str, meter: BudgetMeter) -> Figures:
     """Return what one line of an account has come to."""
     return meter.read(_charge(account, line, account.sum(line)))
 

@@ -9,7 +9,7 @@ from tests.unit.server.registry.conftest import GAUSSIAN, PURE, read, writing
 from discreet.accounting.charges import Charge
 from discreet.accounting.filters import make_filter
 from discreet.core.loss import ApproxLoss, PureLoss, ZCDPLoss
-from discreet.server.registry.figures import Figures, Meter, make_meter, read_whole
+from discreet.server.registry.figures import Figures, BudgetMeter, make_meter, read_whole
 
 BUDGET = (Fraction(1), Fraction(1, 10**6))
 
@@ -19,7 +19,7 @@ def charge(meter, **amounts):
 
 
 def test_pure_epsilons_add_up():
-    meter = Meter(Fraction(2), Fraction(0))
+    meter = BudgetMeter(Fraction(2), Fraction(0))
     figures = meter.read(charge(meter, epsilon=Fraction(1, 2)))
     assert (figures.epsilon, figures.part, figures.endless) == (Fraction(1, 2), Fraction(1, 4), ())
 

@@ -1,6 +1,7 @@
 """The registry over HTTP: for anybody, for the owner, and nothing of what analysts were promised."""
 
 import json
+import time
 
 import pytest
 from tests.unit.server.conftest import serving, write_home
@@ -159,6 +160,20 @@ def test_what_others_ask_moves_nothing_that_anybody_sees(tmp_path):
             assert bool(ledger["releases_total"]) == (name == "busy")
     assert public[0] == public[1]
     assert b"spent" in public[0]["/v1/registry/visits"][2]
+
+
+def test_the_public_registry_leaves_at_ticks(tmp_path):
+    """Otherwise how long it takes would tell how busy others keep the server."""
+    every = 0.5
+    with serving(write_home(tmp_path, rows=50, tick=every)) as server:
+        server.send("GET", "/v1/registry")
+        opened = time.monotonic()  # a reply has just left, at a tick
+        for path in ("/v1/registry", "/v1/registry/visits", "/registry/visits", "/", "/v1/registry/none"):
+            server.send("GET", path)
+            place = (time.monotonic() - opened) / every
+            assert place > 0.7
+            assert abs(place - round(place)) < 0.3, (path, place)
+            opened += every * round(place)
 
 
 def test_receipts_are_withheld_where_the_book_holds_a_promise(tmp_path):

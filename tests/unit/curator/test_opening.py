@@ -1,0 +1,136 @@
+"""Versions of the data: what was said of one is not said of another, and all are paid for by one budget."""
+
+import warnings
+from fractions import Fraction
+
+import pytest
+from tests.quick_disk import tmp_path
+from tests.unit.curator.conftest import curator
+from tests.unit.curator.ledger.conftest import book, ledger_server
+
+from discreet.analysts.promises import OneAnalystToMany
+from discreet.core.errors import DataSetChanged, InvalidParameter, KeyReused, LedgerRefused
+from discreet.curator.opening import Opening
+from discreet.curator.shared import Shared
+from discreet.data import Table
+
+__all__ = ["book", "ledger_server", "tmp_path"]
+BY_REGION = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
+INCOME = "SELECT AVG(income) AS mean FROM people"
+GIVEN = {"epsilon": 4, "delta": 0, "shared": Fraction(1, 4), "question": (Fraction(1, 10), 0)}
+PART = Fraction(1)
+TENTH = Fraction(1, 10)
+
+
+def ask(book, version, **given):
+    with curator(ledger=book, version=version, **GIVEN | given) as one:
+        acme = one.analyst("acme", share=Fraction(1, 4))
+        return (
+            acme.sql(BY_REGION),
+            acme.sql(INCOME, insist=True),
+            one.ledger.spent()["epsilon"],
+            one._shared is not None,
+        )
+
+
+def test_another_version_is_bought_and_measured_again_on_the_same_budget(book):
+    first = ask(book, "2026-11")
+    assert first[2] == TENTH and first[3]
+    later = ask(book, "2026-12")
+    assert later[3] and later[2] == 2 * TENTH + PART
+    assert later[1].cost and later[1].column("mean") != first[1].column("mean")
+    assert later[0].kind != "priced"
+    # Back to the first: what was said of it is said again, and nothing is charged.
+    again = ask(book, "2026-11")
+    assert again[2] == later[2] and again[1].repeated
+    assert again[1].column("mean") == first[1].column("mean")
+    assert ask(book, "2026-12")[2] == later[2]
+
+
+@pytest.mark.parametrize("promise", [None, OneAnalystToMany()])
+def test_a_version_without_room_has_no_hypothesis_and_no_row_is_read_for_one(tmp_path, monkeypatch, promise):
+    path = tmp_path / "budget.db"
+    given = {"shared": Fraction(3, 4), "question": (Fraction(1, 100), 0), "promise": promise}
+    assert ask(path, None, **given)[3]
+    monkeypatch.setattr(Table, "histogram", lambda *_: pytest.fail("rows were read"))
+    monkeypatch.setattr(Table, "marginals", lambda *_: pytest.fail("rows were read"))
+    for _ in range(2):
+        with pytest.warns(DataSetChanged, match="smaller shared part"):
+            counts, *_, measured = ask(path, "2026-12", **given)
+        assert not measured and counts.kind == "priced"
+    with pytest.raises(LedgerRefused, match="shared hypothesis"):
+        curator(ledger=path, version="2026-12", **GIVEN | given | {"shared": 0, "epsilon": 1})
+
+
+def test_under_a_promise_a_version_is_set_aside_for(tmp_path):
+    path = tmp_path / "budget.db"
+    given = {"promise": OneAnalystToMany(), "ledger": path, **GIVEN}
+    third = Fraction(1, 3)
+    for version, room in ((None, 1), ("2026-12", 2 * third), ("2027-01", third), (None, third)):
+        with curator(version=version, **given) as one:
+            assert one._shared is not None
+            assert one.ledger._shares._room_apart == room
+    with curator(version="2027-01", **given) as one, pytest.raises(InvalidParameter, match="at most 1/3"):
+        one.analyst("acme", share=Fraction(1, 2))
+
+
+def test_a_crash_behind_the_charge_is_not_charged_again(tmp_path, monkeypatch):
+    path = tmp_path / "budget.db"
+    ask(path, "2026-11")
+    pay = Opening._pay
+
+    def crash(self, *given):
+        assert pay(self, *given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Opening, "_pay", crash)
+        with pytest.raises(KeyboardInterrupt):
+            curator(ledger=path, version="2026-12", **GIVEN)
+    assert ask(path, "2026-12")[2] == 2 * TENTH + PART
+
+
+def test_a_charge_comes_before_the_rows(tmp_path, monkeypatch):
+    path = tmp_path / "budget.db"
+    ask(path, "2026-11")
+    read, seen = Table.histogram, []
+
+    def watch(self, *given, **named):
+        with pytest.raises(LedgerRefused, match="open in another process"):
+            curator(ledger=path, **GIVEN)
+        seen.append(given)
+        return read(self, *given, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Table, "histogram", watch)
+        patch.setattr(Shared, "__init__", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+        with pytest.raises(KeyboardInterrupt):
+            curator(ledger=path, version="2026-12", **GIVEN)
+    assert seen
+    with curator(ledger=path, version="2026-11", **GIVEN) as one:
+        assert one.ledger.spent()["epsilon"] == TENTH + PART
+
+
+def test_a_key_stands_for_its_reply_whatever_the_version(tmp_path):
+    path = tmp_path / "budget.db"
+    replies = []
+    for version in ("2026-11", "2026-12"):
+        with curator(ledger=path, version=version, **GIVEN) as one:
+            acme = one.analyst("acme")
+            replies.append(acme.sql(INCOME, insist=True, key="k1"))
+            with pytest.raises(KeyReused):
+                acme.sql(BY_REGION, key="k1")
+    assert replies[0].rows == replies[1].rows
+
+
+@pytest.mark.parametrize("version", ["", "a\nb", "a\0", 7])
+def test_a_version_is_one_line_of_text(version):
+    with pytest.raises(InvalidParameter, match="version"):
+        curator(version=version, **GIVEN)
+
+
+def test_one_version_warns_of_nothing(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataSetChanged)
+        for _ in range(2):
+            ask(tmp_path / "budget.db", "2026-11")
