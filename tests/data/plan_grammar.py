@@ -21,9 +21,10 @@ from discreet.data import (
 )
 from discreet.data.ask import plan_question
 from discreet.data.plan.derived import relate
+from discreet.data.plan.key_nodes import ComputedKey
 from discreet.data.plan.keys import cells_of
 from discreet.data.plan.kinds import Kind
-from discreet.data.plan.nodes import After, Computed, ComputedKey, Join, Plan
+from discreet.data.plan.nodes import After, Computed, Join, Plan, Windowed
 from discreet.data.plan.row_nodes import FALSE, TRUE, Choice, Field, Quotient, StepFunction
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.pairs import PAIRS
@@ -56,6 +57,7 @@ CLAUSES = (
     "computed",
     "after",
     "union",
+    "window",
 )
 """What a plan may have beside its aggregates: each is forced in its turn, and drawn now and then."""
 
@@ -132,6 +134,7 @@ def _has(plan: Plan, clause: str) -> bool:
         "computed": any(isinstance(output.what, Computed) for output in plan.outputs),
         "after": plan.after != After(),
         "union": len(plan.branches) > 1,
+        "window": any(isinstance(output.what, Windowed) for output in plan.outputs),
     }[clause]
 
 

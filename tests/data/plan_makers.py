@@ -16,16 +16,15 @@ from discreet.data.plan.after import find_sort
 from discreet.data.plan.atoms import choose, floor_quotient
 from discreet.data.plan.derived import UNITS as RELATION
 from discreet.data.plan.derived import derive_joined, relate
-from discreet.data.plan.kinds import Function, Kind, UnitKind
+from discreet.data.plan.key_nodes import ComputedKey, Key, sort_keys, sort_sets
+from discreet.data.plan.kinds import Function, Kind, UnitKind, WindowFunction
 from discreet.data.plan.nodes import (
     After,
     Aggregate,
     Branch,
     Computed,
-    ComputedKey,
     Constant,
     Join,
-    Key,
     Options,
     Ordering,
     Output,
@@ -33,8 +32,7 @@ from discreet.data.plan.nodes import (
     Shown,
     Units,
     UnitValue,
-    sort_keys,
-    sort_sets,
+    Windowed,
 )
 from discreet.data.plan.numbers import add, constant, multiply, scale, variable
 from discreet.data.plan.row_nodes import (
@@ -88,6 +86,12 @@ class Maker:
         if self.wants("computed"):
             listed += [self.computed(self.draw.pick(get_args(Function)), parts, 2) for _ in range(6)]
             listed.append(self.constant())
+        windows: list[Shown] = []
+        if self.forced == "window" or self.draw.once_in(10):
+            several = [one for one in (*keys, *aggregates) if not self.lists(one)]
+            functions = get_args(WindowFunction) if several else ()
+            windows = [self.window(function, keys, parts, several) for function in functions]
+            listed += [*windows, self.computed("/", [*parts, *windows], 1)]
         made = filled(
             Plan,
             table=self.tables.schemas[0].name,
@@ -96,7 +100,7 @@ class Maker:
             sets=sets,
             outputs=tuple(filled(Output, name=f"o{i}", what=what) for i, what in enumerate(listed)),
             options=self.options(),
-            after=self.after([*keys, *aggregates], parts) if self.wants("after") else After(),
+            after=self.after([*keys, *aggregates], parts, windows) if self.wants("after") else After(),
             units=None,
             branches=(),
         )
@@ -105,9 +109,13 @@ class Maker:
     def stacked(self, plan: Plan, joins: tuple[Join, ...]) -> Plan:
         """The same below itself, of other rows, of the same ones, or without its groups."""
         label = Output("label", Constant("one"))
-        first = replace(
-            plan, outputs=(label, *plan.outputs), after=replace(After(), having=plan.after.having)
-        )
+        chosen = replace(plan.after, order=(), offset=0, limit=None)
+        whats = [one.what for one in plan.outputs]
+        single = [what for what in whats if isinstance(what, Aggregate) and not self.lists(what)]
+        if chosen.qualify is None and single and self.draw.once_in(2):
+            rank = Windowed("rank", None, (), (Ordering(single[0], True, False),))
+            chosen = replace(chosen, qualify=Computed("<", (rank, Constant(Fraction(3)))))
+        first = replace(plan, outputs=(label, *plan.outputs), after=chosen)
         where = self.draw.pick([plan.where, TRUE, self.condition(joins, 1)])
         outputs = (Output("label", Constant("two")), *plan.outputs)
         second = replace(first, where=where, outputs=outputs, options=Options(), after=After())
@@ -119,6 +127,7 @@ class Maker:
         after = replace(
             plan.after,
             having=None,
+            qualify=None,
             order=tuple(Ordering(first.outputs[place].what, True, False) for place in sorted_by),
         )
         return replace(
@@ -136,9 +145,33 @@ class Maker:
             outputs=tuple(one.what for one in plan.outputs),
             having=plan.after.having,
             order=tuple(plan.outputs[place].what for place in sorted_by),
+            qualify=plan.after.qualify,
         )
 
-    def after(self, listed: list[Shown], parts: list[Shown]) -> After:
+    def window(
+        self, function: WindowFunction, keys: tuple[Key, ...], parts: list[Shown], listed: list[Shown]
+    ) -> Windowed:
+        """What is computed from several rows: ranks by anything, all else in the order of keys."""
+        ranks, far = function in ("rank", "dense_rank", "row_number"), function in ("lag", "lead")
+        partition = tuple(self.draw.some(keys, 1)) if keys and self.draw.once_in(2) else ()
+        sorted_by = [self.draw.pick(listed)] if ranks else self.draw.some(keys, 2) if keys else []
+        if far and not sorted_by:
+            function, far = "sum", False
+        counted = [None, *parts, Constant(Fraction(2)), self.computed("+", parts, 1)]
+        what = None if ranks else self.draw.pick(counted if function == "count" else counted[1:])
+        framed = sorted_by and not ranks and not far and self.draw.once_in(2)
+        return filled(
+            Windowed,
+            function=function,
+            what=what,
+            partition=partition,
+            order=tuple(Ordering(one, self.draw.once_in(2), False) for one in dict.fromkeys(sorted_by)),
+            frame=self.draw.pick([(None, 0), (1, 1), (0, None), (2, 0)]) if framed else None,
+            distance=self.draw.pick([0, 1, 2]) if far else 1,
+            otherwise=Constant(self.draw.pick([None, Fraction(7)]) if far else None),
+        )
+
+    def after(self, listed: list[Shown], parts: list[Shown], windows: list[Shown]) -> After:
         single = [one for one in listed if find_sort(one, self.tables) != "list"]
         having = self.computed(self.draw.pick(["<", "<=", "or", "not"]), parts, 1)
         return filled(
@@ -151,10 +184,15 @@ class Maker:
                     descending=self.draw.once_in(2),
                     missing_first=self.draw.once_in(2),
                 )
-                for what in [*(self.draw.some(single, 2) if single else []), self.computed("-", parts, 1)]
+                for what in [
+                    *(self.draw.some(single, 2) if single else []),
+                    *windows[:1],
+                    self.computed("-", parts, 1),
+                ]
             ),
             offset=self.draw.pick([0, 1]),
             limit=self.draw.pick([None, 2]),
+            qualify=self.computed("<", windows, 0) if windows and self.draw.once_in(2) else None,
         )
 
     def computed(self, function: Function, parts: list[Shown], depth: int) -> Shown:

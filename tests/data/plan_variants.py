@@ -13,13 +13,13 @@ import typing
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from discreet.data.plan import nodes, row_nodes
+from discreet.data.plan import key_nodes, nodes, row_nodes
 
-MODULES = (nodes, row_nodes)
+MODULES = (key_nodes, nodes, row_nodes)
 
 
 def node_types() -> set[type]:
-    """Every dataclass that `nodes` and `row_nodes` of `discreet.data.plan` declare."""
+    """Every dataclass that `key_nodes`, `nodes` and `row_nodes` of `discreet.data.plan` declare."""
     found = [(module, one) for module in MODULES for _, one in inspect.getmembers(module, inspect.isclass)]
     return {
         one for module, one in found if dataclasses.is_dataclass(one) and one.__module__ == module.__name__
@@ -31,7 +31,7 @@ Variant = tuple[str, str, str]
 
 def variants(kinds: set[type]) -> set[Variant]:
     """What the types of the nodes allow: (node, field, what stands there)."""
-    hints = {kind: get_type_hints(kind, vars(row_nodes) | vars(nodes)) for kind in kinds}
+    hints = {kind: get_type_hints(kind, vars(row_nodes) | vars(key_nodes) | vars(nodes)) for kind in kinds}
     return {
         (kind.__name__, field.name, what)
         for kind in kinds
@@ -67,7 +67,7 @@ def exercised(node: Any) -> Iterator[Variant]:
             yield from exercised(one)
     if not dataclasses.is_dataclass(node):
         return
-    hints = get_type_hints(type(node), vars(row_nodes) | vars(nodes))
+    hints = get_type_hints(type(node), vars(row_nodes) | vars(key_nodes) | vars(nodes))
     for field in (one for one in dataclasses.fields(node) if one.compare):
         value = getattr(node, field.name)
         yield type(node).__name__, field.name, _word(value, hints[field.name])

@@ -24,8 +24,9 @@ from discreet.data import Boolean, Category, Date, Decimal, Integer, Row, Schema
 from discreet.data.engines.render import render
 from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.facts import facts, measures
+from discreet.data.plan.key_nodes import ComputedKey
 from discreet.data.plan.keys import list_groups, name_group
-from discreet.data.plan.nodes import ComputedKey, Plan, Policy
+from discreet.data.plan.nodes import Plan, Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse
 from discreet.data.sql.printing import to_sql

@@ -153,3 +153,77 @@ def test_rows_below_one_another(
 )
 def test_parts_of_one_question(engines: tuple[duckdb.DuckDBPyConnection, Table], text: str) -> None:
     assert agrees(engines, text, in_order=True) > 1
+
+
+OVER = st.sampled_from(
+    [
+        "",
+        "PARTITION BY kind",
+        "ORDER BY shop",
+        "PARTITION BY kind ORDER BY shop DESC",
+        "ORDER BY kind, shop",
+        "PARTITION BY paid ORDER BY kind",
+        "ORDER BY kind, shop, paid ROWS BETWEEN 2 PRECEDING AND CURRENT ROW",
+        "ORDER BY shop DESC, kind, paid ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING",
+        "PARTITION BY kind ORDER BY shop, paid ROWS UNBOUNDED PRECEDING",
+        "ORDER BY kind, shop, paid ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+        "PARTITION BY shop ORDER BY kind RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
+    ]
+)
+TOTALS = st.builds(
+    "{}({}) OVER ({})".format,
+    st.sampled_from(["SUM", "AVG", "MIN", "MAX", "COUNT"]),
+    st.sampled_from(["COUNT(*)", "SUM(n)", "NULLIF(COUNT(n), 33)", "COUNT(*) - SUM(n)"]),
+    OVER,
+)
+RANKS = st.builds(
+    "{}() OVER ({}ORDER BY {} {})".format,
+    st.sampled_from(["RANK", "DENSE_RANK"]),
+    st.sampled_from(["", "PARTITION BY kind ", "PARTITION BY paid "]),
+    st.sampled_from(["COUNT(*)", "SUM(n)", "COUNT(*) / COUNT(n)", "shop", "SUM(n), kind"]),
+    st.sampled_from(["", "DESC"]),
+)
+NEIGHBOURS = st.builds(
+    "{}({}) OVER (ORDER BY kind, shop DESC, paid)".format,
+    st.sampled_from(["LAG", "LEAD"]),
+    st.sampled_from(["SUM(n)", "COUNT(*), 2", "COUNT(*), 3, 0", "SUM(n), 0"]),
+)
+UNIQUE = [
+    "ROW_NUMBER() OVER (PARTITION BY kind ORDER BY shop DESC, paid)",
+    "COUNT(*) OVER (PARTITION BY shop)",
+]
+WINDOWS = st.one_of(TOTALS, RANKS, NEIGHBOURS, st.sampled_from(UNIQUE))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(WINDOWS, min_size=1, max_size=3),
+    st.sampled_from(["", "HAVING COUNT(*) > 30", "HAVING SUM(n) < 200"]),
+    st.sampled_from(["", "QUALIFY RANK() OVER (PARTITION BY kind ORDER BY COUNT(*) DESC, shop, paid) <= 2"]),
+)
+def test_windows_over_an_answer(
+    engines: tuple[duckdb.DuckDBPyConnection, Table], windows: list[str], having: str, qualify: str
+) -> None:
+    shown = ", ".join(f"{one} AS w{place}" for place, one in enumerate(windows))
+    there = "kind IS NOT NULL AND shop IS NOT NULL AND paid IS NOT NULL"
+    text = (
+        f"SELECT kind, shop, paid, COUNT(*) AS c, {shown}, 2 * {windows[0]} - COUNT(*) AS z FROM sales "
+        f"WHERE {there} GROUP BY kind, shop, paid {having} {qualify}"
+    )
+    agrees(engines, text, in_order=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT kind, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM sales WHERE kind IS NOT NULL "
+        "GROUP BY kind ORDER BY share DESC, kind",
+        "SELECT kind AS k, RANK() OVER (ORDER BY COUNT(*) DESC) AS r FROM sales WHERE kind IS NOT NULL GROUP "
+        "BY k UNION ALL SELECT 'paid', RANK() OVER (ORDER BY COUNT(*)) FROM sales WHERE paid ORDER BY r, k",
+        "SELECT day, SUM(COUNT(*)) OVER (ORDER BY day) AS so_far, COUNT(*) - LAG(COUNT(*)) OVER (ORDER BY "
+        "day) AS more FROM sales WHERE day IS NOT NULL GROUP BY day "
+        "ORDER BY SUM(COUNT(*)) OVER (ORDER BY day) DESC",
+    ],
+)
+def test_everyday_windows(engines: tuple[duckdb.DuckDBPyConnection, Table], text: str) -> None:
+    assert agrees(engines, text, in_order=True) > 1

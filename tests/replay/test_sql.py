@@ -97,6 +97,9 @@ QUERIES = (
     "SELECT UPPER(g) AS k, note, AVG(COALESCE(x, 0)), SUM(GREATEST(x, y) % 2) FROM t GROUP BY 1, 2",
 )
 QUERIES += (
+    "SELECT g, COUNT(*) AS n, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS share_, RANK() OVER (ORDER BY "
+    "SUM(x) DESC) AS r_, SUM(SUM(x)) OVER (ORDER BY g) AS s_, COUNT(*) - LAG(COUNT(*), 1, 0) OVER (ORDER BY "
+    "g) AS l_ FROM t GROUP BY g QUALIFY ROW_NUMBER() OVER (ORDER BY COUNT(*)) < 3 ORDER BY r_",
     "SELECT g, COUNT(DISTINCT x), COUNT(DISTINCT note), COUNT(flag), COUNT(note) FROM t GROUP BY g",
     "SELECT g, MIN(x) AS x_min, MAX(y) AS y_max, MODE(g), MODE(x) FROM t GROUP BY g",
     "SELECT CORR(x, y) AS a_, COVAR_POP(x, y), COVAR_SAMP(x, y), REGR_SLOPE(y, x) AS s_, "

@@ -14,7 +14,8 @@ import numpy as np
 from discreet.core.errors import InternalError
 from discreet.curator.reply import CONFIDENCE, Kind, Reply
 from discreet.data.linear import Counts
-from discreet.data.plan.nodes import Aggregate, Key, Plan
+from discreet.data.plan.key_nodes import Key
+from discreet.data.plan.nodes import Aggregate, Plan
 from discreet.data.pricing.presented import Interval, Place, PresentedTable, Reader, ReleasedNumbers, Value
 from discreet.query_release.synopses.online_answer import OnlineAnswers
 

@@ -21,9 +21,10 @@ from discreet.core.rng import Rng
 from discreet.data.engines.base import Source
 from discreet.data.engines.render import render
 from discreet.data.plan.facts import Facts, SetFacts
+from discreet.data.plan.key_nodes import Key, sort_keys
 from discreet.data.plan.keys import list_groups, name_group
 from discreet.data.plan.measures import CHOSEN, Measure
-from discreet.data.plan.nodes import Key, Plan, Policy, sort_keys
+from discreet.data.plan.nodes import Plan, Policy
 from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.answer import Answer, Block, Chosen, NoisyVector

@@ -35,7 +35,7 @@ SELECTS = [
     ("APPROX_QUANTILES(age, 4) + 1", "Use APPROX_QUANTILES(x, 100)[OFFSET(50)] or QUANTILE(x, 0.5)"),
     ("CAST(COUNT(*) AS TEXT)", "CAST(... AS TEXT): answers are numbers as they are. Leave it out."),
     ("MODE(region) FILTER (WHERE active)", "Put the condition in WHERE"),
-    ("COUNT(*) OVER ()", "GROUP BY the keys; ORDER BY ranks the groups"),
+    ("COUNT(*) OVER ()", "GROUP BY what parts the rows, and look at the groups"),
     ("1, 'x'", "SELECT: it asks for no aggregate"),
     ("AVG(region)", "region: it is a category, not a number. Use integer or decimal columns and numbers."),
     ("AVG(note)", "note: it is free text, not a number. Use integer or decimal columns and numbers."),
@@ -60,7 +60,7 @@ QUERIES = [
         "DISTINCT: rows of different groups could look alike",
     ),
     ("SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM people", "Ask each SELECT on its own"),
-    ("SELECT COUNT(*) FROM visits QUALIFY COUNT(*) > 1", "QUALIFY: it is not part of the language"),
+    ("SELECT COUNT(*) FROM visits QUALIFY COUNT(*) > 1", "QUALIFY: it looks at no window. Use HAVING"),
     (
         "SELECT region, COUNT(*) FROM visits GROUP BY region HAVING region = 'x'",
         "Declared: 'e', 'n', 's', 'w'",

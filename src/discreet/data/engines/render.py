@@ -39,8 +39,9 @@ from discreet.data.engines.render_expressions import (
 from discreet.data.engines.render_units import list_unit_columns
 from discreet.data.plan.derived import UNITS
 from discreet.data.plan.facts import Facts, SetFacts
+from discreet.data.plan.key_nodes import ComputedKey, Key
 from discreet.data.plan.measures import CHOSEN, Measure, MeasureKind
-from discreet.data.plan.nodes import ComputedKey, Join, Key, Units
+from discreet.data.plan.nodes import Join, Units
 from discreet.data.plan.numbers import variable
 from discreet.data.plan.row_nodes import TRUE, Field, Polynomial
 from discreet.data.plan.tables import PlanTables

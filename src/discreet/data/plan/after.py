@@ -13,19 +13,21 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.core.errors import InternalError, Refused
+from discreet.data.plan.days import find_day
+from discreet.data.plan.key_nodes import ComputedKey, Key
 from discreet.data.plan.kinds import Function
 from discreet.data.plan.nodes import (
     Aggregate,
     Computed,
-    ComputedKey,
     Constant,
-    Key,
     Plan,
     Shown,
+    Windowed,
     leaves,
     list_looked_at,
+    list_window,
 )
-from discreet.data.plan.row_nodes import Choice, Field, Polynomial, StepFunction
+from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Boolean, Category, Date, Decimal, Integer
 
@@ -83,40 +85,9 @@ def find_sort(what: Shown, tables: PlanTables) -> Sort:
         return "number" if find_day(what, tables) is None else "date"
     if isinstance(what, Constant):
         return _sort_of_constant(what.value)
+    if isinstance(what, Windowed):
+        return _sort_of_window(what, tables)
     return _sort_of_computed(what.function, [find_sort(part, tables) for part in what.parts])
-
-
-def find_day(aggregate: Aggregate, tables: PlanTables) -> Field | None:
-    """Return the column of dates that a date is chosen from; None where something else is."""
-    if aggregate.kind not in ("quantile", "minimum", "maximum") or aggregate.number is None:
-        return None
-    field = _find_own(aggregate.number, Fraction(1), tables)
-    return field if field is not None and isinstance(tables.column(field), Date) else None
-
-
-def _find_own(number: Polynomial, times: Fraction, tables: PlanTables) -> Field | None:
-    """Return the column whose own code so many times a number is, wherever that is there; None for others.
-
-    A day under a condition is a day. The month of a day, or the days since then, is computed from it.
-    """
-    if len(number.terms) != 1 or len(number.terms[0][0]) != 1:
-        return None
-    (((atom,), coefficient),) = number.terms
-    times *= coefficient
-    if isinstance(atom, Field):
-        return atom if times == 1 else None
-    if isinstance(atom, StepFunction):
-        before = [tables.span(atom.field)[0] - 1, *(last for last, _ in atom.pieces)]
-        own = all(
-            code is None or (code * times == last and first == last - 1)
-            for first, (last, code) in zip(before[:-1], atom.pieces, strict=True)
-        )
-        return atom.field if own and atom.missing is None else None
-    if not isinstance(atom, Choice):
-        return None
-    values = [value for value in (*(value for _, value in atom.cases), atom.otherwise) if value is not None]
-    found = {_find_own(value, times, tables) for value in values}
-    return found.pop() if len(found) == 1 else None
 
 
 def _sort_of_column(field: Field, tables: PlanTables) -> Sort:
@@ -166,6 +137,16 @@ def _sort_of_computed(function: Function, sorts: Sequence[Sort]) -> Sort:
         _agree(function, sorts, ("date",))
         return "number"
     return _agree(function, sorts, ("number",))
+
+
+def _sort_of_window(window: Windowed, tables: PlanTables) -> Sort:
+    if window.what is None or window.function == "count":
+        return "number"
+    sorts = [find_sort(one, tables) for one in (window.what, window.otherwise)]
+    allowed: Sequence[Sort] = ("number",) if window.function in ("sum", "average") else ()
+    if "list" in sorts:
+        return _sort_of_computed("+", sorts)  # which refuses
+    return _agree(f"{window.function} over rows", sorts, allowed)
 
 
 def _agree(what: str, sorts: Sequence[Sort], allowed: Sequence[Sort] = ()) -> Sort:
@@ -230,6 +211,10 @@ def is_whole(what: Shown, is_whole_leaf: Callable[[Key | Aggregate], bool]) -> b
     """Say whether a number is whole in every row, so that it is shown without a point."""
     if isinstance(what, Constant):
         return what.value is None or (isinstance(what.value, Fraction) and what.value.denominator == 1)
+    if isinstance(what, Windowed):
+        if what.what is None or what.function in ("count", "average"):
+            return what.function != "average"
+        return all(is_whole(one, is_whole_leaf) for one in (what.what, what.otherwise))
     if not isinstance(what, Computed):
         return is_whole_leaf(what)
     parts = what.parts
@@ -266,19 +251,24 @@ def check_computed(plan: Plan, groups: int) -> None:
 def count_computed(plan: Plan) -> int:
     """Return how many parts are computed in each group."""
     looked_at = [what for branch in plan.shown_branches for what in list_looked_at(branch)]
-    return sum(_count_parts(what) for what in looked_at if isinstance(what, Computed))
+    return sum(_count_parts(what) for what in looked_at if isinstance(what, Computed | Windowed))
 
 
 def _count_parts(what: Shown) -> int:
+    if isinstance(what, Windowed):
+        wide = sum(rows or 0 for rows in what.frame or ()) if what.function in ("min", "max") else 0
+        return 1 + wide + sum(map(_count_parts, list_window(what)))
     return 1 + (sum(map(_count_parts, what.parts)) if isinstance(what, Computed) else 0)
 
 
 def _depth(what: Shown) -> int:
+    if isinstance(what, Windowed):
+        return 1 + max(map(_depth, list_window(what)), default=0)
     return 1 + max(map(_depth, what.parts), default=0) if isinstance(what, Computed) else 0
 
 
-def evaluate(what: Shown, leaf: Callable[[Key | Aggregate], Exact]) -> Exact:
-    """Return the value of something in one row, from the values of keys and aggregates there."""
+def evaluate(what: Shown, leaf: Callable[[Key | Aggregate | Windowed], Exact]) -> Exact:
+    """Return the value of something in one row, from the values of keys, aggregates and windows there."""
     if isinstance(what, Constant):
         return what.value
     if not isinstance(what, Computed):

@@ -21,9 +21,10 @@ from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import up
 from discreet.data.plan.after import check_computed
 from discreet.data.plan.derived import list_kept_rows, relate
+from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.keys import cells_of
 from discreet.data.plan.measures import CHOSEN, Measure, measures
-from discreet.data.plan.nodes import Aggregate, Key, Plan
+from discreet.data.plan.nodes import Aggregate, Plan
 from discreet.data.plan.row_nodes import Span
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.schema import Schema

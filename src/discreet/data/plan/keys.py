@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from discreet.data.plan.nodes import ComputedKey, Key
+from discreet.data.plan.key_nodes import ComputedKey, Key
 from discreet.data.plan.numbers import scale
 from discreet.data.plan.row_nodes import TRUE, And, Condition, Field, Span, Within
 from discreet.data.plan.tables import PlanTables, is_declared

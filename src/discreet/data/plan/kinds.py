@@ -55,3 +55,16 @@ Function = Literal[
     "not",
 ]
 """What is computed from released values. All of it is total: what has no value is missing."""
+WindowFunction = Literal[
+    "sum",
+    "average",
+    "count",
+    "min",
+    "max",
+    "rank",
+    "dense_rank",
+    "row_number",
+    "lag",
+    "lead",
+]
+"""What is computed from the released values of several rows of an answer."""

@@ -9,64 +9,14 @@ import datetime
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 from discreet.core import checks
-from discreet.data.plan.kinds import Function, Kind, UnitKind
+from discreet.data.plan.key_nodes import ComputedKey, Key, sort_keys
+from discreet.data.plan.kinds import Function, Kind, UnitKind, WindowFunction
 from discreet.data.plan.row_nodes import Condition, Field, Polynomial
 
 MIN_EPSILON = Fraction(1, 10**6)
 """The least a question may cost: below it an answer is nothing but noise."""
-
-
-@dataclass(frozen=True, slots=True)
-class ComputedKey:
-    """What groups rows beside a column: a whole number a row with a finite public image.
-
-    Parameters
-    ----------
-    number
-        What is computed; rows where it is missing are in no group.
-    kind
-        What a group is called by: the number, the date of so many days since 1970-01-01, false or true (0 and
-        1), or a label.
-    codes
-        The groups, in the order answers list them, in steps of the number's unit.
-    labels
-        What the numbers 0, 1, 2, ... are called, where they stand for values of a category.
-    """
-
-    number: Polynomial
-    kind: Literal["number", "date", "truth", "label"]
-    codes: tuple[int, ...]
-    labels: tuple[str | int, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """What to call it where the request gives no name."""
-        used = self.number.fields
-        return used[0].name if len(used) == 1 else "key"
-
-
-Key = Field | ComputedKey
-
-
-def sort_keys(keys: Iterable[Key]) -> tuple[Key, ...]:
-    """Return keys in the order of a plan, each once: columns first."""
-    return tuple(sorted(dict.fromkeys(keys), key=_key_order))
-
-
-def sort_sets(sets: Iterable[tuple[Key, ...]]) -> list[tuple[Key, ...]]:
-    """Return grouping sets in the order of a plan, each once."""
-    return sorted(dict.fromkeys(sets), key=lambda keys: [_key_order(key) for key in keys])
-
-
-def _key_order(key: Key) -> tuple[int, str, str]:
-    return (
-        (0, key.table, key.name)
-        if isinstance(key, Field)
-        else (1, key.number.digest, repr((key.kind, key.codes, key.labels)))
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +129,40 @@ class Computed:
     """
 
     function: Function
-    parts: tuple[Key | Aggregate | Constant | Computed, ...]
+    parts: tuple[Key | Aggregate | Constant | Computed | Windowed, ...]
 
 
-Shown = Key | Aggregate | Constant | Computed
+@dataclass(frozen=True, slots=True)
+class Windowed:
+    """What is computed from the same thing in several rows of an answer, for nothing.
+
+    Parameters
+    ----------
+    function
+        What is computed.
+    what
+        Of what; None for ranks, and to count rows.
+    partition
+        Rows with the same of these keys are looked at together.
+    order
+        What they are sorted by; ranks and neighbours follow it. Nothing else is sorted by what is noisy.
+    frame
+        How many rows before and after each are looked at, None for all; of no frame all rows of a partition,
+        or where they are sorted those up to each and its equals.
+    distance, otherwise
+        How many rows before or after a neighbour stands, and what is shown where there is none.
+    """
+
+    function: WindowFunction
+    what: Key | Aggregate | Constant | Computed | None
+    partition: tuple[Key, ...]
+    order: tuple[Ordering, ...]
+    frame: tuple[int | None, int | None] | None = None
+    distance: int = 1
+    otherwise: Constant = Constant(None)
+
+
+Shown = Key | Aggregate | Constant | Computed | Windowed
 """What a column of an answer may be, and what HAVING and ORDER BY look at."""
 
 
@@ -191,14 +171,14 @@ class Output:
     """A column of the answer, under a name: a group key, an aggregate, or what is computed from these."""
 
     name: str
-    what: Key | Aggregate | Constant | Computed
+    what: Key | Aggregate | Constant | Computed | Windowed
 
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
     """One thing that rows are sorted by."""
 
-    what: Key | Aggregate | Constant | Computed
+    what: Key | Aggregate | Constant | Computed | Windowed
     descending: bool
     missing_first: bool
 
@@ -215,12 +195,15 @@ class After:
         What rows are sorted by, the first one first; ties stay in the order of the keys.
     offset, limit
         How many rows are left out first, and how many are shown at most.
+    qualify
+        The same as `having`, of what is computed from several of the rows that it leaves.
     """
 
     having: Computed | None = None
     order: tuple[Ordering, ...] = ()
     offset: int = 0
     limit: int | None = None
+    qualify: Computed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,15 +218,16 @@ class Branch:
         Its grouping sets, among those of the whole.
     outputs
         Its columns: of the rows that it counts, which are not all that the whole counts.
-    having, order
+    having, order, qualify
         Which of its groups are shown, and what the rows of the whole are sorted by, in it.
     """
 
     asked: Plan
     sets: tuple[tuple[Key, ...], ...]
-    outputs: tuple[Key | Aggregate | Constant | Computed, ...]
+    outputs: tuple[Key | Aggregate | Constant | Computed | Windowed, ...]
     having: Computed | None
-    order: tuple[Key | Aggregate | Constant | Computed, ...]
+    order: tuple[Key | Aggregate | Constant | Computed | Windowed, ...]
+    qualify: Computed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +317,8 @@ class Plan:
         if self.branches:
             return self.branches
         outputs, order = (one.what for one in self.outputs), (one.what for one in self.after.order)
-        return (Branch(self, self.sets, tuple(outputs), self.after.having, tuple(order)),)
+        after = self.after
+        return (Branch(self, self.sets, tuple(outputs), after.having, tuple(order), after.qualify),)
 
     def list_column(self, name: str) -> tuple[Shown, ...]:
         """Return what a column is in each SELECT."""
@@ -349,8 +334,8 @@ class Plan:
 
 def list_looked_at(branch: Branch) -> list[Shown]:
     """Return everything that is shown or looked at in one SELECT."""
-    having = () if branch.having is None else (branch.having,)
-    return [*branch.outputs, *branch.order, *having]
+    conditions = [one for one in (branch.having, branch.qualify) if one is not None]
+    return [*branch.outputs, *branch.order, *conditions]
 
 
 def leaves(what: Shown) -> Iterator[Key | Aggregate]:
@@ -360,5 +345,24 @@ def leaves(what: Shown) -> Iterator[Key | Aggregate]:
         one = rest.pop()
         if isinstance(one, Computed):
             rest.extend(reversed(one.parts))
+        elif isinstance(one, Windowed):
+            rest.extend(reversed(list_window(one)))
         elif not isinstance(one, Constant):
             yield one
+
+
+def operands(what: Shown) -> Iterator[Key | Aggregate | Windowed]:
+    """Yield what the value of something in one row is computed from."""
+    rest = [what]
+    while rest:
+        one = rest.pop()
+        if isinstance(one, Computed):
+            rest.extend(reversed(one.parts))
+        elif not isinstance(one, Constant):
+            yield one
+
+
+def list_window(window: Windowed) -> list[Shown]:
+    """Return what is looked at in each row of a window."""
+    own: list[Shown] = [] if window.what is None else [window.what]
+    return [*own, *window.partition, *(one.what for one in window.order)]

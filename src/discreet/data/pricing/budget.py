@@ -36,8 +36,9 @@ from discreet.core.loss import (
 from discreet.core.neighbours import Neighbours
 from discreet.core.rounding import shorten_up
 from discreet.data.plan.facts import Facts, SetFacts, VectorSensitivity, facts, finder
+from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.measures import CHOSEN, Measure
-from discreet.data.plan.nodes import Key, Plan, Policy
+from discreet.data.plan.nodes import Plan, Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.gaussian_share import find_factor, find_variance
 from discreet.data.pricing.modes import ModeChoices

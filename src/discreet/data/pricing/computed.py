@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.data.plan.after import Exact, apply_to_numbers, compare_values, evaluate, root, round_number
+from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.kinds import Function
-from discreet.data.plan.nodes import Aggregate, Computed, Constant, Key, Shown
+from discreet.data.plan.nodes import Aggregate, Computed, Constant, Shown, Windowed
 
 End = Fraction | float
 """An end of an interval: exact, or an infinity."""
@@ -70,8 +71,8 @@ def exactly(value: Exact) -> Possible:
     return OneOf(frozenset((value,)))
 
 
-def enclose(what: Shown, leaf: Callable[[Key | Aggregate], Possible]) -> Possible:
-    """Return what is possible in one row, from what is possible of keys and aggregates there."""
+def enclose(what: Shown, leaf: Callable[[Key | Aggregate | Windowed], Possible]) -> Possible:
+    """Return what is possible in one row, from what is possible of keys, aggregates and windows there."""
     if isinstance(what, Constant):
         return exactly(what.value)
     if not isinstance(what, Computed):
@@ -128,9 +129,9 @@ def _of_numbers(function: Function, parts: Sequence[Enclosed]) -> Possible:
 
 def _step(function: Function, parts: Sequence[Enclosed]) -> Fraction | None:
     """Return what the result is a multiple of."""
-    steps = [part.step for part in parts if part.step is not None]
     if function in ("floor", "ceil", "sign") or (function in ("round", "trunc") and len(parts) == 1):
         return Fraction(1)
+    steps = [part.step for part in parts if part.step is not None]
     if len(steps) < len(parts):
         return None
     if function == "*":
@@ -138,9 +139,17 @@ def _step(function: Function, parts: Sequence[Enclosed]) -> Fraction | None:
     if function == "abs":
         return steps[0]
     if function in ("+", "-", "least", "greatest"):
-        common = math.lcm(*(step.denominator for step in steps))
-        return Fraction(math.gcd(*(int(step * common) for step in steps)), common)
+        return find_common_step(parts)
     return None
+
+
+def find_common_step(parts: Sequence[Enclosed]) -> Fraction | None:
+    """Return what all of some numbers, and so their sums, are multiples of."""
+    steps = [part.step for part in parts if part.step is not None]
+    if len(steps) < len(parts):
+        return None
+    common = math.lcm(*(step.denominator for step in steps))
+    return Fraction(math.gcd(*(int(step * common) for step in steps)), common)
 
 
 def _times(left: Enclosed, right: Enclosed) -> Enclosed:

@@ -18,23 +18,15 @@ from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.rounding import down, up
 from discreet.data.plan.after import Exact, evaluate, find_sort, has_interval, is_whole
 from discreet.data.plan.canonical import canonicalise
+from discreet.data.plan.key_nodes import ComputedKey, Key, sort_keys
 from discreet.data.plan.keys import is_listed, list_groups, name_group
-from discreet.data.plan.nodes import (
-    After,
-    Aggregate,
-    Branch,
-    ComputedKey,
-    Key,
-    Plan,
-    Shown,
-    leaves,
-    sort_keys,
-)
+from discreet.data.plan.nodes import After, Aggregate, Branch, Plan, Shown, Windowed, leaves, operands
 from discreet.data.plan.numbers import scale
 from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.computed import Enclosed, End, OneOf, Possible, enclose, exactly
 from discreet.data.pricing.estimates import Number
+from discreet.data.pricing.windows import WindowRows, sort_rows
 
 Value = bool | int | float | str | datetime.date | tuple[Number, ...] | None
 """What a cell of an answer may hold; None for a key that its grouping set leaves out, and for no value."""
@@ -56,6 +48,8 @@ _FIRST, _LAST = datetime.date.min.toordinal(), datetime.date.max.toordinal()
 T = TypeVar("T")
 Reader = Callable[[Place], T]
 """Reads something of a group."""
+Ends = Mapping[Aggregate, Reader[Interval]]
+"""What reads the intervals of aggregates, which hold at once."""
 
 
 class ReleasedNumbers(ABC):
@@ -106,22 +100,17 @@ class PresentedTable:
         everything = cls(question, tables, released, None)
         if after == After() and not question.branches:
             return everything
-        branches = enumerate(question.shown_branches)
-        rows = [(place, group) for place, one in branches for group in everything._list_groups(one)]
+        branches = question.shown_branches
+        rows = [(place, group) for place, one in enumerate(branches) for group in everything._qualify(one)]
         # Sorting is stable: the first key is sorted by last.
         for place, one in reversed(list(enumerate(after.order))):
-            read = [everything._read(branch.order[place]) for branch in question.shown_branches]
-            keyed = [(read[row[0]](row[1]), row) for row in rows]
-            present = [pair for pair in keyed if pair[0] is not None]
-            present.sort(key=lambda pair: pair[0], reverse=one.descending)  # type: ignore[arg-type,return-value]
-            missing = [row for value, row in keyed if value is None]
-            there = [row for _, row in present]
-            rows = missing + there if one.missing_first else there + missing
+            read = [everything._read(branch.order[place], branch) for branch in branches]
+            rows = sort_rows(rows, lambda row, read=read: read[row[0]](row[1]), one)  # type: ignore[misc]
         last = None if after.limit is None else after.offset + after.limit
         return cls(question, tables, released, tuple(rows[after.offset : last]))
 
     def _list_groups(self, branch: Branch) -> list[Place]:
-        """Return the groups that one SELECT shows, in the order of the keys."""
+        """Return the groups that HAVING leaves one SELECT, in the order of the keys."""
         places = list(self.released.places())
         if self.question.branches:
             sets = [sort_keys(keys) for keys in self.question.shown_sets]
@@ -129,9 +118,17 @@ class PresentedTable:
             for read, listed in self._list_possible(branch):
                 places = [place for place in places if (value := read(place)) is None or value in listed]
         if branch.having is not None:
-            holds = self._read(branch.having)
+            holds = self._read(branch.having, branch)
             places = [place for place in places if holds(place) is True]
         return places
+
+    def _qualify(self, branch: Branch) -> list[Place]:
+        """Return the groups that one SELECT shows, in the order of the keys."""
+        places = self._list_groups(branch)
+        if branch.qualify is None:
+            return places
+        holds = self._read(branch.qualify, branch)
+        return [place for place in places if holds(place) is True]
 
     def _list_possible(self, branch: Branch) -> Iterator[tuple[Reader[Value | Fraction], set[object]]]:
         """Yield the keys of which one SELECT lists fewer values than the whole, with these values."""
@@ -174,7 +171,7 @@ class PresentedTable:
 
     def rows(self) -> Iterator[tuple[Value, ...]]:
         """Yield the values, row by row."""
-        branches = [[self._show(what) for what in one.outputs] for one in self.question.shown_branches]
+        branches = [[self._show(what, one) for what in one.outputs] for one in self.question.shown_branches]
         return (tuple(show(group) for show in branches[place]) for place, group in self.shown)
 
     @property
@@ -184,7 +181,8 @@ class PresentedTable:
 
     def values(self, name: str) -> Iterator[Value]:
         """Yield the values of a column."""
-        shown = [self._show(what) for what in self._find_column(name)]
+        pairs = zip(self._find_column(name), self.question.shown_branches, strict=True)
+        shown = [self._show(what, branch) for what, branch in pairs]
         return (shown[place](group) for place, group in self.shown)
 
     def intervals(self, name: str, confidence: Fraction) -> Iterator[Interval]:
@@ -196,51 +194,84 @@ class PresentedTable:
         noisy = (leaf for what in column for leaf in leaves(what) if isinstance(leaf, Aggregate))
         listed = tuple(dict.fromkeys(noisy))
         read = dict(zip(listed, self.released.intervals(listed, confidence), strict=True))
-        enclosed = [self._enclose(what, read) for what in column]
+        pairs = zip(column, self.question.shown_branches, strict=True)
+        enclosed = [self._enclose(what, branch, read) for what, branch in pairs]
         return (enclosed[place](group) for place, group in self.shown)
 
-    def _enclose(self, what: Shown, read: Mapping[Aggregate, Reader[Interval]]) -> Reader[Interval]:
+    def _enclose(self, what: Shown, branch: Branch, read: Ends) -> Reader[Interval]:
         """Return what reads the interval of a column, from those of aggregates."""
         if isinstance(what, Aggregate):
             return read[what]
-        # Readers are found by what they read, not by looking the whole aggregate up in every row.
-        known: dict[int, Reader[Possible]] = {}
-        for leaf in leaves(what):
-            if isinstance(leaf, Aggregate):
-                known[id(leaf)] = _possible(read[leaf], self.released.step(leaf))
-            else:
-                known[id(leaf)] = _known(self.released.key(leaf))
-        show = self._show_ends(what)
+        possible, show = self._find_possible(what, branch, read), self._show_ends(what)
 
         def enclose_row(place: Place) -> Interval:
-            found = enclose(what, lambda leaf: known[id(leaf)](place))
+            found = possible(place)
             if not isinstance(found, Enclosed):
                 raise InternalError("only numbers have intervals")
             return (None, None) if found.empty else show(found.low, found.high)
 
         return enclose_row
 
+    def _find_possible(self, what: Shown, branch: Branch, read: Ends) -> Reader[Possible]:
+        """Return what reads what is possible in a row, from the intervals of aggregates."""
+        # Readers are found by what they read, not by looking the whole aggregate up in every row.
+        known: dict[int, Reader[Possible]] = {}
+        for leaf in operands(what):
+            if isinstance(leaf, Aggregate):
+                known[id(leaf)] = _possible(read[leaf], self.released.step(leaf))
+            elif isinstance(leaf, Windowed):
+                known[id(leaf)] = self._enclose_window(leaf, branch, read)
+            else:
+                known[id(leaf)] = _known(self.released.key(leaf))
+        return lambda place: enclose(what, lambda leaf: known[id(leaf)](place))
+
+    def _enclose_window(self, window: Windowed, branch: Branch, read: Ends) -> Reader[Possible]:
+        places = self._list_groups(branch)
+
+        def possible(what: Shown) -> list[Possible]:
+            return list(map(self._find_possible(what, branch, read), places))
+
+        column = [] if window.what is None else possible(window.what)
+        orders = [possible(one.what) for one in window.order]
+        found = self._window(window, branch).enclose(column, orders)
+        return dict(zip(places, found, strict=True)).__getitem__
+
+    def _read_window(self, window: Windowed, branch: Branch) -> Reader[Exact]:
+        places = self._list_groups(branch)
+        column = [] if window.what is None else list(map(self._read(window.what, branch), places))
+        return dict(zip(places, self._window(window, branch).values(column), strict=True)).__getitem__
+
+    def _window(self, window: Windowed, branch: Branch) -> WindowRows:
+        """Return the rows that a window looks at, parted and sorted."""
+        places = self._list_groups(branch)
+        keys = [list(map(self._read(key, branch), places)) for key in window.partition]
+        orders = [list(map(self._read(one.what, branch), places)) for one in window.order]
+        return WindowRows(window, len(places), keys, orders)
+
     def _show_ends(self, what: Shown) -> Callable[[End, End], Interval]:
         if find_sort(what, self.tables) == "date":
             return _show_days
         return _show_whole_ends if self._is_whole(what) else _show_float_ends
 
-    def _read(self, what: Shown) -> Reader[Exact]:
-        """Return what reads the value of something, as it is computed with."""
+    def _read(self, what: Shown, branch: Branch) -> Reader[Exact]:
+        """Return what reads the value of something in one SELECT, as it is computed with."""
         known: dict[int, Reader[Value | Fraction]] = {}
-        for leaf in leaves(what):
-            read = self.released.value(leaf) if isinstance(leaf, Aggregate) else self.released.key(leaf)
-            known[id(leaf)] = read
+        for leaf in operands(what):
+            if isinstance(leaf, Windowed):
+                known[id(leaf)] = self._read_window(leaf, branch)
+            else:
+                read = self.released.value(leaf) if isinstance(leaf, Aggregate) else self.released.key(leaf)
+                known[id(leaf)] = read
         return lambda place: evaluate(what, lambda leaf: _exact(known[id(leaf)](place)))
 
-    def _show(self, what: Shown) -> Reader[Value]:
+    def _show(self, what: Shown, branch: Branch) -> Reader[Value]:
         """Return what reads a column, as it is shown."""
         if isinstance(what, Aggregate):
             return self.released.value(what)
         if isinstance(what, Field | ComputedKey):
             key = self.released.key(what)
             return lambda place: _as_float(key(place))
-        read = self._read(what)
+        read = self._read(what, branch)
         whole = find_sort(what, self.tables) == "number" and self._is_whole(what)
         return lambda place: _shown(read(place), whole=whole)
 

@@ -17,9 +17,10 @@ from discreet.core.bounds import each_of
 from discreet.core.errors import Refused
 from discreet.core.search import first_integer
 from discreet.data.plan.facts import SetFacts
+from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.kinds import Kind
 from discreet.data.plan.measures import Measure
-from discreet.data.plan.nodes import Aggregate, Key, Policy, leaves
+from discreet.data.plan.nodes import Aggregate, Policy, leaves
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.budget import Budget, ModeChoice, QuantileChoice, Vector, budget
 from discreet.data.pricing.estimates import enclosure

@@ -12,9 +12,9 @@ from sqlglot import exp
 from discreet.core.errors import Refused
 from discreet.data.plan.atoms import simplify
 from discreet.data.plan.evaluate import ABSENT, inside
+from discreet.data.plan.key_nodes import ComputedKey, Key, sort_keys, sort_sets
 from discreet.data.plan.keys import cells_of, is_listed, may_be_missing, possible_spans
 from discreet.data.plan.narrowing import Narrowed, narrow, range_of
-from discreet.data.plan.nodes import ComputedKey, Key, sort_keys, sort_sets
 from discreet.data.plan.numbers import variable
 from discreet.data.plan.row_nodes import Condition, Field, Polynomial
 from discreet.data.plan.tabulate import tabulate

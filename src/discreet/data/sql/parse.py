@@ -31,7 +31,7 @@ from discreet.data.sql.sources.relations import flatten
 from discreet.data.sql.stacked import split_union, stack_plans
 from discreet.data.sql.text import number, parse_text, refuse
 
-_SHOWN = ("distinct", "having", "order", "limit", "offset")
+_SHOWN = ("distinct", "having", "order", "limit", "offset", "qualify")
 
 
 def parse(

@@ -54,3 +54,14 @@ def coefficient(value: Fraction) -> str:
     if (value * 10**DIGITS).denominator == 1:
         return decimal(value)
     return f"{value.numerator} / {value.denominator}"
+
+
+def quantile_call(points: tuple[Fraction, ...]) -> tuple[str, str, str]:
+    """Return the call for some quantiles, its last argument, and what stands behind it."""
+    parts = len(points) - 1
+    if len(points) > 1 and points == tuple(Fraction(k, parts) for k in range(parts + 1)):
+        return "APPROX_QUANTILES", str(parts), ""
+    if all((point * 10**DIGITS).denominator == 1 for point in points):
+        shown = ", ".join(map(decimal, points))
+        return "PERCENTILE_CONT", shown if len(points) == 1 else f"ARRAY[{shown}]", ""
+    return "APPROX_QUANTILES", str(points[0].denominator), f"[OFFSET({points[0].numerator})]"

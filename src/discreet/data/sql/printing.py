@@ -10,13 +10,12 @@ from fractions import Fraction
 from discreet.data.plan.after import Exact
 from discreet.data.plan.canonical import gaps
 from discreet.data.plan.derived import date_of, name_value, relate
+from discreet.data.plan.key_nodes import ComputedKey, Key
 from discreet.data.plan.kinds import Function
 from discreet.data.plan.nodes import (
     After,
     Computed,
-    ComputedKey,
     Constant,
-    Key,
     Options,
     Ordering,
     Output,
@@ -24,6 +23,7 @@ from discreet.data.plan.nodes import (
     Shown,
     Units,
     UnitValue,
+    Windowed,
 )
 from discreet.data.plan.numbers import add, constant, value_of
 from discreet.data.plan.row_nodes import (
@@ -43,11 +43,11 @@ from discreet.data.plan.row_nodes import (
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Boolean, Category, Column, Date
 from discreet.data.sql.printed_values import (
-    DIGITS,
     coefficient,
     decimal,
     decimal_between,
     literal,
+    quantile_call,
     scientific,
 )
 
@@ -126,6 +126,8 @@ def _by_columns(nodes: list[Shown], named: list[list[tuple[Shown, Output]]]) -> 
 def _after(after: After, unit: Field, tables: PlanTables) -> Iterator[str]:
     if after.having is not None:
         yield f"HAVING {_output(after.having, unit, tables)}"
+    if after.qualify is not None:
+        yield f"QUALIFY {_output(after.qualify, unit, tables)}"
     if after.order:
         yield f"ORDER BY {', '.join(_ordering(one, unit, tables) for one in after.order)}"
     yield from _cut(after)
@@ -230,6 +232,8 @@ def _output(what: Shown, unit: Field, tables: PlanTables) -> str:
         return _constant(what.value)
     if isinstance(what, Computed):
         return _computed(what, unit, tables)
+    if isinstance(what, Windowed):
+        return _window(what, unit, tables)
     if what.kind == "count_units":
         return f"COUNT(DISTINCT {_name(unit)})"
     arguments = [_number(one, tables) for one in (what.number, what.other) if one is not None] or ["*"]
@@ -237,7 +241,7 @@ def _output(what: Shown, unit: Field, tables: PlanTables) -> str:
         arguments = [("DISTINCT " if what.kind == "count_distinct" else "") + _name(what.column)]
     call, tail = _CALLS.get(what.kind, "COUNT"), ""
     if what.kind == "quantile":
-        call, last, tail = _quantile(what.points)
+        call, last, tail = quantile_call(what.points)
         arguments.append(last)
     bounds = (("row", what.row_bounds), ("group", what.group_bounds))
     for word, pair in bounds:
@@ -246,15 +250,24 @@ def _output(what: Shown, unit: Field, tables: PlanTables) -> str:
     return f"{call}({', '.join(arguments)}){tail}"
 
 
-def _quantile(points: tuple[Fraction, ...]) -> tuple[str, str, str]:
-    """Return the call for some quantiles, its last argument, and what stands behind it."""
-    parts = len(points) - 1
-    if len(points) > 1 and points == tuple(Fraction(k, parts) for k in range(parts + 1)):
-        return "APPROX_QUANTILES", str(parts), ""
-    if all((point * 10**DIGITS).denominator == 1 for point in points):
-        shown = ", ".join(map(decimal, points))
-        return "PERCENTILE_CONT", shown if len(points) == 1 else f"ARRAY[{shown}]", ""
-    return "APPROX_QUANTILES", str(points[0].denominator), f"[OFFSET({points[0].numerator})]"
+def _window(window: Windowed, unit: Field, tables: PlanTables) -> str:
+    """Print what is computed from several rows of an answer."""
+    arguments = [] if window.what is None else [_output(window.what, unit, tables)]
+    if window.function in ("lag", "lead"):
+        arguments += [str(window.distance), _constant(window.otherwise.value)]
+    if window.function == "count" and window.what is None:
+        arguments = ["*"]
+    over = []
+    if window.partition:
+        over.append(f"PARTITION BY {', '.join(_key(key, tables) for key in window.partition)}")
+    if window.order:
+        over.append(f"ORDER BY {', '.join(_ordering(one, unit, tables) for one in window.order)}")
+    if window.frame is not None:
+        before, after = window.frame
+        start = f"{'UNBOUNDED' if before is None else before} PRECEDING"
+        over.append(f"ROWS BETWEEN {start} AND {'UNBOUNDED' if after is None else after} FOLLOWING")
+    call = "AVG" if window.function == "average" else window.function.upper()
+    return f"{call}({', '.join(arguments)}) OVER ({' '.join(over)})"
 
 
 def _computed(what: Computed, unit: Field, tables: PlanTables) -> str:

@@ -17,6 +17,7 @@ from sqlglot import exp
 from discreet.data.plan.after import find_sort
 from discreet.data.plan.canonical import conjunction, disjunction, is_there
 from discreet.data.plan.derived import relate
+from discreet.data.plan.key_nodes import Key, sort_keys, sort_sets
 from discreet.data.plan.keys import is_listed
 from discreet.data.plan.measures import measures
 from discreet.data.plan.nodes import (
@@ -25,13 +26,11 @@ from discreet.data.plan.nodes import (
     Branch,
     Computed,
     Constant,
-    Key,
     Ordering,
     Plan,
     Shown,
     Units,
-    sort_keys,
-    sort_sets,
+    Windowed,
 )
 from discreet.data.plan.row_nodes import Condition, Field
 from discreet.data.plan.tables import PlanTables
@@ -192,9 +191,10 @@ class _Part:
         known: dict[Shown, Shown] = {key: self._key(key) for key in plan.keys}
         known |= {one: self._aggregate(one) for one in plan.aggregates}
         sets = [sort_keys(known[key] for key in keys) for keys in plan.sets]  # type: ignore[misc]
-        having = None if plan.after.having is None else _exchange(plan.after.having, known)
+        conditions = (plan.after.having, plan.after.qualify)
+        having, qualify = (None if one is None else _exchange(one, known) for one in conditions)
         outputs = tuple(_exchange(output.what, known) for output in plan.outputs)
-        return Branch(plan, tuple(sort_sets(sets)), outputs, having, ())  # type: ignore[arg-type]
+        return Branch(plan, tuple(sort_sets(sets)), outputs, having, (), qualify)  # type: ignore[arg-type]
 
     def _key(self, key: Key) -> Key:
         if self.plan.where == self.where:
@@ -242,6 +242,13 @@ def _exchange(what: Shown, known: Mapping[Shown, Shown]) -> Shown:
     """Return the same with other keys and aggregates."""
     if isinstance(what, Computed):
         return replace(what, parts=tuple(_exchange(part, known) for part in what.parts))
+    if isinstance(what, Windowed):
+        return replace(
+            what,
+            what=None if what.what is None else _exchange(what.what, known),  # type: ignore[arg-type]
+            partition=tuple(known[key] for key in what.partition),  # type: ignore[misc]
+            order=tuple(replace(one, what=_exchange(one.what, known)) for one in what.order),
+        )
     return what if isinstance(what, Constant) else known[what]
 
 

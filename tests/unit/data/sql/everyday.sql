@@ -97,7 +97,6 @@ SELECT city, MAX(visit_date) FILTER (WHERE age > 60) FROM visits GROUP BY city;
 SELECT SUM(ROUND(cost)) AS whole, COUNT(*) AS n FROM visits;
 -- refused: SUM(DISTINCT ...): only COUNT takes DISTINCT
 SELECT SUM(DISTINCT cost) FROM visits;
--- refused: OVER: it is not part of the language
 SELECT city, COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM visits GROUP BY city;
 -- refused: function LOWER: it is computed in each row
 SELECT LOWER(city), COUNT(*) FROM visits GROUP BY city;
@@ -109,7 +108,6 @@ SELECT * FROM visits LIMIT 10;
 SELECT DISTINCT city FROM visits;
 -- refused: city: it is neither a key nor an aggregate
 SELECT city, COUNT(*) OVER (PARTITION BY city) FROM visits;
--- refused: OVER: it is not part of the language
 SELECT city, RANK() OVER (ORDER BY COUNT(*) DESC) FROM visits GROUP BY city;
 -- refused: identifier
 SELECT COUNT(*) FROM visits WHERE patient_id = 'p-17';
@@ -158,7 +156,6 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 2) city, SUM(
 SELECT city, ROUND(SUM(cost) / COUNT(DISTINCT patient_id), 2) AS per_patient FROM visits GROUP BY city;
 -- refused: LOGICAL_OR: one row decides it
 SELECT LOGICAL_OR(smoker) FROM visits;
--- refused: QUALIFY: it is not part of the language
 SELECT city, COUNT(*) AS n FROM visits GROUP BY city QUALIFY ROW_NUMBER() OVER (ORDER BY n DESC) <= 3;
 -- refused: ARRAY_AGG
 SELECT ARRAY_AGG(age) FROM visits;

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.data.plan.after import find_day
 from discreet.data.plan.canonical import conjunction, is_there
+from discreet.data.plan.days import find_day
 from discreet.data.plan.effort import spend
 from discreet.data.plan.facts import MAX_PARTS
 from discreet.data.plan.kinds import Kind

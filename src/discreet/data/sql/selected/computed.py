@@ -13,12 +13,14 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.data.plan.after import MAX_DIGITS, MAX_POWER, compute, find_sort
+from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.kinds import Function
-from discreet.data.plan.nodes import Computed, Constant, Key, Shown
+from discreet.data.plan.nodes import Computed, Constant, Shown
 from discreet.data.plan.row_nodes import Field
 from discreet.data.schema.columns import Category
 from discreet.data.sql.nodes import Scope, refuse_unknown, take, word
 from discreet.data.sql.selected.calls import read_aggregate
+from discreet.data.sql.selected.windows import read_window
 from discreet.data.sql.text import number, refuse, shorten
 from discreet.data.sql.values import refuse_undeclared
 
@@ -294,9 +296,8 @@ def _day(text: str) -> datetime.date:
         raise refuse(f"'{shorten(text)}'", "it is not a date", "Write DATE '2020-12-31'") from None
 
 
-def _refuse_window(node: exp.Expression, names: Names) -> Shown:
-    del names
-    raise refuse_unknown(node, "SELECT")
+def _window(node: exp.Expression, names: Names) -> Shown:
+    return read_window(node, names.scope.tables, lambda part: translate(part, names))
 
 
 _NODES: dict[type[exp.Expression], Callable[[exp.Expression, Names], Shown]] = {
@@ -315,5 +316,5 @@ _NODES: dict[type[exp.Expression], Callable[[exp.Expression, Names], Shown]] = {
     exp.Or: _chain,
     exp.Paren: _paren,
     exp.TryCast: _cast,
-    exp.Window: _refuse_window,
+    exp.Window: _window,
 }

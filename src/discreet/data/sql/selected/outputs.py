@@ -11,23 +11,25 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.data.plan.after import compute, find_sort, is_noisy
+from discreet.data.plan.key_nodes import ComputedKey, Key
 from discreet.data.plan.keys import is_listed
 from discreet.data.plan.nodes import (
     After,
     Aggregate,
     Computed,
-    ComputedKey,
     Constant,
-    Key,
     Ordering,
     Output,
     Shown,
+    Windowed,
+    operands,
 )
 from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.nodes import Scope, refuse_unknown, take, word
 from discreet.data.sql.selected.aggregates import default_name
 from discreet.data.sql.selected.computed import Names, condition, translate
+from discreet.data.sql.selected.windows import refuse_rows
 from discreet.data.sql.text import number, refuse, shorten
 from discreet.data.sql.values import list_values
 
@@ -49,6 +51,7 @@ class AnswerClauses:
     order: exp.Expression | None
     limit: exp.Expression | None
     offset: exp.Expression | None
+    qualify: exp.Expression | None
 
 
 def read_outputs(listed: list[exp.Expression], find_key: KeyFinder, scope: Scope) -> tuple[Output, ...]:
@@ -81,18 +84,31 @@ def read_after(
 ) -> After:
     """Translate HAVING, ORDER BY, LIMIT and OFFSET."""
     columns: dict[str, Shown] = {output.name.lower(): output.what for output in outputs}
-    having = None
-    if clauses.having is not None:
-        # A column of the table comes before one of the answer here, as engines have it.
-        tables = scope.names.values()
-        free = {name: what for name, what in columns.items() if not _is_column(name, tables, scope.tables)}
-        found = condition(take(clauses.having, "this")[0], Names(scope, find_key, free), "HAVING")
-        is_true = (found, Constant(True))  # a key that is true or false, or a constant
-        having = found if isinstance(found, Computed) else compute("=", is_true, scope.tables)
+    # A column of the table comes before one of the answer here, as engines have it.
+    tables = scope.names.values()
+    free = {name: what for name, what in columns.items() if not _is_column(name, tables, scope.tables)}
+    chosen = Names(scope, find_key, free)
+    having = None if clauses.having is None else _read_condition(clauses.having, chosen, "HAVING")
+    if having is not None and _looks_around(having):
+        why = "HAVING decides which rows it looks at"
+        raise refuse("OVER in HAVING", why, "Use QUALIFY, which comes after it")
+    qualify = None if clauses.qualify is None else _read_condition(clauses.qualify, chosen, "QUALIFY")
+    if qualify is not None and not _looks_around(qualify):
+        raise refuse("QUALIFY", "it looks at no window", "Use HAVING, or RANK() OVER (...) <= 3")
     names = Names(scope, find_key, columns)
     order = () if clauses.order is None else _read_order(clauses.order, outputs, names)
     offset, limit = read_row_count(clauses.offset, "OFFSET"), read_row_count(clauses.limit, "LIMIT")
-    return After(having, order, offset or 0, limit)
+    return After(having, order, offset or 0, limit, qualify)
+
+
+def _read_condition(clause: exp.Expression, names: Names, word_: str) -> Computed:
+    found = condition(take(clause, "this")[0], names, word_)
+    is_true = (found, Constant(True))  # a key that is true or false, or a constant
+    return found if isinstance(found, Computed) else compute("=", is_true, names.scope.tables)
+
+
+def _looks_around(what: Shown) -> bool:
+    return any(isinstance(one, Windowed) for one in operands(what))
 
 
 def require_aggregate(
@@ -100,12 +116,14 @@ def require_aggregate(
 ) -> None:
     """Refuse a question that asks nothing of the data; which values of free text there are is something."""
     looked_at: list[Shown] = [*(one.what for one in outputs), *(one.what for one in after.order)]
-    looked_at += [] if after.having is None else [after.having]
+    looked_at += [one for one in (after.having, after.qualify) if one is not None]
     keys = [output.what for output in outputs if isinstance(output.what, Field | ComputedKey)]
     public = [key for key in keys if isinstance(key, Field) and is_listed(key, tables)]
     declared = any(all(is_listed(key, tables) for key in one) for one in sets)
     if any(map(is_noisy, looked_at)) or (keys and not declared):
         return
+    if any(map(_looks_around, looked_at)):
+        raise refuse_rows("OVER")
     known = ""
     if public:
         known = f"; what {public[0].name} may be is public: {list_values(tables.column(public[0]))}"

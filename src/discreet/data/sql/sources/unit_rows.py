@@ -7,6 +7,7 @@ Each aggregate becomes a column of the relation of units, and everything around 
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -95,7 +96,8 @@ def read_units(
         where = conjunction([where, condition(take(filtered, "this")[0], scope)], scope.tables)
     # A value is computed of the rows that count, and of no others.
     scope = replace(scope, known=narrow(scope.known, where, scope.tables))
-    reader = _ValueReader(scope, unit, {})
+    kept = list_rows(scope.main.name, joins, max_rows(scope.main), tables)
+    reader = _ValueReader(scope, unit, math.prod(rows for _, rows in kept), {})
     listed: Listed = []
     for item in shown:
         name = item.alias_or_name if isinstance(item, exp.Alias | exp.Column) else None
@@ -103,7 +105,6 @@ def read_units(
     tested = None if having is None else reader.swap(having)
     values = tuple(sorted(reader.values, key=repr))
     units = Units(scope.main.name, joins, where, values)
-    kept = list_rows(units.table, joins, max_rows(scope.main), tables)
     return UnitRows(units, tables.extend(declare_units(units, scope.tables, kept)), listed, tested)
 
 
@@ -146,6 +147,8 @@ class _ValueReader:
 
     scope: Scope
     unit: Field
+    rows: int
+    """How many rows of one unit count."""
     values: dict[UnitValue, str]
 
     def swap(self, node: exp.Expression) -> exp.Expression:
@@ -228,6 +231,7 @@ class _ValueReader:
             why = f"{field.name} has more than {MAX_DISTINCT} declared values"
             raise refuse("COUNT(DISTINCT ...) in a subquery", why, "Count rows, or a coarser column")
         found: exp.Expression | None = None
+        count = 0
         for code in range(low, high + 1):
             test = conjunction([kept, within(field, [(code, code)], missing=False, tables=tables)], tables)
             has = choose([(test, constant(1))], constant(0), tables)
@@ -235,8 +239,13 @@ class _ValueReader:
                 continue
             one = self._keep(UnitValue("max", has))
             found = one if found is None else exp.Add(this=found, expression=one)
+            count += 1
         if found is None:
             raise refuse("COUNT(DISTINCT ...) in a subquery", "it is a constant", "Leave it out")
+        if count > self.rows:
+            # It never is more; said so, it is known, and less noise is enough.
+            most = exp.Literal.number(self.rows)
+            return exp.Anonymous(this="LEAST", expressions=[exp.Paren(this=found), most])
         return exp.Paren(this=found)
 
     def _number(self, name: str, what: exp.Expression) -> Polynomial:

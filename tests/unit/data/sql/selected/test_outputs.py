@@ -48,7 +48,14 @@ def test_order_by_all(word: str) -> None:
         ("SOUNDEX(region)", "function SOUNDEX: it is not known here"),
         ("COUNT(DISTINCT IF(active, user_id, region))", "it is the unit or NULL"),
         ("MIN(CASE WHEN active THEN day + 7 END)", "one column as they are"),
-        ("SUM(COUNT(*)) OVER ()", "shares of their sum are computed from the answer"),
+        ("NTILE(4) OVER (ORDER BY COUNT(*))", "of windows over an answer SUM, AVG"),
+        ("SUM(COUNT(*)) OVER (ORDER BY COUNT(*))", "ORDER BY a key, or use RANK()"),
+        ("SUM(age) OVER (PARTITION BY region)", "SUM OVER: over the rows of a table"),
+        ("ROW_NUMBER() OVER (ORDER BY age)", "ROW_NUMBER OVER: over the rows of a table"),
+        ("SUM(SUM(COUNT(*)) OVER ()) OVER ()", "OVER in OVER"),
+        ("SUM(COUNT(*)) OVER w", "Write it out: OVER (...)"),
+        ("SUM(COUNT(*)) OVER (ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)", "Add ORDER BY a key"),
+        ("LAG(COUNT(*)) OVER ()", "with an order"),
     ],
 )
 def test_refusals_say_what_is_wrong(call: str, words: str) -> None:

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from discreet.core.errors import Refused
 from discreet.data.plan.canonical import canonicalise
+from discreet.data.plan.facts import facts
 from discreet.data.plan.nodes import Plan
 from discreet.data.sql.sources.names import MAX_COPIED
 from discreet.data.sql.sources.relations import MAX_LEVELS, flatten
@@ -323,3 +324,14 @@ def test_who_is_not_in_a_list_that_compares_columns() -> None:
     """Where such a comparison is unknown, the row is not in the list either."""
     listed = "EXISTS (SELECT 1 FROM stores WHERE stores.store = visits.store AND visits.age > visits.income)"
     assert plan(f"SELECT COUNT(*) FROM visits WHERE NOT {listed}") is not None
+
+
+@pytest.mark.parametrize(("most", "span"), [(2, (0, 2)), (3, (0, 3)), (5, (0, 4))])
+def test_a_unit_has_no_more_different_values_than_rows_that_count(most: int, span: tuple[int, int]) -> None:
+    text = (
+        f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_rows_contributed = {most}) SUM(n) FROM (SELECT user_id, "
+        "COUNT(DISTINCT region) AS n FROM visits GROUP BY user_id) AS t"
+    )
+    ((measure, moved),) = facts(plan(text), TABLES).sets[0].measures
+    assert measure.row == span
+    assert moved.l1 == span[1]
