@@ -9,7 +9,7 @@ from tests.unit.server.registry.conftest import GAUSSIAN, PURE, read, writing
 from discreet.accounting.charges import Charge
 from discreet.accounting.filters import make_filter
 from discreet.core.loss import ApproxLoss, PureLoss, ZCDPLoss
-from discreet.server.registry.figures import Figures, BudgetMeter, make_meter, read_whole
+from discreet.server.registry.figures import BudgetMeter, Figures, make_meter, read_whole
 
 BUDGET = (Fraction(1), Fraction(1, 10**6))
 
