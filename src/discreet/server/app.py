@@ -52,6 +52,7 @@ def make_app(datasets: OpenDatasets) -> App:
     )
     app.state.reception = Reception(datasets, FairQueue(THREADS), RequestRates(a_second=RATE, at_once=BURST))
     app.state.registries = Registries(datasets)
+    app.state.public_rates = RequestRates(a_second=registry_routes.RATE, at_once=registry_routes.BURST)
     for routes in (dataset_routes, question_routes, conversation_routes, registry_routes, page_routes):
         app.include_router(routes.router)
     _forget_validation(app)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.server.open_datasets import OpenDataset, OpenDatasets
 from discreet.server.registry.sources import Audience, RegistrySource, copy_open
 from discreet.server.registry.view import drop_rho, write_registry, write_releases
+from discreet.server.strict_json import write_json
 
 PATIENCE = 1.0
 """Seconds for which a registry is told again although something happened: anybody may ask for it."""
@@ -21,6 +22,7 @@ class _Kept:
     since: float
     source: RegistrySource
     told: dict[str, Any]
+    written: dict[bool, bytes] = field(default_factory=dict)  # with rhos, and without
 
 
 class Registries:
@@ -59,6 +61,17 @@ class Registries:
             told = told | {"releases": write_releases(kept.source, audience, before=before)}
         plain: dict[str, Any] = told if rho else drop_rho(told)
         return plain
+
+    def write(
+        self, dataset: OpenDataset, audience: Audience, *, rho: bool = False, before: int | None = None
+    ) -> bytes:
+        """Return the same as JSON; what most people ask for is written once."""
+        if before is not None:
+            return write_json(self.tell(dataset, audience, rho=rho, before=before))
+        kept = self._find(dataset, audience)
+        if rho not in kept.written:
+            kept.written[rho] = write_json(kept.told if rho else drop_rho(kept.told))
+        return kept.written[rho]
 
     def _find(self, dataset: OpenDataset, audience: Audience) -> _Kept:
         if dataset.is_apart and audience == "public":

@@ -24,10 +24,10 @@ from discreet.server.routes.registry import (
 from discreet.server.strict_route import StrictRoute
 from discreet.server.visits import find_reception
 
-router = APIRouter(route_class=StrictRoute, include_in_schema=False, dependencies=[Anybody])
+router = APIRouter(route_class=StrictRoute, include_in_schema=False)
 
 
-@router.get("/")
+@router.get("/", dependencies=[Anybody])
 async def show_list(request: Request) -> Response:
     """Show all data sets."""
     registries = find_registries(request)
@@ -36,7 +36,7 @@ async def show_list(request: Request) -> Response:
     )
 
 
-@router.get("/registry/{name}")
+@router.get("/registry/{name}", dependencies=[Anybody])
 async def show_dataset(request: Request, dataset: PublicDataset) -> Response:
     """Show the registry of one data set."""
     registries = find_registries(request)

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from discreet.server.open_datasets import OpenDataset
 from discreet.server.problems import NOT_FOUND, TOO_OFTEN
+from discreet.server.rates import RequestRates
 from discreet.server.registry.bodies import RegistryBody, RegistryListBody, RegistryReceipt
 from discreet.server.registry.export import list_registries
 from discreet.server.registry.kept import Registries
@@ -20,6 +21,9 @@ from discreet.server.strict_route import StrictRoute, json_response
 from discreet.server.visits import DatasetName, Visit, VisitOf, find_reception
 
 router = APIRouter(route_class=StrictRoute, tags=["registry"])
+RATE, BURST = 50.0, 500
+"""How many requests a second without a key are taken in the long run, and how many at once."""
+
 ANYBODY = ""
 """Who asks without a key: all of them wait in one line, and count as one. No analyst has this name."""
 
@@ -37,7 +41,8 @@ def find_registries(request: Request) -> Registries:
 
 def admit_anybody(request: Request) -> None:
     """Let somebody in without a key, unless too many come."""
-    if not find_reception(request).rates.take(ANYBODY):
+    rates: RequestRates = request.app.state.public_rates
+    if not rates.take(ANYBODY):
         raise TOO_OFTEN
 
 
@@ -79,9 +84,7 @@ async def read_registry(
     """Tell what a data set is used for and what that costs those in it. Public: no key is needed."""
     registries = find_registries(request)
     return json_response(
-        await run_for_anybody(
-            request, lambda: write_json(registries.tell(dataset, "public", rho=rho, before=before))
-        )
+        await run_for_anybody(request, lambda: registries.write(dataset, "public", rho=rho, before=before))
     )
 
 
