@@ -35,6 +35,7 @@ parquet: Any = importlib.import_module("pyarrow.parquet")
 
 ROWS = int(os.environ.get("DISCREET_PEER_ROWS", "10000000"))
 LIMIT = int(os.environ.get("DISCREET_PEER_SECONDS", "400"))
+STOPPED = f"over {LIMIT} s of CPU"
 PER_USER, GROUPS, EPSILON = 8, 4, 1
 FEW_USERS, MANY_GROUPS = 5000, 50
 HERE = Path(__file__).parent / "peers"
@@ -99,7 +100,7 @@ def ask(name: str, question: str, path: Path, repeats: int, groups: int) -> Repo
             if common.cpu_below(process.pid) > LIMIT or time.monotonic() - begun > 10 * LIMIT:
                 os.killpg(process.pid, signal.SIGKILL)  # Its virtual machines and workers too.
                 process.communicate()
-                return f"over {LIMIT} s of CPU"
+                return STOPPED
     found = [line for line in out.splitlines() if line.startswith("RESULT ")]
     if not found:
         return f"failed: {' '.join(err.strip().splitlines()[-1:])[:100]}"
@@ -165,6 +166,24 @@ def show_times(found: dict[str, Report | str]) -> None:
         )
 
 
+def show_session(found: dict[str, list[Report | str]]) -> None:
+    """Print what all questions take together when the rows are opened once."""
+    print("\nall of them, one after the other\n\n| who | CPU s | x ours | |\n|---|---|---|---|")
+    ours = 0.0
+    for name, reports in found.items():
+        asked = [one for one in reports if not isinstance(one, str)]
+        stopped = [one for one in reports if one == STOPPED]
+        if not asked and not stopped:
+            print(f"| {name} | - ({reports[0]}) | | |")
+            continue
+        opened = np.median([one["opened"][0] for one in asked]) if asked else 0.0
+        spent = float(opened) + sum(one["times"][0][0] for one in asked) + LIMIT * len(stopped)
+        ours = ours or spent
+        few = f"{len(asked) + len(stopped)} of {len(reports)} questions" if len(reports) > len(asked) else ""
+        least = "more than " if stopped else ""
+        print(f"| {name} | {least}{spent:.1f} | {spent / ours:.1f} | {few} |")
+
+
 def show_errors(question: str, found: dict[str, Report | str], frame: Any) -> None:
     """Print the errors of one question."""
     print("\n| who | RMSE ± standard error | x ours | |\n|---|---|---|---|")
@@ -198,6 +217,7 @@ def main() -> None:
         print(f"\n{question}: {text}")
         show_times({name: found[name, question, large] for name in WHO})
         show_errors(question, {name: found[name, question, small] for name in WHO}, frame)
+    show_session({name: [found[name, question, large] for question in QUESTIONS] for name in WHO})
 
 
 if __name__ == "__main__":

@@ -301,6 +301,31 @@ def test_spark_settings_of_the_session_change_no_text(spark_session):
             spark_session.conf.unset("spark.sql.parser.escapedStringLiterals")
 
 
+def test_spark_moves_no_rows_of_users_and_reads_the_others_from_files(spark_session):
+    frame = spark_session.sql("SELECT CAST(id % 5 AS STRING) AS who, CAST(id % 3 AS INT) AS a FROM range(40)")
+    whose = Schema(
+        "visits",
+        columns=(Identifier("who"), Integer("a", lower=0, upper=2)),
+        unit=User(column="who", max_rows=4, max_groups=1),
+        neighbours=AddRemove("who"),
+    )
+    with Table(frame, schema=whose) as table:
+        source = table._source
+        plain = source._resolve(query("SELECT COUNT(*) AS n FROM visits"))
+        users = source._resolve(
+            sqlglot.parse_one(
+                "SELECT SUM(n) AS n FROM (SELECT who, COUNT(*) AS n FROM visits GROUP BY who) AS u"
+            )
+        )
+        plans = [spark_session.sql(source._sql(source._find_rows(one))) for one in (plain, users)]
+        told = [one._jdf.queryExecution().executedPlan().toString() for one in plans]
+        assert ["InMemoryTableScan" in one for one in told] == [False, True]
+        # One exchange would be enough to add all up; a second one would move users' rows.
+        assert "hashpartitioning(who" not in told[1].partition("InMemoryRelation")[0]
+        assert source._rows(plain) == source._rows(users) == [(20,)]
+    assert not [one for one in spark_session.catalog.listTables() if one.name.startswith("discreet_")]
+
+
 def test_only_frames_of_one_classic_spark_session_are_read(spark_session):
     connect = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
     pandas = type("DataFrame", (), {"__module__": "pyspark.pandas.frame"})()

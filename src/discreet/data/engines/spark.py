@@ -95,7 +95,8 @@ class Spark(Source):
     def _forget_all(self) -> None:
         for name in (*self._relations, *(f"input_{name}" for name in self._inputs)):
             self._session.catalog.dropTempView(self._view(name))
-        for frame in self._kept.values():
+        for name, frame in self._kept.items():
+            self._session.catalog.dropTempView(_by_user(name))
             frame.unpersist()
 
     def _view(self, name: str) -> str:
@@ -117,17 +118,34 @@ class Spark(Source):
         """
         table = super()._store(name, reading)
         if reading.users is not None:
-            self._kept[name] = self._session.table(table.name).repartition(reading.users.column).persist()
-            self._kept[name].count()
-            self._kept[name].createOrReplaceTempView(table.name)
+            kept = self._session.table(table.name).repartition(reading.users.column).persist()
+            kept.count()
+            kept.createOrReplaceTempView(_by_user(table.name))
+            self._kept[table.name] = kept
         return table
+
+    def _find_rows(self, query: exp.Query) -> exp.Query:
+        """Point a query that groups by users first at the rows that lie together by user.
+
+        All others read files: they are columns there, of which only those are read that matter.
+        """
+        inner = [one for one in query.find_all(exp.Group, exp.Window) if one.parent_select is not query]
+        if not inner:
+            return query
+
+        def point(node: exp.Expr) -> exp.Expr:
+            if not isinstance(node, exp.Table) or node.name not in self._kept:
+                return node
+            return exp.Table(**{**node.args, "this": exp.to_identifier(_by_user(node.name))})
+
+        return cast("exp.Query", query.transform(point))
 
     def _count_raw(self, name: str, query: exp.Select) -> list[tuple[object, ...]]:
         return [tuple(row) for row in self._session.sql(self._sql(query)).collect()]
 
     def _rows(self, query: exp.Query) -> Iterable[Iterable[object]]:
         with self._watch():
-            return [tuple(row) for row in self._session.sql(self._sql(query)).collect()]
+            return [tuple(row) for row in self._session.sql(self._sql(self._find_rows(query))).collect()]
 
     @contextmanager
     def _watch(self) -> Iterator[None]:
@@ -167,6 +185,10 @@ class Spark(Source):
         if isinstance(error, AttributeError | Py4JNetworkError | OSError):
             return Reason.LOST
         return Reason.NOT_FOUND if isinstance(error, AnalysisException) else Reason.UNREADABLE
+
+
+def _by_user(view: str) -> str:
+    return f"{view}_by_user"
 
 
 def _session(inputs: Mapping[str, Any]) -> SparkSession:
