@@ -20,7 +20,7 @@ from benchmarks import adult
 from benchmarks.error_bars import ages, arithmetic, chain, heavy, kinds_of_people, survey
 from discreet.core.errors import ConversationClosed
 from discreet.core.neighbours import AddRemove
-from discreet.curator.shared import WARM, measure_small_tables
+from discreet.curator.hypotheses.shared import WARM, measure_small_tables
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.rectangles import Rectangles
 from discreet.queries.universe import Universe

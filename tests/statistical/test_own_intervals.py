@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from discreet.core.neighbours import AddRemove
-from discreet.curator.shared import measure_small_tables
+from discreet.curator.hypotheses.shared import measure_small_tables
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.rectangles import Rectangles
 from discreet.queries.universe import Universe

@@ -28,13 +28,13 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.doors import Analyst, Desk, make_door
 from discreet.curator.expects import read_expects
+from discreet.curator.hypotheses.opening import Opening, read_version
+from discreet.curator.hypotheses.published import Published
+from discreet.curator.hypotheses.shared import Shared, SharedHypothesis
 from discreet.curator.ledger.book import Book
 from discreet.curator.ledger.books.files import open_ledger
 from discreet.curator.ledger.people import People
-from discreet.curator.opening import Opening, read_version
-from discreet.curator.published import Published
 from discreet.curator.service import Service
-from discreet.curator.shared import Shared, SharedHypothesis
 from discreet.curator.ticks import Ticks
 from discreet.data.plan.nodes import Policy
 from discreet.data.table import Table

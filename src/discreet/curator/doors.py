@@ -233,7 +233,7 @@ class Analyst:
         """Open a conversation of her own about some columns, and return what it is called.
 
         All small tables of the columns are measured; from then on `ask` and `synthetic` cost nothing. It
-        dies with the curator's process. See `discreet.curator.own_conversations`.
+        dies with the curator's process. See `discreet.curator.hypotheses.own_conversations`.
 
         Parameters
         ----------

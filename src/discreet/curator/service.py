@@ -19,6 +19,9 @@ from discreet.curator.amounts import Amounts
 from discreet.curator.doors import Desk
 from discreet.curator.failures import Failures
 from discreet.curator.history import Quote
+from discreet.curator.hypotheses.own_conversations import OwnConversations
+from discreet.curator.hypotheses.released_counts import find_least_sure
+from discreet.curator.hypotheses.shared import SharedHypothesis
 from discreet.curator.kept.kept_replies import KeptReplies
 from discreet.curator.kept.requests import DoorRequest, require_key
 from discreet.curator.kept.written_answer import find_plan_digest
@@ -26,12 +29,9 @@ from discreet.curator.ledger.entries import KeyUse, Ticket
 from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.limits import require_rows
 from discreet.curator.offers import choose_offer, read_bought
-from discreet.curator.own_conversations import OwnConversations
 from discreet.curator.question_reader import QuestionReader
 from discreet.curator.records import Records
-from discreet.curator.released_counts import find_least_sure
 from discreet.curator.reply import Reply
-from discreet.curator.shared import SharedHypothesis
 from discreet.curator.ticks import FairLock, Ticks
 from discreet.data.linear import Counts
 from discreet.data.plan.nodes import Policy

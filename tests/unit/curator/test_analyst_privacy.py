@@ -17,8 +17,8 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.loss import PureLoss
 from discreet.core.neighbours import AddRemove
 from discreet.curator.curator import Curator
+from discreet.curator.hypotheses.published import Published
 from discreet.curator.ledger.ledger import Ledger
-from discreet.curator.published import Published
 from discreet.curator.ticks import Ticks
 from discreet.data import Identifier, Integer, Schema, Table, User
 from discreet.queries.kinds.marginals import Marginals

@@ -15,7 +15,7 @@ from discreet.analysts.promises import OneAnalystToMany
 from discreet.core.errors import Refused
 from discreet.curator import history, limits, records
 from discreet.curator.curator import Curator
-from discreet.curator.shared import Shared
+from discreet.curator.hypotheses.shared import Shared
 from discreet.data import Integer, Row, Schema, Table, ask
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.kinds.rectangles import Rectangles

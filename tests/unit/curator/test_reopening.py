@@ -200,7 +200,9 @@ def test_a_hypothesis_whose_notes_may_be_cut_off_is_not_gone_on_with(path):
 
 def test_another_plan_does_not_go_on_with_the_noise_of_the_first(path, monkeypatch):
     lives(path, count=1)
-    monkeypatch.setattr("discreet.curator.opening.repr", lambda plan: "another version", raising=False)
+    monkeypatch.setattr(
+        "discreet.curator.hypotheses.opening.repr", lambda plan: "another version", raising=False
+    )
     with curator(ledger=path) as one:
         assert one._shared is None
 

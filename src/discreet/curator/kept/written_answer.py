@@ -13,8 +13,8 @@ from typing import Any
 
 from discreet.core.errors import InternalError
 from discreet.curator.kept.written_values import read_value, write_value
+from discreet.data.plan.key_nodes import Key, sort_keys
 from discreet.data.plan.measures import Measure
-from discreet.data.plan.nodes import Key, sort_keys
 from discreet.data.pricing.answer import Answer, Block, Chosen, NoisyVector
 from discreet.data.pricing.budget import ModeChoice, QuantileChoice, Vector
 from discreet.data.pricing.question_plan import QuestionPlan

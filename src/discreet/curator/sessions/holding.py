@@ -20,9 +20,9 @@ from discreet.core.loss import ApproxLoss
 from discreet.core.mechanism import Promise
 from discreet.core.neighbours import ROWS, AddRemove, Neighbours, Replace
 from discreet.core.sensitive import Sensitive, lend
+from discreet.curator.hypotheses.opening import Opening
 from discreet.curator.ledger.books.files import open_ledger
 from discreet.curator.ledger.ledger import Ledger
-from discreet.curator.opening import Opening
 from discreet.curator.sessions.purchases import Purchase
 from discreet.data.table import Declared, Table
 from discreet.queries.histogram import Histogram

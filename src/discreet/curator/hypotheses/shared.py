@@ -19,9 +19,9 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import shorten_down, up
 from discreet.curator.history import Quote
+from discreet.curator.hypotheses.opening import Opening
+from discreet.curator.hypotheses.released_counts import make_reply
 from discreet.curator.limits import require_small
-from discreet.curator.opening import Opening
-from discreet.curator.released_counts import make_reply
 from discreet.curator.reply import Reply
 from discreet.curator.ticks import FairLock
 from discreet.data.linear import Counts

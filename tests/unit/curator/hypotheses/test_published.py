@@ -8,8 +8,8 @@ import pytest
 
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import Replace
-from discreet.curator.published import Published
-from discreet.curator.shared import measure_small_tables
+from discreet.curator.hypotheses.published import Published
+from discreet.curator.hypotheses.shared import measure_small_tables
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.kinds.predicates import Predicates

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.unit.curator.conftest import BY_ROW, curator
 
-from discreet.curator.released_counts import find_least_sure, make_reply
+from discreet.curator.hypotheses.released_counts import find_least_sure, make_reply
 from discreet.data.linear import Counts
 from discreet.data.plan.nodes import Policy
 from discreet.data.sql.parse import parse

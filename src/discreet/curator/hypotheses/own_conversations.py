@@ -18,9 +18,9 @@ from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.amounts import Amounts
 from discreet.curator.doors import Desk
 from discreet.curator.failures import Failures
+from discreet.curator.hypotheses.shared import CELLS, Shared
 from discreet.curator.ledger.entries import Ticket
 from discreet.curator.ledger.ledger import Ledger
-from discreet.curator.shared import CELLS, Shared
 from discreet.curator.ticks import FairLock
 from discreet.data.table import Table
 

@@ -10,8 +10,8 @@ from tests.unit.curator.ledger.conftest import book, ledger_server
 
 from discreet.analysts.promises import OneAnalystToMany
 from discreet.core.errors import DataSetChanged, InvalidParameter, KeyReused, LedgerRefused
-from discreet.curator.opening import Opening
-from discreet.curator.shared import Shared
+from discreet.curator.hypotheses.opening import Opening
+from discreet.curator.hypotheses.shared import Shared
 from discreet.data import Table
 
 __all__ = ["book", "ledger_server", "tmp_path"]

@@ -20,8 +20,8 @@ from discreet.accounting.units import PrivacyUnit
 from discreet.analysts.apart import FittedWeights
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours
-from discreet.curator.opening import Opening
-from discreet.curator.shared import ORDER, SharedHypothesis, choose_columns, measure_small_tables
+from discreet.curator.hypotheses.opening import Opening
+from discreet.curator.hypotheses.shared import ORDER, SharedHypothesis, choose_columns, measure_small_tables
 from discreet.data.table import Table
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.query import LinearQuery

@@ -7,9 +7,9 @@ from tests.unit.curator.conftest import curator
 
 from discreet.analysts.promises import OneAnalystToMany
 from discreet.core.errors import BudgetExceeded, ConversationClosed, EngineFailed, InvalidParameter, Refused
-from discreet.curator import own_conversations
+from discreet.curator.hypotheses import own_conversations
+from discreet.curator.hypotheses.own_conversations import OPEN
 from discreet.curator.limits import SYNTHETIC
-from discreet.curator.own_conversations import OPEN
 from discreet.queries.kinds.marginals import Marginals
 
 OFFER = {"epsilon": 0.1, "delta": 1e-8}
