@@ -113,7 +113,7 @@ class Channel:
         """Return what is said to the end of something."""
         return self._ask("DELETE", path, None, {})
 
-    def post(self, path: str, said: Any, *, once: str | None = None, again: bool = True) -> Any:
+    def post(self, path: str, said: Any, *, once: str | None = None) -> Any:
         """Return the reply to a request.
 
         Parameters
@@ -122,13 +122,11 @@ class Channel:
             Where to, and what.
         once
             A key under which it counts once, however often it is sent.
-        again
-            Whether it is sent again where no reply comes.
         """
         headers = {"Content-Type": "application/json"}
         if once is not None:
             headers["Idempotency-Key"] = once
-        return self._ask("POST", path, write_json(said), headers, once=once, again=again)
+        return self._ask("POST", path, write_json(said), headers, once=once)
 
     def close(self) -> None:
         """Close all connections; nothing can be sent any more."""
@@ -146,7 +144,6 @@ class Channel:
         headers: dict[str, str],
         *,
         once: str | None = None,
-        again: bool = True,
     ) -> Any:
         why = ""
         for _ in self._tries():
@@ -158,14 +155,11 @@ class Channel:
             except (OSError, http.client.HTTPException) as problem:
                 self._drop()
                 why = _name_failure(problem)
-                if again:
-                    continue
-                why += "; it may have been charged all the same"
-                break
+                continue
             if said.status == 200:
                 return read_json(said.body)
             refusal = find_refusal(said.status, said.body)
-            if said.status not in AGAIN or not again:
+            if said.status not in AGAIN:
                 raise refusal
             why, self._own.wait = "", said.wait
         if why:
