@@ -45,12 +45,15 @@ class Opening:
     ----------
     notes
         Where the hypothesis writes down what must outlive the process.
+    errors
+        Where it writes down what it learnt about its answers' errors, which only saves time.
     """
 
     def __init__(self, ledger: Ledger, version: str | None = None) -> None:
         name = _FIRST if version is None else f"{_FIRST} of {version}"
         self._claims = ledger.journal(name)
         self.notes = ledger.journal("shared" if version is None else f"shared of {version}")
+        self.errors = ledger.journal("errors" if version is None else f"errors of {version}")
         self._version, self._name = version, name
         known = self._claims.read()
         self._known = json.loads(known[0]) if known else None
