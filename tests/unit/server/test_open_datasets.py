@@ -93,6 +93,28 @@ def test_no_receipt_tells_of_a_promised_data_set_in_the_same_book(tmp_path):
         assert ask_about(opened, "visits", "acme").receipt is not None
 
 
+def test_under_a_promise_who_asked_first_changes_nothing(tmp_path):
+    with closing(OpenDatasets(read_registration(write_hidden(tmp_path, version="1", shared=0.25)))) as opened:
+        for who in ("acme", "union"):
+            opened.access.grant(who, "claims", Fraction(3, 5))
+        with pytest.raises(InvalidParameter, match="at most 2/5"):
+            ask_about(opened, "claims", "union")
+        assert ask_about(opened, "claims", "acme").cost
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_under_a_promise_no_question_takes_the_room_of_a_version(tmp_path, asks):
+    with closing(OpenDatasets(read_registration(write_hidden(tmp_path, version="1", shared=0.25)))) as opened:
+        for who in ("acme", "union"):
+            opened.access.grant(who, "claims", Fraction(1, 2))
+        if asks:
+            ask_about(opened, "claims", "union")
+    with pytest.warns(DataSetChanged, match="no room"):
+        later = OpenDatasets(read_registration(write_hidden(tmp_path, version="2", shared=0.25)))
+    with closing(later) as opened:
+        assert ask_about(opened, "claims", "acme").cost and ask_about(opened, "claims", "union").cost
+
+
 def test_groups_share_and_stay_as_they_were(tmp_path):
     group = 'groups.pool = {{ members = ["a", "b"], share = {} }}\nshared = 0\nquestion = [0.1, 0]'
     path = write_home(tmp_path, options=group.format(0.2), delta=0)
