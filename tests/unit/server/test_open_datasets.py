@@ -64,6 +64,22 @@ def test_a_hypothesis_that_its_people_cannot_pay_for_is_not_measured(tmp_path):
         OpenDatasets(read_registration(path))
 
 
+def test_a_crash_behind_the_charge_of_people_loses_nothing(tmp_path, monkeypatch):
+    path = write_two(tmp_path, shared="0.25")
+
+    def crash(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LedgerJournal, "append", crash)  # the charge is written, and the claim is not
+        with pytest.raises(KeyboardInterrupt):
+            OpenDatasets(read_registration(path))
+    with closing(OpenDatasets(read_registration(path))) as opened:
+        assert [one.curator.universe.names for one in opened] == [("ward", "age")] * 2
+        people = opened.book.state.accounts["people", "residents"]
+        assert people.sum(WHOLE).entries == 2
+
+
 def write_hidden(folder, *, version, shared="0"):
     """Register one table without a promise, and one with one, on the same book."""
     path = write_two(folder, shared="0")
