@@ -10,10 +10,11 @@ when the curator opens, and each analyst has a record, a history and a share of 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cache
 from types import TracebackType
@@ -84,6 +85,8 @@ class Curator:
         them, on which everything counts, the shared hypothesis included.
     pace
         A share of the budget for priced questions, and seconds: no more is spent in each period of so long.
+    shares
+        Who will ask, and with which share: `set_aside` before the shared hypothesis of another version is.
     tick
         Seconds between the public times at which replies leave. 0: as soon as they are ready, and how long
         that takes tells who else asked: a price that was worked out before, for anybody, comes sooner. Must
@@ -107,6 +110,7 @@ class Curator:
         version: str | None = None,
         people: People | None = None,
         pace: tuple[checks.Number, int] | None = None,
+        shares: Mapping[str, checks.Number] | None = None,
     ) -> None:
         self._table: Table = checks.instance(Table, table=table)
         e, d = checks.positive(epsilon=epsilon), read_delta(delta, large=large_delta)
@@ -153,6 +157,7 @@ class Curator:
         if not self.ledger.durable:
             _warn_once()
         try:
+            self.set_aside(shares or {})
             self._shared = self._open_shared(part * e, part * d, columns)
         except BaseException:
             self.ledger.close()
@@ -232,6 +237,17 @@ class Curator:
             if door is None:
                 door = self._doors[name] = make_door(self._service, desk)
             return door
+
+    def set_aside(self, shares: Mapping[str, checks.Number]) -> None:
+        """Set aside the shares of analysts who have none yet, in this order, before any of them asks.
+
+        Under a promise, whoever asked first would otherwise have hers, and the others would see that. Where
+        there is no room for a share, its owner is told so at her door.
+        """
+        for name, share in shares.items():
+            with contextlib.suppress(InvalidParameter):
+                if self.ledger.share(checks.text(name=name)) is None:
+                    self.ledger.cap(name, share)
 
     def _share(self, share: checks.Number | None) -> Fraction:
         """Return a new analyst's share; under a promise it must be given, and is set aside for her alone."""

@@ -80,7 +80,7 @@ class Service:
         self._ticks, self._apart, self._version = ticks, apart, version
         self._tables = PlanTables.of(table.schemas)
         self._records, self._keyed = Records(), Records()
-        self._kept = KeptReplies(ledger, self._tables, policy, apart=apart)
+        self._kept = KeptReplies(ledger, self._tables, policy)
         self._reader, self._failures = QuestionReader(self._tables, policy), Failures(ledger)
         self._own = OwnConversations(
             table, ledger, engine=self.engine, failures=self._failures, require_open=self._require_open

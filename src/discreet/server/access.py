@@ -190,6 +190,11 @@ class Access:
         row = self._read_one("SELECT share FROM grants WHERE name = ? AND dataset = ?", [name, dataset])
         return None if row is None else Fraction(row[0])
 
+    def list_shares(self, dataset: str) -> dict[str, Fraction]:
+        """Return who may ask about a data set with which share, in the order in which they were granted."""
+        rows = self._read("SELECT name, share FROM grants WHERE dataset = ? ORDER BY rowid", [dataset])
+        return {name: Fraction(share) for name, share in rows}
+
     def list_grants(self) -> tuple[tuple[str, str, Fraction], ...]:
         """List who may ask about what, and with which share."""
         rows = self._read("SELECT name, dataset, share FROM grants ORDER BY dataset, name", [])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ class OpenDatasets:
                 table = _open_table(facts)
                 stack.callback(table.close)
                 require_own_name(name, table.schema.name)
-                curator = _open_curator(facts, table, self.book)
+                curator = _open_curator(facts, table, self.book, self._list_shares(facts))
                 stack.callback(curator.close)
                 for group, (members, share) in facts.groups.items():
                     curator.ledger.require_group(group, members, share)
@@ -89,7 +90,13 @@ class OpenDatasets:
         share = self.access.find_share(key.name, dataset.facts.name)
         if share is None:
             return None
+        if dataset.curator.ledger.share(key.name) is None:
+            dataset.curator.set_aside(self._list_shares(dataset.facts))
         return dataset.curator.analyst(key.name, share=share)
+
+    def _list_shares(self, facts: Dataset) -> dict[str, Fraction]:
+        """Return what is set aside for whom: under a promise, by what was granted, not by who asks first."""
+        return {} if facts.promise is None else self.access.list_shares(facts.name)
 
     def register_study(self, dataset: OpenDataset, name: str) -> None:
         """Give a study its share, if the owner registered it since and the ledger does not know it yet."""
@@ -134,7 +141,7 @@ def _read_by_spark(path: Path) -> Any:
     return reader.parquet(str(path)) if path.suffix == ".parquet" else reader.csv(str(path), header=True)
 
 
-def _open_curator(facts: Dataset, table: Table, book: Any) -> Curator:
+def _open_curator(facts: Dataset, table: Table, book: Any, shares: Mapping[str, Fraction]) -> Curator:
     return Curator(
         table,
         epsilon=facts.epsilon,
@@ -148,6 +155,7 @@ def _open_curator(facts: Dataset, table: Table, book: Any) -> Curator:
         version=facts.version,
         people=facts.people,
         pace=facts.pace,
+        shares=shares,
         tick=0,  # replies of a server leave at its own ticks
         ledger=book,
     )

@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 from tests.unit.curator.conftest import BY_ROW, curator
 
-from discreet.core.errors import InvalidParameter, NotFree, Refused
+from discreet.core.errors import InvalidParameter, KeyReused, NotFree, Refused
 from discreet.curator import question_reader
 from discreet.curator.question_reader import LONG, QuestionReader
 from discreet.data.plan.nodes import Policy
@@ -73,3 +73,18 @@ def test_another_price_is_another_question():
         assert door.sql(MEAN, insist=True).cost
         assert door.sql(MEAN, epsilon=0.001, delta=0, insist=True).rows == cheap.rows
         assert door.plan(MEAN, epsilon=0.002, delta=0).cost["epsilon"] == Fraction(1, 500)
+
+
+def test_a_price_beside_several_selects_is_part_of_the_question(tmp_path):
+    some = "SELECT 'some' AS who, AVG(income) AS mean FROM people WHERE age > 21"
+    both = f"{some} UNION ALL SELECT 'all', AVG(income) FROM people"
+    with curator(shared=0, ledger=tmp_path / "budget.db") as owner:
+        door = owner.analyst("acme")
+        bought = door.sql(both, epsilon=0.03, insist=True, key="mine")
+        with pytest.raises(KeyReused):
+            door.sql(both, epsilon=0.04, insist=True, key="mine")
+        assert "epsilon" in owner.ledger.entry(0).what
+    with curator(shared=0, ledger=tmp_path / "budget.db") as owner:
+        again = owner.analyst("acme").sql(both, epsilon=0.03, insist=True, pay=False)
+        assert again.rows == bought.rows
+        assert again.repeated

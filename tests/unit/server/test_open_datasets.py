@@ -1,11 +1,15 @@
 """What a registration opens: one book, lines of people and groups, versions, and engines by configuration."""
 
+from contextlib import closing
 from fractions import Fraction
 
 import pytest
 from tests.unit.server.conftest import SCHEMA, write_home
 
-from discreet.core.errors import BudgetExceeded, InvalidParameter, LedgerRefused
+from discreet.core.errors import BudgetExceeded, DataSetChanged, InvalidParameter, LedgerRefused
+from discreet.curator.ledger.events import WHOLE
+from discreet.curator.ledger.journal import LedgerJournal
+from discreet.server.access import KeyFacts
 from discreet.server.open_datasets import OpenDatasets
 from discreet.server.registration import read_registration
 
@@ -14,6 +18,7 @@ MEAN = "SELECT AVG(age) AS m FROM {}"
 
 def write_two(folder, *, shared="0.5", more="", people="epsilon = 1\ndelta = 1e-6"):
     """Register two tables about the same people, each with a budget of 1, all of it 1 as well."""
+    folder.mkdir(exist_ok=True)
     write_home(folder)
     said = ["tick = 0", "[people.residents]", people]
     for name in ("visits", "claims"):
@@ -45,10 +50,10 @@ def test_a_shared_hypothesis_counts_for_its_people(tmp_path):
     door = opened.get("claims").curator.analyst("acme", share=1)
     with pytest.raises(BudgetExceeded, match="residents"):
         door.sql(MEAN.format("claims"), insist=True)
-    spent = opened.book.state.accounts["people", "residents"].sum("whole").known
+    spent = opened.book.state.accounts["people", "residents"].sum(WHOLE).known
     opened.close()
     again = OpenDatasets(read_registration(path))  # nothing is charged twice
-    assert again.book.state.accounts["people", "residents"].sum("whole").known == spent
+    assert again.book.state.accounts["people", "residents"].sum(WHOLE).known == spent
     assert again.get("visits").curator.ledger.entries()[0].charge == ()
     again.close()
 
@@ -57,6 +62,73 @@ def test_a_hypothesis_that_its_people_cannot_pay_for_is_not_measured(tmp_path):
     path = write_two(tmp_path, people="epsilon = 0.7\ndelta = 1e-6")
     with pytest.raises(BudgetExceeded, match="residents"):
         OpenDatasets(read_registration(path))
+
+
+def test_a_crash_behind_the_charge_of_people_loses_nothing(tmp_path, monkeypatch):
+    path = write_two(tmp_path, shared="0.25")
+
+    def crash(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LedgerJournal, "append", crash)  # the charge is written, and the claim is not
+        with pytest.raises(KeyboardInterrupt):
+            OpenDatasets(read_registration(path))
+    with closing(OpenDatasets(read_registration(path))) as opened:
+        assert [one.curator.universe.names for one in opened] == [("ward", "age")] * 2
+        people = opened.book.state.accounts["people", "residents"]
+        assert people.sum(WHOLE).entries == 2
+
+
+def write_hidden(folder, *, version, shared="0"):
+    """Register one table without a promise, and one with one, on the same book."""
+    path = write_two(folder, shared="0")
+    said = path.read_text().replace('people = "residents"\n', "")
+    visits, claims = said.split("[datasets.claims]")
+    promised = f'promise = "one analyst to many"\nversion = "{version}"\n'
+    path.write_text(
+        f"{visits}[datasets.claims]{claims.replace('shared = 0', f'shared = {shared}')}{promised}"
+    )
+    return path
+
+
+def ask_about(opened, name, who, number=0):
+    key = KeyFacts("0" * 16, who, "analyst", 0)
+    question = MEAN.format(name) + f" WHERE age > {number}"
+    return opened.find_door(opened.get(name), key).sql(question, insist=True)
+
+
+def test_no_receipt_tells_of_a_promised_data_set_in_the_same_book(tmp_path):
+    with closing(OpenDatasets(read_registration(write_hidden(tmp_path, version="1")))) as opened:
+        opened.access.grant("acme", "visits", 1)
+        opened.access.grant("union", "claims", 1)
+        ask_about(opened, "claims", "union")
+        assert ask_about(opened, "visits", "acme").receipt is None
+    with closing(OpenDatasets(read_registration(write_two(tmp_path / "open", shared="0")))) as opened:
+        opened.access.grant("acme", "visits", 1)
+        assert ask_about(opened, "visits", "acme").receipt is not None
+
+
+def test_under_a_promise_who_asked_first_changes_nothing(tmp_path):
+    with closing(OpenDatasets(read_registration(write_hidden(tmp_path, version="1", shared=0.25)))) as opened:
+        for who in ("acme", "union"):
+            opened.access.grant(who, "claims", Fraction(3, 5))
+        with pytest.raises(InvalidParameter, match="at most 2/5"):
+            ask_about(opened, "claims", "union")
+        assert ask_about(opened, "claims", "acme").cost
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_under_a_promise_no_question_takes_the_room_of_a_version(tmp_path, asks):
+    with closing(OpenDatasets(read_registration(write_hidden(tmp_path, version="1", shared=0.25)))) as opened:
+        for who in ("acme", "union"):
+            opened.access.grant(who, "claims", Fraction(1, 2))
+        if asks:
+            ask_about(opened, "claims", "union")
+    with pytest.warns(DataSetChanged, match="no room"):
+        later = OpenDatasets(read_registration(write_hidden(tmp_path, version="2", shared=0.25)))
+    with closing(later) as opened:
+        assert ask_about(opened, "claims", "acme").cost and ask_about(opened, "claims", "union").cost
 
 
 def test_groups_share_and_stay_as_they_were(tmp_path):

@@ -118,7 +118,9 @@ class Opening:
 
     def _pay(self, epsilon: Fraction, delta: Fraction) -> bool:
         """Charge the hypothesis of a later version, once; tell whether there was room for it."""
-        ledger, name = self._ledger, f"{WHO} of {self._version or 'the first version'}"
+        ledger = self._ledger
+        # No name of a version is empty, so none has the name of what has none.
+        name = WHO if self._version is None else f"{WHO} of {self._version}"
         cost = Guarantee(_loss(epsilon, delta), ledger.guarantee.neighbours)
         try:
             if ledger.is_apart:
@@ -148,7 +150,9 @@ class Opening:
 
     def _require_unspent(self) -> None:
         """Refuse to add a hypothesis to a budget from which something was answered: it was the whole then."""
-        if self._ledger.entries() and not self._ledger.is_cut:
+        # What a life charged its people for, and ended before it could claim, is this hypothesis.
+        answered = any((one.analyst, one.what) != (WHO, WHO) for one in self._ledger.entries())
+        if answered and not self._ledger.is_cut:
             raise LedgerRefused(
                 why="something was answered on this budget when there was no shared hypothesis beside it",
                 way_out="Open it as it was: a budget is set once. Another one needs another file",

@@ -43,12 +43,10 @@ class KeptReplies:
         Where they are.
     tables, policy
         What questions are about, and what one may cost: they are planned anew by these.
-    apart
-        Whether no receipt is given, since its place tells how many others asked.
     """
 
-    def __init__(self, ledger: Ledger, tables: PlanTables, policy: Policy, *, apart: bool) -> None:
-        self._ledger, self._tables, self._policy, self._apart = ledger, tables, policy, apart
+    def __init__(self, ledger: Ledger, tables: PlanTables, policy: Policy) -> None:
+        self._ledger, self._tables, self._policy = ledger, tables, policy
 
     # What was bought -----------------------------------------------------------------------------------
 
@@ -156,7 +154,8 @@ class KeptReplies:
         return None
 
     def _find_receipt(self, number: int) -> Receipt | None:
-        return None if self._apart else self._ledger.receipt(number)
+        # Its place tells how many others asked, of this data set or of any other one in the book.
+        return None if self._ledger.tells_others else self._ledger.receipt(number)
 
 
 def _pack(written: Mapping[str, Any]) -> bytes:

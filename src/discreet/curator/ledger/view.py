@@ -181,6 +181,11 @@ class LedgerView:
         """Return the last entry that answered a question, by its digest; None where none did."""
         return self._book.look(lambda: self._account.bought.get(question))
 
+    @property
+    def tells_others(self) -> bool:
+        """Whether places in the book tell what is asked of a ledger that promises to hide that."""
+        return self._book.look(lambda: any(one.opened.apart for one in self._book.state.accounts.values()))
+
     def receipt(self, number: int) -> Receipt | None:
         """Return what proves later that an entry was made here; None where the book dies with the process."""
         self._book.look(lambda: self._find_record(number))

@@ -100,8 +100,10 @@ def to_sql(plan: Plan, tables: PlanTables) -> str:
 
 def _stacked(plan: Plan, tables: PlanTables) -> str:
     """Return several SELECTs below one another: each as it was asked, options in the first one only."""
-    first, *rest = (branch.asked for branch in plan.branches)
-    asked = [to_sql(first, tables), *(to_sql(replace(one, options=Options()), tables) for one in rest)]
+    # The options of the whole: what it may cost can be said beside the text, when its parts are read.
+    told = [plan.options, *(Options() for _ in plan.branches[1:])]
+    parts = zip(plan.branches, told, strict=True)
+    asked = [to_sql(replace(branch.asked, options=options), tables) for branch, options in parts]
     named = [list(zip(branch.outputs, plan.outputs, strict=True)) for branch in plan.branches]
     orders = []
     for place, one in enumerate(plan.after.order):

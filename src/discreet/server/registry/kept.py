@@ -40,6 +40,8 @@ class Registries:
         self.datasets, self._patience = datasets, patience
         self._kept: dict[tuple[str, Audience], _Kept] = {}
         self._locks = {one.facts.name: threading.Lock() for one in datasets}
+        # Then when a registry was made anew would tell when somebody asked about another data set.
+        self._hides_others = any(one.is_apart for one in datasets)
 
     def tell(
         self, dataset: OpenDataset, audience: Audience, *, rho: bool = False, before: int | None = None
@@ -87,6 +89,8 @@ class Registries:
 
     def _is_same(self, kept: _Kept, now: float) -> bool:
         """Tell whether nothing happened: but the rate a day changes with time alone, if slowly."""
+        if self._hides_others:
+            return False
         return kept.version == self.datasets.book.version and now < kept.since + 60 * self._patience
 
     def _make(self, dataset: OpenDataset, audience: Audience) -> _Kept:

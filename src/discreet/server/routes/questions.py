@@ -32,9 +32,7 @@ async def ask_question(visit: VisitOf, asked: QuestionAsked, key: AskersKey = No
 
     def answer(door: Analyst) -> dict[str, Any]:
         how: dict[str, Any] = {"fresh": asked.fresh, "insist": asked.insist, "pay": asked.pay, "key": key}
-        reply = write_reply(door.sql(asked.sql, **how, **_read_offer(asked)))
-        # The place of a row tells how much is asked of all data sets of the book.
-        return reply | {"receipt": None} if visit.reception.datasets.is_apart else reply
+        return write_reply(door.sql(asked.sql, **how, **_read_offer(asked)))
 
     return await visit.ask(answer, asked.study)
 

@@ -1,11 +1,12 @@
 """Registries that are kept: told again quickly, and never older than they may be."""
 
 import time
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from tests.unit.server.conftest import write_home
+from tests.unit.server.conftest import SCHEMA, write_home
 
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import PureLoss
@@ -49,6 +50,27 @@ def test_it_is_told_again_until_something_happens(opened, monkeypatch):
     registries.tell(visits, "public")
     registries.tell(visits, "owner")
     assert len(made) == 4
+
+
+def test_when_it_is_made_anew_tells_nothing_of_a_promised_data_set(tmp_path, monkeypatch):
+    path = write_home(tmp_path, rows=50)
+    both = path.read_text() + '[datasets.hidden]\ndata = "visits.csv"\nschema = "hidden.toml"\n'
+    path.write_text(both + 'epsilon = 1\ndelta = 1e-9\nshared = 0\npromise = "one analyst to many"\n')
+    (tmp_path / "hidden.toml").write_text(SCHEMA.replace('"visits"', '"hidden"'))
+    made = []
+    monkeypatch.setattr(kept, "write_registry", lambda *args: made.append(1) or {"releases_total": 0})
+    with closing(OpenDatasets(read_registration(path))) as datasets:
+        registries, hidden = Registries(datasets, patience=0.2), datasets.get("hidden").curator
+        counts = []
+        for asks in (False, True):
+            registries.tell(datasets.get("visits"), "public")
+            time.sleep(0.25)
+            if asks:
+                hidden.analyst("union", share=1)
+            before = len(made)
+            registries.tell(datasets.get("visits"), "public")
+            counts.append(len(made) - before)
+    assert counts[0] == counts[1]
 
 
 def test_many_entries_are_told_quickly(opened):
