@@ -154,6 +154,8 @@ class Channel:
                 raise ServerUnreachable(str(self.address), why="its certificate is not believed") from None
             except (OSError, http.client.HTTPException) as problem:
                 self._drop()
+                if isinstance(problem, ssl.SSLError) and problem.reason == "WRONG_VERSION_NUMBER":
+                    raise ServerUnreachable(str(self.address), why="it does not speak https there") from None
                 why = _name_failure(problem)
                 continue
             if said.status == 200:
@@ -235,11 +237,15 @@ class Channel:
 
 def _read_key(key: str) -> str:
     """Return a key that can stand in a header. What is wrong with it is not said: it is a secret."""
-    if type(key) is not str or _KEY.fullmatch(key) is None:
+    text = key.strip() if type(key) is str else ""  # a file that was read whole ends in a new line
+    if _KEY.fullmatch(text) is None:
         raise InvalidParameter(
-            name="key", rule="a key as `discreet analysts add` prints it", got="something else"
+            name="key",
+            rule="the text that `discreet analysts add` prints",
+            got="something else",
+            hint="Of a file: key=open(path).read()",
         )
-    return key
+    return text
 
 
 def _read_wait(said: str | None) -> float:
