@@ -19,6 +19,7 @@ from discreet.cli.server_files import (
     say_errors,
     write_key,
 )
+from discreet.core.errors import InvalidParameter
 
 _PROMISES = ("one query to many", "one analyst to many", "many to one")
 
@@ -121,4 +122,12 @@ def _read_expects(given: tuple[str, ...]) -> Any:
         return None
     if len(given) == 1 and given[0].isascii() and given[0].isdigit():
         return int(given[0])
-    return given[0] if given == ("counts",) else list(given)
+    if given == ("counts",):
+        return given[0]
+    if not all(" " in one.strip() for one in given):
+        raise InvalidParameter(
+            name="expects",
+            rule='a number of questions, "counts", or questions in SQL',
+            value=given[0] if len(given) == 1 else given,
+        )
+    return list(given)

@@ -46,7 +46,7 @@ def serve(
     """
     from discreet.server.open_datasets import OpenDatasets  # noqa: PLC0415  an extra
     from discreet.server.registration import read_registration  # noqa: PLC0415
-    from discreet.server.serving import require_private  # noqa: PLC0415
+    from discreet.server.serving import require_free, require_private  # noqa: PLC0415
     from discreet.server.serving import serve as run  # noqa: PLC0415
 
     if (certificate is None) != (private_key is None):
@@ -67,6 +67,7 @@ def serve(
 
     with say_errors():
         require_private(host, certificate=certificate, behind_proxy=behind_proxy)
+        require_free(host, port)
         registration = read_registration(config)
         names = list(registration.datasets)
         listed = ", ".join(names) or "no table yet"

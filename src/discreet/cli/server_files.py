@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_OPTIONS = {
+    "pass insist=True": "give --insist",
+    "Pass large_delta=True": "Write large_delta = true into the registration file by hand",
+    "send_key_in_clear=True speaks": "--send-key-in-clear speaks",
+}
+"""What parameters are called in the shell."""
+
 
 def config(command: F) -> F:
     """Add the option --config."""
@@ -42,7 +49,14 @@ def say_errors() -> Iterator[None]:
     try:
         yield
     except DiscreetError as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(_say_as_options(str(error))) from None
+
+
+def _say_as_options(words: str) -> str:
+    """Say a way out as it is gone from the shell, where it names a parameter of Python."""
+    for parameter, option in _OPTIONS.items():
+        words = words.replace(parameter, option)
+    return words
 
 
 @contextmanager

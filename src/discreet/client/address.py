@@ -57,7 +57,8 @@ def read_address(url: str, *, send_key_in_clear: bool) -> ServerAddress:
         raise _refuse("written in plain letters", "others")
     is_encrypted = parts.scheme == "https"
     if not is_encrypted and not send_key_in_clear and not is_loopback(host):
-        raise _refuse("https, since the key is sent along", "http")
+        hint = "Use https; send_key_in_clear=True speaks http all the same, for all on the way to read"
+        raise _refuse("https, since the key is sent along", "http", hint)
     return ServerAddress(host, port or (443 if is_encrypted else 80), is_encrypted, prefix)
 
 
@@ -69,5 +70,5 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _refuse(rule: str, got: str) -> InvalidParameter:
-    return InvalidParameter(name="url", rule=rule, got=got)
+def _refuse(rule: str, got: str, hint: str = "") -> InvalidParameter:
+    return InvalidParameter(name="url", rule=rule, got=got, hint=hint)

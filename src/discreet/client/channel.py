@@ -113,7 +113,7 @@ class Channel:
         """Return what is said to the end of something."""
         return self._ask("DELETE", path, None, {})
 
-    def post(self, path: str, said: Any, *, once: str | None = None, again: bool = True) -> Any:
+    def post(self, path: str, said: Any, *, once: str | None = None) -> Any:
         """Return the reply to a request.
 
         Parameters
@@ -122,13 +122,11 @@ class Channel:
             Where to, and what.
         once
             A key under which it counts once, however often it is sent.
-        again
-            Whether it is sent again where no reply comes.
         """
         headers = {"Content-Type": "application/json"}
         if once is not None:
             headers["Idempotency-Key"] = once
-        return self._ask("POST", path, write_json(said), headers, once=once, again=again)
+        return self._ask("POST", path, write_json(said), headers, once=once)
 
     def close(self) -> None:
         """Close all connections; nothing can be sent any more."""
@@ -146,7 +144,6 @@ class Channel:
         headers: dict[str, str],
         *,
         once: str | None = None,
-        again: bool = True,
     ) -> Any:
         why = ""
         for _ in self._tries():
@@ -157,15 +154,14 @@ class Channel:
                 raise ServerUnreachable(str(self.address), why="its certificate is not believed") from None
             except (OSError, http.client.HTTPException) as problem:
                 self._drop()
+                if isinstance(problem, ssl.SSLError) and problem.reason == "WRONG_VERSION_NUMBER":
+                    raise ServerUnreachable(str(self.address), why="it does not speak https there") from None
                 why = _name_failure(problem)
-                if again:
-                    continue
-                why += "; it may have been charged all the same"
-                break
+                continue
             if said.status == 200:
                 return read_json(said.body)
             refusal = find_refusal(said.status, said.body)
-            if said.status not in AGAIN or not again:
+            if said.status not in AGAIN:
                 raise refusal
             why, self._own.wait = "", said.wait
         if why:
@@ -241,11 +237,15 @@ class Channel:
 
 def _read_key(key: str) -> str:
     """Return a key that can stand in a header. What is wrong with it is not said: it is a secret."""
-    if type(key) is not str or _KEY.fullmatch(key) is None:
+    text = key.strip() if type(key) is str else ""  # a file that was read whole ends in a new line
+    if _KEY.fullmatch(text) is None:
         raise InvalidParameter(
-            name="key", rule="a key as `discreet analysts add` prints it", got="something else"
+            name="key",
+            rule="the text that `discreet analysts add` prints",
+            got="something else",
+            hint="Of a file: key=open(path).read()",
         )
-    return key
+    return text
 
 
 def _read_wait(said: str | None) -> float:

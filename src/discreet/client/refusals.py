@@ -36,6 +36,7 @@ def find_refusal(status: int, body: bytes) -> DiscreetError:
     if not isinstance(kind, str) or not isinstance(words, str):
         # A proxy on the way, or a server that is no curator: its page may hold anything.
         moved = "; it leads elsewhere, and is not followed" if 300 <= status < 400 else ""
+        moved = moved or ("; is it the address of a discreet server?" if status in (404, 405, 501) else "")
         return ServerRefused(f"it replied with status {status}{moved}", status=status, kind="unknown")
     words = "".join(one if one.isprintable() else " " for one in words[:LONGEST])
     make = _KINDS.get(kind)

@@ -216,11 +216,12 @@ class RemoteAnalyst:
         epsilon: checks.Number,
         delta: checks.Number,
         study: str | None = None,
+        key: str | None = None,
     ) -> str:
         """Open a conversation of your own about some columns, and return what it is called.
 
-        From then on `ask` and `synthetic` cost nothing. It dies with the server's process. Where no reply
-        comes it is not sent again, since it could be charged twice: look at `left` and `history`.
+        From then on `ask` and `synthetic` cost nothing. It dies with the server's process. However often it
+        is sent, since no reply came, it is charged at most once.
 
         Parameters
         ----------
@@ -228,7 +229,7 @@ class RemoteAnalyst:
             Columns with declared values.
         epsilon, delta
             What is charged for it.
-        study
+        study, key
             As in `sql`.
         """
         said = {
@@ -238,7 +239,8 @@ class RemoteAnalyst:
         }
         if study is not None:
             said["study"] = checks.text(study=study)
-        opened = self._channel.post(f"{self._path}/conversations", said, again=False)
+        once = secrets.token_urlsafe(24) if key is None else _read_key(key)
+        opened = self._channel.post(f"{self._path}/conversations", said, once=once)
         return read_as("conversation", read_conversation, opened)
 
     def close_conversation(self, conversation: str) -> None:

@@ -229,6 +229,7 @@ class Analyst:
         epsilon: checks.Number,
         delta: checks.Number,
         study: str | None = None,
+        key: str | None = None,
     ) -> str:
         """Open a conversation of her own about some columns, and return what it is called.
 
@@ -241,11 +242,11 @@ class Analyst:
             Columns with declared values.
         epsilon, delta
             What is charged for it.
-        study
-            As in `sql`.
+        study, key
+            As in `sql`; under the same key it is the same conversation, as long as that is open.
         """
         service, desk = _behind(self)
-        return service.open(desk, columns, epsilon=epsilon, delta=delta, study=study)
+        return service.open(desk, columns, epsilon=epsilon, delta=delta, study=study, key=key)
 
     def close_conversation(self, conversation: str) -> None:
         """End a conversation of her own. What it cost stays charged."""

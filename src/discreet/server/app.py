@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -77,6 +76,3 @@ def _forget_validation(app: FastAPI) -> None:
         return said
 
     app.openapi = describe  # type: ignore[method-assign]
-    for route in app.routes:
-        if isinstance(route, APIRoute):
-            route.response_model = None

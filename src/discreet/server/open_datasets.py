@@ -76,6 +76,11 @@ class OpenDatasets:
     def __iter__(self) -> Iterator[OpenDataset]:
         return iter(self._open.values())
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether analysts of any data set of the book are promised that nobody learns what they ask."""
+        return any(one.is_apart for one in self)
+
     def get(self, name: str) -> OpenDataset | None:
         """Return a data set; None where there is none of that name."""
         return self._open.get(name)

@@ -290,7 +290,7 @@ def _read_expects(expects: Any) -> Any:
 
 
 def _read_pair(question: Any) -> tuple[Fraction, Fraction]:
-    pair = checks.several(question=question)
+    pair = checks.several(question=question) if isinstance(question, list) else ()
     if len(pair) != 2:
         raise InvalidParameter(name="question", rule="a pair [epsilon, delta]", value=question)
     return checks.positive(epsilon=pair[0]), checks.delta(delta=pair[1])
@@ -315,5 +315,6 @@ def _inside(folder: Path, name: str, said: str) -> Path:
     path = (folder / said).resolve()
     if not path.is_relative_to(folder):
         rule = "in the folder of the registration file or below it, links followed"
-        raise InvalidParameter(name=name, rule=rule, got="a path that leads out of it")
+        hint = "Move it there, or keep the registration file in a folder above it (--config)"
+        raise InvalidParameter(name=name, rule=rule, got="a path that leads out of it", hint=hint)
     return path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Any
 
-from fastapi import Query
+from fastapi import Header, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 SQL = 20_000
@@ -37,6 +37,17 @@ Epsilon = Annotated[
 ]
 Delta = Annotated[Decimal, *_number(0.0, 1e-3, "Of the same; the owner's delta by default.")]
 Rows = Annotated[int, Query(ge=1, le=100_000, description="How many rows.")]
+AskersKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=255,
+        pattern=r"^[\x21-\x7e]+$",
+        description="Your own name for this question. Sent again with the same question, it returns the same "
+        "bytes at no cost, for ever.",
+    ),
+]
 Scalar = str | int | bool | Decimal | None
 
 

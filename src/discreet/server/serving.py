@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import ipaddress
 import resource
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -86,7 +88,7 @@ def make_server(app: App, ready: Callable[[int], None], **options: Any) -> uvico
         http=_ImpatientProtocol,
         loop="asyncio",
         lifespan="off",
-        log_level="warning",
+        log_level="error",  # what a stranger sends does not fill the owner's log
         access_log=False,
         server_header=False,
         date_header=False,
@@ -107,6 +109,27 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._ready(self.servers[0].sockets[0].getsockname()[1])
+
+
+def require_free(host: str, port: int) -> None:
+    """Refuse an address that cannot be listened at, before a table is opened for it."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, _, _, _, where in found:
+            socket.create_server(where[:2], family=family).close()
+    except OSError as problem:
+        if problem.errno == errno.EADDRINUSE:
+            hint = (
+                "Something listens there, perhaps another server: end it, or give another; 0 takes a free one"
+            )
+            raise InvalidParameter(name="port", rule=f"free at {host}", value=port, hint=hint) from None
+        if problem.errno == errno.EACCES:
+            hint = "Give one from 1024 on; 0 takes a free one"
+            raise InvalidParameter(name="port", rule="one you may open", value=port, hint=hint) from None
+        hint = "127.0.0.1 is this machine alone, 0.0.0.0 all addresses that it has"
+        raise InvalidParameter(
+            name="host", rule="an address of this machine", value=host, hint=hint
+        ) from None
 
 
 def require_private(host: str, *, certificate: Path | None, behind_proxy: bool) -> None:

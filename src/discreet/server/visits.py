@@ -97,7 +97,6 @@ async def find_key(
         raise NO_KEY
     if not reception.rates.take(key.name):
         raise TOO_OFTEN
-    request.state.who = key.name
     return key
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import threading
@@ -81,13 +82,14 @@ def test_what_is_registered_stays_as_it_is(registered):
         ({"--epsilon": "nan"}, "epsilon must be"),
         ({"--epsilon": "0"}, "epsilon must be"),
         ({"--epsilon": "1/3"}, "epsilon must be a decimal number"),
-        ({"--delta": "0.5"}, "delta must be at most 0.001"),
+        ({"--delta": "0.5"}, "Write large_delta = true into the registration file"),
         ({"--delta": "-1"}, "delta must be"),
         ({"--name": "other"}, "as its schema says"),
         ({"--expects": "0"}, "expects must be"),
+        ({"--expects": "many"}, 'expects must be a number of questions, "counts", or'),
         ({"--schema": "half.toml"}, "columns.age"),
         ({"--schema": "more.toml"}, "more"),
-        ({"--config": "sub/discreet.toml"}, "leads out of it"),
+        ({"--config": "sub/discreet.toml"}, "leads out of it. Move it there"),
         ({"--config": "nowhere/discreet.toml"}, "a folder that exists"),
     ],
     ids=str,
@@ -214,6 +216,22 @@ def test_a_public_address_needs_tls_or_a_proxy(registered):
     assert said.exit_code == 1 and "--behind-proxy" in said.output
     assert run("serve", "--certificate", "visits.toml").exit_code == 2
     assert not (registered / "budget.db").exists()
+
+
+def test_an_address_that_is_taken_is_refused_before_a_table_is_measured(registered):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        said = run("serve", "--port", port)
+    assert said.exit_code == 1 and f"port must be free at 127.0.0.1, got port={port}" in said.output
+    said = run("serve", "--host", "192.0.2.7", "--port", "0", "--behind-proxy")
+    assert said.exit_code == 1 and "host must be an address of this machine" in said.output
+    assert not (registered / "budget.db").exists()
+
+
+def test_the_shell_speaks_of_options(registered):
+    url, key = "http://192.0.2.7", {"DISCREET_KEY": "dk_0"}
+    said = run("ask", "--server", url, "SELECT COUNT(*) FROM visits", env=key)
+    assert said.exit_code == 1 and "--send-key-in-clear" in said.output
 
 
 def test_a_name_that_is_not_the_schemas_is_not_served(registered):

@@ -23,7 +23,7 @@ def test_an_address_is_read(url, shown):
     "host", ["data.example.org", "10.0.0.1", "localhost.example.org", "127.0.0.1.example.org"]
 )
 def test_a_key_goes_to_other_machines_encrypted_unless_the_caller_says_otherwise(host):
-    with pytest.raises(InvalidParameter, match="https, since the key is sent along"):
+    with pytest.raises(InvalidParameter, match=r"https, since the key is sent along.*send_key_in_clear=True"):
         read_address(f"http://{host}", send_key_in_clear=False)
     with pytest.raises(InvalidParameter, match="https"):
         connect(f"http://{host}", "dk_0")

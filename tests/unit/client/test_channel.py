@@ -179,7 +179,22 @@ def test_the_key_is_sent_and_never_shown(scripted, channel):
 def test_what_is_no_key_is_refused_without_repeating_it(key):
     with pytest.raises(InvalidParameter) as caught:
         Channel(ServerAddress("127.0.0.1", 1, False), key, timeout=1, patience=0)
-    assert str(caught.value).endswith("prints it, got something else")
+    assert "prints, got something else. Of a file" in str(caught.value)
+
+
+def test_a_key_may_come_from_a_file_that_was_read_whole(scripted):
+    scripted.script = [(200, {})]
+    address = ServerAddress(*scripted.server_address[:2], False)
+    channel = Channel(address, f"{KEY}\n", timeout=2, patience=0)
+    channel.get("/x")
+    channel.close()
+    assert scripted.seen[0][2]["Authorization"] == f"Bearer {KEY}"
+
+
+def test_a_server_that_speaks_no_https_is_not_asked_again_and_again(scripted):
+    host, port = scripted.server_address[:2]
+    with pytest.raises(ServerUnreachable, match="it does not speak https there"):
+        connect(f"https://{host}:{port}", KEY, patience=600)
 
 
 def test_threads_and_children_have_connections_of_their_own(scripted, channel):

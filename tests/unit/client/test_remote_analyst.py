@@ -23,7 +23,6 @@ from discreet.core.errors import (
     NotFree,
     Refused,
     ServerRefused,
-    ServerUnreachable,
     StrangeReply,
 )
 from discreet.curator import Analyst
@@ -293,13 +292,12 @@ def test_a_conversation_of_ones_own_is_opened_asked_and_closed(real):
             door.ask([{"ward": ["north"]}], conversation=called)
 
 
-def test_what_has_no_key_of_its_own_is_never_sent_again(scripted):
-    scripted.script = [(200, {"datasets": ["visits"]}), "cut"]
+def test_a_conversation_that_is_sent_again_has_the_key_of_the_first_time(scripted):
+    opened = (200, {"conversation": "0" * 16, "columns": ["ward"]})
+    scripted.script = [(200, {"datasets": ["visits"]}), "cut", opened, opened, opened]
     with connect(scripted.url, "dk_0") as door:
-        with pytest.raises(ServerUnreachable, match="may have been charged"):
-            door.open_conversation(["ward"], epsilon=1, delta=0)
-        assert len(scripted.seen) == 2
-        scripted.script = [(503, {"error": "stopped", "message": "m"})]
-        with pytest.raises(DiscreetError):
-            door.open_conversation(["ward"], epsilon=1, delta=0)
-        assert len(scripted.seen) == 3
+        door.open_conversation(["ward"], epsilon=1, delta=0)
+        door.open_conversation(["ward"], epsilon=1, delta=0)
+        door.open_conversation(["ward"], epsilon=1, delta=0, key="mine")
+    sent = [headers.get("Idempotency-Key") for *_, headers, _, _ in scripted.seen[1:]]
+    assert sent[0] == sent[1] != sent[2] and sent[3] == "mine" and len(sent[0]) >= 32

@@ -119,7 +119,7 @@ def test_what_was_measured_is_not_read_as_something_else(path, promise, monkeypa
     with curator(**given) as one:
         assert one._shared is not None
     for module in ("shared", "published"):
-        monkeypatch.setattr(f"discreet.curator.{module}.ORDER", 1)
+        monkeypatch.setattr(f"discreet.curator.hypotheses.{module}.ORDER", 1)
     with curator(**given) as one:
         assert one._shared is None
 

@@ -197,7 +197,7 @@ def test_what_is_not_yours_does_not_exist(served, key):
 
 
 def test_an_auditor_looks_and_does_not_ask(served, nothing_charged):
-    auditor = served.key("auditor", share=None, role="auditor")
+    auditor = served.key("auditor", share=1, role="auditor")
     assert served.send("GET", "/v1/datasets/visits", key=auditor)[0] == 200
     assert served.send("POST", PATH, {"sql": PRICED}, key=auditor)[0] == 404
 

@@ -45,6 +45,8 @@ class Opening:
     ----------
     notes
         Where the hypothesis writes down what must outlive the process.
+    errors
+        Where it writes down what it learnt about its answers' errors, which only saves time.
     """
 
     def __init__(self, ledger: Ledger, version: str | None = None) -> None:
@@ -53,6 +55,7 @@ class Opening:
         self._claims = ledger.journal(name, alone=True)
         notes = "shared" if version is None else f"shared of {version}"
         self.notes = ledger.journal(notes, alone=True)
+        self.errors = ledger.journal("errors" if version is None else f"errors of {version}")
         self._version, self._name = version, name
         known = self._claims.read()
         self._known = json.loads(known[0]) if known else None

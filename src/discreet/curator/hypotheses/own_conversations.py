@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable
-from fractions import Fraction
 
 from discreet.core import checks
-from discreet.core.errors import ConversationClosed, EngineFailed, Refused
+from discreet.core.errors import ConversationClosed, EngineFailed, KeyReused, Refused
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.amounts import Amounts
 from discreet.curator.doors import Desk
 from discreet.curator.failures import Failures
 from discreet.curator.hypotheses.shared import CELLS, Shared
+from discreet.curator.kept.requests import require_key
 from discreet.curator.ledger.entries import Ticket
 from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.ticks import FairLock
@@ -55,6 +55,8 @@ class OwnConversations:
         self._table, self._ledger, self._failures = table, ledger, failures
         self._engine, self._require_open = engine, require_open
         self._open: dict[tuple[str, str], Shared] = {}
+        self._called: dict[int, str] = {}  # by the number of the entry that paid for it
+        self._keyed: dict[tuple[str, str], tuple[object, str]] = {}  # what a key stands for
 
     def open(
         self,
@@ -64,20 +66,34 @@ class OwnConversations:
         epsilon: checks.Number,
         delta: checks.Number,
         study: str | None = None,
+        key: str | None = None,
     ) -> str:
-        """Open a conversation about some columns, charge what was offered, and return what it is called."""
+        """Open a conversation about some columns, charge what was offered, and return what it is called.
+
+        Under the same key it is the same conversation again, charged once.
+        """
         names = tuple(dict.fromkeys(checks.each(checks.text, columns=columns)))
         e, d = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
         self._require_small(names)
+        pair, once = ApproxLoss(e, d), require_key(key)
         with desk.line.turn():
             self._failures.require_few(desk.name)
+            request, known = (names, pair, study), self._keyed.get((desk.name, once or ""))
+            if known is not None:
+                if known[0] != request:
+                    raise KeyReused
+                self.find(desk, known[1])
+                return known[1]
             if sum(who == desk.name for who, _ in self._open) >= OPEN:
                 raise Refused(
                     what="conversation",
                     why=f"you have {OPEN} open, which is the most",
                     way_out="Close one of them first",
                 )
-            return self._buy(desk, names, e, d, study)
+            called = self._buy(desk, names, pair, study, once)
+            if once is not None:
+                self._keyed[desk.name, once] = request, called
+            return called
 
     def find(self, desk: Desk, name: str) -> Shared:
         """Return a conversation of an analyst.
@@ -114,14 +130,20 @@ class OwnConversations:
             )
 
     def _buy(
-        self, desk: Desk, names: tuple[str, ...], epsilon: Fraction, delta: Fraction, study: str | None
+        self, desk: Desk, names: tuple[str, ...], pair: ApproxLoss, study: str | None, key: str | None
     ) -> str:
         """Charge, and only then read."""
-        pair, ticket, charge = ApproxLoss(epsilon, delta), Ticket(), Amounts()
-        item = Guarantee(pair if delta else PureLoss(epsilon), self._table.neighbours)
+        ticket, charge = Ticket(), Amounts()
+        item = Guarantee(pair if pair.mass else PureLoss(pair.value), self._table.neighbours)
         what = f"a conversation about {', '.join(names)}"
         try:
-            number = self._ledger.reserve(desk.name, what, item, bought=pair, ticket=ticket, study=study)
+            number = self._ledger.reserve(
+                desk.name, what, item, bought=pair, ticket=ticket, study=study, key=key
+            )
+            if ticket.number is None:  # it was opened under this key before
+                called = self._called.get(number, "")
+                self.find(desk, called)
+                return called
             charge |= self._ledger.entry(number).charge
             with self._engine.turn():
                 self._require_open()
@@ -135,7 +157,7 @@ class OwnConversations:
             if not self._ledger.void_unless_started(ticket):
                 desk.history.note(what, "failed", charge)
             raise
-        name = secrets.token_hex(8)  # a number would tell how many others have opened
+        name = self._called[number] = secrets.token_hex(8)  # a number would tell how many others have opened
         self._open[desk.name, name] = opened
         desk.history.note(what, "priced", charge)
         return name

@@ -31,7 +31,7 @@ from discreet.query_release.base import WorkloadRelease
 from discreet.query_release.explicit.mwem import MWEM
 from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.online.boxes import Boxes, read_workload
-from discreet.query_release.online.lives import read_numbers
+from discreet.query_release.online.lives import Journal, read_numbers
 from discreet.query_release.online.questions import read_question
 from discreet.query_release.online.warm_start import add_errors, all_marginals, known_by
 from discreet.query_release.synopses.marginal_tables import MarginalTables
@@ -50,12 +50,20 @@ class Published(SharedHypothesis):
 
     unsure = f"the published hypothesis knows its errors for counts over up to {ORDER} columns, given a delta"
 
-    def __init__(self, mechanism: WorkloadRelease, synopsis: Synopsis, guarantee: Guarantee) -> None:
+    def __init__(
+        self,
+        mechanism: WorkloadRelease,
+        synopsis: Synopsis,
+        guarantee: Guarantee,
+        errors: Journal | None = None,
+    ) -> None:
         self.universe, self.guarantee = synopsis.universe, guarantee
         self.synopsis = FittedWeights(synopsis) if isinstance(synopsis, MarginalTables) else synopsis
         _ = self.synopsis.total  # fitted now, so that no analyst's first question takes longer
         self._known = known_by(mechanism, synopsis, beta=BETA)
-        if self._known is not None:
+        if self._known is not None and errors is not None:
+            self._known.recall(errors)
+        elif self._known is not None:
             _ = self._known.own  # so are the errors
 
     @classmethod
@@ -89,7 +97,8 @@ class Published(SharedHypothesis):
             synopsis = mechanism.release(table.histogram(universe.names)).value
             if opening is not None:
                 opening.notes.append(_write(synopsis))
-        return cls(mechanism, synopsis, unit.per_unit(mechanism.guarantee))
+        errors = None if opening is None else opening.errors
+        return cls(mechanism, synopsis, unit.per_unit(mechanism.guarantee), errors)
 
     def ask(self, query: LinearQuery) -> OnlineAnswer:
         """Answer a query. The same question always has the same answer, whoever asks."""

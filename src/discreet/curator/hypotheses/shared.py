@@ -216,7 +216,7 @@ class Shared(SharedHypothesis):
             return None
         if not isinstance(conversation, WeightsConversation):
             raise InvalidParameter(name="conversation", rule="one of weights", value=type(conversation))
-        conversation.learn_errors()
+        conversation.learn_errors(None if opening is None else opening.errors)
         return cls(conversation, universe, unit.per_unit(mechanism.guarantee))
 
     def ask(self, query: LinearQuery) -> OnlineAnswer:

@@ -14,11 +14,10 @@ from discreet.core.errors import InternalError
 from discreet.core.guarantee import Guarantee
 from discreet.core.rounding import down, up
 from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
-from discreet.data.plan.days import find_day
 from discreet.data.plan.facts import Facts
 from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.kinds import Kind
-from discreet.data.plan.measures import CHOSEN, Measure
+from discreet.data.plan.measures import CHOSEN, Measure, find_day
 from discreet.data.plan.nodes import Aggregate, Plan
 from discreet.data.plan.row_nodes import Span
 from discreet.data.pricing.budget import CONFIDENCE, Side, Vector

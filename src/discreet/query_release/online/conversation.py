@@ -25,7 +25,7 @@ from discreet.query_release.online.batch import Batch
 from discreet.query_release.online.boxes import Boxes, read_workload
 from discreet.query_release.online.gate import NONE, FirstAbove
 from discreet.query_release.online.history import MeasuredBand, Record, relearn
-from discreet.query_release.online.lives import Lives
+from discreet.query_release.online.lives import Journal, Lives
 from discreet.query_release.online.questions import Question, read_question
 from discreet.query_release.online.warm_start import add_errors, known_by, starting_weights
 from discreet.query_release.synopses.online_answer import FREE, MEASURED, STALE, OnlineAnswer, OnlineAnswers
@@ -184,9 +184,17 @@ class WeightsConversation(Conversation[Any]):
             measured = self._measured_error
         return batch.foretell(self._hypothesis, self._record, gate=gate, measured=measured)
 
-    def learn_errors(self) -> None:
-        """Learn now how far answers are off by themselves, so that no question takes longer for it."""
-        if self._known is not None:
+    def learn_errors(self, notes: Journal | None = None) -> None:
+        """Learn now how far answers are off by themselves, so that no question takes longer for it.
+
+        Parameters
+        ----------
+        notes
+            Where that is written down for later lives, or was in an earlier one.
+        """
+        if self._known is not None and notes is not None:
+            self._known.recall(notes)
+        elif self._known is not None:
             _ = self._known.own
 
     @property

@@ -36,6 +36,8 @@ Sums = Callable[[Any], Floats]
 """Returns the sums of an array over some questions."""
 Box = dict[str, tuple[Any, Any]]
 
+VERSION = 1
+"""Another one whenever something else is learnt from the same tables: older notes are not read then."""
 SURE = float(special.ndtri(0.975))
 """How many standard deviations hold 95 of 100 errors that are normal."""
 WIDER = 1.05

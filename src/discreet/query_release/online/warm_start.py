@@ -7,6 +7,7 @@ the error of the hypothesis by public numbers. Where that is small enough, no te
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 from fractions import Fraction
@@ -28,10 +29,12 @@ from discreet.query_release.fitting.weights import Hypothesis, KeptTables, margi
 from discreet.query_release.linear.independent import NoisyAnswers
 from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.online.boxes import Boxes
+from discreet.query_release.online.lives import Journal
 from discreet.query_release.online.misfit import centre_table, estimate_misfit
-from discreet.query_release.online.own_errors import OwnErrors, learn_own_errors
+from discreet.query_release.online.own_errors import VERSION, OwnErrors, learn_own_errors
 from discreet.query_release.online.questions import Question
 from discreet.query_release.online.table_weights import CLOSE, FLAT, UNIFORM, fit_weights
+from discreet.query_release.online.written_errors import read_own_errors, write_own_errors
 from discreet.query_release.synopses.marginal_tables import MarginalTables
 from discreet.query_release.synopses.synopsis import Synopsis, Weights
 
@@ -152,6 +155,18 @@ class Known:
             deviate=self.deviations,
             misfit=misfit,
         )
+
+    def recall(self, notes: Journal) -> None:
+        """Take what was learnt in an earlier life about the same tables, or learn it and write it down."""
+        mechanism, tables = self._measured
+        seen = (VERSION, repr(mechanism), tables.noisy.tolist(), tables.rows)
+        about = hashlib.sha256(repr(seen).encode()).hexdigest()
+        for note in notes.read():
+            own = read_own_errors(note, about)
+            if own is not None:
+                self.own = own
+                return
+        notes.append(write_own_errors(self.own, about))
 
     def spreads(self, boxes: Boxes) -> tuple[Floats, Floats]:
         """Return `deviations` and `noise` of some boxes."""

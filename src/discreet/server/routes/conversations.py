@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from discreet.curator.doors import Analyst
 from discreet.server.replies import ClosedBody, ConversationBody, CountsBody, SyntheticBody, answers
-from discreet.server.requests import ConversationAsked, CountsAsked, Rows
+from discreet.server.requests import AskersKey, ConversationAsked, CountsAsked, Rows
 from discreet.server.routes.counting import write_counts, write_rows
 from discreet.server.strict_route import StrictRoute
 from discreet.server.visits import VisitOf
@@ -21,12 +21,12 @@ Called = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", description="What the co
 
 
 @router.post("", responses=answers(ConversationBody), operation_id="openConversation")
-async def open_conversation(visit: VisitOf, asked: ConversationAsked) -> Response:
+async def open_conversation(visit: VisitOf, asked: ConversationAsked, key: AskersKey = None) -> Response:
     """Measure all small tables of some columns, and answer counts about them without end from then on."""
 
     def begin(door: Analyst) -> dict[str, object]:
         called = door.open_conversation(
-            asked.columns, epsilon=asked.epsilon, delta=asked.delta, study=asked.study
+            asked.columns, epsilon=asked.epsilon, delta=asked.delta, study=asked.study, key=key
         )
         return {"conversation": called, "columns": list(door.universe_of(called).names)}
 

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter
 from starlette.responses import Response
 
 from discreet.curator.doors import Analyst
 from discreet.curator.kept.written_reply import write_quote, write_reply
 from discreet.server.replies import CountsBody, QuoteBody, ReplyBody, SyntheticBody, answers
-from discreet.server.requests import CountsAsked, PlanAsked, QuestionAsked, Rows
+from discreet.server.requests import AskersKey, CountsAsked, PlanAsked, QuestionAsked, Rows
 from discreet.server.routes.counting import write_counts, write_rows
 from discreet.server.strict_route import StrictRoute
 from discreet.server.visits import VisitOf
 
 router = APIRouter(prefix="/v1/datasets/{name}", route_class=StrictRoute, tags=["questions"])
-AskersKey = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        min_length=1,
-        max_length=255,
-        pattern=r"^[\x21-\x7e]+$",
-        description="Your own name for this question. Sent again with the same question, it returns the same "
-        "bytes at no cost, for ever.",
-    ),
-]
 
 
 @router.post("/plans", responses=answers(QuoteBody), operation_id="planQuestion")

@@ -6,7 +6,14 @@ import pytest
 from tests.unit.curator.conftest import curator
 
 from discreet.analysts.promises import OneAnalystToMany
-from discreet.core.errors import BudgetExceeded, ConversationClosed, EngineFailed, InvalidParameter, Refused
+from discreet.core.errors import (
+    BudgetExceeded,
+    ConversationClosed,
+    EngineFailed,
+    InvalidParameter,
+    KeyReused,
+    Refused,
+)
 from discreet.curator.hypotheses import own_conversations
 from discreet.curator.hypotheses.own_conversations import OPEN
 from discreet.curator.limits import SYNTHETIC
@@ -129,3 +136,33 @@ def test_rows_are_counted():
         for rows in (0, -1, True, 1.5, SYNTHETIC + 1):
             with pytest.raises((InvalidParameter, Refused)):
                 door.synthetic(rows)
+
+
+def test_under_one_key_it_is_opened_once():
+    with curator(shared=0) as owner:
+        door, other = owner.analyst("acme"), owner.analyst("rival")
+        called = door.open_conversation(["region"], **OFFER, key="mine")
+        spent = owner.ledger.spent()
+        assert door.open_conversation(["region"], **OFFER, key="mine") == called
+        assert owner.ledger.spent() == spent
+        for changed in ((["smoker"], OFFER), (["region"], OFFER | {"epsilon": 0.2})):
+            with pytest.raises(KeyReused):
+                door.open_conversation(changed[0], **changed[1], key="mine")
+        assert owner.ledger.spent() == spent
+        assert other.open_conversation(["region"], **OFFER, key="mine") != called
+        door.close_conversation(called)
+        with pytest.raises(ConversationClosed):
+            door.open_conversation(["region"], **OFFER, key="mine")
+
+
+def test_a_key_of_a_life_before_opens_nothing_and_costs_nothing(tmp_path):
+    with curator(shared=0, ledger=tmp_path / "budget.db") as owner:
+        owner.analyst("acme").open_conversation(["region"], **OFFER, key="mine")
+        spent = owner.ledger.spent()
+    with curator(shared=0, ledger=tmp_path / "budget.db") as owner:
+        door = owner.analyst("acme")
+        with pytest.raises(ConversationClosed):
+            door.open_conversation(["region"], **OFFER, key="mine")
+        with pytest.raises(KeyReused):
+            door.sql("SELECT AVG(income) FROM people", insist=True, key="mine")
+        assert owner.ledger.spent() == spent

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import discreet as dp
+from discreet.core.bounds import each_of
 from discreet.core.errors import InternalError, InvalidParameter
 from discreet.data import Boolean, Category, Date, Decimal, Integer, Row, Schema, Table
 from discreet.data.plan.nodes import After
@@ -147,6 +148,15 @@ def test_each_measure_of_an_expression_counts_once(table: Table) -> None:
     width = {name: high - low for name in answer.columns for low, high in answer.interval(name, 0.95)}
     assert width["two"] == 2 * width["n"]
     assert width["n"] + width["s"] < width["both"] < 1.5 * (width["n"] + width["s"])
+
+
+def test_intervals_hold_in_all_selects_at_once(table: Table) -> None:
+    answer = ask(table, f"SELECT g, COUNT(*) AS n {BY} UNION ALL SELECT 'all', COUNT(*) FROM t", 1)
+    groups = len(answer)
+    assert groups == 1 + len({row[0] for row in answer.rows[:-1]})
+    reach = answer.plan.budget.vectors[0].noise.reach(each_of(groups, Fraction(1, 20)))
+    low, high = answer.interval("n", 0.95)[-1]
+    assert high - low == 2 * reach  # type: ignore[operator]
 
 
 def test_the_same_numbers_in_another_form(table: Table) -> None:

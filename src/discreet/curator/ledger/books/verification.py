@@ -125,7 +125,7 @@ def _read(path: Path) -> list[BookRow]:
     try:
         found = connection.execute("SELECT place, kind, body, digest FROM rows ORDER BY place").fetchall()
     except sqlite3.Error:
-        raise LedgerRefused(why=f"{path.name} is damaged", way_out=RECOVER) from None
+        raise LedgerRefused(why=f"{path.name} is damaged, or no book", way_out=RECOVER) from None
     finally:
         connection.close()
     return [BookRow(*row) for row in found]

@@ -12,11 +12,10 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.data.plan.canonical import conjunction, is_there
-from discreet.data.plan.days import find_day
 from discreet.data.plan.effort import spend
 from discreet.data.plan.facts import MAX_PARTS
 from discreet.data.plan.kinds import Kind
-from discreet.data.plan.measures import measures
+from discreet.data.plan.measures import find_day, measures
 from discreet.data.plan.nodes import Aggregate
 from discreet.data.plan.numbers import add, constant, multiply, variable
 from discreet.data.plan.row_nodes import Field, Polynomial
