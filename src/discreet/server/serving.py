@@ -25,19 +25,34 @@ CONNECTIONS = 1024
 HEADER_SECONDS = 10.0
 """How long a connection may take to send the first line and headers of a request."""
 
+HEADER_BYTES = 1 << 16
+"""The most bytes of them that are kept before they are complete."""
+
 
 class _ImpatientProtocol(HttpToolsProtocol):
-    """Closes connections that are opened, or half used, and left to wait."""
+    """Closes connections that are opened, or half used, and left to wait, or never come to a body."""
+
+    _in_headers, _read = True, 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._await_headers()
 
+    def data_received(self, data: bytes) -> None:
+        self._read += len(data)
+        super().data_received(data)
+        if not self._in_headers:
+            self._read = 0
+        elif self._read > HEADER_BYTES:  # the parser keeps them all, however many there are
+            self.transport.close()
+
     def on_headers_complete(self) -> None:
+        self._in_headers = False
         self._waiting.cancel()
         super().on_headers_complete()
 
     def on_message_begin(self) -> None:
+        self._in_headers = True
         self._waiting.cancel()
         self._await_headers()
         super().on_message_begin()

@@ -86,6 +86,18 @@ def test_only_plain_json_is_taken(served, key, headers):
     assert json.loads(said)["error"] == "not_json"
 
 
+@pytest.mark.parametrize("begin", [b"GET /", b"GET / HTTP/1.1\r\nHost: t\r\nX-Long: "])
+def test_headers_have_an_end(served, begin):
+    with socket.create_connection(("127.0.0.1", served.port), timeout=5) as asker:
+        sent = 0
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            asker.sendall(begin)
+            while sent < 1000 * serving.HEADER_BYTES:
+                sent += asker.send(b"a" * 4096)
+    assert sent < 200 * serving.HEADER_BYTES  # what the sockets themselves hold
+    assert served.send("GET", "/v1/registry", headers={"X-Short": "a" * 4096})[0] == 200
+
+
 def test_replies_leave_at_ticks_whatever_they_say(tmp_path):
     every = 0.25
     with serve_home(write_home(tmp_path, rows=50, tick=every)) as server:

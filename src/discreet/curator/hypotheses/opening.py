@@ -51,8 +51,10 @@ class Opening:
 
     def __init__(self, ledger: Ledger, version: str | None = None) -> None:
         name = _FIRST if version is None else f"{_FIRST} of {version}"
-        self._claims = ledger.journal(name)
-        self.notes = ledger.journal("shared" if version is None else f"shared of {version}")
+        # Two who read the same notes would each go on to the end of what was paid for once.
+        self._claims = ledger.journal(name, alone=True)
+        notes = "shared" if version is None else f"shared of {version}"
+        self.notes = ledger.journal(notes, alone=True)
         self.errors = ledger.journal("errors" if version is None else f"errors of {version}")
         self._version, self._name = version, name
         known = self._claims.read()

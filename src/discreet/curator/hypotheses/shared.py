@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.units import PrivacyUnit
-from discreet.core.errors import ConversationClosed, InvalidParameter, Refused
+from discreet.core.errors import ConversationClosed, InvalidParameter, LedgerRefused, Refused
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import shorten_down, up
@@ -227,13 +227,13 @@ class Shared(SharedHypothesis):
         try:
             with self._line.turn():
                 return self._conversation.ask(given)  # type: ignore[no-any-return]
-        except ConversationClosed:
+        except (ConversationClosed, LedgerRefused):  # or another curator goes on with it
             return self._conversation.last(query)
 
     def _predicates(self, workload: Workload) -> OnlineAnswers:
         """Answer predicates; what needs the gate, a block at a time, so that nobody waits long for it."""
         batch = self._conversation.read(workload)
-        with contextlib.suppress(ConversationClosed):
+        with contextlib.suppress(ConversationClosed, LedgerRefused):
             while batch.is_open:
                 batch.say(self._conversation.hypothesis)
                 with self._line.turn():

@@ -16,19 +16,34 @@ class LedgerJournal:
     ----------
     book, ledger, name
         The book, the data set in it, and the journal there.
+    alone
+        Whether whoever adds a note must have read all others: what it says follows from them.
     """
 
-    def __init__(self, book: Book, ledger: str, name: str) -> None:
-        self._book, self._ledger, self._name = book, ledger, name
+    def __init__(self, book: Book, ledger: str, name: str, *, alone: bool = False) -> None:
+        self._book, self._ledger, self._name, self._alone = book, ledger, name, alone
+        self._seen = 0
 
     def append(self, note: bytes) -> None:
-        """Add a note. It is as durable as the book on return."""
+        """Add a note. It is as durable as the book on return.
+
+        Raises
+        ------
+        LedgerRefused
+            Where it is to be written alone, and somebody else wrote since it was read. Nothing is added.
+        """
         digest = hashlib.sha256(note).hexdigest()
 
         def decide() -> Event:
+            if self._alone and len(self._digests) != self._seen:
+                raise LedgerRefused(
+                    why=f"somebody else goes on with what is in {self._name}",
+                    way_out="Open one curator of a data set at a time, or close this one and open it again",
+                )
             return Kept(self._ledger, self._name, len(self._digests), digest)
 
         self._book.write(decide, note)
+        self._seen += 1
 
     def read(self) -> tuple[bytes, ...]:
         """Return all notes, in order.
@@ -45,6 +60,7 @@ class LedgerJournal:
             if note is None or hashlib.sha256(note).hexdigest() != digest:
                 raise LedgerRefused(why=f"note {place} of {self._name} is lost or damaged", way_out=RECOVER)
             notes.append(note)
+        self._seen = len(notes)
         return tuple(notes)
 
     @property

@@ -335,11 +335,14 @@ class Ledger(LedgerView):
         if self._own:
             self._book.close()
 
-    def journal(self, name: str) -> LedgerJournal:
-        """Return a list of notes that is kept with this ledger, for what must outlive the process."""
+    def journal(self, name: str, *, alone: bool = False) -> LedgerJournal:
+        """Return a list of notes that is kept with this ledger, for what must outlive the process.
+
+        `alone` is for one that a single process goes on with: others are refused once it has.
+        """
         if SEPARATOR in checks.text(name=name):
             raise InvalidParameter(name="name", rule="one line of text", value=name)
-        return LedgerJournal(self._book, self._name, require_storable(name=name))
+        return LedgerJournal(self._book, self._name, require_storable(name=name), alone=alone)
 
     def retire(self, why: str) -> None:
         """Answer nothing more from this data set, for ever."""

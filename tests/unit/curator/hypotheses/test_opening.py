@@ -1,6 +1,9 @@
 """Versions of the data: what was said of one is not said of another, and all are paid for by one budget."""
 
+import json
 import warnings
+from collections import Counter
+from contextlib import closing
 from fractions import Fraction
 
 import pytest
@@ -10,9 +13,15 @@ from tests.unit.curator.ledger.conftest import book, ledger_server
 
 from discreet.analysts.promises import OneAnalystToMany
 from discreet.core.errors import DataSetChanged, InvalidParameter, KeyReused, LedgerRefused
+from discreet.core.neighbours import AddRemove
+from discreet.core.rng import SystemRng
 from discreet.curator.hypotheses.opening import Opening
-from discreet.curator.hypotheses.shared import Shared
+from discreet.curator.hypotheses.shared import UPDATES, Shared
+from discreet.curator.ledger.books.files import open_book
+from discreet.curator.ledger.ledger import Ledger
 from discreet.data import Table
+from discreet.queries import Conjunctions, Universe
+from discreet.query_release.online.gate import FirstAbove
 
 __all__ = ["book", "ledger_server", "tmp_path"]
 BY_REGION = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
@@ -88,6 +97,40 @@ def test_a_crash_behind_the_charge_is_not_charged_again(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             curator(ledger=path, version="2026-12", **GIVEN)
     assert ask(path, "2026-12")[2] == 2 * TENTH + PART
+
+
+def _ask_all(one):
+    """Ask what a hypothesis cannot know, until it has learnt all that it may."""
+    door, universe = one.analyst("acme"), one.universe
+    regions, ages = (universe.attribute(name).values for name in ("region", "age"))
+    clauses = [{"region": [region], "age": [age]} for region in regions for age in ages]
+    door.ask(Conjunctions(universe, clauses))
+
+
+@pytest.mark.parametrize("first_asks", [True, False])
+def test_two_curators_at_once_measure_no_more_than_one(tmp_path, monkeypatch, first_asks):
+    def ring(self, primitive, value):  # every test of the gate is an alarm
+        return 0 if isinstance(primitive, FirstAbove) else primitive.sample(value, self)
+
+    monkeypatch.setattr(SystemRng, "perform", ring)
+    with closing(open_book(tmp_path / "budget.db")) as book, curator(ledger=book, **GIVEN) as one:
+        if first_asks:
+            one.analyst("acme").sql(BY_REGION)
+        with curator(ledger=book, **GIVEN) as other:
+            for both in (other, one, other):
+                _ask_all(both)
+        kinds = Counter(json.loads(note)["kind"] for note in one.ledger.journal("shared").read())
+        assert kinds["answer"] <= UPDATES and kinds["gate"] == 1 + first_asks
+
+
+def test_of_two_that_open_at_once_one_measures(tmp_path):
+    with closing(open_book(tmp_path / "budget.db")) as book:
+        ledgers = [Ledger(epsilon=1, delta=0, neighbours=AddRemove("row"), book=book) for _ in range(2)]
+        both = [Opening(ledger) for ledger in ledgers]
+        universe = Universe([("a", (0, 1))])
+        assert both[0].claim("shared", universe, TENTH, Fraction(0))
+        with pytest.raises(LedgerRefused, match="somebody else"):
+            both[1].claim("shared", universe, TENTH, Fraction(0))
 
 
 def test_a_charge_comes_before_the_rows(tmp_path, monkeypatch):
