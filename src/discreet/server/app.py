@@ -47,6 +47,7 @@ def make_app(datasets: OpenDatasets) -> App:
         openapi_url="/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         exception_handlers={HTTPException: _say},
     )
     app.state.reception = Reception(datasets, FairQueue(THREADS), RequestRates(a_second=RATE, at_once=BURST))
