@@ -99,7 +99,7 @@ def test_headers_have_an_end(served, begin):
 
 
 def test_replies_leave_at_ticks_whatever_they_say(tmp_path):
-    every = 0.25
+    every = 0.5
     with serve_home(write_home(tmp_path, rows=50, tick=every)) as server:
         key = server.key()
         opened = time.monotonic()
@@ -116,4 +116,6 @@ def test_replies_leave_at_ticks_whatever_they_say(tmp_path):
             server.send("POST", "/v1/datasets/visits/queries", asked, key=who)
             places.append((time.monotonic() - opened) / every)
         off = [abs(place - round(place)) for place in places]
-        assert max(off) < 0.2, places
+        # A machine under load wakes up late now and then; replies that left when they were ready would be
+        # spread over the whole tick.
+        assert sum(one < 0.15 for one in off) >= 4, places
