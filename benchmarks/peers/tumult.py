@@ -37,9 +37,12 @@ def opened():
     )
 
 
-visits = QueryBuilder("visits")
-bounded = visits.enforce(MaxRowsPerID(ROWS_COUNTED))
 keys = KeySet.from_dict({"region": list(asked.regions)})
+
+
+def bounded():
+    # A new one every time: its methods change it.
+    return QueryBuilder("visits").enforce(MaxRowsPerID(ROWS_COUNTED))
 
 
 def ask(session, query):
@@ -48,7 +51,7 @@ def ask(session, query):
 
 
 def mean(session):
-    numbers = visits.flat_map_by_id(
+    numbers = QueryBuilder("visits").flat_map_by_id(
         lambda rows: [{"n": min(len(rows), ROWS_COUNTED)}], new_column_types={"n": ColumnType.INTEGER}
     )
     query = numbers.enforce(MaxRowsPerID(1)).average("n", low=1, high=ROWS_COUNTED, name="v")
@@ -56,7 +59,7 @@ def mean(session):
 
 
 def case(session):
-    parts = bounded.map(
+    parts = bounded().map(
         lambda row: {"part": row["spent"] if row["spent"] > LARGE else 0},
         new_column_types={"part": ColumnType.INTEGER},
         augment=True,
@@ -67,8 +70,8 @@ def case(session):
 report(
     asked,
     opened,
-    count=lambda session: ask(session, bounded.groupby(keys).count(name="v")),
-    sum=lambda session: ask(session, bounded.groupby(keys).sum("spent", low=LOWER, high=UPPER, name="v")),
+    count=lambda session: ask(session, bounded().groupby(keys).count(name="v")),
+    sum=lambda session: ask(session, bounded().groupby(keys).sum("spent", low=LOWER, high=UPPER, name="v")),
     mean=mean,
     case=case,
 )
