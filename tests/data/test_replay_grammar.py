@@ -47,10 +47,11 @@ def plans() -> Plans:
 
 
 @pytest.mark.parametrize("name", DUCKDB)
-def test_no_input_moves_by_more_than_its_sensitivity(name: str, plans: Plans) -> None:
-    """250 pairs, all ways to open a table together; `make soak` tries 400 times as many."""
+def test_no_input_moves_by_more_than_its_sensitivity(name: str) -> None:
+    """160 pairs, all ways to open a table together; `make soak` tries 600 times as many."""
     place, ways = list(DUCKDB).index(name), len(DUCKDB)
-    assert holds(Tables(DUCKDB[name]), plans[place :: 8 * ways]) >= 250 // ways
+    chosen = CASES[place :: 12 * ways]
+    assert holds(Tables(DUCKDB[name]), prepared_plans(0, chosen)) >= 160 // ways
 
 
 @pytest.mark.soak

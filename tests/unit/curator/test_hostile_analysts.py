@@ -343,13 +343,13 @@ def test_nobody_works_while_replies_leave(clock, asked, work):
 def test_all_is_noted_before_a_reply_leaves(monkeypatch, clock):
     """What is done after the tick would hold up the replies of others, who leave at the same time."""
     with curator(promise=OneAnalystToMany(), tick=1) as one:
-        acme, noted, until = one.analyst("acme", share=1), [], Ticks._until
+        acme, noted, until = one.analyst("acme", share=1), [], Ticks._sleep
 
         def watched(self, wanted):
             noted.append(len(acme.history))
             until(self, wanted)
 
-        monkeypatch.setattr(Ticks, "_until", watched)
+        monkeypatch.setattr(Ticks, "_sleep", watched)
         acme.sql(EAST)
         acme.ask(Marginals(one.universe, [["region"]]))
         assert noted == [0, 1, 1, 2]

@@ -26,7 +26,7 @@ def bought(one, texts, share=1):
     """The errors at which questions are answered before the first refusal, each asked as if it were new."""
     one.analyst("acme", share=share)
     service, desk, errors = one._service, one._desks["acme"], []
-    questions = [service._read(desk, text, True) for text in texts]
+    questions = [service._read(desk, text, None, fresh=True) for text in texts]
     for place in range(MOST):
         planned = service._price(desk, questions[place % len(questions)])
         try:
