@@ -25,7 +25,7 @@ from discreet.server.routes import registry as registry_routes
 from discreet.server.strict_route import problem_response
 from discreet.server.visits import Reception
 
-THREADS = 64
+THREADS = 16
 """How many questions are worked on at once; most of them wait for the disk or the engine."""
 
 RATE, BURST = 200.0, 2000

@@ -56,6 +56,7 @@ class OpenDatasets:
     def __init__(self, registration: Registration, *, note: Callable[[str], None] = lambda _: None) -> None:
         self.registration = registration
         self._open: dict[str, OpenDataset] = {}
+        self._doors: dict[tuple[str, str], Analyst] = {}
         with ExitStack() as stack:
             self.access = Access(registration.access)
             stack.callback(self.access.close)
@@ -90,9 +91,12 @@ class OpenDatasets:
         share = self.access.find_share(key.name, dataset.facts.name)
         if share is None:
             return None
-        if dataset.curator.ledger.share(key.name) is None:
-            dataset.curator.set_aside(self._list_shares(dataset.facts))
-        return dataset.curator.analyst(key.name, share=share)
+        place = dataset.facts.name, key.name
+        if place not in self._doors:  # a share is set once: it is looked up in the ledger once, too
+            if dataset.curator.ledger.share(key.name) is None:
+                dataset.curator.set_aside(self._list_shares(dataset.facts))
+            self._doors[place] = dataset.curator.analyst(key.name, share=share)
+        return self._doors[place]
 
     def _list_shares(self, facts: Dataset) -> dict[str, Fraction]:
         """Return what is set aside for whom: under a promise, by what was granted, not by who asks first."""
