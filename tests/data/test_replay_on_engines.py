@@ -31,7 +31,7 @@ from replayed_plans import (
 from discreet import AddRemove
 from discreet.data import Schema, Table, User
 
-DOSES = {"postgres": (16, 6), "postgres, changed": (16, 6), "spark, changed": (25, 3)}
+DOSES = {"postgres": (24, 6), "postgres, changed": (24, 6), "spark, changed": (40, 3)}
 """One plan of so many, on so many pairs of neighbours."""
 ARROW = {
     "events": dict(
