@@ -49,6 +49,8 @@ def run(table, sql=JOINED):
 
 
 def fill(execute):
+    for left in ("visits_raw", "stores_raw"):  # by other tests that had the same server before
+        execute(f"DROP TABLE IF EXISTS {left}")
     execute("CREATE TABLE visits_raw AS SELECT * FROM (VALUES ('a', 1), ('b', 2), ('c', 3)) AS t(who, store)")
     stores = "(VALUES (1, 'york'), (2, 'leeds'), (3, 'york')) AS t(store, city)"
     execute(f"CREATE TABLE stores_raw AS SELECT * FROM {stores}")
