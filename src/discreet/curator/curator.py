@@ -29,7 +29,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.doors import Analyst, Desk, make_door
 from discreet.curator.expects import read_expects
-from discreet.curator.hypotheses.opening import Opening, read_version
+from discreet.curator.hypotheses.opening import WHO, Opening, read_version
 from discreet.curator.hypotheses.published import Published
 from discreet.curator.hypotheses.shared import Shared, SharedHypothesis
 from discreet.curator.ledger.book import Book
@@ -220,7 +220,9 @@ class Curator:
             never changed. All of it by default. Under a promise between analysts it must be given, and all
             shares together are at most 1, so that what one spends leaves the others as much as before.
         """
-        checks.text(name=name)
+        if checks.text(name=name).startswith(WHO):
+            rule = f"another name than that of {WHO}, which has a share of its own"
+            raise InvalidParameter(name="name", rule=rule, value=name)
         with self._lock:
             part = self.ledger.share(name)  # the ledger's word: an interrupt may have come before the desk
             if part is None:

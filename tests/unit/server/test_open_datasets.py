@@ -184,7 +184,7 @@ def test_whatever_fails_on_the_way_gives_everything_back(tmp_path):
     path = write_home(
         tmp_path, options="[datasets.none]\ndata = 'none.csv'\nschema = 'none.toml'\nepsilon = 1\ndelta = 0"
     )
-    with pytest.raises(Exception):  # noqa: B017
+    with pytest.raises(InvalidParameter, match="schema"):
         OpenDatasets(read_registration(path))
     write_home(tmp_path)
     OpenDatasets(read_registration(path)).close()  # the book is free again

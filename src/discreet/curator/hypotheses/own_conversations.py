@@ -27,6 +27,8 @@ from discreet.data.table import Table
 OPEN = 4
 """The most conversations of her own that an analyst has open at once."""
 
+_ENDED = "you have no open conversation of that name; it may have ended"
+
 
 class OwnConversations:
     """Opens, finds and closes conversations of single analysts.
@@ -55,8 +57,7 @@ class OwnConversations:
         self._table, self._ledger, self._failures = table, ledger, failures
         self._engine, self._require_open = engine, require_open
         self._open: dict[tuple[str, str], Shared] = {}
-        self._called: dict[int, str] = {}  # by the number of the entry that paid for it
-        self._keyed: dict[tuple[str, str], tuple[object, str]] = {}  # what a key stands for
+        self._keyed: dict[tuple[str, str], tuple[object, str]] = {}  # what a key stands for in this life
 
     def open(
         self,
@@ -106,7 +107,7 @@ class OwnConversations:
         self._require_open()
         found = self._open.get((desk.name, name))
         if found is None:
-            raise ConversationClosed("you have no open conversation of that name; it may have ended")
+            raise ConversationClosed(_ENDED)
         return found
 
     def close(self, desk: Desk, name: str) -> None:
@@ -140,10 +141,8 @@ class OwnConversations:
             number = self._ledger.reserve(
                 desk.name, what, item, bought=pair, ticket=ticket, study=study, key=key
             )
-            if ticket.number is None:  # it was opened under this key before
-                called = self._called.get(number, "")
-                self.find(desk, called)
-                return called
+            if ticket.number is None:  # under this key it was opened in another life, and ended with it
+                raise ConversationClosed(_ENDED)
             charge |= self._ledger.entry(number).charge
             with self._engine.turn():
                 self._require_open()
@@ -157,7 +156,7 @@ class OwnConversations:
             if not self._ledger.void_unless_started(ticket):
                 desk.history.note(what, "failed", charge)
             raise
-        name = self._called[number] = secrets.token_hex(8)  # a number would tell how many others have opened
+        name = secrets.token_hex(8)  # a number would tell how many others have opened
         self._open[desk.name, name] = opened
         desk.history.note(what, "priced", charge)
         return name

@@ -46,8 +46,6 @@ from discreet.query_release.planning.released import Released
 
 Data = TypeVar("Data")
 Value = TypeVar("Value")
-
-
 _ENDED = "its session was closed"
 
 

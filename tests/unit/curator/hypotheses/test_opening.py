@@ -15,7 +15,7 @@ from discreet.analysts.promises import OneAnalystToMany
 from discreet.core.errors import DataSetChanged, InvalidParameter, KeyReused, LedgerRefused
 from discreet.core.neighbours import AddRemove
 from discreet.core.rng import SystemRng
-from discreet.curator.hypotheses.opening import Opening
+from discreet.curator.hypotheses.opening import WHO, Opening
 from discreet.curator.hypotheses.shared import UPDATES, Shared
 from discreet.curator.ledger.books.files import open_book
 from discreet.curator.ledger.ledger import Ledger
@@ -177,3 +177,10 @@ def test_one_version_warns_of_nothing(tmp_path):
         warnings.simplefilter("error", DataSetChanged)
         for _ in range(2):
             ask(tmp_path / "budget.db", "2026-11")
+
+
+@pytest.mark.parametrize("name", [WHO, f"{WHO} of 2027"])
+def test_no_analyst_is_called_as_the_hypothesis_is(name):
+    """A later version's hypothesis has a share under that name: whoever had it too would spend it again."""
+    with curator(shared=0) as one, pytest.raises(InvalidParameter, match="share of its own"):
+        one.analyst(name, share=0.1)
