@@ -70,7 +70,7 @@ def add_analyst(folder, name, share=1, **options):
 class Served:
     """A server process."""
 
-    def __init__(self, folder, *options):
+    def __init__(self, folder, *options, **environment):
         command = [sys.executable, "-m", "discreet", "serve", "--json", "--port", "0", *options]
         self.process = subprocess.Popen(
             command,
@@ -78,7 +78,7 @@ class Served:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            env=os.environ | {"OMP_NUM_THREADS": "1"} | environment,
         )
         said = self.process.stdout.readline()
         if not said:

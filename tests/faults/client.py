@@ -1,12 +1,14 @@
-"""A client that asks questions of a ledger until there is no more budget, in a process that may be killed.
+"""Clients that ask questions of a ledger until there is no more budget, in a process that may be killed.
 
-Arguments: the book, the client's own journal, the first and the last key, epsilon. Every line of the journal
-is on the disk before the next step: `invoke KEY`, `ok KEY ANSWER PLACE`, `fail KEY`.
+Arguments: the book, the first client's journal, the first and the last key, epsilon, how many clients share
+the keys. Every line of a journal is on the disk before the next step: `invoke KEY`, `ok KEY ANSWER PLACE`,
+`fail KEY`. The journals of further clients have a number behind their names.
 """
 
 import os
 import secrets
 import sys
+import threading
 from fractions import Fraction
 from pathlib import Path
 
@@ -21,8 +23,9 @@ ROWS = AddRemove("row")
 TINY = Guarantee(PureLoss(Fraction(1, 1000)), ROWS)
 
 
-def open_ledger(path, epsilon, *, together=True):
-    book = open_book(path, together=together)
+def open_ledger(where, epsilon, *, together=True):
+    anchor = os.environ.get("ANCHOR")  # a book on a server has none beside it
+    book = open_book(where, anchor=anchor, together=together)
     try:
         return book, Ledger(epsilon=Fraction(epsilon), delta=0, neighbours=ROWS, book=book, name="visits")
     except BaseException:
@@ -43,17 +46,16 @@ def ask(ledger, key):
     return number, ledger.finish(number, secrets.token_bytes(8))
 
 
-def main(path, journal, first, last, epsilon):
+def ask_all(ledger, journal, keys):
     said = os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
     def note(*words):
         os.write(said, (" ".join(map(str, words)) + "\n").encode())
         os.fsync(said)
 
-    _, ledger = open_ledger(path, epsilon)
     told = [line.split() for line in Path(journal).read_text().splitlines()]
     done = {words[1] for words in told if words[0] in ("ok", "fail")}
-    for place in range(int(first), int(last)):
+    for place in keys:
         key = f"key{place}"
         if key in done:
             continue
@@ -64,6 +66,24 @@ def main(path, journal, first, last, epsilon):
             note("fail", key)
         else:
             note("ok", key, answer.hex(), ledger.receipt(number).place)
+    os.close(said)
+
+
+def name_journals(journal, clients):
+    return [Path(f"{journal}{number or ''}") for number in range(clients)]
+
+
+def main(where, journal, *numbers):
+    first, last, clients = (int(numbers[place]) for place in (0, 1, 3))
+    _, ledger = open_ledger(where, numbers[2])
+    asking = [
+        threading.Thread(target=ask_all, args=(ledger, one, range(first + number, last, clients)))
+        for number, one in enumerate(name_journals(journal, clients))
+    ]
+    for one in asking:
+        one.start()
+    for one in asking:
+        one.join()
 
 
 if __name__ == "__main__":

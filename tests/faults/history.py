@@ -2,12 +2,12 @@
 
 import hashlib
 from fractions import Fraction
+from pathlib import Path
 
 from tests.faults.client import ROWS
 
 from discreet.curator.ledger.books.anchor import read_anchor
 from discreet.curator.ledger.books.files import open_book
-from discreet.curator.ledger.books.sqlite import SQLiteStore
 from discreet.curator.ledger.ledger import Ledger
 
 
@@ -25,9 +25,9 @@ def read_journal(path):
     return invoked, answered, refused
 
 
-def check(path, journals, *, epsilon, spent=None):
+def check(where, journals, *, epsilon, spent=None, anchor=None):
     """Check a book against the journals of all its clients; return how many were answered."""
-    book = open_book(path)
+    book = open_book(where, anchor=anchor)
     ledger = Ledger(epsilon=Fraction(epsilon), delta=0, neighbours=ROWS, book=book, name="visits")
     account = book.state.data("visits")
     records = account.records
@@ -37,7 +37,7 @@ def check(path, journals, *, epsilon, spent=None):
     )  # no over-spend; sums are those of the rows
     assert sorted(records) == list(range(len(records)))
     assert len(account.keys) == len(records)  # one charge a key
-    head, anchored = book._head, read_anchor(path.with_name(f"{path.name}.anchor"))
+    head, anchored = book._head, read_anchor(Path(anchor or f"{where}.anchor"))
     assert anchored.head.place <= head.place
     known = {key: number for (_, key), number in account.keys.items()}
     count = 0
@@ -56,8 +56,6 @@ def check(path, journals, *, epsilon, spent=None):
         count += len(answered)
     if spent is not None:
         assert total == spent
+    assert [row.place for row in book._store.read_after(0)] == list(range(1, head.place + 1))
     book.close()
-    store = SQLiteStore(path)
-    assert [row.place for row in store.read_after(0)] == list(range(1, head.place + 1))
-    store.close()
     return count

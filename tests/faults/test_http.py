@@ -114,6 +114,38 @@ def test_two_hundred_kills_of_a_server(tmp_path):
     check_book(tmp_path, asking, 2000)
 
 
+def storm(folder, *, rounds, clients=64):
+    """Let everybody send the same key at the same instant, round after round."""
+    make_folder(folder, epsilon=40, delta=0, question=[PRICE, 0], shared=0, columns=None)
+    key, start = add_analyst(folder, "a0"), threading.Barrier(clients)
+    server = Served(folder)
+    asking = [Client("a0", key, 0, {"port": server.port}) for _ in range(clients)]
+
+    def ask_again(one):
+        for number in range(rounds):
+            start.wait(60)
+            one.insist(number)
+
+    threads = [threading.Thread(target=ask_again, args=(one,)) for one in asking]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(3000)
+        assert not thread.is_alive()
+    server.stop()
+    assert all(one.answered == asking[0].answered for one in asking)
+    check_book(folder, asking[:1], rounds)
+
+
+def test_a_storm_of_one_key_is_charged_once_a_round(tmp_path):
+    storm(tmp_path, rounds=5)
+
+
+@pytest.mark.soak
+def test_a_thousand_storms(tmp_path):
+    storm(tmp_path, rounds=1000)
+
+
 def hold_up(port, connections):
     """Open connections that send a byte now and then, and never a request."""
     held = []

@@ -25,6 +25,7 @@ from discreet.curator.hypotheses.shared import SharedHypothesis
 from discreet.curator.kept.kept_replies import KeptReplies
 from discreet.curator.kept.requests import DoorRequest, require_key
 from discreet.curator.kept.written_answer import find_plan_digest
+from discreet.curator.ledger.books.crashes import reach
 from discreet.curator.ledger.entries import KeyUse, Ticket
 from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.limits import require_rows
@@ -326,10 +327,13 @@ class Service:
 
     def _measure(self, plan: QuestionPlan, charge: Amounts) -> Reply | None:
         """Return the answer of the engine; None where it fails, for whatever it says may quote data."""
+        reach("before engine")
         try:
             return Reply.of(self._table.answer(plan), charge)
         except Exception:  # the error we raise later keeps no link to it
             return None
+        finally:
+            reach("after engine")
 
     def _require_open(self) -> None:
         if os.getpid() != self._process:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from discreet.curator.ledger.books.crashes import reach
 from discreet.curator.ticks import Ticks
 from discreet.server.log import note
 from discreet.server.problems import NOT_JSON, TOO_LARGE, TOO_SLOW, Problem
@@ -158,6 +159,9 @@ def _with_headers(send: Send) -> Send:
         if message["type"] == "http.response.start":
             known = {name for name, _ in message["headers"]}
             message["headers"] = [*message["headers"], *(pair for pair in HEADERS if pair[0] not in known)]
+            reach("before sending")
+        else:
+            reach("while sending")
         await send(message)
 
     return carry
