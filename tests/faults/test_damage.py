@@ -100,10 +100,6 @@ class FailingFile(apsw.VFSFile):
         if len(kept) < len(data):
             raise apsw.IOError("written in part")
 
-    def xTruncate(self, size):
-        self.system.pass_by("truncate")
-        super().xTruncate(size)
-
     def xSync(self, flags):
         self.system.pass_by("sync")
         super().xSync(flags)
