@@ -41,6 +41,8 @@ peers: $(UV)                 ## the libraries to compare with, each in an enviro
 	for pair in opendp:opendp[polars] smartnoise:smartnoise-sql pipelinedp:pipeline-dp tmlt:tmlt.analytics qrlew:pyqrlew mbi:mbi; do \
 	  $(UV) venv -q --allow-existing .peers/$${pair%%:*} && \
 	  $(UV) pip install -q --python .peers/$${pair%%:*} "$${pair#*:}" pandas pyarrow duckdb; done
+	$(UV) venv -q --allow-existing .peers/lomas  # its own requirements admit what it does not run with
+	$(UV) pip install -q --python .peers/lomas lomas-server "setuptools<80" "scikit-learn<1.6"
 
 docs: $(VENV)/.docs          ## the site, in site/
 	$(BIN)/zensical build --clean

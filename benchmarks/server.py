@@ -55,7 +55,7 @@ def main() -> None:
         home = Path(folder).absolute()
         _write(home)
         access = Access(home / "access.db")
-        keys = [access.make_key(f"a{k}") for k in range(CLIENTS)]
+        keys = [f"Authorization: Bearer {access.make_key(f'a{k}')}" for k in range(CLIENTS)]
         for k in range(CLIENTS):
             access.grant(f"a{k}", "visits", 1)
         opening = time.monotonic()

@@ -28,25 +28,25 @@ class Load:
 
 
 def ask_together(
-    port: int, path: str, keys: list[str], bodies: Iterator[dict[str, object]], *, seconds: float
+    port: int, path: str, callers: list[str], bodies: Iterator[dict[str, object]], *, seconds: float
 ) -> Load:
-    """Send requests for so many seconds, one client a key."""
-    return asyncio.run(_ask(port, path, keys, bodies, seconds))
+    """Send requests for so many seconds: one client a caller, who says in a header line who she is."""
+    return asyncio.run(_ask(port, path, callers, bodies, seconds))
 
 
 async def _ask(
-    port: int, path: str, keys: list[str], bodies: Iterator[dict[str, object]], seconds: float
+    port: int, path: str, callers: list[str], bodies: Iterator[dict[str, object]], seconds: float
 ) -> Load:
     load = Load()
     began = time.monotonic()
 
-    async def client(key: str) -> None:
+    async def client(caller: str) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 24)
         while time.monotonic() < began + seconds:
             body = json.dumps(next(bodies)).encode()
             sent = time.monotonic()
             writer.write(
-                f"POST {path} HTTP/1.1\r\nHost: loopback\r\nAuthorization: Bearer {key}\r\n"
+                f"POST {path} HTTP/1.1\r\nHost: loopback\r\n{caller}\r\n"
                 f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
                 + body
             )
@@ -58,6 +58,6 @@ async def _ask(
             load.seconds.append(time.monotonic() - sent)
         writer.close()
 
-    await asyncio.gather(*(client(key) for key in keys))
+    await asyncio.gather(*(client(caller) for caller in callers))
     load.wall = time.monotonic() - began
     return load
