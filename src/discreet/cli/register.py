@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from discreet.cli.data_file import choose_data, data_file
+from discreet.cli.data_file import DataFile, choose_data
 from discreet.cli.server_files import (
     as_json,
     config,
@@ -25,7 +25,20 @@ _PROMISES = ("one query to many", "one analyst to many", "many to one")
 
 
 @click.command()
-@data_file
+@click.argument("data", type=DataFile(), required=False)
+@click.option("--table", help="The table of a .duckdb file, or of PostgreSQL: schema.table.")
+@click.option(
+    "--engine",
+    type=click.Choice(("duckdb", "postgres", "spark")),
+    default="duckdb",
+    show_default=True,
+    help="What reads it: spark for a .parquet file, postgres for a table of a server.",
+)
+@click.option(
+    "--dsn-env",
+    metavar="VARIABLE",
+    help="The environment variable that holds the connection string of PostgreSQL.",
+)
 @click.option(
     "--schema",
     required=True,
@@ -58,9 +71,11 @@ _PROMISES = ("one query to many", "one analyst to many", "many to one")
 @config
 @as_json
 def register(
-    data: str,
+    data: str | None,
     *,
     table: str | None,
+    engine: str,
+    dsn_env: str | None,
     schema: str,
     epsilon: str,
     delta: str,
@@ -74,14 +89,18 @@ def register(
 ) -> None:
     """Register a .csv, .csv.gz, .parquet or .duckdb file, in the folder of the registration file or below.
 
-    The schema is checked and the data are opened once with it. Nothing is measured before the server runs.
+    A table of PostgreSQL is registered without a file: --engine postgres, --dsn-env and --table. The schema
+    is checked and the data are opened once with it. Nothing is measured before the server runs.
     """
     from discreet.data.schema.toml_file import read_schema  # noqa: PLC0415  the engine is an extra
     from discreet.server.access import require_name  # noqa: PLC0415
     from discreet.server.registering import register as write  # noqa: PLC0415
     from discreet.server.registering import relate  # noqa: PLC0415
 
-    choose_data(data, table)
+    if (data is None) != (engine == "postgres") or (engine == "postgres" and None in (dsn_env, table)):
+        raise click.UsageError("give a file DATA, or --engine postgres with --dsn-env and --table.")
+    if engine == "duckdb":
+        choose_data(str(data), table)
     out = None if analyst is None else Path(f"{analyst}.key")
     with say_errors():
         if analyst is not None:
@@ -91,7 +110,9 @@ def register(
             config,
             read_schema(schema).name if name is None else name,
             {
-                "data": relate(config, data),
+                "data": None if data is None else relate(config, data),
+                "engine": None if engine == "duckdb" else engine,
+                "dsn_env": dsn_env,
                 "table": table,
                 "schema": relate(config, schema),
                 "epsilon": read_number("epsilon", epsilon),

@@ -32,6 +32,9 @@ class Quote:
         What the budget would be charged, and what for; nothing where it was paid for before.
     words
         More about a question that is answered by itself.
+    refusal
+        Why it would be refused now: whose budget its price exceeds, what is left of that, and what to do.
+        None where there is room for it.
     """
 
     kind: str
@@ -40,6 +43,7 @@ class Quote:
     guarantee: Guarantee | None = None
     words: str = ""
     together: tuple[ColumnError, ...] = ()
+    refusal: str | None = None
 
     @property
     def price(self) -> str:
@@ -59,7 +63,8 @@ class Quote:
 
     def __repr__(self) -> str:
         shown = self.words or "\n".join(f"error    {one.name}: {one.words}" for one in self.columns)
-        return f"{self.kind}: costs {self.price}\n{shown}"
+        refused = "" if self.refusal is None else f"\nrefused  {self.refusal}"
+        return f"{self.kind}: costs {self.price}\n{shown}{refused}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,9 +121,11 @@ class Service:
             if known is not None:
                 return known.repeat(asked.plan).quote()
             plan = self._price(desk, asked)
-            cost = self._ledger.quote(desk.name, plan.guarantee, bought=read_bought(plan), study=study)
+            line: dict[str, Any] = {"bought": read_bought(plan), "study": study}
+            cost = self._ledger.quote(desk.name, plan.guarantee, **line)
+            refusal = self._ledger.find_refusal(desk.name, plan.guarantee, **line)
             words = plan.describe(self._expect(asked))
-            return Quote("priced", plan.columns, cost, plan.guarantee, words)
+            return Quote("priced", plan.columns, cost, plan.guarantee, words, refusal=refusal)
 
     def sql(
         self,

@@ -14,7 +14,7 @@ from discreet.core.errors import InvalidParameter
 from discreet.curator.curator import read_delta
 from discreet.curator.expects import read_expects
 from discreet.data.schema.toml_file import read_schema, toml_value
-from discreet.data.table import Table
+from discreet.server.open_datasets import open_table
 from discreet.server.registration import Dataset, read_registration, require_own_name
 
 _HEAD = """\
@@ -90,8 +90,7 @@ def _check(added: Dataset) -> None:
     """Check what can be checked without measuring anything."""
     read_delta(added.delta, large=added.large_delta)
     require_own_name(added.name, read_schema(added.schema).name)
-    source: Any = added.data if added.table is None else (str(added.data), added.table)
-    with Table(source, schema=added.schema, timeout=added.timeout) as table:
+    with open_table(added) as table:
         read_expects(added.expects, table, added.columns)
 
 

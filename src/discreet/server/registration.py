@@ -24,7 +24,7 @@
     delta = 1e-9
 
     [datasets.claims]
-    engine = "postgres"                # or "spark", which reads a file
+    engine = "postgres"                # or "spark", which reads a .parquet file
     dsn_env = "CLAIMS_DSN"             # the name of the variable that holds the connection string
     table = "public.claims"
     schema = "claims.toml"
@@ -238,9 +238,16 @@ def _read_groups(listed: _Section) -> dict[str, tuple[tuple[str, ...], Fraction]
 def _read_dataset(name: str, said: _Section, folder: Path, people: Mapping[str, People]) -> Dataset:
     engine = checks.one_of(ENGINES, engine=said.text("engine", "duckdb"))
     data, dsn = said.get("data", checks.text), said.get("dsn_env", checks.text)
+    table = said.get("table", checks.text)
     if (engine == "postgres") != (dsn is not None) or (engine == "postgres") == (data is not None):
         rule = 'a `data` file, or engine = "postgres" with `dsn_env` and `table`'
         raise InvalidParameter(name=f"datasets.{name}", rule=rule, got="something else")
+    if engine == "postgres" and table is None:
+        raise InvalidParameter(name=f"datasets.{name}.table", rule="given for PostgreSQL", got="nothing")
+    if engine == "spark" and (table is not None or not str(data).endswith(".parquet")):
+        rule = "a .parquet file, or a folder of that name, for Spark, and no `table`"
+        hint = "Other files are read by duckdb, the engine where none is named"
+        raise InvalidParameter(name=f"datasets.{name}.data", rule=rule, got="something else", hint=hint)
     promise = said.get("promise", checks.text)
     whose = said.get("people", checks.text)
     publishes = said.get("publish_questions", _read_flag, False)
@@ -254,7 +261,7 @@ def _read_dataset(name: str, said: _Section, folder: Path, people: Mapping[str, 
         delta=said.need("delta", checks.delta),
         data=None if data is None else _read_data(folder, data),
         engine=engine,
-        table=said.get("table", checks.text),
+        table=table,
         dsn_env=dsn,
         expects=said.get("expects", _read_expects),
         shared=said.get("shared", checks.non_negative),

@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import threading
+from fractions import Fraction
 
 import pytest
 from click.testing import CliRunner
@@ -265,6 +266,7 @@ def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("served")
     make_folder(folder)
     (folder / "acme.key").write_text(add_analyst(folder, "acme") + "\n")
+    (folder / "poor.key").write_text(add_analyst(folder, "poor", share=Fraction(1, 1000)) + "\n")
     served = Served(folder)
     served.folder = folder
     yield served
@@ -281,6 +283,11 @@ def test_questions_are_asked_and_priced_from_the_shell(served):
     assert (
         "epsilon" in json.loads(run("plan", *there, "--json", "SELECT AVG(cents) FROM visits").output)["cost"]
     )
+    poor = ("--server", served.url, "--key-file", served.folder / "poor.key")
+    mean = "SELECT AVG(cents) FROM visits WHERE age > 2"
+    said = run("plan", *poor, mean)
+    assert said.exit_code == 0 and "refused  the share of poor: asked" in said.output
+    assert "the share of poor" in json.loads(run("plan", *poor, "--json", mean).output)["refusal"]
     refused = run("ask", *there, "SELECT * FROM visits")
     assert refused.exit_code == 1 and "single rows are never shown" in refused.output
     key = (served.folder / "acme.key").read_text().strip()
