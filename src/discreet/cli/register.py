@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +21,9 @@ from discreet.cli.server_files import (
     write_key,
 )
 from discreet.core.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from discreet.server.registering import Registered
 
 _PROMISES = ("one query to many", "one analyst to many", "many to one")
 
@@ -124,18 +128,44 @@ def register(
         )
     if analyst is not None:
         with open_access(config) as (registration, access):
-            grant(access, registration, analyst, added.name, "1")
+            grant(access, registration, analyst, added.facts.name, "1")
             write_key(access.make_key(analyst), out)
     if as_json:
-        click.echo(
-            json.dumps({"name": added.name, "config": str(config), "key": None if out is None else str(out)})
-        )
+        split = {
+            "shared": str(added.shared),
+            "columns": list(added.columns),
+            "rest": str(added.rest),
+            "question": str(added.question),
+        }
+        key = None if out is None else str(out)
+        click.echo(json.dumps({"name": added.facts.name, "config": str(config), "key": key, **split}))
         return
     click.echo(
-        f"Registered {added.name} in {config}: epsilon {epsilon}, delta {delta} for everything ever answered."
+        f"Registered {added.facts.name} in {config}: epsilon {epsilon}, delta {delta} for everything ever "
+        "answered."
     )
-    if out is not None:
-        click.echo(f"The key of {analyst} is in {out}.")
+    for line in _say_split(added, is_guessed=not expects):
+        click.echo(line)
+    if out is None:
+        click.echo(f"Nobody may ask yet: `discreet analysts add NAME --dataset {added.facts.name}`.")
+    else:
+        click.echo(f"{analyst} may use all of what is for questions. Her key is in {out}.")
+
+
+def _say_split(added: Registered, *, is_guessed: bool) -> Iterator[str]:
+    """Say how the budget is divided, and what divides it otherwise."""
+    shared, rest, one = (f"{float(much):.4g}" for much in (added.shared, added.rest, added.question))
+    if added.shared:
+        about = ", ".join(added.columns)
+        yield f"  epsilon {shared} buys the shared hypothesis: counts over {about} are answered without end."
+    else:
+        yield "  No shared hypothesis: every question has a price."
+    yield f"  epsilon {rest} is for questions with a price, at most {one} each: {added.questions} or more."
+    if is_guessed:
+        yield (
+            "  That is the division where nobody says what will be asked. --expects 100 (questions with a "
+            "price), --expects counts, or --expects 'SELECT …' (examples) makes another."
+        )
 
 
 def _read_expects(given: tuple[str, ...]) -> Any:

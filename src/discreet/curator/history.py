@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -91,11 +91,19 @@ class AskedQuestion:
 
 
 class History:
-    """What one analyst asked, the latest questions of it."""
+    """What one analyst asked, the latest questions of it.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    bought
+        What the book has of her from before: question, kind and cost of each. What cost nothing is not there.
+    """
+
+    def __init__(self, bought: Iterable[tuple[str, str, Mapping[str, Fraction]]] = ()) -> None:
         self._asked: deque[AskedQuestion] = deque(maxlen=HISTORY)
         self._lock = threading.Lock()  # two threads of one analyst could otherwise take the same number
+        for what, kind, cost in bought:
+            self.note(what, kind, cost)
 
     def note(self, what: str, kind: str, cost: Mapping[str, Fraction], *, repeated: bool = False) -> None:
         """Add a question."""

@@ -17,7 +17,7 @@ from discreet.curator.doors import Analyst
 from discreet.curator.ledger.books.files import open_book
 from discreet.data.table import Table
 from discreet.server.access import Access, KeyFacts
-from discreet.server.registration import Dataset, Registration, require_own_name
+from discreet.server.registration import Dataset, Registration, require_own_name, say_where
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,15 +64,19 @@ class OpenDatasets:
             stack.callback(self.book.close)
             for name, facts in registration.datasets.items():
                 note(name)
-                table = open_table(facts)
-                stack.callback(table.close)
-                require_own_name(name, table.schema.name)
-                curator = _open_curator(facts, table, self.book, self._list_shares(facts))
-                stack.callback(curator.close)
-                for group, (members, share) in facts.groups.items():
-                    curator.ledger.require_group(group, members, share)
-                self._open[name] = OpenDataset(facts, table, curator)
+                with say_where(registration.path.name, f"datasets.{name}"):
+                    self._open[name] = self._open_one(facts, stack)
             self._stack = stack.pop_all()
+
+    def _open_one(self, facts: Dataset, stack: ExitStack) -> OpenDataset:
+        table = open_table(facts)
+        stack.callback(table.close)
+        require_own_name(facts.name, table.schema.name)
+        curator = _open_curator(facts, table, self.book, self._list_shares(facts))
+        stack.callback(curator.close)
+        for group, (members, share) in facts.groups.items():
+            curator.ledger.require_group(group, members, share)
+        return OpenDataset(facts, table, curator)
 
     def __iter__(self) -> Iterator[OpenDataset]:
         return iter(self._open.values())
