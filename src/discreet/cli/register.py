@@ -114,7 +114,7 @@ def register(
     if engine == "duckdb":
         choose_data(str(data), table)
     out = None if analyst is None else Path(f"{analyst}.key")
-    files = {"data": None if data is None else relate(config, data), "schema": relate(config, schema)}
+    file, declared = None if data is None else relate(config, data), relate(config, schema)
     with say_errors():
         called = read_schema(schema).name if name is None else name
         if version is not None and config.exists() and called in read_registration(config).datasets:
@@ -122,7 +122,12 @@ def register(
                 raise click.UsageError(
                     "a version has the budget that was set: give files and --version alone."
                 )
-            _tell_version(add_version(config, called, version=version, **files), version, config, as_json)
+            _tell_version(
+                add_version(config, called, version=version, data=file, schema=declared),
+                version,
+                config,
+                as_json,
+            )
             return
         if epsilon is None or delta is None:
             raise click.UsageError("--epsilon and --delta say what everything ever answered may cost.")
@@ -133,11 +138,11 @@ def register(
             config,
             called,
             {
-                "data": files["data"],
+                "data": file,
                 "engine": None if engine == "duckdb" else engine,
                 "dsn_env": dsn_env,
                 "table": table,
-                "schema": files["schema"],
+                "schema": declared,
                 "epsilon": read_number("epsilon", epsilon),
                 "delta": read_number("delta", delta),
                 "expects": _read_expects(expects),
