@@ -64,7 +64,7 @@ def curves(
     height: int = 360,
 ) -> str:
     """Draw several curves on logarithmic axes; every coordinate must be positive."""
-    return _draw(series, _decades, title, x_label, y_label, width, height)
+    return _draw(series, _decades, title=title, x_label=x_label, y_label=y_label, width=width, height=height)
 
 
 def lines(
@@ -77,7 +77,9 @@ def lines(
     height: int = 360,
 ) -> str:
     """Draw several curves on even axes."""
-    return _draw(series, _even_axis, title, x_label, y_label, width, height)
+    return _draw(
+        series, _even_axis, title=title, x_label=x_label, y_label=y_label, width=width, height=height
+    )
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def _decades(values: Sequence[float]) -> _Axis:
 
 
 def _even_axis(values: Sequence[float]) -> _Axis:
-    """Marks at round numbers, about five of them, the outermost around all values."""
+    """Mark round numbers, about five of them, the outermost around all values."""
     low, high = min(values), max(values)
     rough = (high - low or 1.0) / 5
     power = 10.0 ** math.floor(math.log10(rough))
@@ -111,6 +113,7 @@ def _even_axis(values: Sequence[float]) -> _Axis:
 def _draw(
     series: Mapping[str, Sequence[tuple[float, float]]],
     axis: Callable[[Sequence[float]], _Axis],
+    *,
     title: str,
     x_label: str,
     y_label: str,

@@ -13,6 +13,7 @@ which is such a sum too. Only the error depends on how close it comes: 1.0002 ti
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,7 +34,7 @@ _MARGIN = 1e-9  # far above what the floats of a sum of positive terms can be wr
 
 @dataclass(frozen=True)
 class ExponentialSum:
-    """Coefficients sum_i weights[i] * rates[i]^t, exactly: rates over 2^60, weights over 2^40, all positive."""
+    """Coefficients sum_i weights[i] * rates[i]^t, exactly: rates in units of 2^-60, weights of 2^-40."""
 
     rates: tuple[int, ...]
     weights: tuple[int, ...]
@@ -48,34 +49,34 @@ class ExponentialSum:
         return [[x + half >> RATE_BITS for x in row] for row in rows]
 
     def square_norm(self, horizon: int, events: int = 1) -> float:
-        """Bound from above the squared L2 norm of `events` copies, each one step later, within `horizon` steps.
+        """Bound the squared L2 norm of `events` copies, each one step later, within `horizon` steps.
 
         No other `events` different steps give more: copies overlap less the further they are apart.
         """
         rates, weights = self._floats()
-        pairs = np.multiply.outer(weights, weights) * _geometric(*self._products(), horizon)
+        pairs = np.multiply.outer(weights, weights) * _geometric(self._products(), horizon)
         overlaps = [float(events * pairs.sum())]
         for apart in range(1, min(events, horizon)):
             overlaps.append(float(2 * (events - apart) * (pairs * rates**apart).sum()))
         return above(math.fsum(overlaps) * (1 + _MARGIN))
 
     def reach(self, horizon: int) -> Floats:
-        """Return for each rate the sum of its first `horizon` powers: what its buffer holds of a stream of ones."""
+        """Return for each rate the sum of its first `horizon` powers: what ones leave in its buffer."""
         left = np.array([1 - Fraction(rate, 1 << RATE_BITS) for rate in self.rates], dtype=np.float64)
         return _geometric(left, horizon)
 
     def _floats(self) -> tuple[Floats, Floats]:
         return np.ldexp(self.rates, -RATE_BITS), np.ldexp(self.weights, -WEIGHT_BITS)
 
-    def _products(self) -> tuple[Floats]:
+    def _products(self) -> Floats:
         """Return 1 - r_i r_j: rounded once, because rates lie close to 1."""
         whole = 1 << 2 * RATE_BITS
-        return (np.array([[(whole - a * b) / whole for b in self.rates] for a in self.rates]),)
+        return np.array([[(whole - a * b) / whole for b in self.rates] for a in self.rates])
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """The matrix that turns the noisy encoded stream into answers: first * [t = 0] + sum_i weights_i rates_i^t."""
+    """From the noisy encoded stream to answers: coefficients first * [t = 0] + sum_i weights_i rates_i^t."""
 
     first: float
     weights: Floats
@@ -99,7 +100,7 @@ class Decoder:
 
 @lru_cache(maxsize=64)
 def make_encoder(horizon: int, decay: Fraction) -> ExponentialSum:
-    """Return what is close to the root of a sum over `horizon` steps in which a step's weight falls by `decay`."""
+    """Return what is close to the root of a sum over `horizon` steps; with each, a weight falls by `decay`."""
     steps = float(horizon) if decay == 1 else min(float(horizon), 1 / float(1 - decay))
     low = -math.log(steps) - _BELOW
     points = np.linspace(low, _ABOVE, 1 + math.ceil((_ABOVE - low) / _STEP))
@@ -117,13 +118,13 @@ def make_encoder(horizon: int, decay: Fraction) -> ExponentialSum:
 def invert(encoder: ExponentialSum, decay: Fraction) -> Decoder:
     """Return A C^-1: the partial fractions of 1 / ((1 - decay x) C(x)).
 
-    C(x) = sum_i w_i / (1 - r_i x) has one zero 1 / z between any two neighbouring 1 / r_i, since all weights are
-    positive; what is searched for is log(1 / z), in which neither end is lost to rounding.
+    Since all weights are positive, C(x) = sum_i w_i / (1 - r_i x) has one zero between any two neighbouring
+    1 / r_i; its logarithm is searched for, in which neither end is lost to rounding.
     """
     order = np.argsort([-rate for rate in encoder.rates])
     slow = np.array([-math.log(encoder.rates[i] / (1 << RATE_BITS)) for i in order])
     weights = np.array([math.ldexp(encoder.weights[i], -WEIGHT_BITS) for i in order])
-    decays = np.array([_zero_between(a, b, slow, weights) for a, b in zip(slow, slow[1:], strict=False)])
+    decays = np.array([_zero_between(a, b, slow, weights) for a, b in itertools.pairwise(slow)])
     base = -math.log(float(decay))
     # At x = exp(d): 1 - r_i x = -expm1(d - slow_i), the derivative of C is sum_i w_i r_i / (1 - r_i x)^2.
     gaps = np.expm1(np.subtract.outer(decays, slow))
@@ -136,7 +137,7 @@ def invert(encoder: ExponentialSum, decay: Fraction) -> Decoder:
 
 
 def _zero_between(low: float, high: float, slow: Floats, weights: Floats) -> float:
-    """Find d in (low, high) with sum_i w_i / (1 - exp(d - slow_i)) = 0, which falls from +inf to -inf... by halving."""
+    """Halve (low, high) down to the d with sum_i w_i / (1 - exp(d - slow_i)) = 0: below it the sum is negative."""
     while low < (middle := (low + high) / 2) < high:
         if float((weights / -np.expm1(middle - slow)).sum()) < 0:
             low = middle
