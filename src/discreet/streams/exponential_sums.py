@@ -100,7 +100,7 @@ class Decoder:
 
 @lru_cache(maxsize=64)
 def make_encoder(horizon: int, decay: Fraction) -> ExponentialSum:
-    """Return what is close to the root of a sum over `horizon` steps; with each, a weight falls by `decay`."""
+    """Return nearly the root of a sum over `horizon` steps, in which weights fall by `decay` each step."""
     steps = float(horizon) if decay == 1 else min(float(horizon), 1 / float(1 - decay))
     low = -math.log(steps) - _BELOW
     points = np.linspace(low, _ABOVE, 1 + math.ceil((_ABOVE - low) / _STEP))
@@ -137,7 +137,7 @@ def invert(encoder: ExponentialSum, decay: Fraction) -> Decoder:
 
 
 def _zero_between(low: float, high: float, slow: Floats, weights: Floats) -> float:
-    """Halve (low, high) down to the d with sum_i w_i / (1 - exp(d - slow_i)) = 0: below it the sum is negative."""
+    """Find the d in between with sum_i w_i / (1 - exp(d - slow_i)) = 0; below it the sum is negative."""
     while low < (middle := (low + high) / 2) < high:
         if float((weights / -np.expm1(middle - slow)).sum()) < 0:
             low = middle
