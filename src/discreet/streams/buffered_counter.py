@@ -38,12 +38,12 @@ class BufferedCounter(StreamCounter):
     """Publish the sum so far at every step, with the least noise known for (epsilon, delta).
 
     The stream is encoded by nearly the square root of summation, Gaussian noise is added to the encoded
-    numbers, and the answers are decoded from these. A short sum of decaying powers stands for the root, so that
-    a step takes O(log horizon) time and memory.
+    numbers, and the answers are decoded from these. A short sum of decaying powers stands for the root, so
+    that a step takes O(log horizon) time and memory.
 
     Privacy: (epsilon, delta) for all answers together, for elements that depend on earlier answers too.
     [DMRST22], [DMPRT24]
-    Accuracy: variance(t) is within 1.001 of the exact square root's; error(beta) over all steps.
+    Accuracy: variance(t) is within 1.002 of the exact square root's; error(beta) over all steps.
     Time: O(log horizon) a step, vectorised in `push_many`.
 
     Parameters
@@ -52,7 +52,7 @@ class BufferedCounter(StreamCounter):
         What an element's weight is multiplied with at every later step; 1 sums everything. With decay 0.9
         the answer is x_t + 0.9 x_(t-1) + 0.81 x_(t-2) + ...
     fineness
-        How many units of the noise an element's unit is worth. By default as many as make rounding negligible.
+        How many units of the noise an element's unit is worth; by default so many that rounding is nothing.
 
     The others are those of every `StreamCounter`; delta must be positive.
 
@@ -163,7 +163,7 @@ class DecodedNoise:
         spread = math.sqrt(self.variance * (1 + smooth / self.finest))
         w = self.finest * smooth / (self.finest + smooth)
         q = math.exp(-2 * math.pi**2 * w)
-        # The added noise has the deviation sqrt(smooth / finest) of the whole and is beyond 12 of it with 4e-33.
+        # The added noise has sqrt(smooth / finest) of the whole's deviation; beyond 12 of it lies 4e-33.
         inner = left - hidden * math.sqrt(self.variance * smooth / self.finest)
         close = math.exp(self.draws * 2 * q / (1 - q)) * math.erfc(max(0.0, inner) / (spread * math.sqrt(2)))
         sub_gaussian = 2 * math.exp(-(left**2) / (2 * self.variance))
@@ -251,7 +251,7 @@ def _tiny() -> Iterator[Tiny]:
 
 CARD = Card(
     title="Buffered counter: noise behind the square root of summation",
-    theorem="(epsilon, delta)-differential privacy of all answers; variance within 1.001 of the square root's",
+    theorem="(epsilon, delta)-differential privacy of all answers; variance within 1.002 of the root's",
     reference="[DMRST22]; [FHU23]; [DMPRT24]",
     example=lambda: (
         BufferedCounter(horizon=1000, epsilon=1, delta=1e-6, neighbours=Event()),

@@ -1,8 +1,8 @@
 """A stream of whole numbers encoded by a sum of decaying powers, in whole numbers, and decoded again.
 
-What an `Encoding` returns is within `STRAY` of fineness * (C x). So two neighbouring streams are further apart
-than C says, by at most twice that at every step, and `square_shift` counts it: the guarantee does not rest
-on how floats are rounded, nor on whether elements come one by one or many at once.
+What an `Encoding` returns is within `STRAY` of fineness * (C x). So two neighbouring streams are further
+apart than C says, by at most twice that at every step, and `square_shift` counts it: the guarantee does not
+rest on how floats are rounded, nor on whether elements come one by one or many at once.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ BLOCK = 128
 
 STRAY = Fraction(3, 4)
 """How far an encoded number may be from the exact one: half for rounding it, the rest for what led to it."""
-
-_DECAY_BITS = 128  # buffers hold numbers of fewer bits, so that a decay rounds by less than one
 
 
 @dataclass(frozen=True)
@@ -69,8 +67,8 @@ class Encoding:
 
     def take_one(self, buffers: list[int], element: int) -> int:
         """Take one element into the buffers and return its encoded number."""
-        added = element << self._bits
-        buffers[:] = [(x * y >> _DECAY_BITS) + added for x, y in zip(buffers, self._decays[1], strict=True)]
+        added, bits = element << self._bits, self._decay_bits
+        buffers[:] = [(x * y >> bits) + added for x, y in zip(buffers, self._decays[1], strict=True)]
         return round(sum(map(mul, self._scales, buffers)))
 
     def take(self, buffers: list[int], elements: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -81,12 +79,10 @@ class Encoding:
         size = rows.shape[1]
         added = np.rint(rows @ self._powers[BLOCK - size :]).tolist()
         held = np.empty((len(rows), len(buffers)))
-        decays = self._decays[size]
+        decays, bits = self._decays[size], self._decay_bits
         for row, new in enumerate(added):
             held[row] = buffers
-            buffers[:] = [
-                (x * y >> _DECAY_BITS) + int(z) for x, y, z in zip(buffers, decays, new, strict=True)
-            ]
+            buffers[:] = [(x * y >> bits) + int(z) for x, y, z in zip(buffers, decays, new, strict=True)]
         numbers = rows @ self._inside[:size, :size].T + held @ self._carried[:size].T
         return np.rint(numbers).ravel().astype(np.int64)
 
@@ -103,18 +99,23 @@ class Encoding:
         return math.ceil(math.log2(8 * lost)) + 1
 
     @cached_property
+    def _decay_bits(self) -> int:
+        """Fractional bits of the decays: more than a buffer has, so that a decay is off by less than one."""
+        return self._bits + (self.largest * self.horizon).bit_length() + 2
+
+    @cached_property
     def _scales(self) -> list[float]:
         return [math.ldexp(self.fineness * w, -WEIGHT_BITS - self._bits) for w in self.encoder.weights]
 
     @cached_property
     def _decays(self) -> list[list[int]]:
         """The decay of every buffer over 0 .. BLOCK steps."""
-        return self.encoder.powers(BLOCK + 1, _DECAY_BITS)
+        return self.encoder.powers(BLOCK + 1, self._decay_bits)
 
     @cached_property
     def _rates(self) -> Floats:
         """The decays as floats."""
-        return np.array([[math.ldexp(x, -_DECAY_BITS) for x in row] for row in self._decays])
+        return np.array([[math.ldexp(x, -self._decay_bits) for x in row] for row in self._decays])
 
     @cached_property
     def _powers(self) -> Floats:

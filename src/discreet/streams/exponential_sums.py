@@ -8,7 +8,7 @@ f_t = binomial(2 t, t) / 4^t, and noise behind that root errs least [HUU23, FHU2
 and the integrand is smooth in s, the trapezoidal rule with a few points a decade gives weights w_i and rates
 r_i with f_t close to c_t = sum_i w_i r_i^t for every t < T, so that O(log T) numbers remember all that is
 needed. C need not be the root for privacy or for unbiased answers: the answers use the exact inverse A C^-1,
-which is such a sum too. Only the error depends on how close it comes: 1.0002 times the root's, at every T.
+which is such a sum too. Only the error depends on how close it comes: 1.0007 times the root's, at every T.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 RATE_BITS = 60
 WEIGHT_BITS = 40
-_BELOW, _ABOVE, _STEP = 7.0, 0.8, 1.8  # where the trapezoidal rule begins and ends around log(1 / T) and 0
+_BELOW, _ABOVE, _STEP = 6.0, 0.5, 2.3  # where the trapezoidal rule begins and ends around log(1 / T) and 0
 _MARGIN = 1e-9  # far above what the floats of a sum of positive terms can be wrong by
 
 
