@@ -25,7 +25,7 @@ def encode(encoding, stream, size):
 def test_encoded_numbers_are_within_the_stray_of_the_exact_ones(horizon, largest, fineness, size):
     encoder = make_encoder(horizon, Fraction(1))
     encoding = Encoding(encoder, horizon, largest, fineness)
-    stream = np.random.default_rng(horizon).integers(-largest, largest + 1, horizon)
+    stream = np.random.default_rng(horizon).integers(-largest, largest + 1, horizon)  # noqa: TID251
     seen, _ = encode(encoding, stream, size)
     exact = [Fraction(0)] * len(encoder.rates)
     for number, x in zip(seen, stream.tolist(), strict=True):
@@ -44,7 +44,7 @@ def test_the_bound_on_floats_is_above_what_they_do():
 @pytest.mark.parametrize("events", [1, 3])
 def test_neighbours_are_as_near_as_the_shift_says(events):
     encoding = Encoding(make_encoder(40, Fraction(1)), 40, 2, 50)
-    rng, furthest = np.random.default_rng(8), 0
+    rng, furthest = np.random.default_rng(8), 0  # noqa: TID251
     for _ in range(300):
         left = rng.integers(0, 3, 40)
         right = left.copy()
@@ -64,7 +64,7 @@ def test_decoding_gives_running_sums_back(size):
     decay = Fraction(9, 10)
     encoder = make_encoder(700, decay)
     encoding, decoding = Encoding(encoder, 700, 3, 1 << 16), Decoding(invert(encoder, decay), 1 << 16)
-    stream = np.random.default_rng(2).integers(0, 4, 700)
+    stream = np.random.default_rng(2).integers(0, 4, 700)  # noqa: TID251
     numbers, _ = encode(encoding, stream, 1000)
     buffers = decoding.begin()
     if size == 1:

@@ -46,7 +46,7 @@ def test_norms_bound_those_that_are_added_up(decay):
     b = invert(encoder, decay).coefficients(50)
     norms = invert(encoder, decay).square_norms(np.arange(1, 51))
     assert norms == pytest.approx(np.cumsum(b**2), rel=1e-9)
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(5)  # noqa: TID251
     for events in (2, 3, 10):
         copies = np.zeros((50, 50))
         for start in range(50):
