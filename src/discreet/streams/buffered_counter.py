@@ -236,14 +236,14 @@ def _group_ends(horizon: int) -> Iterator[int]:
 
 
 def _tiny() -> Iterator[Tiny]:
-    coarse: dict[str, Any] = {"epsilon": 6, "delta": Fraction(1, 100), "fineness": 1}
+    coarse: dict[str, Any] = {"epsilon": 12, "delta": Fraction(1, 50), "fineness": 1}
     two = BufferedCounter(horizon=2, neighbours=Event(), **coarse)
     yield Tiny(two, list(Event().pairs((0, 1), 2)), script=push_all(2))
     yield Tiny(two, list(Event().pairs((0, 1), 2))[:4], script=push_all(2, at_once=True))
     present = BufferedCounter(
         horizon=2, neighbours=EventPresence(), elements=WholeElements(2), decay=Fraction(1, 2), **coarse
     )
-    yield Tiny(present, list(EventPresence().pairs((1, 2), 2)), script=push_all(2))
+    yield Tiny(present, list(EventPresence().pairs((2,), 2)), script=push_all(2))
     users = BufferedCounter(horizon=2, neighbours=UserEvents(), cap=UserCap(2), **coarse)
     both = [("a", 1), ("a", 1)], [None, None]
     yield Tiny(users, [both, both[::-1]], script=push_all(2))
