@@ -1,8 +1,8 @@
-"""Counters of a stream: their errors beside plain trees, the exact square root and JAX-Privacy, and their speed.
+"""Counters of a stream: errors beside plain trees, the exact square root and JAX-Privacy, and speed.
 
-At epsilon 1, delta 1e-9 and one event. `largest` is the largest standard deviation of an answer, `typical` the
-root of the mean variance, `seen` the same from answers to streams of nothing. JAX-Privacy searches for matrices
-and has no counter: its noise is scaled as ours. `make peers` installs it; where it is not, that is said.
+At epsilon 1, delta 1e-9 and one event. `largest` is the largest standard deviation of an answer, `typical`
+the root of the mean variance, `seen` the same from answers to streams of nothing. JAX-Privacy searches for
+matrices and has no counter: its noise is scaled as ours. `make peers` installs it.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def main() -> None:
             seen = math.sqrt(np.mean([np.mean(_run(counter) ** 2) for _ in range(RUNS[steps])]))
             plain = trees[counter.delta > 0]
             print(
-                f"  {each.name:26} typical {each.typical:7.2f} (seen {seen:7.2f}) = {each.typical / plain.typical:.3f} "
-                f"of its tree's, largest {largest:7.2f} = {largest / _largest(plain.counter):.3f} of it, "
+                f"  {each.name:26} typical {each.typical:7.2f} (seen {seen:7.2f}) = "
+                f"{each.typical / plain.typical:.3f} of its tree's, largest {largest:7.2f} = {largest / _largest(plain.counter):.3f} of it, "
                 f"{largest / root:.4f} of the exact root's"
             )
         _compare_with_jax(steps, found["BufferedCounter, Gaussian"].counter)
@@ -53,7 +53,7 @@ def _largest(counter: Any) -> float:
 
 
 def _square_root(steps: int) -> float:
-    """The largest deviation behind the exact square root: the noise for one event times the sum of squares."""
+    """Return the largest deviation behind the exact square root: the noise times the sum of squares."""
     k = np.arange(1, steps)
     squares = float((np.cumprod([1.0, *((2 * k - 1) / (2 * k))]) ** 2).sum())
     return _deviation() * squares
