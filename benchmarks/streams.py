@@ -40,8 +40,8 @@ def main() -> None:
             plain = trees[counter.delta > 0]
             print(
                 f"  {each.name:26} typical {each.typical:7.2f} (seen {seen:7.2f}) = "
-                f"{each.typical / plain.typical:.3f} of its tree's, largest {largest:7.2f} = {largest / _largest(plain.counter):.3f} of it, "
-                f"{largest / root:.4f} of the exact root's"
+                f"{each.typical / plain.typical:.3f} of its tree's, largest {largest:7.2f} = "
+                f"{largest / _largest(plain.counter):.3f} of it, {largest / root:.4f} of the exact root's"
             )
         _compare_with_jax(steps, found["BufferedCounter, Gaussian"].counter)
         for each in plan.predictions:
