@@ -91,7 +91,7 @@ class BufferedCounter(StreamCounter):
     def encoding(self) -> Encoding:
         """How the stream is turned into the whole numbers that noise is added to."""
         largest = self.elements.largest
-        fineness = self.fineness or math.ceil(_FINE * math.sqrt(self.horizon) / largest)
+        fineness = self.fineness or math.ceil(_FINE * math.sqrt(self.horizon) / self.moved)
         return _make_encoding(self.horizon, self.decay, largest, fineness)
 
     @property
