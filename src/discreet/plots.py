@@ -99,15 +99,15 @@ def _decades(values: Sequence[float]) -> _Axis:
 
 
 def _even_axis(values: Sequence[float]) -> _Axis:
-    """Mark round numbers, about five of them, the outermost around all values."""
+    """Mark round numbers, about five of them, between the smallest value and the largest."""
     low, high = min(values), max(values)
-    rough = (high - low or 1.0) / 5
+    if low == high:
+        low, high = low - 1, high + 1
+    rough = (high - low) / 5
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(times * power for times in (1, 2, 5, 10) if times * power >= rough * (1 - 1e-9))
-    first, last = math.floor(low / step), math.ceil(high / step)
-    last = max(last, first + 1)
-    marks = [k * step for k in range(first, last + 1)]
-    return _Axis(lambda value: (value / step - first) / (last - first), marks)
+    marks = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    return _Axis(lambda value: (value - low) / (high - low), marks)
 
 
 def _draw(
