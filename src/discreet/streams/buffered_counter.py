@@ -42,7 +42,7 @@ class BufferedCounter(StreamCounter):
     that a step takes O(log horizon) time and memory.
 
     Privacy: (epsilon, delta) for all answers together, for elements that depend on earlier answers too.
-    [DMRST22], [DMPRT24]
+    [DMRST22], [DMPST24]
     Accuracy: variance(t) is within 1.002 of the exact square root's; error(beta) over all steps.
     Time: O(log horizon) a step, vectorised in `push_many`.
 
@@ -252,7 +252,7 @@ def _tiny() -> Iterator[Tiny]:
 CARD = Card(
     title="Buffered counter: noise behind the square root of summation",
     theorem="(epsilon, delta)-differential privacy of all answers; variance within 1.002 of the root's",
-    reference="[DMRST22]; [FHU23]; [DMPRT24]",
+    reference="[DMRST22]; [FHU23]; [DMPST24]",
     example=lambda: (
         BufferedCounter(horizon=1000, epsilon=1, delta=1e-6, neighbours=Event()),
         tuple(number % 3 % 2 for number in range(1000)),

@@ -77,3 +77,16 @@ def test_decoding_gives_running_sums_back(size):
         truth.append(total)
     assert np.allclose(answers, truth, atol=1e-3)
     assert math.isfinite(sum(buffers))
+
+
+def test_rounding_moves_neighbours_further_apart_and_the_shift_counts_it():
+    encoding = Encoding(make_encoder(40, Fraction(1)), 40, 2, 1)
+    rng, furthest = np.random.default_rng(0), 0  # noqa: TID251
+    for _ in range(300):
+        left = rng.integers(0, 3, 40)
+        right = left.copy()
+        left[0], right[0] = 0, 2
+        moved = encode(encoding, right, 1000)[0] - encode(encoding, left, 1000)[0]
+        furthest = max(furthest, int((moved**2).sum()))
+    without_rounding = 4 * encoding.encoder.square_norm(40)
+    assert 2 * without_rounding < furthest <= encoding.square_shift(2, 1)
