@@ -100,6 +100,7 @@ class Access:
         self.path = os.fspath(path)
         os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
         self._lock = threading.Lock()
+        self._shares: dict[tuple[str, str], Fraction] = {}
         self._connection = sqlite3.connect(
             self.path, timeout=10, isolation_level=None, check_same_thread=False
         )
@@ -187,8 +188,11 @@ class Access:
 
     def find_share(self, name: str, dataset: str) -> Fraction | None:
         """Return what an analyst may use of a data set; None where she may not ask about it."""
-        row = self._read_one("SELECT share FROM grants WHERE name = ? AND dataset = ?", [name, dataset])
-        return None if row is None else Fraction(row[0])
+        known = self._shares.get((name, dataset))
+        if known is None:  # what was granted is never taken back, so it is looked up once
+            row = self._read_one("SELECT share FROM grants WHERE name = ? AND dataset = ?", [name, dataset])
+            known = None if row is None else self._shares.setdefault((name, dataset), Fraction(row[0]))
+        return known
 
     def list_shares(self, dataset: str) -> dict[str, Fraction]:
         """Return who may ask about a data set with which share, in the order in which they were granted."""
