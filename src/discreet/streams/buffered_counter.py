@@ -60,7 +60,7 @@ class BufferedCounter(StreamCounter):
     --------
     >>> counter = BufferedCounter(horizon=365, epsilon=1, delta=1e-9, neighbours=Event())
     >>> round(counter.variance(365) ** 0.5, 2)
-    15.53
+    16.19
     >>> with counter.open() as cases:
     ...     noisy = [cases.push(1) for _ in range(7)]
     """

@@ -29,7 +29,7 @@ from discreet.mechanisms.grid import LIMIT, Grid
 from discreet.mechanisms.reading import make_plain
 from discreet.streams.checkpoint import StreamCheckpoint
 from discreet.streams.elements import ElementReader, Elements, WholeElements, read_elements
-from discreet.streams.noise_sums import NoiseSum, find_reach
+from discreet.streams.noise_sums import ErrorLaw, find_reach
 from discreet.streams.user_cap import CapBook, UserCap, read_event
 
 BITS = WholeElements(1)
@@ -128,11 +128,11 @@ class StreamCounter(Interactive[Any, Any]):
         """Return a run that has taken no step."""
 
     @abstractmethod
-    def _error_law(self, step: int) -> NoiseSum:
+    def _error_law(self, step: int) -> ErrorLaw:
         """Return the law of the noise in the answer of a step, counted from 1."""
 
     @abstractmethod
-    def _error_laws(self) -> Iterable[tuple[int, NoiseSum]]:
+    def _error_laws(self) -> Iterable[tuple[int, ErrorLaw]]:
         """Return the laws of all steps, each with the number of steps that have it."""
 
     def variance(self, step: int) -> float:

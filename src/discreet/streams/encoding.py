@@ -69,7 +69,8 @@ class Encoding:
         """Take one element into the buffers and return its encoded number."""
         added, bits = element << self._bits, self._decay_bits
         buffers[:] = [(x * y >> bits) + added for x, y in zip(buffers, self._decays[1], strict=True)]
-        return round(sum(map(mul, self._scales, buffers)))
+        number: int = round(sum(map(mul, self._scales, buffers)))
+        return number
 
     def take(self, buffers: list[int], elements: NDArray[np.int64]) -> NDArray[np.int64]:
         """Take many elements into the buffers and return their encoded numbers."""
@@ -120,12 +121,14 @@ class Encoding:
     @cached_property
     def _powers(self) -> Floats:
         """What one element of a block adds to every buffer at the block's end, the last element last."""
-        return np.ldexp(self._rates[:BLOCK][::-1], self._bits)
+        added: Floats = np.ldexp(self._rates[:BLOCK][::-1], self._bits)
+        return added
 
     @cached_property
     def _carried(self) -> Floats:
         """What the buffers before a block add to each of its encoded numbers."""
-        return self._rates[1:] * np.array(self._scales)
+        carried: Floats = self._rates[1:] * np.array(self._scales)
+        return carried
 
     @cached_property
     def _inside(self) -> Floats:

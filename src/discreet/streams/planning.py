@@ -19,7 +19,7 @@ BETA = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class CounterOutlook:
     """What one counter would do.
 
     Attributes
@@ -50,7 +50,7 @@ class Prediction:
 class CounterPlan:
     """The counters that keep a budget, the one with the smallest typical error first."""
 
-    predictions: tuple[Prediction, ...]
+    predictions: tuple[CounterOutlook, ...]
 
     @property
     def best(self) -> StreamCounter:
@@ -86,7 +86,7 @@ def plan(
     --------
     >>> from discreet.streams import Event
     >>> type(plan(365, 1, 1e-9, Event()).best).__name__
-    'WideTreeCounter'
+    'BufferedCounter'
     """
     public: dict[str, Any] = {
         "horizon": horizon,
@@ -105,8 +105,8 @@ _PURE: tuple[type[StreamCounter], ...] = (TreeCounter,)
 _GAUSSIAN: tuple[type[StreamCounter], ...] = (TreeCounter, BufferedCounter)
 
 
-def _predict(counter: StreamCounter) -> Prediction:
-    return Prediction(
+def _predict(counter: StreamCounter) -> CounterOutlook:
+    return CounterOutlook(
         counter,
         typical=math.sqrt(counter.mean_variance),
         last=math.sqrt(counter.variance(counter.horizon)),
