@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from discreet.server.registry.chart import draw_chart
-from discreet.server.registry.decimals import write_percent_down, write_percent_up, write_up
+from discreet.server.registry.decimals import write_chance, write_percent_down, write_percent_up, write_up
 
 WEB = Path(__file__).parent / "web"
 ASSETS = {
@@ -72,6 +72,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "up": _exactly(write_up),
+        "chance": _exactly(write_chance),
         "up3": _exactly(lambda amount: write_up(amount, 3)),
         "percent_up": _exactly(write_percent_up),
         "percent_down": _exactly(write_percent_down),
