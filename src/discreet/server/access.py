@@ -1,4 +1,4 @@
-"""Who may come in: keys, what each opens, and what the owner set aside for whom.
+"""Who may come in: keys, what each opens, what the owner set aside for whom, and from which file.
 
 A key is 256 random bits; what is kept of it is a digest, found by the public beginning of the key and
 compared in constant time. Every request looks it up anew, so that a key that is revoked opens nothing from
@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.data.file_marks import FileMark
 
 Role = Literal["owner", "analyst", "auditor"]
 ROLES: tuple[Role, ...] = ("owner", "analyst", "auditor")
@@ -41,6 +42,10 @@ CREATE TABLE IF NOT EXISTS grants (
 CREATE TABLE IF NOT EXISTS studies (
   dataset TEXT NOT NULL, name TEXT NOT NULL, share TEXT NOT NULL, purpose TEXT NOT NULL,
   PRIMARY KEY (dataset, name)
+) STRICT;
+CREATE TABLE IF NOT EXISTS contents (
+  dataset TEXT NOT NULL, version TEXT NOT NULL, size INTEGER NOT NULL, changed INTEGER NOT NULL,
+  key BLOB NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (dataset, version)
 ) STRICT;
 """
 
@@ -224,6 +229,18 @@ class Access:
         return tuple(Study(where, name, Fraction(share), purpose) for where, name, share, purpose in rows)
 
     # How -----------------------------------------------------------------------------------------------
+
+    def find_mark(self, dataset: str, version: str | None) -> FileMark | None:
+        """Return the file that a version of a data set was first served from; None where it never was."""
+        text = "SELECT size, changed, key, digest FROM contents WHERE dataset = ? AND version = ?"
+        found = self._read_one(text, [dataset, version or ""])
+        return None if found is None else FileMark(*found)
+
+    def keep_mark(self, dataset: str, version: str | None, mark: FileMark) -> None:
+        """Keep which file a version of a data set is served from."""
+        values = [dataset, version or "", mark.size, mark.changed, mark.key, mark.digest]
+        with self._change() as connection:
+            connection.execute("INSERT INTO contents VALUES (?, ?, ?, ?, ?, ?)", values)
 
     @contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
