@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.server.registry.chart import draw_chart
-from discreet.server.registry.decimals import write_percent_down, write_percent_up, write_up
+from discreet.server.registry.decimals import write_chance, write_percent_down, write_percent_up, write_up
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -76,6 +76,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "up": _exactly(write_up),
+        "chance": _exactly(write_chance),
         "up3": _exactly(lambda amount: write_up(amount, 3)),
         "percent_up": _exactly(write_percent_up),
         "percent_down": _exactly(write_percent_down),
