@@ -100,8 +100,16 @@ def test_the_promised_power_and_false_alarms() -> None:
     assert Case("", lambda _: 0.0, lambda _: 0.0).power > 0.99
 
 
-TIGHT = ["laplace", "count", "independent", "residual-marginals", "private-answers", "tree-counter"]
-TIGHT += ["pan-private-counter"]
+TIGHT = [
+    "laplace",
+    "count",
+    "independent",
+    "residual-marginals",
+    "private-answers",
+    "tree-counter",
+    "buffered-counter",
+    "pan-private-counter",
+]
 
 
 @pytest.mark.parametrize("name", TIGHT)

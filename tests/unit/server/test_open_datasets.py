@@ -1,6 +1,8 @@
 """What a registration opens: one book, lines of people and groups, versions, and engines by configuration."""
 
 import os
+import subprocess
+import sys
 from contextlib import closing
 from fractions import Fraction
 
@@ -233,3 +235,13 @@ def test_whatever_fails_on_the_way_gives_everything_back(tmp_path):
         OpenDatasets(read_registration(path))
     write_home(tmp_path)
     OpenDatasets(read_registration(path)).close()  # the book is free again
+
+
+def test_a_server_loads_what_its_first_answer_needs_and_nothing_else():
+    """Each of these takes a tenth of the time in which a server is back after a crash, or more."""
+    code = (
+        "import sys, discreet.server.serving, discreet.server.open_datasets; "
+        "heavy = {'scipy.optimize', 'scipy.special', 'jinja2', 'wsproto', 'pandas'} & set(sys.modules); "
+        "sys.exit(f'{heavy} were loaded' if heavy else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
