@@ -6,6 +6,7 @@ from discreet.streams.buffered_counter import BufferedCounter as BufferedCounter
 from discreet.streams.checkpoint import StreamCheckpoint as StreamCheckpoint
 from discreet.streams.elements import RealElements as RealElements
 from discreet.streams.elements import WholeElements as WholeElements
+from discreet.streams.pan_private.pan_private_counter import PanPrivateCounter as PanPrivateCounter
 from discreet.streams.planning import CounterPlan as CounterPlan
 from discreet.streams.planning import plan as plan
 from discreet.streams.tree_counter import TreeCounter as TreeCounter
