@@ -156,7 +156,7 @@ def test_a_charge_comes_before_the_rows(tmp_path, monkeypatch):
     read, seen = Table.histogram, []
 
     def watch(self, *given, **named):
-        with pytest.raises(LedgerRefused, match=r"open in process \d+\."):
+        with pytest.raises(LedgerRefused, match=r"open in another process \(\d+\)\."):
             curator(ledger=path, **GIVEN)
         seen.append(given)
         return read(self, *given, **named)

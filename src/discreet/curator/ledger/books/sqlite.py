@@ -117,7 +117,7 @@ def take_lease(path: Path, together: bool) -> int:
         holder = os.pread(lease, 32, 0).decode("ascii", "replace").strip()
         os.close(lease)
         raise LedgerRefused(
-            why=f"{path.name} is open in {f'process {holder}' if holder.isdigit() else 'another process'}",
+            why=f"{path.name} is open in another process{f' ({holder})' * holder.isdigit()}",
             way_out="One at a time answers from a budget. Ask the server that runs, or end it (Ctrl-C, "
             "SIGTERM) and start again: nothing is lost. Of a process that died the lock is gone too",
         ) from None
