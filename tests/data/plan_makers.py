@@ -47,6 +47,7 @@ from discreet.data.plan.row_nodes import (
     Quotient,
     Sign,
     StepFunction,
+    TextLike,
     Within,
 )
 from discreet.data.plan.tables import PlanTables, is_declared
@@ -431,7 +432,9 @@ class Maker:
 
     def condition(self, joins: tuple[Join, ...], depth: int, degree: int = 2) -> Condition:
         kind = self.draw.pick(get_args(Condition) if depth else (Within, Compare))
-        if kind is Within:
+        if kind is TextLike and self.texts():
+            return self.like()
+        if kind is Within or kind is TextLike:
             return self.within(joins)
         if kind is Compare:
             number = self.polynomial(joins, degree)
@@ -448,8 +451,14 @@ class Maker:
         return [*(field_of("events", name) for name in names), *outer]
 
     def texts(self) -> list[Field]:
-        """The columns of which nothing is asked but whether they are there."""
+        """The columns of free text."""
         return [field_of("events", one.name) for one in self.tables.schemas[0].columns if type(one) is Text]
+
+    def like(self) -> TextLike:
+        listed = self.draw.pick([("p",), ("%p%", "q"), ("_",), ("only _", "p%", "q"), ("!%%",)])
+        folded, negated = self.draw.once_in(2), self.draw.once_in(2)
+        field = self.draw.pick(self.texts())
+        return filled(TextLike, field=field, patterns=listed, folded=folded, negated=negated)
 
     def within(self, joins: tuple[Join, ...]) -> Within:
         field = self.draw.pick([*self.declared(joins), *self.texts()])

@@ -145,6 +145,8 @@ CONDITIONS = (
     "x * x <= y",
     "ABS(x - y) <= 2 OR region LIKE '%c'",
     "note_free",
+    "note LIKE 'p%' OR note IN ('q', 'r')",
+    "note NOT ILIKE 'P' AND x > 0",
 )
 GROUPS = (
     "",

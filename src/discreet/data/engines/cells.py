@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.data.engines.base import Family
+from discreet.data.engines.readings import Family
 
 PARSED_SCALE = 18
 """Decimals that are kept of a number in text."""

@@ -22,6 +22,7 @@ from discreet.data.plan.canonical import (
     conjunction,
     disjunction,
     exclude_sets,
+    within,
 )
 from discreet.data.plan.effort import spend
 from discreet.data.plan.evaluate import ABSENT, ONE, Codes, ratio_of_units
@@ -50,6 +51,7 @@ from discreet.data.plan.row_nodes import (
     Quotient,
     Span,
     StepFunction,
+    TextLike,
     Within,
 )
 from discreet.data.plan.tables import PlanTables
@@ -298,6 +300,9 @@ def complement(condition: Condition, tables: PlanTables) -> Condition:
             return compare(condition.number, OPPOSITE[condition.sign], tables)
         told = choose([(condition, constant(1))], constant(0), tables)
         return FALSE if told is None else compare(told, "=", tables)
+    if isinstance(condition, TextLike):
+        gone = within(condition.field, [], missing=True, tables=tables)
+        return disjunction([replace(condition, negated=not condition.negated), gone], tables)
     parts = [complement(part, tables) for part in getattr(condition, "parts", ())]
     return disjunction(parts, tables) if isinstance(condition, And) else conjunction(parts, tables)
 
@@ -317,6 +322,8 @@ def _weigh(node: object) -> int:
         return 1 + len(node.pieces)
     if isinstance(node, Within):
         return 1 + len(node.spans)
+    if isinstance(node, TextLike):
+        return 1 + len(node.patterns)
     if isinstance(node, Quotient):
         return 1 + 3 * _weigh(node.denominator) + _weigh(node.numerator)
     if isinstance(node, Polynomial):

@@ -174,6 +174,20 @@ class Compare:
 
 
 @dataclass(frozen=True, slots=True)
+class TextLike:
+    """Free text is there and like one of some patterns; or like none of them, where `negated` is set.
+
+    In a pattern `%` is any text, `_` any character and `!` says that the next one is meant itself; made by
+    `sql.rows.free_texts`, sorted, each once. Where `folded` is set, A to Z of the text are read as a to z.
+    """
+
+    field: Field
+    patterns: tuple[str, ...]
+    folded: bool
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
 class And:
     """Every part holds. Without parts it is true."""
 
@@ -187,17 +201,30 @@ class Or:
     parts: tuple[Condition, ...]
 
 
-Condition = Within | Compare | And | Or
+Condition = Within | Compare | TextLike | And | Or
 
 TRUE = And(())
 FALSE = Or(())
+
+
+def unescape(pattern: str) -> tuple[str, bool]:
+    """Return the characters of a pattern, and whether some of them stand for others."""
+    plain, marks, meant = [], False, False
+    for character in pattern:
+        if character == "!" and not meant:
+            meant = True
+            continue
+        marks = marks or (character in "%_" and not meant)
+        plain.append(character)
+        meant = False
+    return "".join(plain), marks
 
 
 def fields_of(node: Atom | Polynomial | Condition | None) -> frozenset[Field]:
     """Return the columns that a number or a condition looks at."""
     if isinstance(node, Field):
         return frozenset({node})
-    if isinstance(node, StepFunction | Within):
+    if isinstance(node, StepFunction | Within | TextLike):
         return frozenset({node.field})
     if isinstance(node, Polynomial):
         return frozenset(node.fields)

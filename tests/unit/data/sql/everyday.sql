@@ -100,8 +100,9 @@ SELECT SUM(DISTINCT cost) FROM visits;
 SELECT city, COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM visits GROUP BY city;
 -- refused: function LOWER: it is computed in each row
 SELECT LOWER(city), COUNT(*) FROM visits GROUP BY city;
--- refused: notes: free text is never compared
 SELECT COUNT(*) FROM visits WHERE notes LIKE '%urgent%';
+SELECT city, COUNT(*) FILTER (WHERE notes ILIKE '%asthma%') AS asthma, COUNT(*) FROM visits GROUP BY city;
+SELECT COUNT(*) FROM visits WHERE lower(notes) IN ('urgent', 'very urgent') AND notes NOT LIKE 'no %';
 -- refused: single rows
 SELECT * FROM visits LIMIT 10;
 -- refused: aggregate
@@ -117,7 +118,6 @@ SELECT patient_id, COUNT(*) FROM visits GROUP BY patient_id;
 SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits);
 -- refused: STRING_AGG
 SELECT string_agg(city, ',') FROM visits;
--- refused: text
 SELECT COUNT(*) FROM visits WHERE notes = 'urgent';
 -- refused: not declared
 SELECT AVG(salary) FROM visits;
