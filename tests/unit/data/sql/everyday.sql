@@ -121,8 +121,12 @@ SELECT string_agg(city, ',') FROM visits;
 SELECT COUNT(*) FROM visits WHERE notes = 'urgent';
 -- refused: not declared
 SELECT AVG(salary) FROM visits;
+SELECT AVG(n) AS mean_visits FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) AS per_ward;
+SELECT COUNT(*) FILTER (WHERE n > 500) AS busy, MAX(n) AS most FROM (SELECT city, COUNT(*) AS n FROM visits GROUP BY city) AS t;
 
 -- bigquery
+WITH monthly AS (SELECT DATE_TRUNC(visit_date, MONTH) AS m, COUNT(*) AS n FROM visits GROUP BY m) SELECT m, n FROM monthly WHERE n > 1000 ORDER BY n DESC;
+WITH t AS (SELECT city, sex, SUM(cost) AS s, COUNT(*) AS n FROM visits GROUP BY city, sex) SELECT city, SUM(s) / SUM(n) AS mean_cost FROM t GROUP BY city;
 SELECT COUNTIF(smoker) FROM visits;
 SELECT COUNTIF(age >= 65) / COUNT(*) AS share FROM visits;
 SELECT COUNT(DISTINCT IF(age >= 65, patient_id, NULL)) AS seniors FROM visits;

@@ -22,7 +22,7 @@ from discreet.data.schema.schema import Dimension, Schema
 from discreet.data.sql.nodes import refuse_unknown, take, word
 from discreet.data.sql.sources.matches import Matched, part_tests, read_match, refuse_match
 from discreet.data.sql.sources.names import Copies, FromItem, FromNames, Listed, strip_alias
-from discreet.data.sql.sources.unit_rows import UnitRows, names_aggregate, read_units
+from discreet.data.sql.sources.unit_rows import ReadsAnswer, UnitRows, names_aggregate, read_units
 from discreet.data.sql.text import refuse
 
 MAX_LEVELS = 16
@@ -299,7 +299,8 @@ class _Reader:
             raise refuse("OVER in a subquery", why, way_out)
         elif having is not None or any(names_aggregate(node) for item in items for node in item.walk()):
             why = "only those of one unit are known there"
-            raise refuse("aggregates in a subquery", why, f"GROUP BY the privacy unit there, or: {_ANSWERS}")
+            way_out = f"GROUP BY the privacy unit there, or: {_ANSWERS}"
+            raise ReadsAnswer(what="aggregates in a subquery", why=why, way_out=way_out)
         else:
             outputs = [pair for item in items for pair in names.columns(item)]
         source = FromItem.of(

@@ -61,6 +61,10 @@ class UnitRows:
     having: exp.Expression | None
 
 
+class ReadsAnswer(Refused):
+    """A subquery has aggregates over several units: it is a question of its own, whose answer is read."""
+
+
 def names_aggregate(node: exp.Expression) -> bool:
     """Say whether a node is an aggregate of rows."""
     if isinstance(node, exp.Filter | exp.WithinGroup):
@@ -113,19 +117,17 @@ def _require_unit(keys: Sequence[exp.Expression], shown: Sequence[exp.Expression
     main = scope.main
     if not isinstance(main.unit, User):
         why = f"a unit of {main.name} is one row"
-        raise refuse("GROUP BY in a subquery", why, "Ask of the rows themselves")
+        raise ReadsAnswer(what="GROUP BY in a subquery", why=why, way_out="Ask of the rows themselves")
     unit = Field(main.name, main.unit.column)
     fields = [_read_key(key, shown, scope) for key in keys]
     if set(fields) == {unit}:
         return unit
     if unit in fields:
         why, way_out = "it would have several rows a unit", f"GROUP BY {unit.name} alone"
-    else:
-        why = "only the privacy unit is grouped by there"
-        way_out = (
-            f"GROUP BY {unit.name}, or ask the inner query on its own and compute the rest from its answer"
-        )
-    raise refuse("GROUP BY in a subquery", why, way_out)
+        raise refuse("GROUP BY in a subquery", why, way_out)
+    why = "only the privacy unit is grouped by there"
+    way_out = f"GROUP BY {unit.name}, or ask the inner query on its own and compute the rest from its answer"
+    raise ReadsAnswer(what="GROUP BY in a subquery", why=why, way_out=way_out)
 
 
 def _read_key(key: exp.Expression, shown: Sequence[exp.Expression], scope: Scope) -> Field | None:

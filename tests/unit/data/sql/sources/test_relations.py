@@ -151,9 +151,10 @@ def test_outputs_keep_the_names_that_were_written() -> None:
             "SELECT COUNT(*) FROM (SELECT * FROM visits UNION ALL SELECT * FROM visits) AS t",
             "UNION in a subquery",
         ),
-        ("SELECT COUNT(*) FROM (SELECT AVG(age) AS a FROM visits) AS t", "compute the rest from its answer"),
+        ("SELECT COUNT(*) FROM (SELECT AVG(age) AS a FROM visits) AS t", "which groups there are is public"),
         (
-            "SELECT COUNT(*) FROM (SELECT region, COUNT(*) AS n FROM visits GROUP BY region) AS t",
+            "SELECT COUNT(*) FROM (SELECT region, COUNT(*) AS n FROM visits GROUP BY region) AS t "
+            "JOIN visits USING (region)",
             "GROUP BY user_id",
         ),
         (
@@ -165,7 +166,7 @@ def test_outputs_keep_the_names_that_were_written() -> None:
             "Aggregate it",
         ),
         (
-            "SELECT COUNT(*) FROM (SELECT age, COUNT(*) AS n FROM people GROUP BY age) AS t",
+            "SELECT COUNT(*) FROM (SELECT age, COUNT(*) AS n FROM people GROUP BY age) AS t JOIN people USING (age)",
             "a unit of people is one row",
         ),
         (
