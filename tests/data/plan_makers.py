@@ -48,6 +48,7 @@ from discreet.data.plan.row_nodes import (
     Sign,
     StepFunction,
     TextLike,
+    UnitIn,
     Within,
 )
 from discreet.data.plan.tables import PlanTables, is_declared
@@ -434,7 +435,9 @@ class Maker:
         kind = self.draw.pick(get_args(Condition) if depth else (Within, Compare))
         if kind is TextLike and self.texts():
             return self.like()
-        if kind is Within or kind is TextLike:
+        if kind is UnitIn and degree and self.looks_up():
+            return self.unit_in()
+        if kind in (Within, TextLike, UnitIn):
             return self.within(joins)
         if kind is Compare:
             number = self.polynomial(joins, degree)
@@ -453,6 +456,18 @@ class Maker:
     def texts(self) -> list[Field]:
         """The columns of free text."""
         return [field_of("events", one.name) for one in self.tables.schemas[0].columns if type(one) is Text]
+
+    def looks_up(self) -> bool:
+        """Whether units are looked up in other rows of theirs."""
+        return isinstance(self.tables.schemas[0].unit, User)
+
+    def unit_in(self) -> UnitIn:
+        table = self.draw.pick(["events", "orders"])
+        where = self.condition((), self.draw.pick([0, 1]), 0)
+        if table == "orders":
+            where = Within(Field("orders", "price"), ((2, 5),), self.draw.once_in(2))
+        unit, other = field_of("events", "who"), field_of(table, "who")
+        return filled(UnitIn, unit=unit, other=other, where=where, negated=self.draw.once_in(2))
 
     def like(self) -> TextLike:
         listed = self.draw.pick([("p",), ("%p%", "q"), ("_",), ("only _", "p%", "q"), ("!%%",)])
@@ -483,6 +498,9 @@ class UnitMaker(Maker):
 
     def texts(self) -> list[Field]:
         return []
+
+    def looks_up(self) -> bool:
+        return False
 
     def numbers(self, joins: tuple[Join, ...]) -> list[Field]:
         columns = self.tables.schema(RELATION).columns

@@ -72,6 +72,7 @@ NEVER = {
     ("ComputedKey", "codes", "nothing"): "a key has a group at least",
     ("StepFunction", "pieces", "nothing"): "a column has a value at least",
     ("TextLike", "patterns", "nothing"): "a comparison is with some text",
+    ("UnitIn", "where", "UnitIn"): "a list of units holds no other",
 }
 
 

@@ -15,6 +15,7 @@ from discreet.data.plan.canonical import gaps
 from discreet.data.plan.evaluate import ratio_of_units
 from discreet.data.plan.numbers import MAX_UNITS, scale
 from discreet.data.plan.row_nodes import (
+    TRUE,
     And,
     Atom,
     Compare,
@@ -26,6 +27,7 @@ from discreet.data.plan.row_nodes import (
     Span,
     StepFunction,
     TextLike,
+    UnitIn,
     Within,
     unescape,
 )
@@ -126,6 +128,8 @@ def where(condition: Condition, tables: PlanTables) -> exp.Expr:
         return _SIGNS[condition.sign](this=number(condition.number, tables), expression=whole(0))
     if isinstance(condition, TextLike):
         return _like(condition)
+    if isinstance(condition, UnitIn):
+        return _look_up(condition, tables)
     if not condition.parts:
         truth = isinstance(condition, And)
         return exp.EQ(this=whole(1), expression=whole(1 if truth else 0))
@@ -352,6 +356,14 @@ def _like(condition: TextLike) -> exp.Expr:
             choices.append(found)
     either = choices[0] if len(choices) == 1 else exp.Paren(this=exp.or_(*choices, copy=False))
     return exp.Not(this=exp.Paren(this=either)) if condition.negated else either
+
+
+def _look_up(condition: UnitIn, tables: PlanTables) -> exp.Expr:
+    """Look the unit of a row up among those of a loaded relation, which holds no row without one."""
+    tests = [] if condition.where == TRUE else [where(condition.where, tables)]
+    units = select([column(condition.other)], table(condition.other.table), tests=tests)
+    found = exp.In(this=column(condition.unit), query=exp.Subquery(this=units))
+    return exp.Not(this=found) if condition.negated else found
 
 
 def _spelled(text: str) -> exp.Expr:

@@ -53,6 +53,7 @@ from discreet.data.plan.row_nodes import (
     StepFunction,
     TextLike,
     Within,
+    holds_unit,
 )
 from discreet.data.plan.tables import PlanTables
 from discreet.data.plan.tabulate import OneColumn, tabulate
@@ -69,6 +70,12 @@ Case = tuple[Condition, Polynomial | None]
 
 def choose(cases: Sequence[Case], otherwise: Polynomial | None, tables: PlanTables) -> Polynomial | None:
     """Return the first number whose condition holds, else the last one."""
+    if any(holds_unit(test) for test, _ in cases):
+        raise Refused(
+            what="IN (SELECT ...) of a private table",
+            why="it stands in a value, and not every engine looks a unit up there",
+            way_out="Put it in WHERE, and ask once for each",
+        )
     # Each in its own form first: chosen or not, a function of one column is one number.
     cases = [(test, None if number is None else simplify(number, tables)) for test, number in cases]
     otherwise = None if otherwise is None else simplify(otherwise, tables)

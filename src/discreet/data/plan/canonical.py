@@ -34,6 +34,7 @@ from discreet.data.plan.row_nodes import (
     Sign,
     Span,
     TextLike,
+    UnitIn,
     Within,
 )
 from discreet.data.plan.tables import PlanTables
@@ -194,6 +195,8 @@ def exclude_sets(condition: Condition, tables: PlanTables) -> Condition | None:
     if isinstance(condition, Within):
         spans = gaps(condition.spans, tables.span(condition.field))
         return within(condition.field, spans, missing=not condition.missing, tables=tables)
+    if isinstance(condition, UnitIn):
+        return replace(condition, negated=not condition.negated)  # every row has a unit
     if isinstance(condition, Compare | TextLike):
         return None
     others = [exclude_sets(part, tables) for part in condition.parts]

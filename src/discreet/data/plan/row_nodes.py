@@ -188,6 +188,30 @@ class TextLike:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitIn:
+    """The unit of a row has a row in a private table where a condition holds, or it has none.
+
+    What is said of a row depends on the rows of its own unit alone, so nobody else's presence matters.
+
+    Parameters
+    ----------
+    unit
+        The column that says whose row it is.
+    other
+        The column that says so in the other table, or in the same one.
+    where
+        Which rows of that table are meant.
+    negated
+        Whether there is none.
+    """
+
+    unit: Field
+    other: Field
+    where: Condition
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
 class And:
     """Every part holds. Without parts it is true."""
 
@@ -201,10 +225,17 @@ class Or:
     parts: tuple[Condition, ...]
 
 
-Condition = Within | Compare | TextLike | And | Or
+Condition = Within | Compare | TextLike | UnitIn | And | Or
 
 TRUE = And(())
 FALSE = Or(())
+
+
+def holds_unit(condition: Condition) -> bool:
+    """Say whether a condition asks for other rows of the same unit."""
+    if isinstance(condition, And | Or):
+        return any(map(holds_unit, condition.parts))
+    return isinstance(condition, UnitIn)
 
 
 def unescape(pattern: str) -> tuple[str, bool]:
@@ -228,6 +259,8 @@ def fields_of(node: Atom | Polynomial | Condition | None) -> frozenset[Field]:
         return frozenset({node.field})
     if isinstance(node, Polynomial):
         return frozenset(node.fields)
+    if isinstance(node, UnitIn):
+        return frozenset({node.unit})
     if isinstance(node, Compare):
         return frozenset(node.number.fields)
     parts: tuple[Polynomial | Condition | None, ...] = ()

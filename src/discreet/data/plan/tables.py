@@ -22,6 +22,7 @@ from discreet.data.plan.row_nodes import (
     Span,
     StepFunction,
     TextLike,
+    UnitIn,
     Within,
 )
 from discreet.data.schema.columns import Boolean, Category, Column, Date, Decimal, Integer, Ranged, Text
@@ -159,6 +160,8 @@ def _present(condition: Condition) -> set[Field]:
         return set() if condition.missing else {condition.field}
     if isinstance(condition, TextLike):
         return {condition.field}
+    if isinstance(condition, UnitIn):
+        return {condition.unit}
     if isinstance(condition, Compare):
         return {atom for atom in condition.number.atoms if isinstance(atom, Field)}
     parts = [_present(part) for part in condition.parts]

@@ -9,6 +9,7 @@ from fractions import Fraction
 from discreet.data.plan.canonical import gaps
 from discreet.data.plan.numbers import constant
 from discreet.data.plan.row_nodes import (
+    TRUE,
     And,
     Atom,
     Choice,
@@ -20,6 +21,7 @@ from discreet.data.plan.row_nodes import (
     Span,
     StepFunction,
     TextLike,
+    UnitIn,
     Within,
     unescape,
 )
@@ -39,6 +41,12 @@ def condition_sql(condition: Condition, tables: PlanTables) -> str:
         return f"{number_sql(condition.number, tables)} {condition.sign} 0"
     if isinstance(condition, TextLike):
         return _like(condition)
+    if isinstance(condition, UnitIn):
+        sign = "NOT IN" if condition.negated else "IN"
+        rows = ["SELECT", name_sql(condition.other), "FROM", quote(condition.other.table)]
+        if condition.where != TRUE:
+            rows += ["WHERE", condition_sql(condition.where, tables)]
+        return f"{name_sql(condition.unit)} {sign} ({' '.join(rows)})"
     if not condition.parts:
         return "TRUE" if isinstance(condition, And) else "FALSE"
     word = " AND " if isinstance(condition, And) else " OR "

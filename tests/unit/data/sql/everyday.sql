@@ -73,6 +73,8 @@ SELECT covar_pop(age, cost), regr_slope(cost, age), regr_intercept(cost, age), r
 SELECT w.wing, COUNT(*) FROM visits v JOIN wards w ON v.ward = w.ward GROUP BY w.wing;
 SELECT w.wing, AVG(v.cost) FROM visits AS v LEFT JOIN wards AS w USING (ward) GROUP BY w.wing;
 SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM wards WHERE wing = 'north');
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE patient_id IN (SELECT patient_id FROM prescriptions WHERE drug = 'insulin');
+SELECT city, AVG(cost) FROM visits AS v WHERE NOT EXISTS (SELECT 1 FROM prescriptions AS p WHERE p.patient_id = v.patient_id) GROUP BY city;
 SELECT COUNT(*) FROM visits JOIN wards USING (ward) WHERE wing = 'north' AND beds > 10;
 WITH adults AS (SELECT * FROM visits WHERE age >= 18) SELECT COUNT(*) FROM adults;
 WITH adults AS (SELECT city, cost FROM visits WHERE age >= 18) SELECT city, AVG(cost) FROM adults GROUP BY city;

@@ -13,7 +13,7 @@ from discreet.data.sql.rows.free_texts import compare_text, like_text, read_free
 from discreet.data.sql.rows.operands import MISSING, is_present
 from discreet.data.sql.rows.texts import like_condition, read_pattern, regexp_condition
 from discreet.data.sql.rows.translate import ConditionReader, condition, operand
-from discreet.data.sql.sources.matches import Matched, translate_match
+from discreet.data.sql.sources.matches import Matched, UnitMatched, translate_match, translate_unit
 from discreet.data.sql.text import refuse
 
 MAX_TERMS = 500
@@ -151,6 +151,10 @@ def _match(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     return translate_match(node, tests, scope, negated)
 
 
+def _unit_match(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
+    return translate_unit(node, scope, condition, negated)
+
+
 CONDITION_READERS: dict[type[exp.Expression], ConditionReader] = {
     **dict.fromkeys(_SIGNS, _comparison),
     exp.And: _chain,
@@ -168,4 +172,5 @@ CONDITION_READERS: dict[type[exp.Expression], ConditionReader] = {
     exp.NullSafeEQ: _same,
     exp.NullSafeNEQ: _same,
     Matched: _match,
+    UnitMatched: _unit_match,
 }
