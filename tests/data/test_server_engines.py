@@ -136,6 +136,11 @@ def test_postgres_gives_up_after_a_while(server, postgres_dsn):
     source.load({"texts": encode_rows(source, "texts", TEXTS.columns, unit=None)}, unique={})
     with pytest.raises(EngineFailed):
         source.execute(query("SELECT COUNT(*) AS n FROM texts AS a, texts AS b, texts AS c, texts AS d"))
+    counted = query("SELECT COUNT(*) AS n FROM texts")
+    assert source.execute(counted) == [(3000,)], "the next question is answered"
+    source._connection.execute("BEGIN")
+    source._connection.pgconn.send_query(b"SELECT pg_sleep(60)")  # as two interrupts in a row leave it
+    assert source.execute(counted) == [(3000,)]
     source.close()
 
 

@@ -15,12 +15,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 _SUFFIXES = (".csv", ".csv.gz", ".parquet", ".duckdb", ".db")
 
 
-class _DataFile(click.Path):
+class DataFile(click.Path):
     """A file that exists. Unlike click's own, its error does not repeat what may hold a password."""
 
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> str:
+        """Return the path of a file that exists."""
         path = os.fspath(value)
         if not Path(path).is_file():
             tables = (
@@ -35,7 +36,7 @@ def data_file(command: F) -> F:
     option = click.option(
         "--table", help="The table of a .duckdb file; schema.table where it is not in main."
     )
-    return click.argument("data", type=_DataFile())(option(command))
+    return click.argument("data", type=DataFile())(option(command))
 
 
 def choose_data(data: str, table: str | None) -> str | tuple[str, str]:

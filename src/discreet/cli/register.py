@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.data_file import choose_data, data_file
+from discreet.cli.data_file import DataFile, choose_data
 from discreet.cli.server_files import (
     as_json,
     config,
@@ -21,11 +22,27 @@ from discreet.cli.server_files import (
 )
 from discreet.core.errors import InvalidParameter
 
+if TYPE_CHECKING:
+    from discreet.server.registering import Registered
+
 _PROMISES = ("one query to many", "one analyst to many", "many to one")
 
 
 @click.command()
-@data_file
+@click.argument("data", type=DataFile(), required=False)
+@click.option("--table", help="The table of a .duckdb file, or of PostgreSQL: schema.table.")
+@click.option(
+    "--engine",
+    type=click.Choice(("duckdb", "postgres", "spark")),
+    default="duckdb",
+    show_default=True,
+    help="What reads it: spark for a .parquet file, postgres for a table of a server.",
+)
+@click.option(
+    "--dsn-env",
+    metavar="VARIABLE",
+    help="The environment variable that holds the connection string of PostgreSQL.",
+)
 @click.option(
     "--schema",
     required=True,
@@ -58,9 +75,11 @@ _PROMISES = ("one query to many", "one analyst to many", "many to one")
 @config
 @as_json
 def register(
-    data: str,
+    data: str | None,
     *,
     table: str | None,
+    engine: str,
+    dsn_env: str | None,
     schema: str,
     epsilon: str,
     delta: str,
@@ -74,14 +93,18 @@ def register(
 ) -> None:
     """Register a .csv, .csv.gz, .parquet or .duckdb file, in the folder of the registration file or below.
 
-    The schema is checked and the data are opened once with it. Nothing is measured before the server runs.
+    A table of PostgreSQL is registered without a file: --engine postgres, --dsn-env and --table. The schema
+    is checked and the data are opened once with it. Nothing is measured before the server runs.
     """
     from discreet.data.schema.toml_file import read_schema  # noqa: PLC0415  the engine is an extra
     from discreet.server.access import require_name  # noqa: PLC0415
     from discreet.server.registering import register as write  # noqa: PLC0415
     from discreet.server.registering import relate  # noqa: PLC0415
 
-    choose_data(data, table)
+    if (data is None) != (engine == "postgres") or (engine == "postgres" and None in (dsn_env, table)):
+        raise click.UsageError("give a file DATA, or --engine postgres with --dsn-env and --table.")
+    if engine == "duckdb":
+        choose_data(str(data), table)
     out = None if analyst is None else Path(f"{analyst}.key")
     with say_errors():
         if analyst is not None:
@@ -91,7 +114,9 @@ def register(
             config,
             read_schema(schema).name if name is None else name,
             {
-                "data": relate(config, data),
+                "data": None if data is None else relate(config, data),
+                "engine": None if engine == "duckdb" else engine,
+                "dsn_env": dsn_env,
                 "table": table,
                 "schema": relate(config, schema),
                 "epsilon": read_number("epsilon", epsilon),
@@ -103,18 +128,44 @@ def register(
         )
     if analyst is not None:
         with open_access(config) as (registration, access):
-            grant(access, registration, analyst, added.name, "1")
+            grant(access, registration, analyst, added.facts.name, "1")
             write_key(access.make_key(analyst), out)
     if as_json:
-        click.echo(
-            json.dumps({"name": added.name, "config": str(config), "key": None if out is None else str(out)})
-        )
+        split = {
+            "shared": str(added.shared),
+            "columns": list(added.columns),
+            "rest": str(added.rest),
+            "question": str(added.question),
+        }
+        key = None if out is None else str(out)
+        click.echo(json.dumps({"name": added.facts.name, "config": str(config), "key": key, **split}))
         return
     click.echo(
-        f"Registered {added.name} in {config}: epsilon {epsilon}, delta {delta} for everything ever answered."
+        f"Registered {added.facts.name} in {config}: epsilon {epsilon}, delta {delta} for everything ever "
+        "answered."
     )
-    if out is not None:
-        click.echo(f"The key of {analyst} is in {out}.")
+    for line in _say_split(added, is_guessed=not expects):
+        click.echo(line)
+    if out is None:
+        click.echo(f"Nobody may ask yet: `discreet analysts add NAME --dataset {added.facts.name}`.")
+    else:
+        click.echo(f"{analyst} may use all of what is for questions. Her key is in {out}.")
+
+
+def _say_split(added: Registered, *, is_guessed: bool) -> Iterator[str]:
+    """Say how the budget is divided, and what divides it otherwise."""
+    shared, rest, one = (f"{float(much):.4g}" for much in (added.shared, added.rest, added.question))
+    if added.shared:
+        about = ", ".join(added.columns)
+        yield f"  epsilon {shared} buys the shared hypothesis: counts over {about} are answered without end."
+    else:
+        yield "  No shared hypothesis: every question has a price."
+    yield f"  epsilon {rest} is for questions with a price, at most {one} each: {added.questions} or more."
+    if is_guessed:
+        yield (
+            "  That is the division where nobody says what will be asked. --expects 100 (questions with a "
+            "price), --expects counts, or --expects 'SELECT …' (examples) makes another."
+        )
 
 
 def _read_expects(given: tuple[str, ...]) -> Any:

@@ -21,6 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = {
     "pass insist=True": "give --insist",
+    "open the curator with shared=0": "give examples of other questions by --expects",
     "Pass large_delta=True": "Write large_delta = true into the registration file by hand",
     "send_key_in_clear=True speaks": "--send-key-in-clear speaks",
 }

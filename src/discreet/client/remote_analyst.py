@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -30,6 +29,7 @@ from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter, NotFree
 from discreet.curator.amounts import Amounts
 from discreet.curator.history import AskedQuestion, Quote
+from discreet.curator.kept.keys import require_key
 from discreet.curator.kept.written_reply import read_receipt
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.reply import Reply
@@ -41,8 +41,6 @@ from discreet.query_release.synopses.synthetic import SyntheticTable
 
 BATCH = 20_000
 """The most counts that a server takes at once."""
-
-_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 class RemoteAnalyst:
@@ -166,7 +164,7 @@ class RemoteAnalyst:
         said = _write_question(query, fresh=fresh, study=study, epsilon=epsilon, delta=delta)
         said["insist"] = bool(insist)
         if key is not None:
-            return self._ask_once({**said, "pay": bool(pay)}, _read_key(key))
+            return self._ask_once({**said, "pay": bool(pay)}, require_key(key))
         if not fresh or not pay:
             # What is free can be asked again as it is; only what is paid for needs a place in the ledger.
             try:
@@ -239,7 +237,7 @@ class RemoteAnalyst:
         }
         if study is not None:
             said["study"] = checks.text(study=study)
-        once = secrets.token_urlsafe(24) if key is None else _read_key(key)
+        once = secrets.token_urlsafe(24) if key is None else require_key(key)
         opened = self._channel.post(f"{self._path}/conversations", said, once=once)
         return read_as("conversation", read_conversation, opened)
 
@@ -326,9 +324,3 @@ def _write_value(value: Any) -> Any:
         return value.item()
     rule = "text, whole numbers, True, False or None"
     raise InvalidParameter(name="values", rule=rule, got=f"a {type(value).__name__}")
-
-
-def _read_key(key: str) -> str:
-    if _KEY.fullmatch(checks.text(key=key)) is None:
-        raise InvalidParameter(name="key", rule="1 to 255 visible ASCII letters and signs", value=key)
-    return key

@@ -234,7 +234,9 @@ class Curator:
             elif share is not None and checks.positive(share=share) != part:
                 rule = f"left out, or the {part} that {name} has: a share is set once"
                 raise InvalidParameter(name="share", rule=rule, value=share)
-            desk = self._desks.setdefault(name, Desk(name, part))
+            desk = self._desks.get(name)
+            if desk is None:
+                desk = self._desks[name] = self._service.open_desk(name, part)
             door = self._doors.get(name)
             if door is None:
                 door = self._doors[name] = make_door(self._service, desk)

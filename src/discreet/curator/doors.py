@@ -163,7 +163,7 @@ class Analyst:
         study
             What it is asked for: a study that the owner registered. What it costs counts there too.
         key
-            A name of her own for this request, of 1 to 255 printable ASCII characters. The same request under
+            A name of her own for this request, of 1 to 255 visible ASCII characters. The same request under
             the same key has the very same reply, for ever, and is charged once: so whoever does not know
             whether she was answered can ask again.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -32,6 +32,9 @@ class Quote:
         What the budget would be charged, and what for; nothing where it was paid for before.
     words
         More about a question that is answered by itself.
+    refusal
+        Why it would be refused now: whose budget its price exceeds, what is left of that, and what to do.
+        None where there is room for it.
     """
 
     kind: str
@@ -40,6 +43,7 @@ class Quote:
     guarantee: Guarantee | None = None
     words: str = ""
     together: tuple[ColumnError, ...] = ()
+    refusal: str | None = None
 
     @property
     def price(self) -> str:
@@ -59,7 +63,8 @@ class Quote:
 
     def __repr__(self) -> str:
         shown = self.words or "\n".join(f"error    {one.name}: {one.words}" for one in self.columns)
-        return f"{self.kind}: costs {self.price}\n{shown}"
+        refused = "" if self.refusal is None else f"\nrefused  {self.refusal}"
+        return f"{self.kind}: costs {self.price}\n{shown}{refused}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +91,19 @@ class AskedQuestion:
 
 
 class History:
-    """What one analyst asked, the latest questions of it."""
+    """What one analyst asked, the latest questions of it.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    bought
+        What the book has of her from before: question, kind and cost of each. What cost nothing is not there.
+    """
+
+    def __init__(self, bought: Iterable[tuple[str, str, Mapping[str, Fraction]]] = ()) -> None:
         self._asked: deque[AskedQuestion] = deque(maxlen=HISTORY)
         self._lock = threading.Lock()  # two threads of one analyst could otherwise take the same number
+        for what, kind, cost in bought:
+            self.note(what, kind, cost)
 
     def note(self, what: str, kind: str, cost: Mapping[str, Fraction], *, repeated: bool = False) -> None:
         """Add a question."""

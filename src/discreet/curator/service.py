@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
@@ -18,12 +19,13 @@ from discreet.core.errors import DiscreetError, EngineFailed, InternalError, Not
 from discreet.curator.amounts import Amounts
 from discreet.curator.doors import Desk
 from discreet.curator.failures import Failures
-from discreet.curator.history import Quote
+from discreet.curator.history import History, Quote
 from discreet.curator.hypotheses.own_conversations import OwnConversations
 from discreet.curator.hypotheses.released_counts import find_least_sure
 from discreet.curator.hypotheses.shared import SharedHypothesis
 from discreet.curator.kept.kept_replies import KeptReplies
-from discreet.curator.kept.requests import DoorRequest, require_key
+from discreet.curator.kept.keys import require_key
+from discreet.curator.kept.requests import DoorRequest
 from discreet.curator.kept.written_answer import find_plan_digest
 from discreet.curator.ledger.books.crashes import reach
 from discreet.curator.ledger.entries import KeyUse, Ticket
@@ -98,6 +100,10 @@ class Service:
             self._own.close_all()
             self._table.close()
 
+    def open_desk(self, name: str, share: Fraction) -> Desk:
+        """Return a desk for an analyst, with what she bought in earlier lives in its history."""
+        return Desk(name, share, history=History(self._kept.list_bought(name)))
+
     # What doors lead to ------------------------------------------------------------------------------
 
     def find_universe(self) -> Universe:
@@ -121,9 +127,11 @@ class Service:
             if known is not None:
                 return known.repeat(asked.plan).quote()
             plan = self._price(desk, asked)
-            cost = self._ledger.quote(desk.name, plan.guarantee, bought=read_bought(plan), study=study)
+            line: dict[str, Any] = {"bought": read_bought(plan), "study": study}
+            cost = self._ledger.quote(desk.name, plan.guarantee, **line)
+            refusal = self._ledger.find_refusal(desk.name, plan.guarantee, **line)
             words = plan.describe(self._expect(asked))
-            return Quote("priced", plan.columns, cost, plan.guarantee, words)
+            return Quote("priced", plan.columns, cost, plan.guarantee, words, refusal=refusal)
 
     def sql(
         self,

@@ -11,13 +11,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.core.errors import InvalidParameter, MissingExtra
+from discreet.core.errors import InvalidParameter
 from discreet.curator.curator import Curator
 from discreet.curator.doors import Analyst
 from discreet.curator.ledger.books.files import open_book
 from discreet.data.table import Table
 from discreet.server.access import Access, KeyFacts
-from discreet.server.registration import Dataset, Registration, require_own_name
+from discreet.server.registration import Dataset, Registration, require_own_name, say_where
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,15 +64,19 @@ class OpenDatasets:
             stack.callback(self.book.close)
             for name, facts in registration.datasets.items():
                 note(name)
-                table = _open_table(facts)
-                stack.callback(table.close)
-                require_own_name(name, table.schema.name)
-                curator = _open_curator(facts, table, self.book, self._list_shares(facts))
-                stack.callback(curator.close)
-                for group, (members, share) in facts.groups.items():
-                    curator.ledger.require_group(group, members, share)
-                self._open[name] = OpenDataset(facts, table, curator)
+                with say_where(registration.path.name, f"datasets.{name}"):
+                    self._open[name] = self._open_one(facts, stack)
             self._stack = stack.pop_all()
+
+    def _open_one(self, facts: Dataset, stack: ExitStack) -> OpenDataset:
+        table = open_table(facts)
+        stack.callback(table.close)
+        require_own_name(facts.name, table.schema.name)
+        curator = _open_curator(facts, table, self.book, self._list_shares(facts))
+        stack.callback(curator.close)
+        for group, (members, share) in facts.groups.items():
+            curator.ledger.require_group(group, members, share)
+        return OpenDataset(facts, table, curator)
 
     def __iter__(self) -> Iterator[OpenDataset]:
         return iter(self._open.values())
@@ -118,7 +122,8 @@ class OpenDatasets:
         self._stack.close()
 
 
-def _open_table(facts: Dataset) -> Table:
+def open_table(facts: Dataset) -> Table:
+    """Open the rows of a data set with the engine that its owner chose."""
     return Table(_find_data(facts), schema=facts.schema, timeout=facts.timeout)
 
 
@@ -132,17 +137,10 @@ def _find_data(facts: Dataset) -> Any:
         return dsn, facts.table
     path = facts.data or Path()
     if facts.engine == "spark":
-        return _read_by_spark(path)
+        from discreet.data.engines.spark import read_parquet  # noqa: PLC0415  an extra, and slow to import
+
+        return read_parquet(str(path))
     return path if facts.table is None else (str(path), facts.table)
-
-
-def _read_by_spark(path: Path) -> Any:
-    try:
-        from pyspark.sql import SparkSession  # noqa: PLC0415  an extra, and seconds to import
-    except ModuleNotFoundError:
-        raise MissingExtra(package="pyspark", extra="spark") from None
-    reader = SparkSession.builder.getOrCreate().read
-    return reader.parquet(str(path)) if path.suffix == ".parquet" else reader.csv(str(path), header=True)
 
 
 def _open_curator(facts: Dataset, table: Table, book: Any, shares: Mapping[str, Fraction]) -> Curator:

@@ -7,14 +7,17 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from discreet.core.errors import InvalidParameter
 from discreet.curator.curator import read_delta
 from discreet.curator.expects import read_expects
+from discreet.curator.hypotheses.shared import choose_columns
 from discreet.data.schema.toml_file import read_schema, toml_value
-from discreet.data.table import Table
+from discreet.server.open_datasets import open_table
 from discreet.server.registration import Dataset, read_registration, require_own_name
 
 _HEAD = """\
@@ -25,7 +28,42 @@ tick = 0.5              # seconds between the public times at which replies leav
 """
 
 
-def register(path: Path, name: str, facts: Mapping[str, Any]) -> Dataset:
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A table that was registered.
+
+    Attributes
+    ----------
+    facts
+        What the registration file says of it.
+    shared
+        The epsilon that buys the shared hypothesis.
+    columns
+        What that is about.
+    question
+        The most that one question may cost.
+    words
+        Why the budget is divided like that.
+    """
+
+    facts: Dataset
+    shared: Fraction
+    columns: tuple[str, ...]
+    question: Fraction
+    words: str
+
+    @property
+    def rest(self) -> Fraction:
+        """The epsilon that is there for questions with a price."""
+        return self.facts.epsilon - self.shared
+
+    @property
+    def questions(self) -> int:
+        """How many questions at the full price there are at least."""
+        return int(self.rest / self.question)
+
+
+def register(path: Path, name: str, facts: Mapping[str, Any]) -> Registered:
     """Add a table to a registration file, which is made where there is none.
 
     Everything is checked first: what the file says, that the schema is complete and has that name, that the
@@ -58,14 +96,14 @@ def register(path: Path, name: str, facts: Mapping[str, Any]) -> Dataset:
                 file.write(_append(before, name, facts))
                 file.flush()
                 os.fsync(file.fileno())
-            added = read_registration(Path(draft)).datasets[name]
-            _check(added)
+            added = read_registration(Path(draft), called=path.name).datasets[name]
+            checked = _check(added)
             os.chmod(draft, 0o644 if not path.exists() else path.stat().st_mode & 0o777)
             os.replace(draft, path)
         finally:
             Path(draft).unlink(missing_ok=True)
         _sync(folder)
-    return added
+    return checked
 
 
 def relate(path: Path, file: str | os.PathLike[str]) -> str:
@@ -86,13 +124,16 @@ def _write(key: str, value: Any) -> str:
         raise InvalidParameter(name=key, rule="a decimal number", value=value) from None
 
 
-def _check(added: Dataset) -> None:
-    """Check what can be checked without measuring anything."""
+def _check(added: Dataset) -> Registered:
+    """Check what can be checked without measuring anything, and say how the budget will be divided."""
     read_delta(added.delta, large=added.large_delta)
     require_own_name(added.name, read_schema(added.schema).name)
-    source: Any = added.data if added.table is None else (str(added.data), added.table)
-    with Table(source, schema=added.schema, timeout=added.timeout) as table:
-        read_expects(added.expects, table, added.columns)
+    with open_table(added) as table:
+        expected = read_expects(added.expects, table, added.columns)
+        part = expected.shared if added.shared is None else added.shared
+        columns = (added.columns or choose_columns(table)) if part else ()
+    price = expected.price(added.epsilon, part) if added.question is None else added.question[0]
+    return Registered(added, part * added.epsilon, columns, price, expected.words)
 
 
 @contextmanager

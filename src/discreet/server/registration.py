@@ -24,7 +24,7 @@
     delta = 1e-9
 
     [datasets.claims]
-    engine = "postgres"                # or "spark", which reads a file
+    engine = "postgres"                # or "spark", which reads a .parquet file
     dsn_env = "CLAIMS_DSN"             # the name of the variable that holds the connection string
     table = "public.claims"
     schema = "claims.toml"
@@ -37,15 +37,17 @@ from __future__ import annotations
 
 import decimal
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from discreet.analysts.promises import AnalystPromise, ManyToOne, OneAnalystToMany, OneQueryToMany
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter
+from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.curator.ledger.people import People
 from discreet.server.access import require_name
 
@@ -141,8 +143,15 @@ class Registration:
     datasets: Mapping[str, Dataset]
 
 
-def read_registration(path: Path) -> Registration:
+def read_registration(path: Path, *, called: str | None = None) -> Registration:
     """Read a registration file. Nothing that it names is opened.
+
+    Parameters
+    ----------
+    path
+        The file.
+    called
+        What errors call it, where that is not its name.
 
     Raises
     ------
@@ -163,20 +172,35 @@ def read_registration(path: Path) -> Registration:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
         said_why = str(problem) if isinstance(problem, tomllib.TOMLDecodeError) else "it cannot be read"
         raise InvalidParameter(name=path.name, rule="TOML", got=said_why) from None
+    with say_where(called or path.name):
+        return _read_all(path, said)
+
+
+@contextmanager
+def say_where(file: str, place: str = "") -> Iterator[None]:
+    """Say of what goes wrong meanwhile in which file it is, and in which of its sections."""
+    try:
+        yield
+    except DiscreetError as problem:
+        problem.args = (f"{file}{f', [{place}]' if place else ''}: {problem}",)
+        raise
+
+
+def _read_all(path: Path, said: dict[str, Any]) -> Registration:
     folder = path.resolve().parent
-    top = _Section(path.name, said, {"book", "anchor", "access", "tick", "datasets", "people"})
+    top = _Section("", said, {"book", "anchor", "access", "tick", "datasets", "people"})
     book = top.text("book", "budget.db")
     anchor = top.get("anchor", checks.text)
     listed, people = top.section("datasets"), _read_people(top.section("people"))
     datasets = {
-        require_name(dataset=name): _read_dataset(name, listed.section(name), folder, people)
+        require_name(dataset=name): _read_dataset(name, listed.section(name, _DATASET), folder, people)
         for name in listed.said
     }
     return Registration(
         path=path.resolve(),
-        book=book if "://" in book else str(_inside(folder, "book", book)),
+        book=book if "://" in book else str(_inside(folder, book=book)),
         anchor=None if anchor is None else (folder / anchor),
-        access=_inside(folder, "access", top.text("access", "access.db")),
+        access=_inside(folder, access=top.text("access", "access.db")),
         tick=top.get("tick", checks.non_negative, Fraction(1, 2)),
         datasets=datasets,
     )
@@ -198,28 +222,38 @@ class _Section:
         for name in self.said if known is not None else ():
             if name not in (known or ()):
                 rule = f"one of {', '.join(sorted(known or ()))}"
-                raise InvalidParameter(name=f"key of {where}", rule=rule, value=name)
+                raise InvalidParameter(name="key", rule=rule, got=self._place(name))
 
     def get(self, name: str, check: Callable[..., Any], otherwise: Any = None) -> Any:
         value = self.said.get(name)
-        return otherwise if value is None else check(**{name: value})
+        return otherwise if value is None else self._check(name, check)
 
     def text(self, name: str, otherwise: str = "") -> str:
         return str(self.get(name, checks.text, otherwise))
 
     def need(self, name: str, check: Callable[..., Any]) -> Any:
         if name not in self.said:
-            raise InvalidParameter(name=f"{self.where}.{name}", rule="given", got="nothing")
-        return check(**{name: self.said[name]})
+            raise InvalidParameter(name=self._place(name), rule="given", got="nothing")
+        return self._check(name, check)
 
-    def section(self, name: str) -> _Section:
-        return _Section(name, self.said.get(name, {}), _KNOWN.get(self.where))
+    def section(self, name: str, known: set[str] | None = None) -> _Section:
+        return _Section(self._place(name), self.said.get(name, {}), known)
+
+    def _check(self, name: str, check: Callable[..., Any]) -> Any:
+        try:
+            return check(**{name: self.said[name]})
+        except InvalidParameter as problem:
+            problem.args = (f"{self._place(name)}: {problem}",)
+            raise
+
+    def _place(self, name: str) -> str:
+        return f"{self.where}.{name}" if self.where else name
 
 
 def _read_people(listed: _Section) -> dict[str, People]:
     found = {}
     for name in listed.said:
-        said = listed.section(name)
+        said = listed.section(name, {"epsilon", "delta"})
         found[name] = People(
             name=name, epsilon=said.need("epsilon", checks.positive), delta=said.need("delta", checks.delta)
         )
@@ -229,7 +263,7 @@ def _read_people(listed: _Section) -> dict[str, People]:
 def _read_groups(listed: _Section) -> dict[str, tuple[tuple[str, ...], Fraction]]:
     found = {}
     for name in listed.said:
-        said = listed.section(name)
+        said = listed.section(name, {"members", "share"})
         members = said.need("members", lambda **named: checks.each(checks.text, **named))
         found[require_name(group=name)] = members, said.need("share", checks.positive)
     return found
@@ -237,52 +271,66 @@ def _read_groups(listed: _Section) -> dict[str, tuple[tuple[str, ...], Fraction]
 
 def _read_dataset(name: str, said: _Section, folder: Path, people: Mapping[str, People]) -> Dataset:
     engine = checks.one_of(ENGINES, engine=said.text("engine", "duckdb"))
-    data, dsn = said.get("data", checks.text), said.get("dsn_env", checks.text)
+    data, dsn = said.get("data", partial(_read_data, folder)), said.get("dsn_env", checks.text)
+    table = said.get("table", checks.text)
     if (engine == "postgres") != (dsn is not None) or (engine == "postgres") == (data is not None):
         rule = 'a `data` file, or engine = "postgres" with `dsn_env` and `table`'
         raise InvalidParameter(name=f"datasets.{name}", rule=rule, got="something else")
-    promise = said.get("promise", checks.text)
-    whose = said.get("people", checks.text)
+    if engine == "postgres" and table is None:
+        raise InvalidParameter(name=f"datasets.{name}.table", rule="given for PostgreSQL", got="nothing")
+    if engine == "spark" and (table is not None or not str(data).endswith(".parquet")):
+        rule = "a .parquet file, or a folder of that name, for Spark, and no `table`"
+        hint = "Other files are read by duckdb, the engine where none is named"
+        raise InvalidParameter(name=f"datasets.{name}.data", rule=rule, got="something else", hint=hint)
+    promise = said.get("promise", _read_promise)
+    whose = said.get("people", partial(_find_people, people))
     publishes = said.get("publish_questions", _read_flag, False)
     if publishes and promise is not None:
         rule = "left out under a promise between analysts, which hides what they ask"
-        raise InvalidParameter(name="publish_questions", rule=rule, value=publishes)
+        raise InvalidParameter(name=f"datasets.{name}.publish_questions", rule=rule, got="true")
     return Dataset(
         name=name,
-        schema=_inside(folder, "schema", said.need("schema", checks.text)),
+        schema=said.need("schema", partial(_inside, folder)),
         epsilon=said.need("epsilon", checks.positive),
         delta=said.need("delta", checks.delta),
-        data=None if data is None else _read_data(folder, data),
+        data=data,
         engine=engine,
-        table=said.get("table", checks.text),
+        table=table,
         dsn_env=dsn,
         expects=said.get("expects", _read_expects),
         shared=said.get("shared", checks.non_negative),
         columns=said.get("columns", lambda **named: checks.each(checks.text, **named)),
         question=said.get("question", _read_pair),
         large_delta=said.get("large_delta", _read_flag, False),
-        promise=None if promise is None else PROMISES[checks.one_of(tuple(PROMISES), promise=promise)](),
+        promise=promise,
         timeout=float(said.get("timeout", checks.positive, Fraction(60))),
         purpose=said.text("purpose"),
         version=said.get("version", checks.text),
-        people=None if whose is None else people[checks.one_of(tuple(people), people=whose)],
+        people=whose,
         pace=said.get("pace", _read_pace),
         groups=_read_groups(said.section("groups")),
         publish_questions=publishes,
     )
 
 
-_KNOWN = {
-    "datasets": {one.name for one in fields(Dataset)} - {"name"},
-    "people": {"epsilon", "delta"},
-    "groups": {"members", "share"},
-}
-"""What the tables in a table of the file may say."""
+_DATASET = {one.name for one in fields(Dataset)} - {"name"}
+"""What the section of a data set may say."""
 
 
 def _read_flag(**named: Any) -> bool:
     flag: bool = checks.instance(bool, **named)
     return flag
+
+
+def _read_promise(promise: Any) -> AnalystPromise:
+    return PROMISES[checks.one_of(tuple(PROMISES), promise=promise)]()
+
+
+def _find_people(listed: Mapping[str, People], people: Any) -> People:
+    if checks.text(people=people) not in listed:
+        rule = f"the name of a section [people.…] ({', '.join(listed) or 'there is none'})"
+        raise InvalidParameter(name="people", rule=rule, value=people)
+    return listed[people]
 
 
 def _read_expects(expects: Any) -> Any:
@@ -303,16 +351,17 @@ def _read_pace(pace: Any) -> tuple[Fraction, int]:
     return checks.positive(share=pair[0]), checks.integer(1, seconds=pair[1])
 
 
-def _read_data(folder: Path, data: str) -> Path:
-    if "://" in data or not data.endswith(_FILES):
+def _read_data(folder: Path, data: Any) -> Path:
+    if "://" in checks.text(data=data) or not data.endswith(_FILES):
         rule = f"the path of a file that ends in {', '.join(_FILES)}"
         raise InvalidParameter(name="data", rule=rule, got="something else")
-    return _inside(folder, "data", data)
+    return _inside(folder, data=data)
 
 
-def _inside(folder: Path, name: str, said: str) -> Path:
+def _inside(folder: Path, **named: Any) -> Path:
     """Return a path that stays in the folder of the registration, wherever links on the way lead."""
-    path = (folder / said).resolve()
+    (name,) = named
+    path = (folder / checks.text(**named)).resolve()
     if not path.is_relative_to(folder):
         rule = "in the folder of the registration file or below it, links followed"
         hint = "Move it there, or keep the registration file in a folder above it (--config)"

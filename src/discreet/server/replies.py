@@ -85,6 +85,7 @@ class QuoteBody(_Body):
     cost: Exact
     guarantee: str | None
     words: str
+    refusal: str | None = Field(description="Why it would be refused now; null where there is room for it.")
 
 
 class ReceiptBody(_Body):

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 from fastapi import Header, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from discreet.curator.kept.keys import KEY_PATTERN, MOST
+
 SQL = 20_000
 """The most characters of a question."""
 
@@ -42,8 +44,8 @@ AskersKey = Annotated[
     Header(
         alias="Idempotency-Key",
         min_length=1,
-        max_length=255,
-        pattern=r"^[\x21-\x7e]+$",
+        max_length=MOST,
+        pattern=f"^{KEY_PATTERN}$",
         description="Your own name for this question. Sent again with the same question, it returns the same "
         "bytes at no cost, for ever.",
     ),

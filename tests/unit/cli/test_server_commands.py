@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import threading
+from fractions import Fraction
 
 import pytest
 from click.testing import CliRunner
@@ -46,7 +47,13 @@ def test_a_table_is_registered_with_all_that_was_said(folder):
         *("register", "visits.csv", "--schema", "visits.toml", *BUDGET, "--purpose", 'why "so"', "--json"),
         *("--expects", "20", "--promise", "one analyst to many", "--name", "visits"),
     )
-    assert json.loads(said.output) == {"name": "visits", "config": "discreet.toml", "key": None}
+    told = json.loads(said.output)
+    assert told == {"name": "visits", "config": "discreet.toml", "key": None} | {
+        "shared": "1/2",
+        "columns": ["ward", "age", "cents"],
+        "rest": "1/2",
+        "question": "1/40",
+    }
     facts = read_registration(folder / "discreet.toml").datasets["visits"]
     assert (facts.epsilon, float(facts.delta), facts.expects, facts.purpose) == (1, 1e-9, 20, 'why "so"')
     assert facts.data == folder / "visits.csv" and str(facts.promise)
@@ -59,6 +66,18 @@ def test_examples_of_questions_are_expected_by_several_options(folder):
     assert run(*given, "--expects", BY_WARD, "--expects", "SELECT AVG(cents) FROM visits").exit_code == 0
     facts = read_registration(folder / "discreet.toml").datasets["visits"]
     assert facts.expects == (BY_WARD, "SELECT AVG(cents) FROM visits")
+
+
+def test_how_the_budget_is_divided_is_said_when_it_is(folder):
+    given = ("register", "visits.csv", "--schema", "visits.toml", *BUDGET)
+    said = run(*given).output
+    assert "epsilon 0.8 buys the shared hypothesis: counts over ward, age, cents" in said
+    assert "epsilon 0.2 is for questions with a price, at most 0.02 each: 10 or more" in said
+    assert "--expects 100" in said and "Nobody may ask yet" in said
+    (folder / "discreet.toml").unlink()
+    said = run(*given, "--expects", "SELECT AVG(cents) FROM visits", "--analyst", "acme").output
+    assert "No shared hypothesis" in said and "at most 1 each: 1 or more" in said
+    assert "--expects" not in said and "acme may use all" in said and "Her key is in acme.key" in said
 
 
 def test_what_is_registered_stays_as_it_is(registered):
@@ -265,6 +284,7 @@ def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("served")
     make_folder(folder)
     (folder / "acme.key").write_text(add_analyst(folder, "acme") + "\n")
+    (folder / "poor.key").write_text(add_analyst(folder, "poor", share=Fraction(1, 1000)) + "\n")
     served = Served(folder)
     served.folder = folder
     yield served
@@ -281,6 +301,11 @@ def test_questions_are_asked_and_priced_from_the_shell(served):
     assert (
         "epsilon" in json.loads(run("plan", *there, "--json", "SELECT AVG(cents) FROM visits").output)["cost"]
     )
+    poor = ("--server", served.url, "--key-file", served.folder / "poor.key")
+    mean = "SELECT AVG(cents) FROM visits WHERE age > 2"
+    said = run("plan", *poor, mean)
+    assert said.exit_code == 0 and "refused  the share of poor: asked" in said.output
+    assert "the share of poor" in json.loads(run("plan", *poor, "--json", mean).output)["refusal"]
     refused = run("ask", *there, "SELECT * FROM visits")
     assert refused.exit_code == 1 and "single rows are never shown" in refused.output
     key = (served.folder / "acme.key").read_text().strip()

@@ -9,7 +9,7 @@ from tests.quick_disk import tmp_path
 from tests.unit.curator.conftest import BY_ROW, BY_USER, COLUMNS, REGIONS, REPLACED, curator, people
 
 from discreet.analysts.promises import OneAnalystToMany
-from discreet.core.errors import BudgetExceeded, BudgetNotKept, LedgerRefused
+from discreet.core.errors import BudgetExceeded, BudgetNotKept, EngineFailed, LedgerRefused
 from discreet.core.neighbours import AddRemove
 from discreet.curator import curator as curators
 from discreet.curator.ledger.books.recovery import recover
@@ -47,6 +47,25 @@ def lives(path, count=2, **given):
             acme.sql(f"{INCOME} WHERE age > {20 + len(one.ledger.entries())}", insist=True)
             told.append((counts, mean, one.ledger.spent("acme")))
     return told
+
+
+def test_a_history_goes_on_with_what_was_bought_before(path, monkeypatch):
+    with curator(ledger=path) as one:
+        acme, blue = one.analyst("acme"), one.analyst("blue")
+        bought = acme.sql(INCOME, insist=True)
+        acme.sql(BY_REGION)
+        blue.sql(f"{INCOME} WHERE age > 30", insist=True)
+        for key in (None, "k"):
+            monkeypatch.setattr(one._service, "_measure", lambda *_: None)
+            with pytest.raises(EngineFailed):
+                acme.sql(f"{INCOME} WHERE region = '{REGIONS[bool(key)]}'", insist=True, key=key)
+    with curator(ledger=path) as one:
+        kept = one.analyst("acme").history
+        assert [(asked.number, asked.kind) for asked in kept] == [(0, "priced"), (1, "failed"), (2, "failed")]
+        assert kept[0].what.startswith("SELECT AVG(") and kept[0].cost == bought.cost
+        one.analyst("acme").sql(INCOME, insist=True)
+        assert [(asked.number, asked.repeated) for asked in one.analyst("acme").history][3:] == [(3, True)]
+        assert len(one.analyst("blue").history) == 1 and one.analyst("carol").history == ()
 
 
 @pytest.mark.parametrize(

@@ -164,8 +164,12 @@ def test_a_question_that_costs_is_priced_and_charged_once(visit, site):
     spent, entries = ledger.spent(), len(ledger.entries())
     kind, text = press(browser, "price")
     assert kind == "price"
-    assert "charges epsilon 0." in text
+    assert "charges epsilon 0." in text and "refused" not in text
     assert ledger.spent() == spent
+    fill(browser, key=site.datasets.access.make_key("poor"))
+    site.datasets.access.grant("poor", "visits", Fraction(1, 1000))
+    assert "It would be refused now. the share of poor: asked" in press(browser, "price")[1]
+    fill(browser, key=site.analyst)
     find(browser, "insist").click()
     kind, text = press(browser, "buy")
     assert kind == "answer"

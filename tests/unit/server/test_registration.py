@@ -86,6 +86,34 @@ def test_what_is_wrong_is_named_before_anything_is_opened(tmp_path, before, afte
         read(tmp_path, GOOD.replace(before, after))
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("epsilon = 0.1", "epsilon = -1", "discreet.toml: datasets.visits.epsilon: epsilon must be finite"),
+        ("epsilon = 0.1", "", "discreet.toml: datasets.visits.epsilon must be given"),
+        ("epsilon = 0.1", "epsilom = 1", "got datasets.visits.epsilom"),
+        ("delta = 1e-9", "delta = 0\nquestion = [1, 2]", "datasets.visits.question: delta must be"),
+        ("delta = 1e-9", 'delta = 0\npeople = "all"', r"datasets.visits.people: .*there is none"),
+        (
+            "delta = 1e-9",
+            "delta = 0\ngroups.a = {share = 1}",
+            "datasets.visits.groups.a.members must be given",
+        ),
+        ('"visits.csv"', '"../visits.csv"', "datasets.visits.data: .* links followed"),
+        ("[datasets", "tick = -1\n[datasets", "discreet.toml: tick: tick must be"),
+        ("[datasets.visits]", "[datasets.visits", "discreet.toml must be TOML, got .*line 2"),
+    ],
+)
+def test_what_is_wrong_is_named_by_file_and_key(tmp_path, before, after, words):
+    with pytest.raises(InvalidParameter, match=words):
+        read(tmp_path, GOOD.replace(before, after))
+
+
+def test_a_data_set_may_be_called_as_a_section_is(tmp_path):
+    said = GOOD.replace("visits]", "people]") + 'groups.a = { members = ["acme"], share = 1 }\n'
+    assert read(tmp_path, said).datasets["people"].groups == {"a": (("acme",), 1)}
+
+
 def test_a_link_that_leads_out_is_refused(tmp_path):
     home, outside = tmp_path / "home", tmp_path / "outside.csv"
     home.mkdir()

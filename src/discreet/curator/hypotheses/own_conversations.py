@@ -18,7 +18,7 @@ from discreet.curator.amounts import Amounts
 from discreet.curator.doors import Desk
 from discreet.curator.failures import Failures
 from discreet.curator.hypotheses.shared import CELLS, Shared
-from discreet.curator.kept.requests import require_key
+from discreet.curator.kept.keys import require_key
 from discreet.curator.ledger.entries import Ticket
 from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.ticks import FairLock

@@ -9,10 +9,12 @@ under a key is kept as it was shown beside that, since a key stands for it for e
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from discreet.core.errors import DiscreetError, EngineFailed, LedgerRefused
@@ -79,6 +81,13 @@ class KeptReplies:
     def keep_failure(self, number: int) -> None:
         """Keep that the engine failed: what was said of a charge is said again, and nothing else."""
         self._ledger.finish(number, _pack(FAILED))
+
+    def list_bought(self, analyst: str) -> Iterator[tuple[str, str, Mapping[str, Fraction]]]:
+        """List what an analyst bought, in whatever life: question, kind and cost of each."""
+        for entry in self._ledger.entries(analyst):
+            if entry.state != "voided":
+                is_told = entry.state == "finished" and entry.answer != _FAILED
+                yield entry.what, "priced" if is_told else "failed", dict(entry.charge)
 
     # What had a key ------------------------------------------------------------------------------------
 
@@ -166,3 +175,7 @@ def _unpack(packed: bytes | None) -> dict[str, Any]:
     """Return what was packed; nothing where nothing was kept."""
     found: dict[str, Any] = {} if packed is None else json.loads(zlib.decompress(packed))
     return found
+
+
+_FAILED = hashlib.sha256(_pack(FAILED)).hexdigest()
+"""The digest that an entry has of it."""

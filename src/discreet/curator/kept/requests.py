@@ -7,15 +7,10 @@ import json
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from discreet.core import checks
-from discreet.core.errors import InvalidParameter
 from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.nodes import Plan
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.printing import to_sql
-
-MOST = 255
-"""The most characters of a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +59,3 @@ class DoorRequest:
         """The digest of the whole request, which its key stands for."""
         told = [self.text, self.fresh, self.insist, self.study]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
-
-
-def require_key(key: str | None) -> str | None:
-    """Return a key, which must be fit for a header and a database."""
-    if key is None:
-        return None
-    text = checks.text(key=key)
-    if not (len(text) <= MOST and text.isascii() and text.isprintable()):
-        got = "longer text" if len(text) > MOST else ""
-        rule = f"1 to {MOST} printable ASCII characters"
-        raise InvalidParameter(name="key", rule=rule, value=text, got=got)
-    return text

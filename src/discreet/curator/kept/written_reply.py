@@ -81,6 +81,7 @@ def write_quote(quote: Quote) -> Written:
         "cost": write_amounts(quote.cost),
         "guarantee": None if quote.guarantee is None else str(quote.guarantee),
         "words": quote.words,
+        "refusal": quote.refusal,
     }
 
 
@@ -93,6 +94,7 @@ def read_quote(written: Mapping[str, Any]) -> Quote:
             cost=read_amounts(written["cost"]),
             words=str(written["words"]),
             together=_read_errors(written["together"]),
+            refusal=None if written["refusal"] is None else _text(written["refusal"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise _not_written("quote") from None

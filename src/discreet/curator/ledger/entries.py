@@ -43,8 +43,9 @@ class Entry:
         What it was asked for, where that was said.
     time
         When it was reserved: seconds since 1970 that never run backwards.
-    question, plan
-        Digests of the numbers that were asked for, and of the noise they have; None where nobody said.
+    question, plan, answer
+        Digests of the numbers that were asked for, of the noise they have, and of what was answered; None
+        where nobody said, or nothing was kept.
     """
 
     number: int
@@ -57,6 +58,7 @@ class Entry:
     time: int = 0
     question: str | None = None
     plan: str | None = None
+    answer: str | None = None
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterable
 from typing import Literal
 
-from discreet.accounting.charges import Charge, words
+from discreet.accounting.charges import Charge
 from discreet.accounting.composition import Item, price
 from discreet.core import checks
 from discreet.core.errors import (
@@ -77,6 +77,18 @@ class Ledger(LedgerView):
             When it has no finite charge here, such as Gaussian noise against a budget without delta.
         """
         return self._book.look(lambda: self._told(analyst, study, item, bought))
+
+    def find_refusal(
+        self, analyst: str, item: Item, *, bought: ApproxLoss | None = None, study: str | None = None
+    ) -> str | None:
+        """Say why an item would be refused now, and by which line; None where it could be reserved."""
+
+        def see() -> str | None:
+            lines = self._shares.find_lines(analyst, study)
+            refusal = self._refuse(lines, self._shares.charge(lines, item, bought))
+            return None if refusal is None else str(refusal)
+
+        return self._book.look(see)
 
     def fit(
         self, analyst: str, item: Item, *, bought: ApproxLoss | None = None, study: str | None = None
@@ -153,7 +165,9 @@ class Ledger(LedgerView):
                 return None
             lines = self._shares.find_people() if beside else self._shares.find_lines(analyst, study)
             charges = self._shares.charge(lines, item, bought)
-            self._require_room(lines, charges)
+            refusal = self._refuse(lines, charges)
+            if refusal is not None:
+                raise refusal
             return Reserved(
                 ledger=self._name,
                 number=len(account.records),
@@ -178,28 +192,29 @@ class Ledger(LedgerView):
             raise InternalError("a reservation was written without a number")
         return given.number
 
-    def _require_room(self, lines: list[Line], charges: list[Charge]) -> None:
-        """Raise unless all charges fit. Where several lines refuse, a larger share would not help."""
+    def _refuse(self, lines: list[Line], charges: list[Charge]) -> Refused | BudgetExceeded | None:
+        """Return why charges do not fit; None where all do. Of several lines the widest refuses."""
         if self._account.retired:
-            raise Refused(
+            return Refused(
                 what="question",
                 why="the data set is retired, and nothing more is answered from it",
                 way_out="Ask its owner for another data set",
             )
         if lines[0].sum.entries >= ENTRIES:
-            raise Refused(
+            return Refused(
                 what="question",
                 why=f"an analyst may buy at most {ENTRIES} answers",
                 way_out="Ask what costs nothing, or the owner for another budget",
             )
         for line, charge in zip(reversed(lines), reversed(charges), strict=True):
             if not line.fits(charge):
-                raise BudgetExceeded(
+                return BudgetExceeded(
                     asked=str(charge),
-                    left=words(line.left) or "nothing",
+                    left=Amounts(line.left).paid,
                     budget=line.words,
                     way_out=f"{_CHEAPER}{line.way_out}",
                 )
+        return None
 
     def start(self, number: int) -> None:
         """Mark that data are touched now: from here on the charge stays."""

@@ -193,13 +193,13 @@ class Shares:
         if own is not None:
             lines = [self._line(own, f"the share of {analyst}", self._whole)]
         lines += [
-            self._line(capped, f"the share of the {capped.line}", self._whole)
+            self._line(capped, _say(capped), self._whole)
             for capped in account.lines.values()
             if analyst in capped.members
         ]
         if study is not None:
             asked = account.lines[f"study:{study}"]
-            lines.append(self._line(asked, f"the share of the {asked.line}", self._whole))
+            lines.append(self._line(asked, _say(asked), self._whole))
         if self._pace is not None:
             share, seconds = self._pace
             period = f"period:{self._book.now() // seconds}"
@@ -279,3 +279,9 @@ class Shares:
 def _of(analyst: str) -> str:
     """Return the name of an analyst's line."""
     return f"{ANALYST}{analyst}"
+
+
+def _say(capped: Capped) -> str:
+    """Return what the line of a group or a study is called."""
+    kind, _, name = capped.line.partition(":")
+    return f"the share of the {kind} {name}"

@@ -156,6 +156,7 @@ class Account:
             time=reserved.time,
             question=reserved.question,
             plan=reserved.plan,
+            answer=record.answer,
         )
 
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.data.engines.readings import Family
+from discreet.data.schema.columns import Category, Column, Ranged
 
 PARSED_SCALE = 18
 """Decimals that are kept of a number in text."""
@@ -23,6 +24,55 @@ _SHORT_YEAR = r"^\s*[0-9]{1,3}[^0-9]"
 """What a text looks like whose year has lost digits: 24-01-05 is in no year that was meant."""
 _BASIC = r"^\s*[0-9]{8}\s*$"
 """What a day looks like in the basic form of ISO 8601: 20240105."""
+
+_SMALL = (
+    (exp.DataType.Type.UTINYINT, 0, 2**8 - 1),
+    (exp.DataType.Type.TINYINT, -(2**7), 2**7 - 1),
+    (exp.DataType.Type.USMALLINT, 0, 2**16 - 1),
+    (exp.DataType.Type.SMALLINT, -(2**15), 2**15 - 1),
+    (exp.DataType.Type.UINT, 0, 2**32 - 1),
+    (exp.DataType.Type.INT, -(2**31), 2**31 - 1),
+)
+"""DuckDB's types of less than 64 bits, the smallest first, and what each holds."""
+
+
+def pack(code: exp.Expr, column: Column, dialect: str) -> exp.Expr:
+    """Return a code in the smallest type that holds every declared one: DuckDB counts a third as long there.
+
+    The type follows from what is declared, so that no data decide it; and since nothing but declared codes
+    comes out of a cell, the cast cannot fail.
+    """
+    if dialect != "duckdb" or not isinstance(column, Category | Ranged):
+        return code
+    if isinstance(column, Category) and isinstance(column.values[0], str):
+        # In the order of their bytes, in which DuckDB has texts, too.
+        listed = sorted(map(str, column.values), key=str.encode)
+        values: list[exp.Expr] = [exp.Literal.string(value) for value in listed]
+        return exp.Cast(this=code, to=exp.DataType(this=exp.DataType.Type.ENUM, expressions=values))
+    lower, upper = _find_ends(column)
+    kinds = (kind for kind, least, most in _SMALL if least <= lower and upper <= most)
+    return exp.Cast(this=code, to=exp.DataType(this=next(kinds, exp.DataType.Type.BIGINT)))
+
+
+def unpack(codes: exp.Query) -> tuple[exp.Expr, list[exp.DataType]]:
+    """Return the query of packed codes with texts as they are, for arrays, and the type of each code."""
+    kinds = [
+        code.to if isinstance(code, exp.Cast) else exp.DataType(this=exp.DataType.Type.TEXT)
+        for code in (one.unalias() for one in codes.selects)
+    ]
+
+    def leave(node: exp.Expr) -> exp.Expr:
+        is_listed = isinstance(node, exp.Cast) and node.to.this == exp.DataType.Type.ENUM
+        return node.this if is_listed else node
+
+    return codes.transform(leave), kinds
+
+
+def _find_ends(column: Category | Ranged) -> tuple[int, int]:
+    if isinstance(column, Ranged):
+        return column.code_lower, column.code_upper
+    codes = [int(value) for value in column.values]
+    return min(codes), max(codes)
 
 
 def text_bytes(cell: exp.Expr, dialect: str) -> exp.Expr:

@@ -29,6 +29,7 @@ from sqlglot import exp
 from discreet.core.errors import InvalidParameter, MissingExtra
 from discreet.data.credentials import show_path
 from discreet.data.engines.base import EngineField, Source, decimals, relation, unknown_input
+from discreet.data.engines.cells import unpack
 from discreet.data.engines.failures import Reason, watch
 from discreet.data.engines.readings import CODES, PLACE, RAW, Family, RowReading, UserRows
 from discreet.data.schema.columns import Column
@@ -236,17 +237,17 @@ class DuckDB(Source):
 
     def _copy(self, name: str, query: exp.Query, owner: Any) -> exp.Table:
         """Carry codes over from a connection that is not ours, which stays as it is."""
-        found = owner.execute(self._sql(query)).fetchnumpy()
+        plain, kinds = unpack(query)
+        found = owner.execute(self._sql(plain)).fetchnumpy()
         view = f"discreet_copied_{name}"
         arrays, columns = {}, []
         for place, (column, array) in enumerate(found.items()):
             # Which cells are missing travels in a column of its own: not every DuckDB reads NumPy's masks.
             cells, missing = np.ma.getdata(array), np.ma.getmaskarray(array)
-            kind = "text" if cells.dtype == object else "bigint"
-            arrays[f"v{place}"] = np.where(missing, "" if kind == "text" else 0, cells)
+            arrays[f"v{place}"] = np.where(missing, "" if cells.dtype == object else 0, cells)
             arrays[f"m{place}"] = missing
             cell = exp.case().when(exp.column(f"m{place}"), exp.null()).else_(exp.column(f"v{place}"))
-            columns.append(exp.alias_(exp.cast(cell, kind), column))
+            columns.append(exp.alias_(exp.cast(cell, kinds[place]), column))
         self._connection.register(view, arrays)
         self._create(relation(name), exp.select(*columns).from_(relation(view)))
         self._connection.unregister(view)
@@ -258,14 +259,27 @@ class DuckDB(Source):
     def _rows(self, query: exp.Query) -> Iterable[Iterable[object]]:
         cursor = self._connection.cursor()
         with watch(self._limit, cursor.interrupt):
-            rows: list[tuple[object, ...]] = cursor.execute(self._sql(query)).fetchall()
+            rows: list[tuple[object, ...]] = cursor.execute(self._write(query)).fetchall()
         return rows
 
     def _columns(self, query: exp.Query) -> list[NDArray[np.integer[Any]]]:
         cursor = self._connection.cursor()
         with watch(self._limit, cursor.interrupt):
-            found = cursor.execute(self._sql(query)).fetchnumpy()
+            found = cursor.execute(self._write(query)).fetchnumpy()
         return [np.ma.getdata(array) for array in found.values()]
+
+    def _write(self, query: exp.Query) -> str:
+        """Return a query as text, with alternatives that are looked at a batch of rows at a time.
+
+        DuckDB looks at `a OR b` and `a IN (b, c)` row after row in a scan, and at what is compared with TRUE,
+        which means the same, up to six times as fast after it.
+        """
+
+        def compare(node: exp.Expr) -> exp.Expr:
+            is_choice = isinstance(node, exp.Or | exp.In) and not isinstance(node.parent, exp.Or)
+            return exp.EQ(this=exp.Paren(this=node), expression=exp.true()) if is_choice else node
+
+        return self._sql(query.transform(compare))
 
     def _failures(self) -> tuple[type[BaseException], ...]:
         return (duckdb.Error, UnicodeError, OSError, RuntimeError, OverflowError)

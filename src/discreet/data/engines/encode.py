@@ -22,6 +22,7 @@ from discreet.data.engines.cells import (
     bytes_text,
     day,
     exact_steps,
+    pack,
     spell,
     spell_bytes,
     text_bytes,
@@ -89,7 +90,7 @@ def encode_rows(source: Source, name: str, columns: Sequence[Column], *, unit: s
         listed = _list_values(column, cell, place)
         if listed is not None:
             query = query.join(listed.copy(), copy=False)
-        code = _encode(column, cell, place)
+        code = pack(_encode(column, cell, place), column, source.dialect)
         query = query.select(exp.alias_(code, column.name, copy=False), copy=False)
         if column.name == unit:
             query = query.where(cell.raw.is_(exp.null()).not_(), copy=False)

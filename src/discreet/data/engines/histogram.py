@@ -81,7 +81,8 @@ def _group(schema: Schema, columns: Sequence[Column], relation: exp.Expr) -> exp
 def _position(one: Column, i: int) -> exp.Expr:
     found: exp.Expr = exp.column("place", table=f"discreet_places_{i}", quoted=True)
     if isinstance(one, Ranged):
-        found = exp.Sub(this=own_column(f"k{i}"), expression=whole(one.code_lower))
+        code = cast(own_column(f"k{i}"), "bigint")  # its own type may be too small for the difference
+        found = exp.Sub(this=code, expression=whole(one.code_lower))
     return cast(exp.Coalesce(this=found, expressions=[whole(one.size or 0)]), "int")
 
 

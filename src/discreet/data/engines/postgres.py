@@ -20,6 +20,7 @@ from discreet.data.schema.columns import Column
 
 try:
     import psycopg
+    from psycopg.pq import TransactionStatus
 except ImportError:
     raise MissingExtra(package="psycopg", extra="postgres") from None
 
@@ -200,18 +201,40 @@ class Postgres(Source):
             self._connection.execute(f"DROP TABLE {self._sql(table)}".encode())
 
     def _rows(self, query: exp.Query) -> Iterable[Iterable[object]]:
-        with self._lock, self._transaction("READ ONLY"):
-            rows: list[tuple[object, ...]] = self._connection.execute(self._sql(query).encode()).fetchall()
+        text = self._sql(query).encode()
+        with self._lock:
+            self._settle()  # two interrupts in a row may have left the last question under way
+            try:
+                self._connection.execute("BEGIN READ ONLY")
+                self._limit_statements()
+                rows: list[tuple[object, ...]] = self._connection.execute(text).fetchall()
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._settle()
+                raise
         return rows
+
+    def _settle(self) -> None:
+        """End what an interrupt left under way: the session would be busy for whoever asks next."""
+        session = self._connection.pgconn
+        if session.transaction_status == TransactionStatus.ACTIVE:
+            self._connection.cancel_safe()
+            while session.get_result() is not None:
+                pass
+        if session.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+            self._connection.execute("ROLLBACK")
 
     @contextmanager
     def _transaction(self, kind: str) -> Iterator[None]:
         with self._connection.transaction():
             self._connection.execute(f"SET TRANSACTION {kind}".encode())
-            if self._limit is not None:
-                limit = max(1, round(1000 * self._limit))
-                self._connection.execute(f"SET LOCAL statement_timeout = {limit}".encode())
+            self._limit_statements()
             yield
+
+    def _limit_statements(self) -> None:
+        if self._limit is not None:
+            limit = max(1, round(1000 * self._limit))
+            self._connection.execute(f"SET LOCAL statement_timeout = {limit}".encode())
 
     def _seal(self) -> None:
         """Make read-only what is not said to be otherwise."""

@@ -321,11 +321,19 @@ def _within(condition: Within, tables: PlanTables) -> exp.Expr:
         choices.append(present(field))
     elif isinstance(declared, Category):
         choices += [_list_values(field, declared, spans)] if spans else []
+    elif (hole := _find_hole(spans, tables.span(field))) is not None:
+        choices.append(exp.NEQ(this=column(field), expression=whole(hole)))
     else:
         single = [whole(a) for a, b in spans if a == b]
         choices += [exp.In(this=column(field), expressions=single)] if single else []
         choices += [_range(field, span, tables) for span in spans if span[0] < span[1]]
     return choices[0] if len(choices) == 1 else exp.Paren(this=exp.or_(*choices, copy=False))
+
+
+def _find_hole(spans: tuple[Span, ...], everything: Span) -> int | None:
+    """Return the one code that two spans leave out; None where it is not one."""
+    left = gaps(spans, everything)
+    return left[0][0] if len(spans) == 2 and len(left) == 1 and left[0][0] == left[0][1] else None
 
 
 def _list_values(field: Field, declared: Category, spans: tuple[Span, ...]) -> exp.Expr:

@@ -211,11 +211,25 @@ def local_session(*, threads: int = 2) -> SparkSession:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": str(threads),
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def read_parquet(path: str) -> DataFrame:
+    """Return a Parquet file, or a folder of such files, as a frame of a local session that logs nothing."""
+    session = local_session()
+    session.sparkContext.setLogLevel("OFF")  # what Spark says of a row that it cannot read may quote it
+    try:
+        return cast("DataFrame", session.read.parquet(path))
+    except AnalysisException:
+        reason = Reason.NOT_FOUND
+    except (PySparkException, Py4JError):
+        reason = Reason.UNREADABLE
+    raise reason.to_error()
 
 
 def _field(name: str, kind: str) -> EngineField:

@@ -39,6 +39,7 @@ NOTES = Schema(
     unit=ROWS,
     neighbours=AddRemove("row"),
 )
+TYPES = [("age", "UTINYINT"), ("region", "ENUM('n', 's')"), ("note", "VARCHAR")]
 FRAME = {"age": [1, 50, 300], "region": ["n", CANARY, None], "note": [CANARY, CANARY + "2", None]}
 
 
@@ -251,20 +252,53 @@ def test_no_data_change_a_type_on_the_way_from_another_connection(values):
         owner.execute(f"INSERT INTO raw VALUES {values}")
     with Table((owner, "raw"), schema=NOTES) as table:
         described = table._source._connection.execute("DESCRIBE notes").fetchall()
-        assert [row[1] for row in described] == ["BIGINT", "VARCHAR", "VARCHAR"]
+        assert [row[1] for row in described] == [kind for _, kind in TYPES]
 
 
 @pytest.mark.parametrize("data", EXTREMES.values(), ids=EXTREMES)
 def test_no_data_changes_type_or_outcome(data):
     with Table(data, schema=NOTES) as table:
         described = table._source._connection.execute("DESCRIBE notes").fetchall()
-        assert [(row[0], row[1]) for row in described] == [
-            ("age", "BIGINT"),
-            ("region", "VARCHAR"),
-            ("note", "VARCHAR"),
-        ]
+        assert [(row[0], row[1]) for row in described] == TYPES
         ((count, total),) = table._source.execute(
             query("SELECT COUNT(*) AS n, COALESCE(SUM(CAST(age AS DECIMAL(38, 0))), 0) AS s FROM notes")
         )
         assert (count, type(total)) == (len(data), int)
         assert repr(table) == "Table('notes', 3 columns, duckdb)"
+
+
+def test_codes_of_every_declared_width_are_kept_and_counted_as_they_are():
+    """Bounds of each small type, both of them held: a type that is too small would lose or turn them."""
+    spans = [
+        (0, 255), (0, 256), (-1, 127), (-1, 128), (-128, 0), (-129, 0), (0, 65535), (0, 65536), (-32768, 0),
+        (-32769, 0), (0, 2**32 - 1), (0, 2**32), (-(2**31), 0), (-(2**31) - 1, 0), (-(2**53), 2**53),
+    ]  # fmt: skip
+    columns = tuple(Integer(f"c{k}", lower=a, upper=b) for k, (a, b) in enumerate(spans))
+    texts = Category("t", values=("z", "", "it's", "\u00e9", "a"))
+    schema = Schema("wide", columns=(*columns, texts), unit=ROWS, neighbours=AddRemove("row"))
+    rows = {f"c{k}": [a, b, None] for k, (a, b) in enumerate(spans)} | {"t": ["it's", "", None]}
+    frame = pd.DataFrame({name: pd.array(cells, dtype="object") for name, cells in rows.items()})
+    with Table(frame, schema=schema) as table:
+        listed = ", ".join(f"MIN(c{k}), MAX(c{k}), COUNT(c{k})" for k in range(len(spans)))
+        (found,) = table._source.execute(query(f"SELECT {listed} FROM wide"))
+        assert found == tuple(number for a, b in spans for number in (a, b, 2))
+        codes = table._source.execute(query("SELECT t FROM wide ORDER BY t"))
+        assert codes == [("",), ("it's",), (None,)]
+        for k in (2, 4):  # what positions are computed from lies outside of the small type
+            counts = table.histogram([f"c{k}"]).counts()
+            assert (counts[0], counts[-2], counts.sum()) == (1, 1, 3)
+
+
+@pytest.mark.parametrize(
+    "where", ["age < 3 OR age > 7", "region IN ('n', 's')", "NOT (region IN ('n') OR age = 1)", "age <> 5"]
+)
+def test_what_is_compared_with_true_is_what_was_asked(where):
+    """Of ages and regions that are there or missing: there are three truths, and all of them stay."""
+    ages, regions = [None, 1, 5, 9], [None, "n", "s"]
+    frame = pd.DataFrame([(a, r, None) for a in ages for r in regions], columns=["age", "region", "note"])
+    text = f"SELECT COUNT(*) AS n FROM notes WHERE {where}"
+    plain = duckdb.connect()
+    plain.register("notes", frame)
+    ((expected,),) = plain.execute(text).fetchall()
+    with Table(frame, schema=NOTES) as table:
+        assert table._source.execute(query(text)) == [(expected,)]

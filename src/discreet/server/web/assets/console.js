@@ -120,8 +120,11 @@ async function price() {
   const errors = quote.columns.map((one) => [
     one.name, one.error === null ? "not known beforehand" : `± ${Number(one.error.toPrecision(4))}`, one.words,
   ]);
+  const refused = quote.refusal === null ? [] : [make("p", `It would be refused now. ${quote.refusal}`)];
+  refused.forEach((one) => one.classList.add("refused"));
   show("Price", [
     make("p", `Asking this charges ${amounts(quote.cost)}.`),
+    ...refused,
     table(["column", "off by, at 95 %", ""], errors),
     make("pre", quote.words),
   ]);
