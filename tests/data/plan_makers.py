@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 
 from plan_schemas import AGAIN, GROUPED, MOST, NUMBERS, OF_COLUMNS, Draw, field_of, filled
 
-from discreet.data import Row, Text, User
+from discreet.data import Date, Decimal, Integer, Row, Text, User
 from discreet.data.plan.after import find_sort
 from discreet.data.plan.atoms import choose, floor_quotient
 from discreet.data.plan.derived import UNITS as RELATION
@@ -241,8 +241,9 @@ class Maker:
             joins=joins,
             where=rows.condition(joins, 1) if self.draw.once_in(2) else And(()),
             values=tuple(sorted(values, key=repr)),
+            keys=tuple(sorted(self.draw.some(self.grouped(), 2))) if self.draw.once_in(2) else (),
         )
-        options = replace(self.options(), max_groups=None)
+        options = self.options() if units.keys else replace(self.options(), max_groups=None)
         empty = Plan(
             table=RELATION, joins=(), where=TRUE, sets=((),), outputs=(), options=options, units=units
         )
@@ -504,17 +505,19 @@ class UnitMaker(Maker):
 
     def numbers(self, joins: tuple[Join, ...]) -> list[Field]:
         columns = self.tables.schema(RELATION).columns
-        return [field_of(RELATION, column.name) for column in columns if is_declared(column)]
+        numbers = (Integer, Decimal, Date)
+        return [field_of(RELATION, column.name) for column in columns if isinstance(column, numbers)]
 
     def grouped(self) -> list[Field]:
-        small = [field for field in self.numbers(()) if (self.tables.column(field).size or MOST) < MOST]
-        return small or self.numbers(())
+        fields = self.declared(())
+        return [field for field in fields if (self.tables.column(field).size or MOST) < MOST] or fields
 
     def declared(self, joins: tuple[Join, ...]) -> list[Field]:
-        return self.numbers(joins)
+        columns = self.tables.schema(RELATION).columns
+        return [field_of(RELATION, column.name) for column in columns if is_declared(column)]
 
     def told_apart(self, kind: Kind) -> list[Field]:
-        return self.numbers(())
+        return self.declared(())
 
     def counted(self) -> list[Field]:
         return []

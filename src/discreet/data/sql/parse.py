@@ -96,7 +96,7 @@ def _select(
     scope, joins, where = read_from(source, joined or [], flat.tables, today)
     main = scope.main if flat.units is None else tables.schema(flat.units.table)
     options = _options(clause, main, policy)
-    if flat.units is not None:
+    if flat.units is not None and not flat.units.keys:
         options = replace(options, max_groups=None)  # one row of each unit is in one group
     if filtered is not None:
         where = conjunction([where, condition(take(filtered, "this")[0], scope)], scope.tables)

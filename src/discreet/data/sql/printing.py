@@ -130,12 +130,12 @@ def _direction(one: Ordering) -> str:
 def _units(units: Units, tables: PlanTables) -> str:
     """Return the relation of units as SQL."""
     base = tables.schema(units.table)
-    unit = name_sql(Field(base.name, str(base.unit.column)))
-    shown = [unit]
+    grouped = [name_sql(one) for one in (Field(base.name, str(base.unit.column)), *units.keys)]
+    shown = [*grouped]
     for value in units.values:
         call = f"{_UNIT_CALLS[value.kind]}({_of_unit(value, tables)})"
         shown.append(f"{call} AS {quote(name_value(value, base))}")
-    return " ".join(["SELECT", ", ".join(shown), *_rows(units, tables), f"GROUP BY {unit}"])
+    return " ".join(["SELECT", ", ".join(shown), *_rows(units, tables), f"GROUP BY {', '.join(grouped)}"])
 
 
 def _of_unit(value: UnitValue, tables: PlanTables) -> str:

@@ -125,6 +125,7 @@ SELECT COUNT(*) FROM visits WHERE notes = 'urgent';
 SELECT AVG(salary) FROM visits;
 SELECT AVG(n) AS mean_visits FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) AS per_ward;
 SELECT COUNT(*) FILTER (WHERE n > 500) AS busy, MAX(n) AS most FROM (SELECT city, COUNT(*) AS n FROM visits GROUP BY city) AS t;
+SELECT ward, AVG(n) AS visits_per_patient FROM (SELECT patient_id, ward, COUNT(*) AS n FROM visits GROUP BY patient_id, ward) AS t GROUP BY ward;
 
 -- bigquery
 WITH monthly AS (SELECT DATE_TRUNC(visit_date, MONTH) AS m, COUNT(*) AS n FROM visits GROUP BY m) SELECT m, n FROM monthly WHERE n > 1000 ORDER BY n DESC;

@@ -158,8 +158,8 @@ def test_outputs_keep_the_names_that_were_written() -> None:
             "GROUP BY user_id",
         ),
         (
-            "SELECT COUNT(*) FROM (SELECT user_id, region, COUNT(*) AS n FROM visits GROUP BY user_id, region) AS t",
-            "several rows a unit",
+            "SELECT COUNT(*) FROM (SELECT user_id, note, COUNT(*) AS n FROM visits GROUP BY user_id, note) AS t",
+            "declared columns of visits",
         ),
         (
             "SELECT COUNT(*) FROM (SELECT user_id, age, COUNT(*) AS n FROM visits GROUP BY user_id) AS t",
