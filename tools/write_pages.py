@@ -20,6 +20,7 @@ BEGIN, END = "<!-- rooms: made by `make pages` -->", "<!-- end of rooms -->"
 HEADINGS = {
     "mechanisms": "Mechanisms: noise, response, selection",
     "sparse": "Sparse vector",
+    "streams": "Streams",
     "query_release": "Query release: many answers or synthetic data for one budget",
     "optimisation": "Optimisation: covers, cuts, clinics, public projects",
     "analysts": "Analyst privacy",

@@ -12,6 +12,7 @@ from discreet import optimisation as optimisation
 from discreet import queries as queries
 from discreet import query_release as query_release
 from discreet import sparse as sparse
+from discreet import streams as streams
 from discreet import testing as testing
 from discreet.accounting import ApproxFilter as ApproxFilter
 from discreet.accounting import ConcentratedFilter as ConcentratedFilter

@@ -643,7 +643,9 @@ def check_curator() -> None:
 BY_DESIGN = "it runs on the data by design, and its owner promises how far it moves"
 ITS_OWN = "a mechanism states its own guarantee; whoever writes one is believed"
 
+NUMBERS = "how many steps of a stream are to be answered, read as a whole number"
 CASES: dict[str, Any] = {
+    **{f"{card.name} ask": NUMBERS for card in catalogue() if card.family == "streams"},
     "adaptive workload": released("adaptive", rounds=1),
     "analyst-game book": books("analyst-game"),
     "any-queries book": check_statistics,

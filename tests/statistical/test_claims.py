@@ -16,7 +16,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.statistical.claims import analysts, conversations, mechanisms, optimisation, release, sparse
+from tests.statistical.claims import (
+    analysts,
+    conversations,
+    mechanisms,
+    optimisation,
+    release,
+    sparse,
+    streams,
+)
 from tests.statistical.claims.harness import ALPHA, BETA, DRAWS, SOAK, Case
 
 from discreet.catalogue import catalogue
@@ -27,7 +35,7 @@ from discreet.queries.universe import Universe
 from discreet.query_release.linear import trees_error
 from discreet.query_release.linear.range_tree import RangeTree
 
-FAMILIES = (mechanisms, sparse, optimisation, release, conversations, analysts)
+FAMILIES = (mechanisms, sparse, optimisation, release, conversations, analysts, streams)
 CLAIMS: dict[str, list[Case]] = {}
 for family in FAMILIES:
     CLAIMS |= family.cases()
@@ -91,7 +99,10 @@ def test_the_promised_power_and_false_alarms() -> None:
     assert Case("", lambda _: 0.0, lambda _: 0.0).power > 0.99
 
 
-@pytest.mark.parametrize("name", ["laplace", "count", "independent", "residual-marginals", "private-answers"])
+TIGHT = ["laplace", "count", "independent", "residual-marginals", "private-answers", "tree-counter"]
+
+
+@pytest.mark.parametrize("name", TIGHT)
 def test_a_bound_of_half_the_size_is_refuted(name: str) -> None:
     """These bounds are tight, or nearly: on some of their data half of them is missed most of the time."""
     assert any(case.is_refuted(scale=0.5) for case in CLAIMS[name])

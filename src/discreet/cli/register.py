@@ -49,10 +49,9 @@ _PROMISES = ("one query to many", "one analyst to many", "many to one")
     type=click.Path(exists=True, dir_okay=False),
     help="What is public about the data, as TOML: `discreet init` writes a template.",
 )
-@click.option("--epsilon", required=True, metavar="NUMBER", help="What everything ever answered may cost.")
+@click.option("--epsilon", metavar="NUMBER", help="What everything ever answered may cost.")
 @click.option(
     "--delta",
-    required=True,
     metavar="NUMBER",
     help="The probability that the promise fails for someone; 0 for none, else far below 1 / people.",
 )
@@ -63,6 +62,11 @@ _PROMISES = ("one query to many", "one analyst to many", "many to one")
     multiple=True,
     help='What will be asked: a number of priced questions, "counts", or a question in SQL; '
     "the last may be given several times.",
+)
+@click.option(
+    "--version",
+    metavar="NAME",
+    help="Which state of the rows this is, such as 2026-12; of a table that is registered it adds one.",
 )
 @click.option(
     "--promise", type=click.Choice(_PROMISES), help="What is hidden between analysts; nothing by default."
@@ -81,11 +85,12 @@ def register(
     engine: str,
     dsn_env: str | None,
     schema: str,
-    epsilon: str,
-    delta: str,
+    epsilon: str | None,
+    delta: str | None,
     name: str | None,
     purpose: str | None,
     expects: tuple[str, ...],
+    version: str | None,
     promise: str | None,
     analyst: str | None,
     config: Path,
@@ -95,33 +100,53 @@ def register(
 
     A table of PostgreSQL is registered without a file: --engine postgres, --dsn-env and --table. The schema
     is checked and the data are opened once with it. Nothing is measured before the server runs.
+
+    Where rows of the same people were added or changed, --version NAME serves them on the same budget.
     """
     from discreet.data.schema.toml_file import read_schema  # noqa: PLC0415  the engine is an extra
     from discreet.server.access import require_name  # noqa: PLC0415
+    from discreet.server.registering import add_version, relate  # noqa: PLC0415
     from discreet.server.registering import register as write  # noqa: PLC0415
-    from discreet.server.registering import relate  # noqa: PLC0415
+    from discreet.server.registration import read_registration  # noqa: PLC0415
 
     if (data is None) != (engine == "postgres") or (engine == "postgres" and None in (dsn_env, table)):
         raise click.UsageError("give a file DATA, or --engine postgres with --dsn-env and --table.")
     if engine == "duckdb":
         choose_data(str(data), table)
     out = None if analyst is None else Path(f"{analyst}.key")
+    file, declared = None if data is None else relate(config, data), relate(config, schema)
     with say_errors():
+        called = read_schema(schema).name if name is None else name
+        if version is not None and config.exists() and called in read_registration(config).datasets:
+            if epsilon is not None or delta is not None or expects or promise or analyst:
+                raise click.UsageError(
+                    "a version has the budget that was set: give files and --version alone."
+                )
+            _tell_version(
+                add_version(config, called, version=version, data=file, schema=declared),
+                version,
+                config,
+                as_json,
+            )
+            return
+        if epsilon is None or delta is None:
+            raise click.UsageError("--epsilon and --delta say what everything ever answered may cost.")
         if analyst is not None:
             require_name(analyst=analyst)
             require_new(out)
         added = write(
             config,
-            read_schema(schema).name if name is None else name,
+            called,
             {
-                "data": None if data is None else relate(config, data),
+                "data": file,
                 "engine": None if engine == "duckdb" else engine,
                 "dsn_env": dsn_env,
                 "table": table,
-                "schema": relate(config, schema),
+                "schema": declared,
                 "epsilon": read_number("epsilon", epsilon),
                 "delta": read_number("delta", delta),
                 "expects": _read_expects(expects),
+                "version": version,
                 "promise": promise,
                 "purpose": purpose,
             },
@@ -150,6 +175,20 @@ def register(
         click.echo(f"Nobody may ask yet: `discreet analysts add NAME --dataset {added.facts.name}`.")
     else:
         click.echo(f"{analyst} may use all of what is for questions. Her key is in {out}.")
+
+
+def _tell_version(added: Registered, version: str, config: Path, as_json: bool) -> None:
+    name, later = added.facts.name, added.later
+    if as_json:
+        told = {"name": name, "config": str(config), "version": version, "shared": str(later)}
+        click.echo(json.dumps(told))
+        return
+    click.echo(f"{name} in {config} is version {version} from now on, on the budget that was set.")
+    if later:
+        click.echo(
+            f"  Its shared hypothesis costs epsilon {float(later):.4g} of what is for questions, when it is "
+            "first served; where that is not left, every question about it has a price."
+        )
 
 
 def _say_split(added: Registered, *, is_guessed: bool) -> Iterator[str]:

@@ -143,8 +143,72 @@ class Event(_Positions):
 
 
 @dataclass(frozen=True, slots=True)
+class EventPresence(_Positions):
+    """Hides whether one event of a stream took place: a step holds an element, or nothing (None).
+
+    The number of steps is public. Putting another element in the place of one is two steps.
+    """
+
+    def __str__(self) -> str:
+        return "adding or removing one event of the stream, whose length is public"
+
+    def distance(self, left: Sequence[Row], right: Sequence[Row]) -> float:
+        """Count the events to remove, and those to put in the places of nothing."""
+        if len(left) != len(right):
+            return math.inf
+        return sum((a is not None) + (b is not None) for a, b in zip(left, right, strict=True) if a != b)
+
+    def pairs(self, domain: Sequence[Row], size: int) -> Iterator[tuple[Rows, Rows]]:
+        """All streams of length `size`, each with one of its events removed, in both orders."""
+        for stream in itertools.product((None, *domain), repeat=size):
+            for place in (place for place, event in enumerate(stream) if event is not None):
+                without = (*stream[:place], None, *stream[place + 1 :])
+                yield stream, without
+                yield without, stream
+
+
+@dataclass(frozen=True, slots=True)
+class UserEvents(Neighbours):
+    """Hides every event of one user: streams of (user, element) where each of a user's steps holds nothing.
+
+    The number of steps is public, so it does not change: that is what `UserStream` is about.
+    """
+
+    def __str__(self) -> str:
+        return "removing or adding every event of one user, in a stream whose length is public"
+
+    def distance(self, left: Sequence[Any], right: Sequence[Any]) -> float:
+        """Count the users to blank in either stream until both are the same; meant for short streams."""
+        if len(left) != len(right):
+            return math.inf
+        users = list(dict.fromkeys(event[0] for event in (*left, *right) if event is not None))
+        ways = itertools.product(_subsets(users), repeat=2)
+        found = [len(a) + len(b) for a, b in ways if _blank(left, a) == _blank(right, b)]
+        return min(found)  # blanking everybody always does
+
+    def pairs(self, domain: Sequence[tuple[Row, Row]], size: int) -> Iterator[tuple[Rows, Rows]]:
+        """All streams of length `size`, each with all steps of one of its users blank, in both orders."""
+        for stream in itertools.product((None, *domain), repeat=size):
+            for user in dict.fromkeys(event[0] for event in stream if event is not None):
+                without = _blank(stream, {user})
+                yield stream, without
+                yield without, stream
+
+
+def _subsets(users: Sequence[Any]) -> list[set[Any]]:
+    return [set(some) for count in range(len(users) + 1) for some in itertools.combinations(users, count)]
+
+
+def _blank(stream: Sequence[Any], users: set[Any]) -> Rows:
+    return tuple(None if event is None or event[0] in users else event for event in stream)
+
+
+@dataclass(frozen=True, slots=True)
 class UserStream(Neighbours):
-    """Hides every event of one user: streams of (user, symbol) with all of a user's events left out."""
+    """Hides every event of one user: streams of (user, symbol) with all of a user's events left out.
+
+    That changes how many there are [DR14, Definition 12.8], which nobody hides who shows a step an event.
+    """
 
     def __str__(self) -> str:
         return "removing or adding every event of one user"

@@ -183,6 +183,8 @@ class Curator:
             if opening is not None:
                 opening.require_none()
             return None
+        if opening is not None:
+            epsilon, delta = opening.find_price(epsilon, delta)
         found: SharedHypothesis | None = kind.open(
             self._table, epsilon=epsilon, delta=delta, columns=columns, opening=opening
         )

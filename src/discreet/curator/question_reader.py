@@ -9,7 +9,8 @@ from functools import lru_cache
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.data.plan.nodes import MIN_EPSILON, Plan, Policy
+from discreet.curator.kept.requests import ReadQuestion
+from discreet.data.plan.nodes import MIN_EPSILON, Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse
 
@@ -28,30 +29,14 @@ class QuestionReader:
 
     def __init__(self, tables: PlanTables, policy: Policy) -> None:
         self._tables, self._policy = tables, policy
-        self._remember = lru_cache(READ)(self._parse)
+        self._remember = lru_cache(READ)(self._read)
 
-    def read(self, text: str, *, epsilon: checks.Number | None, delta: checks.Number | None) -> Plan:
-        """Return a question as a plan that costs at most (epsilon, delta), where these are given."""
+    def read(self, text: str, *, epsilon: checks.Number | None, delta: checks.Number | None) -> ReadQuestion:
+        """Return a question that costs at most (epsilon, delta), where these are given."""
         given = self._tighten(epsilon, delta)
         today = datetime.datetime.now(tz=datetime.UTC).date()
-        parse_once = self._remember if len(checks.instance(str, query=text)) <= LONG else self._parse
-        plan = parse_once(text, today, *given)
-        for name, amount in zip(("epsilon", "delta"), given, strict=True):
-            if amount is not None and getattr(plan.options, name) is not None:
-                rule = "left out here: the question says it by itself"
-                raise InvalidParameter(name=name, rule=rule, value=amount)
-        e, d = given
-        if e is None and d is None:
-            return plan
-        options = plan.options
-        return replace(
-            plan,
-            options=replace(
-                options,
-                epsilon=options.epsilon if e is None else e,
-                delta=options.delta if d is None else d,
-            ),
-        )
+        read_once = self._remember if len(checks.instance(str, query=text)) <= LONG else self._read
+        return read_once(text, today, *given)
 
     def _tighten(
         self, epsilon: checks.Number | None, delta: checks.Number | None
@@ -64,11 +49,24 @@ class QuestionReader:
                 raise InvalidParameter(name=name, rule=rule, value=asked)
         return e, d
 
-    def _parse(
+    def _read(
         self, text: str, today: datetime.date, epsilon: Fraction | None, delta: Fraction | None
-    ) -> Plan:
+    ) -> ReadQuestion:
         policy = Policy(
             epsilon=self._policy.epsilon if epsilon is None else epsilon,
             delta=self._policy.delta if delta is None else delta,
         )
-        return parse(text, schemas=self._tables, policy=policy, today=today)
+        plan = parse(text, schemas=self._tables, policy=policy, today=today)
+        options = plan.options
+        for name, amount in (("epsilon", epsilon), ("delta", delta)):
+            if amount is not None and getattr(options, name) is not None:
+                rule = "left out here: the question says it by itself"
+                raise InvalidParameter(name=name, rule=rule, value=amount)
+        if epsilon is not None or delta is not None:
+            priced = replace(
+                options,
+                epsilon=options.epsilon if epsilon is None else epsilon,
+                delta=options.delta if delta is None else delta,
+            )
+            plan = replace(plan, options=priced)
+        return ReadQuestion(plan, self._tables)

@@ -211,9 +211,9 @@ class Service:
         checks.instance(bool, fresh=fresh)
         if study is not None:
             self._ledger.require_study(checks.text(study=study))
-        plan = self._reader.read(text, epsilon=epsilon, delta=delta)
+        read = self._reader.read(text, epsilon=epsilon, delta=delta)
         owner = desk.name if self._apart else None
-        return DoorRequest(plan, self._tables, owner, fresh, study=study, version=self._version)
+        return DoorRequest(read, owner, fresh, study=study, version=self._version)
 
     def _answer_once(self, desk: Desk, asked: DoorRequest) -> Reply:
         """Answer a request that has a key: the first time, or as it was answered then."""

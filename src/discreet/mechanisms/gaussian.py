@@ -125,7 +125,7 @@ class Gaussian(PairNoise):
     @property
     def variance(self) -> Fraction:
         """The smallest variance, in units of the grid, at which the loss keeps (epsilon, delta)."""
-        return _analytic_variance(self.square_shift, self.epsilon, self.delta)
+        return analytic_variance(self.square_shift, self.epsilon, self.delta)
 
 
 @frozen
@@ -202,7 +202,9 @@ def _step(square_shift: Fraction, variance: Fraction) -> AddNoise:
 
 
 @lru_cache(maxsize=1024)
-def _analytic_variance(square_shift: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
+def analytic_variance(square_shift: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the smallest variance, in units, at which discrete noise keeps (epsilon, delta)."""
+
     def keeps(variance: Fraction) -> bool:
         return variance >= NARROWEST and discrete_loss(square_shift, variance).delta(epsilon) <= delta
 

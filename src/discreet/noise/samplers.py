@@ -253,9 +253,14 @@ def split(scale: Fraction, head: int) -> tuple[int, tuple[Digits, ...]]:
     return shift, tuple(Digits(scale, a, b - a) for a, b in itertools.pairwise(edges))
 
 
-@lru_cache(maxsize=128)
 def laplace_one(scale: Fraction) -> One:
     """Return the scalar sampler of a discrete Laplace law."""
+    return _make_laplace_one(*scale.as_integer_ratio())
+
+
+@lru_cache(maxsize=128)
+def _make_laplace_one(over: int, under: int) -> One:  # a fraction takes as long to hash as a draw takes
+    scale = Fraction(over, under)
     if scale >= WORDS:
         return Oracle(oracle.discrete_laplace, scale)
     shift, digits = split(scale, _ONE_HEAD)
@@ -276,9 +281,14 @@ def laplace_draws(scale: Fraction, size: int, rng: Rng) -> NDArray[Any]:
     return in_chunks(laplace_many(scale), size, rng)
 
 
-@lru_cache(maxsize=128)
 def geometric_one(scale: Fraction) -> One:
     """Return the scalar sampler of a geometric law."""
+    return _make_geometric_one(*scale.as_integer_ratio())
+
+
+@lru_cache(maxsize=128)
+def _make_geometric_one(over: int, under: int) -> One:  # a fraction takes as long to hash as a draw takes
+    scale = Fraction(over, under)
     if scale >= WORDS:
         return Oracle(oracle.geometric, scale)
     shift, digits = split(scale, _ONE_HEAD)
@@ -299,9 +309,14 @@ def geometric_draws(scale: Fraction, size: int, rng: Rng) -> NDArray[Any]:
     return in_chunks(geometric_many(scale), size, rng)
 
 
-@lru_cache(maxsize=128)
 def gaussian_one(variance: Fraction) -> One:
     """Return the scalar sampler of a discrete Gaussian law."""
+    return _make_gaussian_one(*variance.as_integer_ratio())
+
+
+@lru_cache(maxsize=128)
+def _make_gaussian_one(over: int, under: int) -> One:  # a fraction takes as long to hash as a draw takes
+    variance = Fraction(over, under)
     if variance >= WORDS**2:
         return Oracle(oracle.discrete_gaussian, variance)
     shift = shift_for(_root(variance), _ONE_BELL)

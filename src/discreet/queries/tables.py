@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from discreet.core.fixed import Array, Fixed, Integers, fix_array, keep
 from discreet.queries.universe import Codes
@@ -46,13 +46,13 @@ class SparseRows(Fixed):
     indptr: Array
     shape: tuple[int, int]
 
-    def __init__(self, matrix: sparse.csr_array[Any]) -> None:
+    def __init__(self, matrix: scipy.sparse.csr_array[Any]) -> None:
         self.data, self.indices, self.indptr = map(fix_array, (matrix.data, matrix.indices, matrix.indptr))
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
 
-    def matrix(self) -> sparse.csr_array[Any]:
+    def matrix(self) -> scipy.sparse.csr_array[Any]:
         """Return the matrix to compute with."""
-        return sparse.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
+        return scipy.sparse.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
 
 
 class _Step(NamedTuple):
@@ -333,5 +333,5 @@ def _shrink(tables: TableLayout, level: list[_Source]) -> tuple[list[_Source], S
             following.append((kept, share))
     ends = np.cumsum(np.concatenate([np.zeros(1, dtype=np.int32), *lengths]), dtype=np.int32)
     ones = np.ones(int(ends[-1]), dtype=np.int64)
-    matrix = sparse.csr_array((ones, np.concatenate(indices), ends), shape=(len(ends) - 1, start))
+    matrix = scipy.sparse.csr_array((ones, np.concatenate(indices), ends), shape=(len(ends) - 1, start))
     return following, SparseRows(matrix)

@@ -1,4 +1,4 @@
-"""Who may come in: keys, what each opens, and what the owner set aside for whom.
+"""Who may come in: keys, what each opens, what the owner set aside for whom, and from which file.
 
 A key is 256 random bits; what is kept of it is a digest, found by the public beginning of the key and
 compared in constant time. Every request looks it up anew, so that a key that is revoked opens nothing from
@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.data.file_marks import FileMark
 
 Role = Literal["owner", "analyst", "auditor"]
 ROLES: tuple[Role, ...] = ("owner", "analyst", "auditor")
@@ -41,6 +42,10 @@ CREATE TABLE IF NOT EXISTS grants (
 CREATE TABLE IF NOT EXISTS studies (
   dataset TEXT NOT NULL, name TEXT NOT NULL, share TEXT NOT NULL, purpose TEXT NOT NULL,
   PRIMARY KEY (dataset, name)
+) STRICT;
+CREATE TABLE IF NOT EXISTS contents (
+  dataset TEXT NOT NULL, version TEXT NOT NULL, size INTEGER NOT NULL, changed INTEGER NOT NULL,
+  key BLOB NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (dataset, version)
 ) STRICT;
 """
 
@@ -100,6 +105,7 @@ class Access:
         self.path = os.fspath(path)
         os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
         self._lock = threading.Lock()
+        self._shares: dict[tuple[str, str], Fraction] = {}
         self._connection = sqlite3.connect(
             self.path, timeout=10, isolation_level=None, check_same_thread=False
         )
@@ -187,8 +193,11 @@ class Access:
 
     def find_share(self, name: str, dataset: str) -> Fraction | None:
         """Return what an analyst may use of a data set; None where she may not ask about it."""
-        row = self._read_one("SELECT share FROM grants WHERE name = ? AND dataset = ?", [name, dataset])
-        return None if row is None else Fraction(row[0])
+        known = self._shares.get((name, dataset))
+        if known is None:  # what was granted is never taken back, so it is looked up once
+            row = self._read_one("SELECT share FROM grants WHERE name = ? AND dataset = ?", [name, dataset])
+            known = None if row is None else self._shares.setdefault((name, dataset), Fraction(row[0]))
+        return known
 
     def list_shares(self, dataset: str) -> dict[str, Fraction]:
         """Return who may ask about a data set with which share, in the order in which they were granted."""
@@ -220,6 +229,18 @@ class Access:
         return tuple(Study(where, name, Fraction(share), purpose) for where, name, share, purpose in rows)
 
     # How -----------------------------------------------------------------------------------------------
+
+    def find_mark(self, dataset: str, version: str | None) -> FileMark | None:
+        """Return the file that a version of a data set was first served from; None where it never was."""
+        text = "SELECT size, changed, key, digest FROM contents WHERE dataset = ? AND version = ?"
+        found = self._read_one(text, [dataset, version or ""])
+        return None if found is None else FileMark(*found)
+
+    def keep_mark(self, dataset: str, version: str | None, mark: FileMark) -> None:
+        """Keep which file a version of a data set is served from."""
+        values = [dataset, version or "", mark.size, mark.changed, mark.key, mark.digest]
+        with self._change() as connection:
+            connection.execute("INSERT INTO contents VALUES (?, ?, ?, ?, ?, ?)", values)
 
     @contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:

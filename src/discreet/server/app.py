@@ -22,6 +22,7 @@ from discreet.server.routes import datasets as dataset_routes
 from discreet.server.routes import pages as page_routes
 from discreet.server.routes import questions as question_routes
 from discreet.server.routes import registry as registry_routes
+from discreet.server.routes.shortcuts import Shortcuts
 from discreet.server.strict_route import problem_response
 from discreet.server.visits import Reception
 
@@ -50,13 +51,14 @@ def make_app(datasets: OpenDatasets) -> App:
         redirect_slashes=False,
         exception_handlers={HTTPException: _say},
     )
-    app.state.reception = Reception(datasets, FairQueue(THREADS), RequestRates(a_second=RATE, at_once=BURST))
+    reception = Reception(datasets, FairQueue(THREADS), RequestRates(a_second=RATE, at_once=BURST))
+    app.state.reception = reception
     app.state.registries = Registries(datasets)
     app.state.public_rates = RequestRates(a_second=registry_routes.RATE, at_once=registry_routes.BURST)
     for routes in (dataset_routes, question_routes, conversation_routes, registry_routes, page_routes):
         app.include_router(routes.router)
     _forget_validation(app)
-    return Gate(app, ticks=Ticks(datasets.registration.tick))
+    return Gate(Shortcuts(app, reception), ticks=Ticks(datasets.registration.tick))
 
 
 async def _say(request: Request, error: Exception) -> Response:

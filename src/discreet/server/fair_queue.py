@@ -60,7 +60,7 @@ class FairQueue:
         line.append((work, done))
         self._begin()
         # Whoever goes away does not stop what was begun: its charge is made, and its answer is kept.
-        return await asyncio.shield(done)
+        return await done
 
     def close(self) -> None:
         """Let what runs end, and begin nothing more."""
@@ -72,34 +72,40 @@ class FairQueue:
         while self._free and stuck < len(self._lines):
             who, line = next(iter(self._lines.items()))
             self._lines.move_to_end(who)
+            if self._running.get(who, 0) >= AT_ONCE:
+                stuck += 1
+                continue
+            stuck = 0
+            work, done = line.popleft()
             if not line:
-                if not self._running.get(who):
-                    del self._lines[who]
-                    continue
-                stuck += 1
-            elif self._running.get(who, 0) >= AT_ONCE:
-                stuck += 1
-            else:
-                stuck = 0
-                self._start(who, *line.popleft())
+                del self._lines[who]
+            self._free -= 1
+            self._running[who] = self._running.get(who, 0) + 1
+            self._pool.submit(self._work, asyncio.get_running_loop(), who, work, done)
 
-    def _start(self, who: str, work: Callable[[], Any], done: asyncio.Future[Any]) -> None:
-        self._free -= 1
-        self._running[who] = self._running.get(who, 0) + 1
-        running = asyncio.get_running_loop().run_in_executor(self._pool, work)
-        running.add_done_callback(lambda ended: self._end(who, ended, done))
+    def _work(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        who: str,
+        work: Callable[[], Any],
+        done: asyncio.Future[Any],
+    ) -> None:
+        """Do the work, in a thread, and let the loop know what came of it."""
+        result, problem = None, None
+        try:
+            result = work()
+        except BaseException as error:  # whatever it was: whoever waits is told
+            problem = error
+        loop.call_soon_threadsafe(self._end, who, done, result, problem)
 
-    def _end(self, who: str, ended: asyncio.Future[Any], done: asyncio.Future[Any]) -> None:
+    def _end(self, who: str, done: asyncio.Future[Any], result: Any, problem: BaseException | None) -> None:
         self._free += 1
         self._running[who] -= 1
         if not self._running[who]:
             del self._running[who]
-        if not done.cancelled():
-            problem = None if ended.cancelled() else ended.exception()
-            if ended.cancelled():
-                done.cancel()
-            elif problem is not None:
-                done.set_exception(problem)
+        if not done.done():  # whoever went away has cancelled it
+            if problem is None:
+                done.set_result(result)
             else:
-                done.set_result(ended.result())
+                done.set_exception(problem)
         self._begin()

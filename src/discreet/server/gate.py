@@ -82,7 +82,7 @@ class Gate:
         if is_ticked:
             await _sleep(self._ticks.find_work())
             send = self._leave_at_ticks(send)
-        await self._app(scope, _replay(body, receive), send)
+        await self._app(scope, replay(body, receive), send)
 
     def _leave_at_ticks(self, send: Send) -> Send:
         due = self._ticks.find_leave()
@@ -123,13 +123,17 @@ async def _read_body(scope: Message, receive: Receive) -> bytes | None:
             kind == allowed[0] or is_form
         ):
             raise NOT_JSON
+    try:
+        async with asyncio.timeout(SECONDS):
+            return await _read_parts(receive, most)
+    except TimeoutError:
+        raise TOO_SLOW from None
+
+
+async def _read_parts(receive: Receive, most: int) -> bytes | None:
     parts, size = [], 0
-    deadline = time.monotonic() + SECONDS
     while True:
-        try:
-            message = await asyncio.wait_for(receive(), deadline - time.monotonic())
-        except TimeoutError:
-            raise TOO_SLOW from None
+        message = await receive()
         if message["type"] == "http.disconnect":
             return None
         parts.append(message.get("body", b""))
@@ -140,7 +144,7 @@ async def _read_body(scope: Message, receive: Receive) -> bytes | None:
             return b"".join(parts)
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def replay(body: bytes, receive: Receive) -> Receive:
     """Give the body once, then whatever the connection says."""
     given = False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +15,7 @@ from discreet.core.errors import InvalidParameter
 from discreet.curator.curator import Curator
 from discreet.curator.doors import Analyst
 from discreet.curator.ledger.books.files import open_book
+from discreet.data.file_marks import FileMark, look_at
 from discreet.data.table import Table
 from discreet.server.access import Access, KeyFacts
 from discreet.server.registration import Dataset, Registration, require_own_name, say_where
@@ -69,14 +70,34 @@ class OpenDatasets:
             self._stack = stack.pop_all()
 
     def _open_one(self, facts: Dataset, stack: ExitStack) -> OpenDataset:
-        table = open_table(facts)
-        stack.callback(table.close)
+        with self._same_file(facts):
+            table = open_table(facts)
+            stack.callback(table.close)
         require_own_name(facts.name, table.schema.name)
         curator = _open_curator(facts, table, self.book, self._list_shares(facts))
         stack.callback(curator.close)
         for group, (members, share) in facts.groups.items():
             curator.ledger.require_group(group, members, share)
         return OpenDataset(facts, table, curator)
+
+    @contextmanager
+    def _same_file(self, facts: Dataset) -> Iterator[None]:
+        """Refuse a file that is not the one its version was first served from, or is written meanwhile."""
+        if facts.data is None or not facts.data.is_file():
+            yield
+            return
+        known = self.access.find_mark(facts.name, facts.version)
+        if known is not None and not known.is_of(facts.data):
+            raise _changed(facts.data, facts)
+        before = look_at(facts.data)
+        yield
+        mark = FileMark.of(facts.data) if known is None else known
+        if look_at(facts.data) != before:
+            hint = "Start the server again once nobody writes it"
+            rule = "left alone while it is read"
+            raise InvalidParameter(name="data", rule=rule, got="one that changed", hint=hint)
+        if known is None:  # written down before anything is measured
+            self.access.keep_mark(facts.name, facts.version, mark)
 
     def __iter__(self) -> Iterator[OpenDataset]:
         return iter(self._open.values())
@@ -120,6 +141,18 @@ class OpenDatasets:
     def close(self) -> None:
         """Answer nothing more, and give everything back."""
         self._stack.close()
+
+
+def _changed(file: Path, facts: Dataset) -> InvalidParameter:
+    """Return what is said of a file whose rows are others than its version was measured from."""
+    version = "this data set" if facts.version is None else f"version {facts.version}"
+    return InvalidParameter(
+        name="data",
+        rule=f"the file that {version} was first served from: what was answered is about its rows",
+        got=f"a {file.name} that changed since",
+        hint="Put the file back. Or, where rows of the same people were added or changed on purpose, run "
+        f"`discreet register {file.name} --schema {facts.schema.name} --version NAME`: it adds a version",
+    )
 
 
 def open_table(facts: Dataset) -> Table:

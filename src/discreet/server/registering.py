@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 from discreet.core.errors import InvalidParameter
 from discreet.curator.curator import read_delta
 from discreet.curator.expects import read_expects
+from discreet.curator.hypotheses.opening import price_later, read_version
 from discreet.curator.hypotheses.shared import choose_columns
 from discreet.data.schema.toml_file import read_schema, toml_value
 from discreet.server.open_datasets import open_table
@@ -42,20 +44,22 @@ class Registered:
         What that is about.
     question
         The most that one question may cost.
-    words
-        Why the budget is divided like that.
     """
 
     facts: Dataset
     shared: Fraction
     columns: tuple[str, ...]
     question: Fraction
-    words: str
 
     @property
     def rest(self) -> Fraction:
         """The epsilon that is there for questions with a price."""
         return self.facts.epsilon - self.shared
+
+    @property
+    def later(self) -> Fraction:
+        """What the shared hypothesis of a later version costs of the rest."""
+        return price_later(self.shared, Fraction(0), self.rest, Fraction(0))[0]
 
     @property
     def questions(self) -> int:
@@ -83,26 +87,62 @@ def register(path: Path, name: str, facts: Mapping[str, Any]) -> Registered:
     InvalidParameter
         Where the name is taken, or anything is not as it must be. The file is as it was.
     """
-    folder = path.resolve().parent
-    if not folder.is_dir():
-        raise InvalidParameter(name="config", rule="a file in a folder that exists", got="another")
-    with _alone(folder):
-        before = path.read_text(encoding="utf-8") if path.exists() else _HEAD
+    with _alone(path) as before:
         if path.exists() and name in read_registration(path).datasets:
-            raise InvalidParameter(name="name", rule="new: a data set is registered once", value=name)
-        handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".toml", dir=folder)
+            hint = "Other rows of the same people are another version of it: --version NAME"
+            raise InvalidParameter(
+                name="name", rule="new: a data set is registered once", value=name, hint=hint
+            )
+        return _replace(path, name, _append(before, name, facts))
+
+
+def add_version(path: Path, name: str, *, version: str, data: str | None, schema: str) -> Registered:
+    """Say that a data set is served from other rows of the same people from now on, on the same budget.
+
+    Parameters
+    ----------
+    path, name
+        The registration file, and which of its data sets.
+    version
+        What the new state of the table is called.
+    data, schema
+        The files, as the registration file has them. The budget and all else stay as they are.
+
+    Raises
+    ------
+    InvalidParameter
+        Where it has that version already, or the file is written in a way that must be edited by hand.
+    """
+    with _alone(path) as before:
+        known = read_registration(path).datasets[name]
+        if read_version(version) == known.version:
+            raise InvalidParameter(name="version", rule="another than it has now", value=version)
+        text = _change(before, name, {"data": data, "schema": schema, "version": version})
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(_append(before, name, facts))
-                file.flush()
-                os.fsync(file.fileno())
-            added = read_registration(Path(draft), called=path.name).datasets[name]
-            checked = _check(added)
-            os.chmod(draft, 0o644 if not path.exists() else path.stat().st_mode & 0o777)
-            os.replace(draft, path)
-        finally:
-            Path(draft).unlink(missing_ok=True)
-        _sync(folder)
+            draft = tomllib.loads(text)["datasets"][name]
+        except (tomllib.TOMLDecodeError, KeyError):
+            draft = {}
+        if (draft.get("version"), draft.get("schema"), draft.get("data")) != (version, schema, data):
+            hint = f'Write version = "{version}" into its section by hand'
+            raise InvalidParameter(name="config", rule="as this command writes it", got="another", hint=hint)
+        return _replace(path, name, text)
+
+
+def _replace(path: Path, name: str, text: str) -> Registered:
+    """Put a registration in the place of the one that is there, once what it says of a table is checked."""
+    folder = path.resolve().parent
+    handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".toml", dir=folder)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        checked = _check(read_registration(Path(draft), called=path.name).datasets[name])
+        os.chmod(draft, 0o644 if not path.exists() else path.stat().st_mode & 0o777)
+        os.replace(draft, path)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+    _sync(folder)
     return checked
 
 
@@ -115,6 +155,25 @@ def _append(before: str, name: str, facts: Mapping[str, Any]) -> str:
     lines = [f"{key} = {_write(key, value)}" for key, value in facts.items() if value is not None]
     ending = "" if before.endswith("\n") or not before else "\n"
     return f"{before}{ending}\n[datasets.{toml_value(name)}]\n" + "\n".join(lines) + "\n"
+
+
+def _change(before: str, name: str, facts: Mapping[str, Any]) -> str:
+    """Return a registration with other values of some keys in the section of a data set."""
+    heads = {f"[datasets.{name}]", f"[datasets.{toml_value(name)}]"}
+    lines, inside, left = [], False, {key: value for key, value in facts.items() if value is not None}
+    for line in before.splitlines():
+        if line.lstrip().startswith("["):
+            inside = line.strip() in heads
+            lines.append(line)
+            continue
+        key = line.partition("=")[0].strip()
+        if inside and key in left:
+            line = f"{key} = {_write(key, left.pop(key))}"  # noqa: PLW2901  one line for another
+        lines.append(line)
+    for place, line in enumerate(lines):
+        if line.strip() in heads:
+            lines[place + 1 : place + 1] = [f"{key} = {_write(key, value)}" for key, value in left.items()]
+    return "\n".join(lines) + "\n"
 
 
 def _write(key: str, value: Any) -> str:
@@ -133,16 +192,19 @@ def _check(added: Dataset) -> Registered:
         part = expected.shared if added.shared is None else added.shared
         columns = (added.columns or choose_columns(table)) if part else ()
     price = expected.price(added.epsilon, part) if added.question is None else added.question[0]
-    return Registered(added, part * added.epsilon, columns, price, expected.words)
+    return Registered(added, part * added.epsilon, columns, price)
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Let one process at a time write a registration in a folder."""
+def _alone(path: Path) -> Iterator[str]:
+    """Let one process at a time write a registration in a folder; return what it says so far."""
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise InvalidParameter(name="config", rule="a file in a folder that exists", got="another")
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+        yield path.read_text(encoding="utf-8") if path.exists() else _HEAD
     finally:
         os.close(handle)
 

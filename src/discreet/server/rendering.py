@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from typing import TYPE_CHECKING, Any
 
 from discreet.server.registry.chart import draw_chart
-from discreet.server.registry.decimals import write_percent_down, write_percent_up, write_up
+from discreet.server.registry.decimals import write_chance, write_percent_down, write_percent_up, write_up
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 WEB = Path(__file__).parent / "web"
 ASSETS = {
@@ -63,6 +64,9 @@ SERVED = Links("/web", "/", ("/registry/", ""), ("/v1/registry/", ""), "/console
 
 @cache
 def _environment() -> Environment:
+    # Loaded with the first page: a server that starts again owes its analysts answers first.
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
+
     environment = Environment(
         loader=FileSystemLoader(WEB / "templates"),
         autoescape=True,
@@ -72,6 +76,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "up": _exactly(write_up),
+        "chance": _exactly(write_chance),
         "up3": _exactly(lambda amount: write_up(amount, 3)),
         "percent_up": _exactly(write_percent_up),
         "percent_down": _exactly(write_percent_down),

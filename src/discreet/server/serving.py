@@ -102,6 +102,8 @@ def make_server(app: App, ready: Callable[[int], None], **options: Any) -> uvico
         app,
         http=_ImpatientProtocol,
         loop="asyncio",
+        ws="none",
+        proxy_headers=False,  # nothing depends on where a request comes from
         lifespan="off",
         log_level="error",  # what a stranger sends does not fill the owner's log
         access_log=False,

@@ -35,10 +35,7 @@ class StrictRoute(APIRoute):
             except HTTPException:
                 raise
             except Exception as error:
-                problem = find_problem(error)
-                if problem is INTERNAL:
-                    note("failed", route=self.path, error=type(error).__name__, at=_places(error))
-                return problem_response(problem)
+                return error_response(error, self.path)
 
         return strict
 
@@ -54,6 +51,14 @@ class _ReadRequest(Request):
     async def json(self) -> Any:
         """Return what the body says."""
         return self._said
+
+
+def error_response(error: Exception, route: str) -> Response:
+    """Return the reply that tells of an error; what is a fault of ours is noted for the owner."""
+    problem = find_problem(error)
+    if problem is INTERNAL:
+        note("failed", route=route, error=type(error).__name__, at=_places(error))
+    return problem_response(problem)
 
 
 def problem_response(problem: Problem) -> Response:

@@ -91,8 +91,12 @@ async def find_key(
     request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
 ) -> KeyFacts:
     """Return whose key came with a request. A key in the address is none: addresses are written down."""
-    reception = find_reception(request)
-    key = None if credentials is None else reception.datasets.access.find(credentials.credentials)
+    return admit(find_reception(request), None if credentials is None else credentials.credentials)
+
+
+def admit(reception: Reception, credentials: str | None) -> KeyFacts:
+    """Return whose key it is, unless it is none, or she comes too often."""
+    key = None if credentials is None else reception.datasets.access.find(credentials)
     if key is None:
         raise NO_KEY
     if not reception.rates.take(key.name):
@@ -104,8 +108,12 @@ Key = Annotated[KeyFacts, Depends(find_key)]
 
 
 async def find_visit(request: Request, name: DatasetName, key: Key) -> Visit:
+    """Return a visit to the data set of an address."""
+    return enter(find_reception(request), name, key)
+
+
+def enter(reception: Reception, name: str, key: KeyFacts) -> Visit:
     """Return a visit; what does not exist and what the key does not open are the same."""
-    reception = find_reception(request)
     dataset = reception.datasets.get(name)
     if dataset is None or not may_see(reception.datasets, dataset, key):
         raise NOT_FOUND

@@ -12,9 +12,11 @@ from discreet.core.neighbours import (
     Bidder,
     Edge,
     Event,
+    EventPresence,
     LocalReport,
     OneQuery,
     Replace,
+    UserEvents,
     UserStream,
 )
 
@@ -42,6 +44,8 @@ CASES = [
     (Replace("row"), (0, 1, 2), 3, [rows for rows in multisets((0, 1, 2), 3) if len(rows) == 3]),
     (LocalReport(), (0, 1, 2), 1, [0, 1, 2]),
     (Event(), (0, 1), 3, sequences((0, 1), 3)),
+    (EventPresence(), (0, 1), 3, sequences((None, 0, 1), 3)),
+    (UserEvents(), EVENTS, 3, sequences((None, *EVENTS), 3)),
     (Bidder(), (0, 1, 2), 2, sequences((0, 1, 2), 2)),
     (Edge(), (0, 1, 2, 3), 3, graphs((0, 1, 2, 3), 3)),
     (OneQuery(), ("q", "r"), 3, multisets(("q", "r"), 3)),
@@ -127,6 +131,14 @@ def test_user_streams():
     assert relation.distance(stream, ()) == 2
     assert relation.distance((("ann", 0), ("bob", 1)), (("bob", 1), ("ann", 0))) == 2
     assert relation.distance((("ann", 0),), (("ann", 1),)) == 2  # left out, then added again
+
+
+def test_events_of_a_stream_whose_length_is_public():
+    assert EventPresence().distance((0, None, 1), (0, 1, None)) == 2
+    assert EventPresence().distance((0,), (1,)) == 2 == UserEvents().distance((("ann", 0),), (("ann", 1),))
+    stream = (("ann", 0), None, ("bob", 1), ("ann", 1))
+    assert UserEvents().distance(stream, (None, None, ("bob", 1), None)) == 1
+    assert EventPresence().distance((0,), ()) == UserEvents().distance((None,), ()) == math.inf
 
 
 @pytest.mark.parametrize("relation", [AddRemove, Replace])

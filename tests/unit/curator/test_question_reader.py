@@ -21,8 +21,8 @@ def reader():
 def test_what_it_may_cost_is_part_of_the_question(reader):
     plain = reader.read(MEAN, epsilon=None, delta=None)
     cheap = reader.read(MEAN, epsilon=0.05, delta=0)
-    assert plain.options.epsilon is None
-    assert (cheap.options.epsilon, cheap.options.delta) == (Fraction(1, 20), 0)
+    assert plain.plan.options.epsilon is None
+    assert (cheap.plan.options.epsilon, cheap.plan.options.delta) == (Fraction(1, 20), 0)
     said = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.05, delta=0) AVG(income) AS mean FROM people"
     assert reader.read(said, epsilon=None, delta=None) == cheap
     with pytest.raises(InvalidParameter, match="says it by itself"):

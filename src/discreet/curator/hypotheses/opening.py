@@ -12,6 +12,7 @@ import json
 import warnings
 from fractions import Fraction
 
+from discreet.accounting.filters import HELD_BACK
 from discreet.core import checks
 from discreet.core.errors import BudgetExceeded, DataSetChanged, InvalidParameter, LedgerRefused
 from discreet.core.guarantee import Guarantee
@@ -23,7 +24,26 @@ from discreet.queries.universe import Universe
 WHO = "the shared hypothesis"
 """Who is charged for the hypothesis of a later version of the data."""
 
+LATER = Fraction(1, 4)
+"""The most that the hypothesis of a later version costs of what the budget has for questions: with the shared
+part at four fifths, one that cost as much as the first would never fit."""
+
 _FIRST = "opening"
+
+
+def price_later(
+    epsilon: Fraction, delta: Fraction, rest: Fraction, rest_delta: Fraction
+) -> tuple[Fraction, Fraction]:
+    """Return what the hypothesis of a later version costs.
+
+    Parameters
+    ----------
+    epsilon, delta
+        What that of the first one did.
+    rest, rest_delta
+        The budget for questions, which pays for it. Of its delta a part is there for pairs to add up to.
+    """
+    return min(epsilon, LATER * rest), min(delta, LATER * HELD_BACK * rest_delta)
 
 
 def read_version(version: str | None) -> str | None:
@@ -39,7 +59,7 @@ class Opening:
     """What a ledger knows of the shared hypothesis about one version of the data.
 
     The first version's is paid for by the shared part of the budget. The people of a later version are the
-    same, so its hypothesis is paid for out of the rest, before a row of it is read.
+    same, so its hypothesis is paid for out of the rest, before a row of it is read: by a quarter at most.
 
     Attributes
     ----------
@@ -62,6 +82,15 @@ class Opening:
         self._plan = known[1].decode() if len(known) > 1 else None
         self._ledger = ledger
         self._is_lost = ledger.is_cut or (self._known is not None and not self.notes.read())
+
+    def find_price(self, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
+        """Return what the hypothesis of this version costs: the shared part, or less for a later one."""
+        whole = self._ledger.guarantee.loss.exact_failure()
+        later = price_later(epsilon, delta, self._ledger.whole_epsilon, whole)
+        if self._known is None:
+            return later if self._others else (epsilon, delta)
+        is_later = (self._known["epsilon"], self._known["delta"]) == tuple(map(str, later))
+        return later if is_later else (epsilon, delta)
 
     def claim(self, kind: str, universe: Universe, epsilon: Fraction, delta: Fraction) -> bool:
         """Write down that the shared part is spent, and on what; in a later life it must be the same.

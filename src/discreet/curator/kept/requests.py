@@ -5,12 +5,63 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.nodes import Plan
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.printing import to_sql
+
+
+class QuestionForm:
+    """What numbers a question asks for: how it is written, or they are shown, makes no other form of it.
+
+    Forms are looked up again and again, so what they are told apart by is worked out once.
+    """
+
+    __slots__ = ("_hash", "_parts", "_written")
+
+    def __init__(self, plan: Plan) -> None:
+        self._parts = canonicalise(plan), plan.shown_sets
+        self._hash, self._written = hash(self._parts), ""
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, QuestionForm) and self._hash == other._hash and self._parts == other._parts
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        if not self._written:
+            canonical, sets = self._parts
+            self._written = f"{canonical!r}, {sets!r}"
+        return self._written
+
+
+@dataclass(frozen=True, slots=True)
+class ReadQuestion:
+    """A question as it was read, with what follows from it alone.
+
+    Attributes
+    ----------
+    plan, tables
+        What is asked, and of what.
+    form
+        What its numbers are found by.
+    text
+        The question in its canonical form.
+    """
+
+    plan: Plan
+    tables: PlanTables
+    form: QuestionForm = field(init=False, compare=False)
+    text: str = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "form", QuestionForm(self.plan))
+        object.__setattr__(self, "text", to_sql(self.plan, self.tables))
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +70,7 @@ class DoorRequest:
 
     Attributes
     ----------
-    plan, tables
+    read
         What is asked, and of what.
     owner
         Whose record it is; None where all analysts share one.
@@ -29,8 +80,7 @@ class DoorRequest:
         Which state of the table it is asked of, where its owner said.
     """
 
-    plan: Plan
-    tables: PlanTables
+    read: ReadQuestion
     owner: str | None
     fresh: bool
     insist: bool = False
@@ -40,14 +90,24 @@ class DoorRequest:
     version: str | None = None
 
     @property
+    def plan(self) -> Plan:
+        """What is asked."""
+        return self.read.plan
+
+    @property
+    def tables(self) -> PlanTables:
+        """What it is asked of."""
+        return self.read.tables
+
+    @property
     def text(self) -> str:
         """The question in its canonical form."""
-        return to_sql(self.plan, self.tables)
+        return self.read.text
 
     @property
     def record(self) -> Hashable:
-        """What its numbers are kept by: how they are shown makes no other question of it."""
-        return self.owner, canonicalise(self.plan), self.plan.shown_sets, self.fresh
+        """What its numbers are kept by."""
+        return self.owner, self.read.form, self.fresh
 
     @property
     def question(self) -> str:

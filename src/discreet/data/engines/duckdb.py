@@ -279,7 +279,7 @@ class DuckDB(Source):
             is_choice = isinstance(node, exp.Or | exp.In) and not isinstance(node.parent, exp.Or)
             return exp.EQ(this=exp.Paren(this=node), expression=exp.true()) if is_choice else node
 
-        return self._sql(query.transform(compare))
+        return self._sql(query.transform(compare, copy=False))  # resolved, so it is ours
 
     def _failures(self) -> tuple[type[BaseException], ...]:
         return (duckdb.Error, UnicodeError, OSError, RuntimeError, OverflowError)

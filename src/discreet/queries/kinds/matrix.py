@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
@@ -126,7 +126,7 @@ class Matrix(Workload):
         by, rows = read_scale(checks.positive(scale=scale)), self._rows
         scaled = (multiply_weights(rows.data, by), rows.indices, rows.indptr)
         names = [name_multiple(name, by) for name in self._names]
-        return Matrix(self.universe, sparse.csr_array(scaled, shape=rows.shape), names=names)
+        return Matrix(self.universe, scipy.sparse.csr_array(scaled, shape=rows.shape), names=names)
 
     def __len__(self) -> int:
         return self._rows.shape[0]
@@ -174,12 +174,12 @@ class Matrix(Workload):
         return np.asarray(self._rows.matrix()[start:stop][:, self.universe.ravel(codes)].toarray())
 
 
-def _read_rows(matrix: Any) -> sparse.csr_array[Any]:
+def _read_rows(matrix: Any) -> scipy.sparse.csr_array[Any]:
     """Return a matrix of finite weights, made anew from plain arrays, without entries that are zero."""
     try:
-        given = sparse.csr_array(matrix)
+        given = scipy.sparse.csr_array(matrix)
         parts = (np.array(given.data), np.array(given.indices), np.array(given.indptr))
-        rows = sparse.csr_array(parts, shape=given.shape)
+        rows = scipy.sparse.csr_array(parts, shape=given.shape)
         rows.check_format(full_check=True)
     except (TypeError, ValueError, IndexError):
         raise InvalidParameter(name="matrix", rule="a table of numbers", got="something else") from None

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from scipy.optimize import isotonic_regression
+import scipy
 
 from discreet.core import checks
 from discreet.core.fixed import Floats
@@ -46,7 +46,7 @@ def isotonic(prefixes: Any, *, low: float, high: float) -> Floats:
     >>> isotonic([1.0, 3.0, 2.0, 9.0], low=0, high=8).tolist()
     [1.0, 2.5, 2.5, 8.0]
     """
-    fitted = isotonic_regression(np.asarray(prefixes, dtype=np.float64)).x
+    fitted = scipy.optimize.isotonic_regression(np.asarray(prefixes, dtype=np.float64)).x
     return np.asarray(np.clip(fitted, low, high), dtype=np.float64)
 
 

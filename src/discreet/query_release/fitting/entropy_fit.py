@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+import scipy
 
 from discreet.core.fixed import Array
 from discreet.queries.kinds.marginals import Marginals
@@ -181,4 +181,4 @@ def _downhill(loss: Callable[[float], float]) -> float:
 def _like_noise(count: int) -> Array:
     """Return a fixed vector that looks like independent standard normal draws."""
     words = np.frombuffer(hashlib.shake_256(b"split").digest(8 * count), dtype=np.uint64)
-    return np.asarray(special.ndtri((words / 2.0**64) * (1 - 2.0**-40) + 2.0**-41))
+    return np.asarray(scipy.special.ndtri((words / 2.0**64) * (1 - 2.0**-40) + 2.0**-41))

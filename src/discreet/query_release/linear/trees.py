@@ -24,7 +24,7 @@ from operator import mul
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
@@ -226,7 +226,7 @@ def _optimise(size: int, degrees: tuple[int, ...], power: int, known: bool) -> C
     def price(logs: Array) -> float:
         return math.log(_price(degrees, factors(logs), power, known))
 
-    found = factors(minimize(price, np.zeros(len(degrees) + (not known)), method="L-BFGS-B").x)
+    found = factors(scipy.optimize.minimize(price, np.zeros(len(degrees) + (not known)), method="L-BFGS-B").x)
     found[found < _NEGLIGIBLE * found.max()] = 0
     found[-1] = max(found[-1], _NEGLIGIBLE * found.max())
     unit = FINENESS / found[found > 0].min()

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from discreet.core.fixed import Floats, Integers
 from discreet.noise.trial_noise import TrialNoise
@@ -38,7 +39,7 @@ Box = dict[str, tuple[Any, Any]]
 
 VERSION = 1
 """Another one whenever something else is learnt from the same tables: older notes are not read then."""
-SURE = float(special.ndtri(0.975))
+SURE = NormalDist().inv_cdf(0.975)
 """How many standard deviations hold 95 of 100 errors that are normal."""
 WIDER = 1.05
 """How much wider than simulated intervals of measured boxes are: data have more in them than trials; tuned.
@@ -242,9 +243,9 @@ def draw_counts(weights: Floats, stream: TrialNoise) -> Integers:
     """Return made-up rows of a population: how many there are in each cell."""
     chances = (stream.uniform(weights.size).reshape(weights.shape) + 2.0**-33).clip(0.0, 1 - 2.0**-33)
     many = weights > _WHOLE
-    drawn = np.ceil(special.pdtrik(chances, np.where(many, 1.0, weights)))
+    drawn = np.ceil(scipy.special.pdtrik(chances, np.where(many, 1.0, weights)))
     # Where no count is so unlikely, it is none.
-    drawn = np.where(many, np.rint(weights + np.sqrt(weights) * special.ndtri(chances)), drawn)
+    drawn = np.where(many, np.rint(weights + np.sqrt(weights) * scipy.special.ndtri(chances)), drawn)
     return np.asarray(np.maximum(np.nan_to_num(drawn), 0), dtype=np.int64)
 
 

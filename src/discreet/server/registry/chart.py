@@ -9,9 +9,10 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from discreet.server.registry.decimals import read_time, write_time
+from discreet.server.registry.decimals import read_time, write_percent_down, write_time
 
 WIDTH, HEIGHT = 720, 280
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76, 14, 16, 40
@@ -42,7 +43,7 @@ class BurnDownChart:
     heights
         Where the lines of the grid are.
     labels
-        Words along both axes.
+        Words along both axes, and what is left now.
     left, forecast
         What was left, step by step, and where that leads; no points where it leads nowhere.
     now
@@ -74,7 +75,7 @@ def draw_chart(told: dict[str, Any]) -> BurnDownChart | None:
     return BurnDownChart(
         words=f"What was left of the budget for questions, from {_day(first)} to {_day(now)}: {part:.1%}",
         heights=tuple(frame.place(first, part)[1] for part in _PARTS),
-        labels=frame.list_labels(),
+        labels=(*frame.list_labels(), frame.label_now(now, part)),
         left=frame.step(course),
         forecast=() if ends is None else frame.aim(now, part, ends),
         now=frame.place(now, part),
@@ -110,6 +111,14 @@ class _Frame:
             return self.place(now, part), self.place(ends, 0.0)
         rest = part * (ends - self._last) / (ends - now)
         return self.place(now, part), self.place(self._last, rest)
+
+    def label_now(self, now: int, part: float) -> ChartLabel:
+        """Return what is left, beside the place where it is, above the line that leads from there."""
+        (x, y), is_early = self.place(now, part), 2 * (now - self._first) < self._last - self._first
+        words = f"{write_percent_down(Fraction(part))} left"
+        return ChartLabel(
+            x + 10 if is_early else x - 10, max(y - 8, 12.0), "start" if is_early else "end", words
+        )
 
     def list_labels(self) -> tuple[ChartLabel, ...]:
         labels = []

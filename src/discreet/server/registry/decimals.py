@@ -39,6 +39,16 @@ def write_percent_down(part: Fraction) -> str:
     return _write_tenths(math.floor(part * 1000))
 
 
+def write_chance(part: Fraction) -> str:
+    """Return a small probability as people say it, rounded up.
+
+    >>> write_chance(Fraction(3, 10**9))
+    '1 in 333,333,333'
+    """
+    ones = min(part.denominator // part.numerator, 10**15)
+    return f"1 in {ones:,}"
+
+
 def write_time(seconds: int) -> str:
     """Return a moment as ISO 8601 has it, in UTC."""
     moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)

@@ -187,7 +187,11 @@ def _write_moving(
             dict(one, time=write_time(use.time)) for one, use in zip(told["uses"], copy.uses, strict=True)
         ],
         "mechanisms": _count_kinds(copy.records),
-        "words": [*told["words"], explain_spent(total, facts.epsilon), explain_burn(burn, is_over=is_over)],
+        "words": [
+            *told["words"],
+            explain_spent(total, facts.epsilon, facts.delta),
+            explain_burn(burn, is_over=is_over),
+        ],
         "releases_total": len(copy.records),
         "releases": write_releases(source, audience, newest=newest),
     }

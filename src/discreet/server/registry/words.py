@@ -14,7 +14,7 @@ from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import exp_up, up
 from discreet.data.schema.schema import Row, Schema
 from discreet.server.registry.burn import WINDOW, Burn
-from discreet.server.registry.decimals import write_percent_up, write_time, write_up
+from discreet.server.registry.decimals import write_chance, write_percent_up, write_time, write_up
 
 _HUGE = 10**6
 
@@ -30,7 +30,7 @@ def explain_loss(epsilon: Fraction, delta: Fraction, neighbours: Neighbours) -> 
             f"million times as likely because of one {unit}.",
         )
     other = "with any other in its place" if is_replaced else "without it"
-    also = f", plus {write_up(delta)}" if delta else ""
+    also = f", plus a chance of {write_chance(delta)}" if delta else ""
     times = write_up(Fraction(factor), 3)
     sentences = [
         f"Whatever may follow from all answers together, it is at most {times} times as likely with one "
@@ -69,13 +69,14 @@ def explain_unit(schema: Schema) -> str:
     )
 
 
-def explain_spent(epsilon: Fraction, budget: Fraction) -> str:
-    """Say what the spent epsilon means."""
+def explain_spent(epsilon: Fraction, budget: Fraction, delta: Fraction) -> str:
+    """Say what the spent epsilon means. It holds at the delta of the whole budget."""
     if not epsilon:
         return "Nothing was answered from these data yet."
+    guess = write_percent_up(bound_guess(epsilon, delta))
     return (
         f"What was answered up to now comes to an epsilon of {write_up(epsilon)}, of the {write_up(budget)} "
-        "that there will ever be, at the same delta."
+        f"that there will ever be, at the same delta: from that she is right at most {guess} of the time."
     )
 
 

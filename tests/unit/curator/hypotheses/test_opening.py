@@ -13,6 +13,8 @@ from tests.unit.curator.ledger.conftest import book, ledger_server
 
 from discreet.analysts.promises import OneAnalystToMany
 from discreet.core.errors import DataSetChanged, InvalidParameter, KeyReused, LedgerRefused
+from discreet.core.guarantee import Guarantee
+from discreet.core.loss import PureLoss
 from discreet.core.neighbours import AddRemove
 from discreet.core.rng import SystemRng
 from discreet.curator.hypotheses.opening import WHO, Opening
@@ -27,7 +29,7 @@ __all__ = ["book", "ledger_server", "tmp_path"]
 BY_REGION = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
 INCOME = "SELECT AVG(income) AS mean FROM people"
 GIVEN = {"epsilon": 4, "delta": 0, "shared": Fraction(1, 4), "question": (Fraction(1, 10), 0)}
-PART = Fraction(1)
+PART = Fraction(3, 4)  # of a later version: a quarter of what is there for questions
 TENTH = Fraction(1, 10)
 
 
@@ -60,7 +62,13 @@ def test_another_version_is_bought_and_measured_again_on_the_same_budget(book):
 def test_a_version_without_room_has_no_hypothesis_and_no_row_is_read_for_one(tmp_path, monkeypatch, promise):
     path = tmp_path / "budget.db"
     given = {"shared": Fraction(3, 4), "question": (Fraction(1, 100), 0), "promise": promise}
-    assert ask(path, None, **given)[3]
+    with curator(ledger=path, **GIVEN | given) as one:
+        one.analyst("acme", share=Fraction(1, 4))
+        if promise is None:
+            spent = Guarantee(PureLoss(Fraction(4, 5)), one.ledger.guarantee.neighbours)
+            one.ledger.reserve("blue", "more than three quarters", spent)
+        else:
+            one.analyst("blue", share=Fraction(3, 4))
     monkeypatch.setattr(Table, "histogram", lambda *_: pytest.fail("rows were read"))
     monkeypatch.setattr(Table, "marginals", lambda *_: pytest.fail("rows were read"))
     for _ in range(2):
@@ -74,13 +82,22 @@ def test_a_version_without_room_has_no_hypothesis_and_no_row_is_read_for_one(tmp
 def test_under_a_promise_a_version_is_set_aside_for(tmp_path):
     path = tmp_path / "budget.db"
     given = {"promise": OneAnalystToMany(), "ledger": path, **GIVEN}
-    third = Fraction(1, 3)
-    for version, room in ((None, 1), ("2026-12", 2 * third), ("2027-01", third), (None, third)):
+    half = Fraction(1, 2)
+    for version, room in ((None, 1), ("2026-12", Fraction(3, 4)), ("2027-01", half), (None, half)):
         with curator(version=version, **given) as one:
             assert one._shared is not None
             assert one.ledger._shares._room_apart == room
-    with curator(version="2027-01", **given) as one, pytest.raises(InvalidParameter, match="at most 1/3"):
-        one.analyst("acme", share=Fraction(1, 2))
+    with curator(version="2027-01", **given) as one, pytest.raises(InvalidParameter, match="at most 1/2"):
+        one.analyst("acme", share=Fraction(3, 4))
+
+
+@pytest.mark.parametrize("delta", [0, Fraction(1, 10**6)])
+def test_later_versions_fit_whatever_part_the_first_one_has(tmp_path, delta):
+    given = {"epsilon": 4, "delta": delta, "shared": None, "ledger": tmp_path / "budget.db"}
+    for life, version in enumerate((None, "2026-12", "2027-01", None, "2026-12")):
+        with curator(version=version, **given) as one:
+            assert one.analyst("acme").sql(BY_REGION).kind != "priced"
+            assert one.ledger.spent()["epsilon"] == min(life, 2) * Fraction(1, 20) * 4
 
 
 def test_a_crash_behind_the_charge_is_not_charged_again(tmp_path, monkeypatch):
@@ -139,7 +156,7 @@ def test_a_charge_comes_before_the_rows(tmp_path, monkeypatch):
     read, seen = Table.histogram, []
 
     def watch(self, *given, **named):
-        with pytest.raises(LedgerRefused, match="open in another process"):
+        with pytest.raises(LedgerRefused, match=r"open in process \d+\."):
             curator(ledger=path, **GIVEN)
         seen.append(given)
         return read(self, *given, **named)

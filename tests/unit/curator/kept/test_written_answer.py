@@ -118,11 +118,11 @@ def test_numbers_of_other_groups_are_not_read(table):
 
 _PROGRAM = """
 from tests.unit.curator.kept.test_written_answer import QUESTIONS, offers
-from discreet.curator.kept.requests import DoorRequest
+from discreet.curator.kept.requests import DoorRequest, ReadQuestion
 from discreet.curator.kept.written_answer import find_plan_digest
 for text in QUESTIONS:
     for plan in offers(text):
-        asked = DoorRequest(plan.question, plan.tables, None, False)
+        asked = DoorRequest(ReadQuestion(plan.question, plan.tables), None, False)
         print(find_plan_digest(plan), asked.question, asked.digest)
 """
 

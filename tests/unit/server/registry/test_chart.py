@@ -27,6 +27,7 @@ def test_shapes_stay_in_the_frame_and_fall(filled):
     assert heights == sorted(heights)
     assert [x for x, _ in chart.left] == sorted(x for x, _ in chart.left)
     assert chart.left[-1] == chart.now
+    assert [one.text for one in chart.labels if one.text.endswith("% left")] == [chart.labels[-1].text]
 
 
 def test_a_forecast_begins_now_and_falls(tmp_path):

@@ -46,6 +46,12 @@ def test_the_guess_is_what_randomised_response_reaches():
     assert reached <= bound_guess(epsilon, delta) <= reached + Fraction(1, 10**12)
 
 
+def test_a_delta_is_said_as_a_chance_that_is_no_smaller():
+    for delta, said in ((Fraction(1, 10**9), "1 in 1,000,000,000"), (Fraction(3, 1000), "1 in 333")):
+        assert f"plus a chance of {said};" in explain_loss(Fraction(1), delta, AddRemove("person"))[0]
+    assert "1 in 1,000,000,000,000,000;" in explain_loss(Fraction(1), Fraction(1, 10**30), AddRemove("x"))[0]
+
+
 def test_nothing_is_promised_by_a_huge_epsilon():
     (said,) = explain_loss(Fraction(40), Fraction(0), AddRemove("row"))
     assert "next to nothing" in said
@@ -80,7 +86,9 @@ def test_rates_are_told():
         Burn(0, Fraction(3), Fraction(0), Fraction(0), None), is_over=False
     )
     assert "no rate" in explain_burn(None, is_over=False)
-    assert explain_spent(Fraction(0), Fraction(1)) == "Nothing was answered from these data yet."
+    assert explain_spent(Fraction(0), Fraction(1), Fraction(0)) == "Nothing was answered from these data yet."
+    said = explain_spent(Fraction(1, 2), Fraction(1), Fraction(1, 10**9))
+    assert "epsilon of 0.5, of the 1" in said and "right at most 62.3 % of the time" in said
 
 
 @pytest.mark.parametrize("loss", ["unknown", "Unknown.", "infinite", "∞", " inf "])

@@ -80,7 +80,8 @@ class PostgresStore:
         if not self._find(f"SELECT {lock}(hashtextextended(%s, 1))", name):
             raise LedgerRefused(
                 why="this book is open in another process",
-                way_out="Close it there first; of one that died, the server may notice a little later",
+                way_out="One at a time answers from a budget. Ask the server that runs, or end it and start "
+                "again: nothing is lost. Of a process that died PostgreSQL may notice a little later",
             )
 
     def _require_durable(self) -> None:

@@ -114,11 +114,16 @@ def take_lease(path: Path, together: bool) -> int:
     try:
         fcntl.flock(lease, (fcntl.LOCK_SH if together else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError:
+        holder = os.pread(lease, 32, 0).decode("ascii", "replace").strip()
         os.close(lease)
         raise LedgerRefused(
-            why=f"{path.name} is open in another process",
-            way_out="Close it there first: two that answer from one budget would not know of each other",
+            why=f"{path.name} is open in {f'process {holder}' if holder.isdigit() else 'another process'}",
+            way_out="One at a time answers from a budget. Ask the server that runs, or end it (Ctrl-C, "
+            "SIGTERM) and start again: nothing is lost. Of a process that died the lock is gone too",
         ) from None
+    if not together:
+        os.ftruncate(lease, 0)
+        os.pwrite(lease, str(os.getpid()).encode(), 0)  # for whoever comes second, and for nothing else
     return lease
 
 

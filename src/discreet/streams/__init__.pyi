@@ -1,0 +1,9 @@
+from discreet.core.neighbours import Event as Event
+from discreet.core.neighbours import EventPresence as EventPresence
+from discreet.core.neighbours import UserEvents as UserEvents
+from discreet.streams.checkpoint import StreamCheckpoint as StreamCheckpoint
+from discreet.streams.elements import RealElements as RealElements
+from discreet.streams.elements import WholeElements as WholeElements
+from discreet.streams.tree_counter import TreeCounter as TreeCounter
+from discreet.streams.user_cap import UserCap as UserCap
+from discreet.streams.user_cap import Which as Which

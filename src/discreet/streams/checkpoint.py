@@ -1,0 +1,102 @@
+"""What is left of an open counter when its process ends: enough to go on, and no noise that is still to come.
+
+A checkpoint of an ordinary counter holds exact sums, and who was counted: it is as private as the stream, and
+kept where that is kept. A conversation ends when it is written down, and a checkpoint is read once: two
+conversations that go on from the same place publish the blocks that were open there twice, with noises of
+their own, and each of them costs the whole guarantee. In one process that is refused; a file is taken away
+by whoever reads it, and who copies it pays again, like whoever copies a ledger.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+from discreet.core.errors import ConversationClosed, InvalidParameter
+from discreet.core.rng import SYSTEM
+from discreet.core.sensitive import Sensitive
+
+_FORMAT = 1
+_READ: set[str] = set()
+_LOCK = threading.Lock()
+
+
+class StreamCheckpoint:
+    """The state of one conversation, to be restored once. It prints nothing of it."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = Sensitive(text)
+
+    @classmethod
+    def of(cls, mechanism: object, parts: dict[str, Any]) -> StreamCheckpoint:
+        """Write down the parts of a conversation of a mechanism, under a number of its own."""
+        number = f"{SYSTEM.bits(128):032x}"
+        whole = {"format": _FORMAT, "number": number, "mechanism": repr(mechanism), "parts": parts}
+        return cls(json.dumps(whole, sort_keys=True))
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a file that its owner alone may read. It must not exist, and holds private sums."""
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(self._text.reveal())
+            file.flush()
+            os.fsync(file.fileno())
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> StreamCheckpoint:
+        """Read a file and take it away, in this order of rights: nobody else can read it as well."""
+        mine = Path(f"{os.fspath(path)}.{SYSTEM.bits(64):016x}")
+        Path(path).rename(mine)  # of two who read, one finds no file
+        try:
+            return cls(mine.read_text(encoding="utf-8"))
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                mine.unlink()
+
+    def take(self, mechanism: object) -> dict[str, Any]:
+        """Return the parts, once.
+
+        Raises
+        ------
+        InvalidParameter
+            For a checkpoint of another mechanism, or what is none.
+        ConversationClosed
+            Where it was restored before.
+        """
+        try:
+            whole = json.loads(self._text.reveal())
+            form, number = whole["format"], str(whole["number"])
+            made, parts = whole["mechanism"], dict(whole["parts"])
+        except (ValueError, TypeError, KeyError):
+            form = None
+        if form != _FORMAT:
+            raise InvalidParameter(name="checkpoint", rule="one that a counter wrote", got="something else")
+        if made != repr(mechanism):
+            raise InvalidParameter(
+                name="checkpoint",
+                rule="one of a counter with the same parameters",
+                got="one of another",
+                hint="Build the counter as it was built when the checkpoint was made",
+            )
+        with _LOCK:
+            if number in _READ:
+                raise ConversationClosed(
+                    "this checkpoint was restored before: its open blocks would be published twice. "
+                    "Open a new conversation; it costs again"
+                )
+            _READ.add(number)
+        return parts
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        raise InvalidParameter(
+            name="checkpoint", rule="written by its write(path)", got="another way", hint="It is private"
+        )
+
+    def __repr__(self) -> str:
+        return "StreamCheckpoint(...)"

@@ -1,0 +1,345 @@
+"""What every counter shares: public parameters, the conversation it opens, and what is known beforehand.
+
+A counter is pushed one element after another and publishes the sum of all so far, again and again, under one
+guarantee that is charged when it is opened. What it publishes shows how many steps there were, so it can only
+hide changes that leave the number of steps as it is. Elements are private data: nothing about one may decide
+an exception.
+
+A counter's own part is a `CounterRun`: how a step is taken, and what has to be kept between two of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.mechanism import Conversation, Interactive
+from discreet.core.neighbours import Event, EventPresence, Neighbours, UserEvents
+from discreet.core.parameters import Exact, frozen, public
+from discreet.core.rng import SYSTEM, Rng
+from discreet.core.rounding import down, up
+from discreet.core.sensitive import Sensitive
+from discreet.mechanisms.grid import LIMIT, Grid
+from discreet.mechanisms.reading import make_plain
+from discreet.streams.checkpoint import StreamCheckpoint
+from discreet.streams.elements import ElementReader, Elements, WholeElements, read_elements
+from discreet.streams.noise_sums import NoiseSum, find_reach
+from discreet.streams.user_cap import CapBook, UserCap, read_event
+
+BITS = WholeElements(1)
+"""Events that happen or not: what a stream is made of where its owner says nothing else."""
+
+_PUSHED, _SEVERAL = object(), object()
+
+
+class CounterRun(ABC):
+    """How one counter takes its steps. What it keeps is what `write` returns, and no noise to come."""
+
+    taken: int = 0
+
+    @abstractmethod
+    def step(self, units: int, rng: Rng) -> int | float:
+        """Take one element and return the estimate of the sum so far, in units."""
+
+    @abstractmethod
+    def steps(self, units: NDArray[np.int64], rng: Rng) -> NDArray[Any]:
+        """Take several at once and return the estimate after each."""
+
+    @abstractmethod
+    def write(self) -> dict[str, Any]:
+        """Return the state as plain lists and whole numbers."""
+
+    @abstractmethod
+    def read(self, written: dict[str, Any]) -> None:
+        """Take on a state that was written."""
+
+
+@frozen
+class StreamCounter(Interactive[Any, Any]):
+    """Public parameters of a counter of a stream, and what follows from them.
+
+    Parameters
+    ----------
+    horizon
+        The number of steps after which the conversation closes; any number, public.
+    epsilon, delta
+        The budget of all answers together. With delta 0 the noise is geometric, else discrete Gaussian.
+    neighbours
+        What is hidden: `Event()`, another element at one step; `EventPresence()`, whether there was one; or
+        `UserEvents()`, all events of one user. Lengths are public.
+    elements
+        The declared range of the elements.
+    cap
+        How many events of one user count, for `UserEvents`.
+    """
+
+    horizon: int = public(checks.integer, 1)
+    epsilon: Exact = public(checks.positive)
+    delta: Exact = public(checks.delta)
+    neighbours: Neighbours = public(checks.instance, Neighbours)
+    elements: Elements = public(read_elements, default=BITS)
+    cap: UserCap | None = public(checks.exactly, UserCap, default=None)
+
+    def _complete(self) -> None:
+        self._require_relation()
+        if self.horizon * self.elements.largest >= LIMIT >> 1:
+            raise InvalidParameter(
+                name="horizon",
+                rule="such that a sum of all elements is below 2**61 units of the grid",
+                value=self.horizon,
+                hint="Declare a coarser grid or a smaller range",
+            )
+
+    def _require_relation(self) -> None:
+        """Refuse relations that a published sequence cannot hide, and caps that nobody needs."""
+        if type(self.neighbours) not in (Event, EventPresence, UserEvents):
+            raise NeighboursMismatch(
+                f"neighbours: a counter publishes one answer a step, which shows how many steps there were, "
+                f"and it cannot hide {self.neighbours}. Use Event(), EventPresence() or UserEvents(), which "
+                f"leave the length of the stream as it is"
+            )
+        if isinstance(self.neighbours, UserEvents) != (self.cap is not None):
+            raise InvalidParameter(
+                name="cap",
+                rule="given for UserEvents(), and for nothing else",
+                value=self.cap,
+                hint="For instance cap=UserCap(10): the first ten events of each user count",
+            )
+
+    @property
+    def events(self) -> int:
+        """How many events of a stream neighbours can differ in."""
+        return 1 if self.cap is None else min(self.cap.most, self.horizon)
+
+    @property
+    def moved(self) -> int:
+        """How far one event moves a sum, in units of the grid."""
+        return self.elements.moved(self.neighbours)
+
+    @abstractmethod
+    def _start(self) -> CounterRun:
+        """Return a run that has taken no step."""
+
+    @abstractmethod
+    def _error_law(self, step: int) -> NoiseSum:
+        """Return the law of the noise in the answer of a step, counted from 1."""
+
+    @abstractmethod
+    def _error_laws(self) -> Iterable[tuple[int, NoiseSum]]:
+        """Return the laws of all steps, each with the number of steps that have it."""
+
+    def variance(self, step: int) -> float:
+        """Return the variance of the noise in the answer of a step, counted from 1, rounded up."""
+        unit = self.elements.bounds.unit
+        return up(self._error_law(self._read_step(step)).variance * up(unit * unit))
+
+    def error(self, beta: checks.Number, *, step: int | None = None) -> float:
+        """Return alpha: with probability 1 - beta no answer is off by more than alpha.
+
+        Off from the sum of the elements so far, each clipped to its range, and of those that the cap lets
+        count. What rounding to the grid adds is included.
+
+        Parameters
+        ----------
+        beta
+            The probability of missing it.
+        step
+            The one step, counted from 1, that the statement is about; by default it is about all together.
+        """
+        missed = down(checks.probability(beta=beta))
+        last = self.horizon if step is None else self._read_step(step)
+        reach = self._find_reach(missed, None if step is None else last)
+        bounds = self.elements.bounds
+        off = 0 if bounds.unit == 1 else bounds.rounding
+        return up(reach * bounds.unit + last * off)
+
+    def _find_reach(self, missed: float, step: int | None) -> int:
+        """Return what the noise of one step, or of any, exceeds with a probability of at most `missed`."""
+        return find_reach(self._error_laws() if step is None else [(1, self._error_law(step))], missed)
+
+    def _read_step(self, step: object) -> int:
+        found = checks.integer(1, step=step)
+        if found > self.horizon:
+            raise InvalidParameter(name="step", rule=f"at most the horizon, {self.horizon}", value=step)
+        return found
+
+    def open(self, data: Any = (), *, rng: Rng = SYSTEM) -> CounterConversation:
+        """Start a conversation. Everything it will ever answer costs `guarantee`, once.
+
+        Parameters
+        ----------
+        data
+            A stream that is there already: `ask(n)` answers its next n steps. Others are pushed.
+        rng
+            The source of randomness.
+        """
+        checks.instance(Rng, rng=rng)
+        return self._begin(Sensitive.wrap(data), rng)
+
+    def _begin(self, data: Sensitive[Any], rng: Rng) -> CounterConversation:
+        return CounterConversation(self, data, rng)
+
+    def restore(
+        self, checkpoint: StreamCheckpoint, data: Any = (), *, rng: Rng = SYSTEM
+    ) -> CounterConversation:
+        """Go on where a conversation of the same counter was written down. That costs nothing, once.
+
+        Raises
+        ------
+        ConversationClosed
+            Where the checkpoint was restored before.
+        """
+        parts = checks.instance(StreamCheckpoint, checkpoint=checkpoint).take(self)
+        conversation = self.open(data, rng=rng)
+        conversation._take_on(parts)  # noqa: SLF001 - its own conversation
+        return conversation
+
+
+class CounterConversation(Conversation[Any]):
+    """Takes elements and answers the noisy sum so far, until the horizon is reached."""
+
+    def __init__(self, mechanism: StreamCounter, data: Sensitive[Any], rng: Rng) -> None:
+        super().__init__(mechanism, rng)
+        self._run = mechanism._start()  # noqa: SLF001 - its own mechanism
+        self._horizon = mechanism.horizon
+        self._reader: ElementReader = mechanism.elements.reader(mechanism.neighbours)
+        self._grid = Grid(None if self._reader.unit == 1 else self._reader.unit)
+        self._cap = mechanism.cap
+        self._book = None if self._cap is None else CapBook(self._cap, self._horizon)
+        self._held = _read_stream(data.reveal())
+
+    @property
+    def steps(self) -> int:
+        """How many steps have been answered."""
+        return self._run.taken
+
+    @property
+    def state(self) -> Sensitive[dict[str, Any]]:
+        """All that is kept between two steps: exact sums of blocks that are open, so it is private."""
+        return Sensitive(self._write())
+
+    def push(self, element: Any) -> Any:
+        """Take one element, and answer the sum so far. For `UserEvents`, a pair (user, element).
+
+        Raises
+        ------
+        ConversationClosed
+            When the horizon was reached. Nothing is drawn, and the element is forgotten.
+        """
+        return self.ask(_PUSHED, element=element)
+
+    def push_many(self, elements: Any) -> NDArray[Any]:
+        """Take many elements at once, and answer the sum after each.
+
+        Raises
+        ------
+        InvalidParameter
+            For more elements than there are steps left, or what is no sequence. None is taken.
+        """
+        return self.ask(_SEVERAL, element=elements)  # type: ignore[no-any-return]
+
+    def checkpoint(self) -> StreamCheckpoint:
+        """End this conversation and return what it takes to go on elsewhere. It is private."""
+        with self._turn:
+            self._require_open()
+            made = StreamCheckpoint.of(self.mechanism, self._write())
+            self.close("it was written down, and goes on wherever its checkpoint is restored")
+            return made
+
+    def _require_open(self) -> None:
+        if self._closed_because:
+            raise InvalidParameter(
+                name="checkpoint", rule="made of an open conversation", got=f"one that is {self!r}"
+            )
+
+    def _answer(self, query: Any, **public: Any) -> Any:
+        """Answer after one pushed element, after several, or after the next `query` of the stream held."""
+        if query is _PUSHED:
+            return self._take(self._run.step, self._read_one(public["element"], self._run.taken))
+        events = public["element"] if query is _SEVERAL else self._next(query)
+        count = _count(events)
+        if count > self._horizon - self._run.taken:
+            raise InvalidParameter(
+                name="elements",
+                rule=f"at most as many as there are steps left, {self._horizon - self._run.taken}",
+                got=f"{count}",
+            )
+        answers = self._take(self._run.steps, self._read_several(events))
+        if query is not _SEVERAL:
+            self._held = self._held[count:]
+        return answers
+
+    def _take(self, take: Callable[[Any, Rng], Any], units: Any) -> Any:
+        """Take a step, whole or not at all: what comes again after an interrupt may count twice."""
+        try:
+            answer = take(units, self._rng)
+            if self._run.taken >= self._horizon:
+                self.close(f"all {self._horizon} steps of its horizon have been taken")
+            return self._grid.from_units(answer)
+        except BaseException:
+            self.close("a step was interrupted")
+            raise
+
+    def _next(self, count: object) -> Any:
+        wanted = checks.integer(1, query=count)
+        if wanted > len(self._held):
+            raise InvalidParameter(
+                name="query",
+                rule=f"at most the number of steps of the stream that are left, {len(self._held)}",
+                value=count,
+                hint="Push further elements with push or push_many",
+            )
+        return self._held[:wanted]
+
+    def _read_one(self, event: Any, place: int) -> int:
+        if self._book is None:
+            return self._reader.read(event)
+        user, element = read_event(event)
+        return self._reader.read(element) if user is not None and self._book.admit(user, place) else 0
+
+    def _read_several(self, events: Any) -> NDArray[np.int64]:
+        if self._book is None:
+            return self._reader.read_many(events)
+        first = self._run.taken
+        units = (self._read_one(event, first + place) for place, event in enumerate(events))
+        return np.fromiter(units, dtype=np.int64, count=len(events))
+
+    def _write(self) -> dict[str, Any]:
+        users = [] if self._book is None else self._book.write()
+        return {"taken": self._run.taken, "run": self._run.write(), "users": users, "asked": self.asked}
+
+    def _take_on(self, parts: dict[str, Any]) -> None:
+        self._run.read(parts["run"])
+        self._run.taken, self.asked = parts["taken"], parts["asked"]
+        if self._cap is not None:
+            self._book = CapBook.restore(self._cap, self._horizon, parts["users"])
+        if self._run.taken >= self._horizon:
+            self.close(f"all {self._horizon} steps of its horizon have been taken")
+
+
+def _read_stream(stream: Any) -> Any:
+    """Return a stream as a list, a tuple or an array of its own, by its type alone."""
+    plain = make_plain(stream)
+    if isinstance(plain, list | tuple):
+        return tuple(plain)
+    if type(plain) is np.ndarray and plain.ndim == 1 and plain.dtype.kind in "biuf":
+        return plain.copy()
+    raise InvalidParameter(
+        name="data",
+        rule="a sequence of elements",
+        got=f"a {type(stream).__name__}",
+        hint="Pass a list, a tuple, or an array or column of numbers; or nothing, and push",
+    )
+
+
+def _count(events: Any) -> int:
+    plain = make_plain(events)
+    if isinstance(plain, list | tuple) or (type(plain) is np.ndarray and plain.ndim == 1):
+        return len(plain)
+    raise InvalidParameter(name="elements", rule="a sequence", got=f"a {type(events).__name__}")

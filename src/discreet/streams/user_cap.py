@@ -1,0 +1,86 @@
+"""How many events of one user count, and which.
+
+A guarantee for users needs a bound on what one of them adds. Streams do not keep to declared bounds, so
+elements beyond the cap count as nothing, by a rule that looks at that user's own events alone: blanking all
+events of one user then leaves everybody else's as they are.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from discreet.core import checks
+from discreet.core.parameters import checked, public
+
+User = int | str | bytes
+
+
+class Which(enum.Enum):
+    """Which of a user's events count."""
+
+    FIRST = "the first"
+    SPREAD = "the first in each of as many periods of equal length"
+
+
+@checked
+class UserCap:
+    """At most `most` events of each user count; which ones, `which` says. Others count as nothing."""
+
+    most: int = public(checks.integer, 1)
+    which: Which = public(checks.instance, Which, default=Which.FIRST)
+
+
+class CapBook:
+    """Who has been counted how often: private, like the stream itself."""
+
+    def __init__(self, cap: UserCap, horizon: int, seen: dict[User, int] | None = None) -> None:
+        self._cap = cap
+        self._period = -(-horizon // cap.most)
+        self._seen = {} if seen is None else seen
+
+    def admit(self, user: User, step: int) -> bool:
+        """Tell whether an event of a user at a step, counted from 0, counts; it does so once."""
+        past = self._seen.get(user, 0)
+        now = past + 1 if self._cap.which is Which.FIRST else step // self._period + 1
+        if now <= past or now > self._cap.most:
+            return False
+        self._seen[user] = now
+        return True
+
+    def write(self) -> list[list[Any]]:
+        """Return what is known of users as plain values, in no order that says when they came."""
+        kinds = {int: "int", str: "str", bytes: "bytes"}
+        rows = [
+            [kinds[type(user)], user.hex() if isinstance(user, bytes) else user, count]
+            for user, count in self._seen.items()
+        ]
+        return sorted(rows, key=repr)
+
+    @classmethod
+    def restore(cls, cap: UserCap, horizon: int, rows: list[list[Any]]) -> CapBook:
+        """Return the book that was written."""
+        seen: dict[User, int] = {
+            bytes.fromhex(user) if kind == "bytes" else user: count for kind, user, count in rows
+        }
+        return cls(cap, horizon, seen)
+
+
+def read_event(event: Any) -> tuple[User | None, Any]:
+    """Return user and element of one event; (None, None) for what is no pair or names no user.
+
+    Users are whole numbers, text or bytes. Nothing of a stranger's class is asked.
+    """
+    if type(event) not in (tuple, list) or len(event) != 2:
+        return None, None
+    user, element = event
+    if isinstance(user, np.integer):
+        user = int(user)
+    return (user, element) if _names_a_user(user) else (None, None)
+
+
+def _names_a_user(user: Hashable) -> bool:
+    return type(user) in (int, str, bytes)

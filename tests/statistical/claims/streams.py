@@ -1,0 +1,52 @@
+"""Claims of counters: the worst of all answers of a stream, or that of one step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from tests.statistical.claims.harness import Case
+
+from discreet.core.neighbours import Event, UserEvents
+from discreet.core.rng import Rng
+from discreet.streams.elements import RealElements
+from discreet.streams.tree_counter import TreeCounter
+from discreet.streams.user_cap import UserCap
+
+DRAWS = 150
+
+
+def counter_cases(make: Any) -> list[Case]:
+    """The worst answer, pure and Gaussian; a grid that is too coarse; one step."""
+    found = []
+    ones = np.ones(100, dtype=np.int64)
+    for delta in (0, 1e-6):
+        counter = make(horizon=100, epsilon=1, delta=delta, neighbours=Event())
+        found.append(_worst(f"all steps, delta {delta}", counter, ones, np.cumsum(ones)))
+        found.append(_one(f"step 63, delta {delta}", counter, ones, 63))
+    coarse = RealElements(lower=0, upper=10, grid=4)
+    off = make(horizon=60, epsilon=100, delta=0, neighbours=Event(), elements=coarse)
+    found.append(_worst("a coarse grid", off, np.full(60, 5.99), np.cumsum(np.full(60, 5.99))))
+    few = make(horizon=100, epsilon=3, delta=0, neighbours=UserEvents(), cap=UserCap(3))
+    events = tuple((place % 20, 1) for place in range(100))
+    found.append(_worst("users", few, events, np.minimum(np.arange(1, 101), 60)))
+    return found
+
+
+def _worst(label: str, counter: Any, stream: Any, truth: Any) -> Case:
+    def off(rng: Rng) -> float:
+        return float(np.abs(counter.open(stream, rng=rng).ask(len(stream)) - truth).max())
+
+    return Case(label, counter.error, off, DRAWS)
+
+
+def _one(label: str, counter: Any, stream: Any, step: int) -> Case:
+    def off(rng: Rng) -> float:
+        return float(abs(counter.open(stream, rng=rng).ask(step)[-1] - np.sum(stream[:step])))
+
+    return Case(label, lambda beta: counter.error(beta, step=step), off, DRAWS)
+
+
+def cases() -> dict[str, list[Case]]:
+    """All cases, by card."""
+    return {"tree-counter": counter_cases(TreeCounter)}

@@ -1,0 +1,192 @@
+"""What all counters share: what a stream may do, what is refused, and how one goes on later."""
+
+import copy
+
+import numpy as np
+import pytest
+from tests.unit.streams.test_tree_counter import NoNoise, counter
+
+import discreet as dp
+from discreet.core.errors import ConversationClosed, InvalidParameter, NeighboursMismatch
+from discreet.core.neighbours import AddRemove, Replace, UserStream
+from discreet.core.rng import SYSTEM, Rng
+from discreet.streams import (
+    Event,
+    EventPresence,
+    RealElements,
+    StreamCheckpoint,
+    UserCap,
+    UserEvents,
+    Which,
+    WholeElements,
+)
+from discreet.testing import CANARY, hostile_data, unsafe_seeded
+
+REAL = RealElements(lower=1, upper=5, grid=0.5)
+
+
+@pytest.mark.parametrize("changing", [UserStream(), AddRemove("row"), Replace("row")])
+def test_relations_that_change_the_length_are_refused_by_name(changing):
+    with pytest.raises(NeighboursMismatch, match=rf"cannot hide {changing}.*EventPresence\(\)"):
+        counter(8, neighbours=changing)
+
+
+def test_a_cap_is_for_users():
+    with pytest.raises(InvalidParameter, match="cap must be given for UserEvents"):
+        counter(8, neighbours=UserEvents())
+    with pytest.raises(InvalidParameter, match="cap"):
+        counter(8, cap=UserCap(3))
+
+
+def test_no_element_raises_and_each_has_its_meaning():
+    odd = [7, -7, None, float("nan"), float("inf"), "x", True, 0.6, [1], object(), np.int64(3), 10**400]
+    meant = [2, 0, 0, 0, 2, 0, 1, 1, 0, 0, 2, 2]
+    mechanism = counter(len(odd), elements=WholeElements(2))
+    one = mechanism.open(rng=NoNoise())
+    assert [one.push(element) for element in odd] == np.cumsum(meant).tolist()
+    assert mechanism.open(rng=NoNoise()).push_many(odd).tolist() == np.cumsum(meant).tolist()
+
+
+def test_nothing_is_the_number_nearest_to_zero_where_elements_are_replaced():
+    pushed, replaced = [None, 2.7, 99], counter(3, elements=REAL)
+    assert replaced.moved == 8  # of halves
+    assert replaced.open(rng=NoNoise()).push_many(pushed).tolist() == [1, 3.5, 8.5]
+    present = counter(3, elements=REAL, neighbours=EventPresence())
+    assert present.moved == 10
+    assert present.open(rng=NoNoise()).push_many(pushed).tolist() == [0, 2.5, 7.5]
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.uint64, np.float32, np.float64, np.bool_])
+def test_arrays_and_lists_mean_the_same(kind):
+    stream = np.array([0, 1, 2, 3, 1], dtype=np.float64).astype(kind)
+    for elements in (WholeElements(2), WholeElements(10**6), REAL):
+        mechanism = counter(5, elements=elements)
+        from_list = mechanism.open(rng=NoNoise()).push_many(stream.tolist())
+        assert mechanism.open(rng=NoNoise()).push_many(stream).tolist() == from_list.tolist()
+        held = mechanism.open(stream, rng=NoNoise())
+        assert held.ask(3).tolist() + held.ask(2).tolist() == from_list.tolist()
+
+
+def test_odd_containers_are_refused_by_type_and_repeat_nothing():
+    mechanism = counter(50)
+    for odd in hostile_data():
+        conversation = mechanism.open()
+        for act in (conversation.push_many, mechanism.open):
+            try:
+                act(odd)
+            except InvalidParameter as refusal:
+                assert CANARY not in str(refusal)
+        conversation.push(odd)
+
+
+def test_users_are_capped_by_the_declared_rule():
+    events = [("a", 1), ("a", 1), ("b", 1), ("a", 1), None, ("a", 1), (3.5, 1), "ab"]
+    first = counter(8, neighbours=UserEvents(), cap=UserCap(2))
+    spread = counter(8, neighbours=UserEvents(), cap=UserCap(2, Which.SPREAD))
+    assert first.open(rng=NoNoise()).push_many(events).tolist() == [1, 2, 3, 3, 3, 3, 3, 3]
+    assert spread.open(rng=NoNoise()).push_many(events).tolist() == [1, 1, 2, 2, 2, 3, 3, 3]
+
+
+def test_the_horizon_ends_a_conversation():
+    conversation = counter(3).open()
+    with pytest.raises(InvalidParameter, match="at most as many as there are steps left, 3"):
+        conversation.push_many([1] * 4)
+    assert conversation.steps == 0
+    conversation.push_many([1, 1])
+    conversation.push(1)
+    for push in (lambda: conversation.push(1), lambda: conversation.push_many([1])):
+        with pytest.raises(ConversationClosed, match="all 3 steps"):
+            push()
+
+
+def test_sums_that_could_wrap_are_refused():
+    with pytest.raises(InvalidParameter, match=r"below 2\*\*61"):
+        counter(2**40, elements=WholeElements(2**40))
+
+
+class Interrupted(Rng):
+    unsafe = False
+
+    def random_bytes(self, count):
+        return SYSTEM.random_bytes(count)
+
+    def perform(self, primitive, value):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("act", ["push", "push_many"])
+def test_a_step_that_is_interrupted_ends_the_conversation(act):
+    conversation = counter(3).open(rng=Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        getattr(conversation, act)([1])
+    assert conversation.closed
+
+
+@pytest.mark.parametrize("at", [0, 1, 5, 8, 10])
+def test_a_checkpoint_goes_on_as_if_nothing_had_happened(at, tmp_path):
+    stream = [(f"u{place % 3}", place % 2) for place in range(12)]
+    for given in ({}, {"neighbours": UserEvents(), "cap": UserCap(2)}):
+        elements = stream if given else [bit for _, bit in stream]
+        mechanism = counter(12, **given)
+        whole = mechanism.open(rng=NoNoise()).push_many(elements).tolist()
+        begun = mechanism.open(rng=NoNoise())
+        before = begun.push_many(elements[:at]).tolist()
+        begun.checkpoint().write(tmp_path / f"{len(given)}")
+        assert begun.closed
+        later = mechanism.restore(StreamCheckpoint.read(tmp_path / f"{len(given)}"), rng=NoNoise())
+        assert later.steps == at
+        assert before + later.push_many(elements[at:]).tolist() == whole
+
+
+def test_a_checkpoint_is_restored_once(tmp_path):
+    mechanism, file = counter(12), tmp_path / "saved"
+    begun = mechanism.open()
+    begun.push(1)
+    saved = begun.checkpoint()
+    with pytest.raises(ConversationClosed):
+        begun.push(1)
+    with pytest.raises(InvalidParameter, match="open conversation"):
+        begun.checkpoint()
+    saved.write(file)
+    with pytest.raises(FileExistsError):
+        saved.write(file)
+    assert file.stat().st_mode & 0o077 == 0
+    with pytest.raises(InvalidParameter, match="same parameters"):
+        counter(13).restore(saved)
+    mechanism.restore(saved)
+    for again in (saved, StreamCheckpoint.read(file)):
+        with pytest.raises(ConversationClosed, match="restored before"):
+            mechanism.restore(again)
+    with pytest.raises(FileNotFoundError):
+        StreamCheckpoint.read(file)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_checkpoint_shows_nothing_and_holds_no_noise_to_come():
+    conversation = counter(1000).open(rng=unsafe_seeded(1))
+    conversation.push_many([1] * 700)
+    state = conversation.state
+    assert "Sensitive" in repr(state)
+    run = state.reveal()["run"]
+    assert set(run) == {"total", "exact", "noisy"} and run["total"] == 700
+    saved = conversation.checkpoint()
+    assert repr(saved) == "StreamCheckpoint(...)"
+    with pytest.raises(InvalidParameter):
+        copy.deepcopy(saved)
+    with pytest.raises(InvalidParameter, match="one that a counter wrote"):
+        counter(1000).restore(StreamCheckpoint("{}"))
+
+
+def test_a_session_charges_a_counter_once():
+    stream = [1, 0, 1, 1]
+    with dp.Session(stream, epsilon=3, delta=0, neighbours=Event()) as session:
+        conversation = session.open(counter(10))
+        assert session.left == 2
+        conversation.ask(3)
+        with pytest.raises(InvalidParameter, match="steps of the stream that are left, 1"):
+            conversation.ask(2)
+        conversation.push(1)
+        with pytest.raises(NeighboursMismatch):
+            session.open(counter(10, neighbours=EventPresence()))
+    with pytest.raises(ConversationClosed):
+        conversation.push(1)
