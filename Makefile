@@ -38,7 +38,7 @@ bench: $(VENV)/.bench        ## speed and accuracy against the peers, as ratios 
 	$(BIN)/python -m benchmarks
 
 peers: $(UV)                 ## the libraries to compare with, each in an environment of its own
-	for pair in opendp:opendp[polars] smartnoise:smartnoise-sql pipelinedp:pipeline-dp tmlt:tmlt.analytics qrlew:pyqrlew mbi:mbi; do \
+	for pair in opendp:opendp[polars] smartnoise:smartnoise-sql pipelinedp:pipeline-dp tmlt:tmlt.analytics qrlew:pyqrlew mbi:mbi jax:jax-privacy; do \
 	  $(UV) venv -q --allow-existing .peers/$${pair%%:*} && \
 	  $(UV) pip install -q --python .peers/$${pair%%:*} "$${pair#*:}" pandas pyarrow duckdb; done
 	$(UV) venv -q --allow-existing .peers/lomas  # its own requirements admit what it does not run with

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 
 _INK, _BAR, _SPAN, _FAINT = "#1c2733", "#4c78a8", "#d1495b", "#d9dee4"
@@ -63,30 +64,83 @@ def curves(
     height: int = 360,
 ) -> str:
     """Draw several curves on logarithmic axes; every coordinate must be positive."""
+    return _draw(series, _decades, title=title, x_label=x_label, y_label=y_label, width=width, height=height)
+
+
+def lines(
+    series: Mapping[str, Sequence[tuple[float, float]]],
+    *,
+    title: str,
+    x_label: str,
+    y_label: str,
+    width: int = 640,
+    height: int = 360,
+) -> str:
+    """Draw several curves on even axes."""
+    return _draw(
+        series, _even_axis, title=title, x_label=x_label, y_label=y_label, width=width, height=height
+    )
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """Where values lie between 0 and 1, and which of them have a line and a number."""
+
+    place: Callable[[float], float]
+    marks: Sequence[float]
+
+
+def _decades(values: Sequence[float]) -> _Axis:
+    low = math.floor(math.log10(min(values)))
+    high = max(math.ceil(math.log10(max(values))), low + 1)
+    return _Axis(
+        lambda value: (math.log10(value) - low) / (high - low), [10.0**k for k in range(low, high + 1)]
+    )
+
+
+def _even_axis(values: Sequence[float]) -> _Axis:
+    """Mark round numbers, about five of them, between the smallest value and the largest."""
+    low, high = min(values), max(values)
+    if low == high:
+        low, high = low - 1, high + 1
+    rough = (high - low) / 5
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(times * power for times in (1, 2, 5, 10) if times * power >= rough * (1 - 1e-9))
+    marks = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    return _Axis(lambda value: (value - low) / (high - low), marks)
+
+
+def _draw(
+    series: Mapping[str, Sequence[tuple[float, float]]],
+    axis: Callable[[Sequence[float]], _Axis],
+    *,
+    title: str,
+    x_label: str,
+    y_label: str,
+    width: int,
+    height: int,
+) -> str:
     left, top, bottom = 64, 40, 46
     right = math.ceil(40 + _LETTER * max(map(len, series)))
     points = [point for line in series.values() for point in line]
-    x_low, x_high = (_decade(min(p[0] for p in points), -1), _decade(max(p[0] for p in points), 1))
-    y_low, y_high = (_decade(min(p[1] for p in points), -1), _decade(max(p[1] for p in points), 1))
-    x_high, y_high = max(x_high, x_low + 1), max(y_high, y_low + 1)
+    across, upwards = axis([p[0] for p in points]), axis([p[1] for p in points])
 
     def x(value: float) -> float:
-        return left + (math.log10(value) - x_low) / (x_high - x_low) * (width - left - right)
+        return left + across.place(value) * (width - left - right)
 
     def y(value: float) -> float:
-        return top + (y_high - math.log10(value)) / (y_high - y_low) * (height - top - bottom)
+        return top + (1 - upwards.place(value)) * (height - top - bottom)
 
     parts = [_open(width, height, title)]
-    for power in range(x_low, x_high + 1):
+    for mark in across.marks:
         parts.append(
-            f'<path d="M{x(10.0**power):.1f} {top}V{height - bottom}" stroke="{_FAINT}"/>'
-            f'<text x="{x(10.0**power):.1f}" y="{height - bottom + 16}" text-anchor="middle">'
-            f"{10.0**power:g}</text>"
+            f'<path d="M{x(mark):.1f} {top}V{height - bottom}" stroke="{_FAINT}"/>'
+            f'<text x="{x(mark):.1f}" y="{height - bottom + 16}" text-anchor="middle">{mark:g}</text>'
         )
-    for power in range(y_low, y_high + 1):
+    for mark in upwards.marks:
         parts.append(
-            f'<path d="M{left} {y(10.0**power):.1f}H{width - right}" stroke="{_FAINT}"/>'
-            f'<text x="{left - 6}" y="{y(10.0**power) + 4:.1f}" text-anchor="end">{10.0**power:g}</text>'
+            f'<path d="M{left} {y(mark):.1f}H{width - right}" stroke="{_FAINT}"/>'
+            f'<text x="{left - 6}" y="{y(mark) + 4:.1f}" text-anchor="end">{mark:g}</text>'
         )
     for k, (name, line) in enumerate(series.items()):
         colour = _SERIES[k % len(_SERIES)]
@@ -120,10 +174,6 @@ def _write_value(value: float, low: float, high: float) -> str:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.4g}"
-
-
-def _decade(value: float, direction: int) -> int:
-    return math.floor(math.log10(value)) if direction < 0 else math.ceil(math.log10(value))
 
 
 def _open(width: int, height: int, title: str) -> str:

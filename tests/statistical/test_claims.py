@@ -21,6 +21,7 @@ from tests.statistical.claims import (
     conversations,
     mechanisms,
     optimisation,
+    pan_private,
     release,
     sparse,
     streams,
@@ -35,7 +36,7 @@ from discreet.queries.universe import Universe
 from discreet.query_release.linear import trees_error
 from discreet.query_release.linear.range_tree import RangeTree
 
-FAMILIES = (mechanisms, sparse, optimisation, release, conversations, analysts, streams)
+FAMILIES = (mechanisms, sparse, optimisation, release, conversations, analysts, streams, pan_private)
 CLAIMS: dict[str, list[Case]] = {}
 for family in FAMILIES:
     CLAIMS |= family.cases()
@@ -99,7 +100,16 @@ def test_the_promised_power_and_false_alarms() -> None:
     assert Case("", lambda _: 0.0, lambda _: 0.0).power > 0.99
 
 
-TIGHT = ["laplace", "count", "independent", "residual-marginals", "private-answers", "tree-counter"]
+TIGHT = [
+    "laplace",
+    "count",
+    "independent",
+    "residual-marginals",
+    "private-answers",
+    "tree-counter",
+    "buffered-counter",
+    "pan-private-counter",
+]
 
 
 @pytest.mark.parametrize("name", TIGHT)

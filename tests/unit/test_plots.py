@@ -91,3 +91,22 @@ def test_ten_curves_have_ten_colours():
     root = ElementTree.fromstring(plots.curves(many, title="many", x_label="x", y_label="y"))
     colours = [p.get("stroke") for p in root.iterfind("svg:path", NAMESPACE) if p.get("fill") == "none"]
     assert len(set(colours)) == 10
+
+
+def test_lines_lie_evenly_between_round_marks():
+    svg = plots.lines(
+        {"truth": [(0, 0), (10, 30), (20, 70)]}, title="t", x_label="weeks", y_label="cases", width=700
+    )
+    root = ElementTree.fromstring(svg)
+    curve = root.find("svg:path[@fill='none']", NAMESPACE).get("d").removeprefix("M").split("L")
+    (x0, y0), (x1, y1), (x2, y2) = [tuple(map(float, point.split())) for point in curve]
+    assert abs((x1 - x0) - (x2 - x1)) < 0.2
+    assert abs((y0 - y1) / (y0 - y2) - 3 / 7) < 0.01
+    texts = [t.text for t in root.iterfind("svg:text", NAMESPACE)]
+    assert {"0", "20", "40", "60", "5", "10", "15"} <= set(texts)
+
+
+def test_lines_of_one_value_have_an_axis():
+    svg = plots.lines({"flat": [(1, 5), (2, 5)]}, title="t", x_label="x", y_label="y")
+    assert "nan" not in svg
+    assert ElementTree.fromstring(svg).find("svg:path[@fill='none']", NAMESPACE) is not None

@@ -215,6 +215,7 @@ class RemoteAnalyst:
         delta: checks.Number,
         study: str | None = None,
         key: str | None = None,
+        insist: bool = False,
     ) -> str:
         """Open a conversation of your own about some columns, and return what it is called.
 
@@ -227,19 +228,31 @@ class RemoteAnalyst:
             Columns with declared values.
         epsilon, delta
             What is charged for it.
-        study, key
+        study, key, insist
             As in `sql`.
         """
-        said = {
-            "columns": list(checks.each(checks.text, columns=columns)),
-            "epsilon": _write_number(checks.positive(epsilon=epsilon), "epsilon"),
-            "delta": _write_number(checks.delta(delta=delta), "delta"),
-        }
-        if study is not None:
-            said["study"] = checks.text(study=study)
+        said = {**_write_offer(columns, epsilon, delta, study), "insist": bool(insist)}
         once = secrets.token_urlsafe(24) if key is None else require_key(key)
         opened = self._channel.post(f"{self._path}/conversations", said, once=once)
         return read_as("conversation", read_conversation, opened)
+
+    def plan_conversation(
+        self,
+        columns: Iterable[str],
+        *,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        study: str | None = None,
+    ) -> Quote:
+        """Say what a conversation of your own would be charged and how well it would count.
+
+        Parameters
+        ----------
+        columns, epsilon, delta, study
+            As in `open_conversation`.
+        """
+        said = _write_offer(columns, epsilon, delta, study)
+        return read_as("price", read_quote, self._channel.post(f"{self._path}/conversations/plans", said))
 
     def close_conversation(self, conversation: str) -> None:
         """End a conversation of your own. What it cost stays charged."""
@@ -291,6 +304,17 @@ def _write_question(
     if delta is not None:
         said["delta"] = _write_number(checks.delta(delta=delta), "delta")
     return said
+
+
+def _write_offer(
+    columns: Iterable[str], epsilon: checks.Number, delta: checks.Number, study: str | None
+) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "columns": list(checks.each(checks.text, columns=columns)),
+        "epsilon": _write_number(checks.positive(epsilon=epsilon), "epsilon"),
+        "delta": _write_number(checks.delta(delta=delta), "delta"),
+    }
+    return said if study is None else {**said, "study": checks.text(study=study)}
 
 
 def _make_table(schema: Schema, columns: Mapping[str, Sequence[Any]]) -> SyntheticTable:

@@ -31,12 +31,16 @@ class Tiny:
         For interactive mechanisms: asks the questions and returns the whole transcript.
     tight
         Whether some pair must reach 0.8 of the claim.
+    stepwise
+        Whether the guarantee is proved step by step, so that a replay can check it. It is not where noise is
+        drawn before the data come that it hides.
     """
 
     mechanism: Mechanism[Any, Any] | Interactive[Any, Any]
     pairs: Iterable[tuple[Any, Any]]
     script: Callable[[Conversation[Any]], Hashable] | None = None
     tight: bool = True
+    stepwise: bool = True
 
     def run(self, data: Any, rng: Rng) -> Hashable:
         """Run the mechanism once and return its output as a hashable value."""

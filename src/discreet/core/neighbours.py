@@ -13,10 +13,11 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from discreet.core import checks
-from discreet.core.parameters import checked, public
+from discreet.core.parameters import Exact, checked, public
 
 Row = Hashable
 Rows = tuple[Row, ...]
@@ -165,6 +166,36 @@ class EventPresence(_Positions):
                 without = (*stream[:place], None, *stream[place + 1 :])
                 yield stream, without
                 yield without, stream
+
+
+@checked
+class Contribution(Neighbours):
+    """Hides what one person added to one step of a stream whose elements are sums over many.
+
+    Parameters
+    ----------
+    most
+        How much that is at most, in the units of the elements.
+    """
+
+    most: Exact = public(checks.positive)
+
+    def __str__(self) -> str:
+        return f"changing one element of the stream by at most {float(self.most):g}"
+
+    def distance(self, left: Sequence[Any], right: Sequence[Any]) -> float:
+        """Count the changes that lead from one stream of numbers to the other."""
+        if len(left) != len(right):
+            return math.inf
+        return sum(
+            math.ceil(abs(Fraction(a) - Fraction(b)) / self.most) for a, b in zip(left, right, strict=True)
+        )
+
+    def pairs(self, domain: Sequence[Any], size: int) -> Iterator[tuple[Rows, Rows]]:
+        """All streams of length `size` over `domain` that differ at one step, by at most `most`."""
+        for left, right in Event().pairs(domain, size):
+            if self.distance(left, right) == 1:
+                yield left, right
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,9 @@ class DoorService(Protocol):
     def open(self, desk: Desk, columns: Iterable[str], **offered: Any) -> str:
         """Open a conversation of one's own."""
 
+    def plan_own(self, desk: Desk, columns: Iterable[str], **offered: Any) -> Quote:
+        """Say what a conversation of one's own would cost."""
+
     def close_own(self, desk: Desk, conversation: str) -> None:
         """End a conversation of one's own."""
 
@@ -230,11 +233,13 @@ class Analyst:
         delta: checks.Number,
         study: str | None = None,
         key: str | None = None,
+        insist: bool = False,
     ) -> str:
         """Open a conversation of her own about some columns, and return what it is called.
 
         All small tables of the columns are measured; from then on `ask` and `synthetic` cost nothing. It
-        dies with the curator's process. See `discreet.curator.hypotheses.own_conversations`.
+        dies with the curator's process. See `discreet.curator.hypotheses.own_conversations`. One whose counts
+        would be off by as much as there are rows is refused before it is charged.
 
         Parameters
         ----------
@@ -244,9 +249,29 @@ class Analyst:
             What is charged for it.
         study, key
             As in `sql`; under the same key it is the same conversation, as long as that is open.
+        insist
+            Buy it even where it would say nothing.
         """
         service, desk = _behind(self)
-        return service.open(desk, columns, epsilon=epsilon, delta=delta, study=study, key=key)
+        return service.open(desk, columns, epsilon=epsilon, delta=delta, study=study, key=key, insist=insist)
+
+    def plan_conversation(
+        self,
+        columns: Iterable[str],
+        *,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        study: str | None = None,
+    ) -> Quote:
+        """Say what a conversation of her own would be charged and how well it would count; nothing is spent.
+
+        Parameters
+        ----------
+        columns, epsilon, delta, study
+            As in `open_conversation`.
+        """
+        service, desk = _behind(self)
+        return service.plan_own(desk, columns, epsilon=epsilon, delta=delta, study=study)
 
     def close_conversation(self, conversation: str) -> None:
         """End a conversation of her own. What it cost stays charged."""

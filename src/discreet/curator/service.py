@@ -86,7 +86,12 @@ class Service:
         self._kept = KeptReplies(ledger, self._tables, policy)
         self._reader, self._failures = QuestionReader(self._tables, policy), Failures(ledger)
         self._own = OwnConversations(
-            table, ledger, engine=self.engine, failures=self._failures, require_open=self._require_open
+            table,
+            ledger,
+            engine=self.engine,
+            failures=self._failures,
+            require_open=self._require_open,
+            count_rows=self._count_rows,
         )
         self._closed = False
         self._process = os.getpid()
@@ -186,6 +191,11 @@ class Service:
         with self._ticks.hold():
             return self._own.open(desk, columns, **offered)
 
+    def plan_own(self, desk: Desk, columns: Iterable[str], **offered: Any) -> Quote:
+        """Say what a conversation of one's own would cost."""
+        with self._ticks.hold():
+            return self._own.plan(desk, columns, **offered)
+
     def close_own(self, desk: Desk, conversation: str) -> None:
         """End a conversation of one's own."""
         with self._ticks.hold():
@@ -278,6 +288,13 @@ class Service:
         if self.hypothesis is None or asked.plan.joins:
             return None
         return self.hypothesis.expect(asked.plan, asked.tables)
+
+    def _count_rows(self) -> Fraction | None:
+        """Return about how many rows there are, where the hypothesis or the owner said."""
+        said = self._table.schema.rows
+        if self.hypothesis is not None:
+            return self.hypothesis.rows
+        return None if said is None else Fraction(said)
 
     def _buy(self, desk: Desk, asked: DoorRequest) -> Reply:
         """Reserve the price of a question and let the engine answer it: one of each analyst at a time."""

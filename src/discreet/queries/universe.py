@@ -175,6 +175,14 @@ class Universe:
             name = self.names[axis]
             raise InvalidParameter(name=name, rule="one of the declared values", value=value) from None
 
+    def codes(self, axis: int, values: Iterable[Any]) -> list[int]:
+        """Return the positions of values among the declared values of an attribute."""
+        listed = list(values)
+        try:
+            return list(map(self._codes[axis].__getitem__, listed))
+        except (KeyError, TypeError):
+            return [self.code(axis, value) for value in listed]  # which says the one that is not declared
+
     def project(self, names: Iterable[str]) -> Universe:
         """Return the universe of some of the attributes, in the order of this one."""
         return Universe(self.attributes[axis] for axis in self.axes(names))

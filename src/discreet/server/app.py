@@ -26,7 +26,7 @@ from discreet.server.routes.shortcuts import Shortcuts
 from discreet.server.strict_route import problem_response
 from discreet.server.visits import Reception
 
-THREADS = 16
+THREADS = 32
 """How many questions are worked on at once; most of them wait for the disk or the engine."""
 
 RATE, BURST = 200.0, 2000

@@ -76,13 +76,19 @@ class QuestionAsked(PlanAsked):
     )
 
 
-class ConversationAsked(_Asked):
-    """Columns that an analyst wants a conversation of her own about, and what she gives for it."""
+class ConversationPlanAsked(_Asked):
+    """Columns that an analyst wants a conversation of her own about, and what she would give for it."""
 
     columns: Annotated[list[Annotated[str, Field(max_length=63)]], Field(min_length=1, max_length=20)]
     epsilon: Epsilon
     delta: Delta
     study: StudyName | None = None
+
+
+class ConversationAsked(ConversationPlanAsked):
+    """The same, to be opened."""
+
+    insist: bool = Field(default=False, description="Buy it even where it would say almost nothing.")
 
 
 class CountsAsked(_Asked):

@@ -17,6 +17,7 @@ DIGITS = 40
 """The most characters of a number."""
 
 _MOST_EXPONENT = 400
+_LONG_NUMBER = re.compile(rb"[-0-9]{%d}" % (DIGITS + 1))
 _HALF_LETTER = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -36,7 +37,8 @@ def read_json(body: bytes) -> Any:
             object_pairs_hook=_read_pairs,
             parse_constant=_refuse_constant,
             parse_float=_read_decimal,
-            parse_int=_read_integer,
+            # Most bodies have no long number: then none is looked at.
+            parse_int=_read_integer if _LONG_NUMBER.search(body) else None,
         )
     except UnicodeDecodeError:
         _refuse("text in UTF-8")

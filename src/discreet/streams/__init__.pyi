@@ -1,9 +1,14 @@
+from discreet.core.neighbours import Contribution as Contribution
 from discreet.core.neighbours import Event as Event
 from discreet.core.neighbours import EventPresence as EventPresence
 from discreet.core.neighbours import UserEvents as UserEvents
+from discreet.streams.buffered_counter import BufferedCounter as BufferedCounter
 from discreet.streams.checkpoint import StreamCheckpoint as StreamCheckpoint
 from discreet.streams.elements import RealElements as RealElements
 from discreet.streams.elements import WholeElements as WholeElements
+from discreet.streams.pan_private.pan_private_counter import PanPrivateCounter as PanPrivateCounter
+from discreet.streams.planning import CounterPlan as CounterPlan
+from discreet.streams.planning import plan as plan
 from discreet.streams.tree_counter import TreeCounter as TreeCounter
 from discreet.streams.user_cap import UserCap as UserCap
 from discreet.streams.user_cap import Which as Which

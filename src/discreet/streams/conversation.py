@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.mechanism import Conversation, Interactive
-from discreet.core.neighbours import Event, EventPresence, Neighbours, UserEvents
+from discreet.core.neighbours import Contribution, Event, EventPresence, Neighbours, UserEvents
 from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import down, up
@@ -29,7 +29,7 @@ from discreet.mechanisms.grid import LIMIT, Grid
 from discreet.mechanisms.reading import make_plain
 from discreet.streams.checkpoint import StreamCheckpoint
 from discreet.streams.elements import ElementReader, Elements, WholeElements, read_elements
-from discreet.streams.noise_sums import NoiseSum, find_reach
+from discreet.streams.noise_sums import ErrorLaw, find_reach
 from discreet.streams.user_cap import CapBook, UserCap, read_event
 
 BITS = WholeElements(1)
@@ -71,8 +71,9 @@ class StreamCounter(Interactive[Any, Any]):
     epsilon, delta
         The budget of all answers together. With delta 0 the noise is geometric, else discrete Gaussian.
     neighbours
-        What is hidden: `Event()`, another element at one step; `EventPresence()`, whether there was one; or
-        `UserEvents()`, all events of one user. Lengths are public.
+        What is hidden: `Event()`, another element at one step; `EventPresence()`, whether there was one;
+        `Contribution(most)`, one person's part in one element; or `UserEvents()`, all events of one user.
+        Lengths are public.
     elements
         The declared range of the elements.
     cap
@@ -98,11 +99,11 @@ class StreamCounter(Interactive[Any, Any]):
 
     def _require_relation(self) -> None:
         """Refuse relations that a published sequence cannot hide, and caps that nobody needs."""
-        if type(self.neighbours) not in (Event, EventPresence, UserEvents):
+        if type(self.neighbours) not in (Event, EventPresence, Contribution, UserEvents):
             raise NeighboursMismatch(
                 f"neighbours: a counter publishes one answer a step, which shows how many steps there were, "
-                f"and it cannot hide {self.neighbours}. Use Event(), EventPresence() or UserEvents(), which "
-                f"leave the length of the stream as it is"
+                f"and it cannot hide {self.neighbours}. Use Event(), EventPresence(), Contribution(most) or "
+                f"UserEvents(), which leave the length of the stream as it is"
             )
         if isinstance(self.neighbours, UserEvents) != (self.cap is not None):
             raise InvalidParameter(
@@ -127,17 +128,24 @@ class StreamCounter(Interactive[Any, Any]):
         """Return a run that has taken no step."""
 
     @abstractmethod
-    def _error_law(self, step: int) -> NoiseSum:
+    def _error_law(self, step: int) -> ErrorLaw:
         """Return the law of the noise in the answer of a step, counted from 1."""
 
     @abstractmethod
-    def _error_laws(self) -> Iterable[tuple[int, NoiseSum]]:
+    def _error_laws(self) -> Iterable[tuple[int, ErrorLaw]]:
         """Return the laws of all steps, each with the number of steps that have it."""
 
     def variance(self, step: int) -> float:
         """Return the variance of the noise in the answer of a step, counted from 1, rounded up."""
         unit = self.elements.bounds.unit
         return up(self._error_law(self._read_step(step)).variance * up(unit * unit))
+
+    @property
+    def mean_variance(self) -> float:
+        """The mean of the variances of all answers."""
+        unit = self.elements.bounds.unit
+        total = sum(count * law.variance for count, law in self._error_laws())
+        return up(total / self.horizon * up(unit * unit))
 
     def error(self, beta: checks.Number, *, step: int | None = None) -> float:
         """Return alpha: with probability 1 - beta no answer is off by more than alpha.

@@ -9,6 +9,7 @@ could leave the range would move sums further than the range is wide.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.neighbours import Event, Neighbours
+from discreet.core.neighbours import Contribution, Event, Neighbours
 from discreet.core.parameters import checked, public
 from discreet.mechanisms.grid import Bounds, Grid
 from discreet.mechanisms.reading import make_plain, read_entry
@@ -38,13 +39,15 @@ class Elements(ABC):
     def reader(self, neighbours: Neighbours) -> ElementReader:
         """Return what turns elements into whole units, under a relation."""
         low, high = self.bounds.ends
-        if not isinstance(neighbours, Event):
+        if not isinstance(neighbours, Event | Contribution):
             low, high = min(low, 0), max(high, 0)
         return ElementReader(self.bounds.unit, low, high)
 
     def moved(self, neighbours: Neighbours) -> int:
         """Return by how many units one event can move a sum, under a relation."""
         low, high = self.bounds.ends
+        if isinstance(neighbours, Contribution):  # numbers that far apart are rounded no further apart
+            return min(high - low, math.ceil(neighbours.most / self.bounds.unit))
         return high - low if isinstance(neighbours, Event) else max(abs(low), abs(high))
 
     @property

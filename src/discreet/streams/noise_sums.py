@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,17 @@ def noise_variance(noise: Noise) -> float:
     if isinstance(noise, DiscreteGaussian):
         return up(noise.variance)  # [CKS20, Corollary 9]
     raise InternalError(f"no variance is known of {noise!r}")
+
+
+class ErrorLaw(Protocol):
+    """The law of what is wrong with one answer, in units."""
+
+    @property
+    def variance(self) -> float:
+        """The variance, in squares of units."""
+
+    def beyond(self, alpha: int) -> float:
+        """Return a bound on the probability of more than alpha."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +79,7 @@ class NoiseSum:
         return min(1.0, min(close, 2 * math.exp(-(((alpha + 1) / spread) ** 2))) * _SLACK)
 
 
-def find_reach(laws: Iterable[tuple[int, NoiseSum]], beta: float) -> int:
+def find_reach(laws: Iterable[tuple[int, ErrorLaw]], beta: float) -> int:
     """Return the smallest alpha for which the bounds on all of many sums together come to at most beta.
 
     Parameters

@@ -9,6 +9,7 @@ from tests.statistical.claims.harness import Case
 
 from discreet.core.neighbours import Event, UserEvents
 from discreet.core.rng import Rng
+from discreet.streams.buffered_counter import BufferedCounter
 from discreet.streams.elements import RealElements
 from discreet.streams.tree_counter import TreeCounter
 from discreet.streams.user_cap import UserCap
@@ -16,18 +17,18 @@ from discreet.streams.user_cap import UserCap
 DRAWS = 150
 
 
-def counter_cases(make: Any) -> list[Case]:
+def counter_cases(make: Any, deltas: tuple[float, ...] = (0, 1e-6)) -> list[Case]:
     """The worst answer, pure and Gaussian; a grid that is too coarse; one step."""
     found = []
     ones = np.ones(100, dtype=np.int64)
-    for delta in (0, 1e-6):
+    for delta in deltas:
         counter = make(horizon=100, epsilon=1, delta=delta, neighbours=Event())
         found.append(_worst(f"all steps, delta {delta}", counter, ones, np.cumsum(ones)))
         found.append(_one(f"step 63, delta {delta}", counter, ones, 63))
     coarse = RealElements(lower=0, upper=10, grid=4)
-    off = make(horizon=60, epsilon=100, delta=0, neighbours=Event(), elements=coarse)
+    off = make(horizon=60, epsilon=100, delta=deltas[0], neighbours=Event(), elements=coarse)
     found.append(_worst("a coarse grid", off, np.full(60, 5.99), np.cumsum(np.full(60, 5.99))))
-    few = make(horizon=100, epsilon=3, delta=0, neighbours=UserEvents(), cap=UserCap(3))
+    few = make(horizon=100, epsilon=3, delta=deltas[0], neighbours=UserEvents(), cap=UserCap(3))
     events = tuple((place % 20, 1) for place in range(100))
     found.append(_worst("users", few, events, np.minimum(np.arange(1, 101), 60)))
     return found
@@ -49,4 +50,7 @@ def _one(label: str, counter: Any, stream: Any, step: int) -> Case:
 
 def cases() -> dict[str, list[Case]]:
     """All cases, by card."""
-    return {"tree-counter": counter_cases(TreeCounter)}
+    return {
+        "tree-counter": counter_cases(TreeCounter),
+        "buffered-counter": counter_cases(BufferedCounter, (1e-6,)),
+    }

@@ -54,7 +54,7 @@ def door(real):
 def test_the_face_is_that_of_a_door_in_ones_own_process():
     ours = {name for name in vars(Analyst) if not name.startswith("_")} - {"name", "universe", "universe_of"}
     assert ours <= set(vars(RemoteAnalyst))
-    for name in ("plan", "sql", "synthetic", "open_conversation", "close_conversation"):
+    for name in ("plan", "sql", "synthetic", "open_conversation", "plan_conversation", "close_conversation"):
         here, there = (inspect.signature(getattr(kind, name)).parameters for kind in (Analyst, RemoteAnalyst))
         assert list(here) == list(there)[: len(here)] or set(here) == set(there)
 
@@ -282,6 +282,11 @@ def test_made_up_rows_are_a_table_of_declared_values(door):
 def test_a_conversation_of_ones_own_is_opened_asked_and_closed(real):
     with connect(real.url, real.keys["blue"]) as door:
         left = door.left
+        price = door.plan_conversation(["ward", "age"], epsilon=0.25, delta=1e-9)
+        assert price.cost["epsilon"] == Fraction(1, 4) and price.error("counts") < 2000
+        assert price.refusal is None and price.words == ""
+        with pytest.raises(Refused, match="would make it useful"):
+            door.open_conversation(["ward"], epsilon=0.0001, delta=0)
         called = door.open_conversation(["ward", "age"], epsilon=0.25, delta=1e-9)
         assert door.left["epsilon"] < left["epsilon"]
         counts = door.ask([{"ward": ["north"]}, {"age": [1, 2]}], conversation=called)

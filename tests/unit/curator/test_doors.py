@@ -55,6 +55,7 @@ def test_a_door_has_nothing_to_look_into(doors):
         "ask",
         "synthetic",
         "open_conversation",
+        "plan_conversation",
         "close_conversation",
         "history",
         "left",

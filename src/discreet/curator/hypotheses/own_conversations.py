@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 
 from discreet.core import checks
 from discreet.core.errors import ConversationClosed, EngineFailed, KeyReused, Refused
@@ -17,6 +18,8 @@ from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.amounts import Amounts
 from discreet.curator.doors import Desk
 from discreet.curator.failures import Failures
+from discreet.curator.history import Quote
+from discreet.curator.hypotheses.own_plans import plan_conversation
 from discreet.curator.hypotheses.shared import CELLS, Shared
 from discreet.curator.kept.keys import require_key
 from discreet.curator.ledger.entries import Ticket
@@ -43,6 +46,8 @@ class OwnConversations:
         How often the engine failed for whom.
     require_open
         Raises once the curator is closed.
+    count_rows
+        Returns about how many rows there are, as far as that is public.
     """
 
     def __init__(
@@ -53,9 +58,10 @@ class OwnConversations:
         engine: FairLock,
         failures: Failures,
         require_open: Callable[[], None],
+        count_rows: Callable[[], Fraction | None],
     ) -> None:
         self._table, self._ledger, self._failures = table, ledger, failures
-        self._engine, self._require_open = engine, require_open
+        self._engine, self._require_open, self._count_rows = engine, require_open, count_rows
         self._open: dict[tuple[str, str], Shared] = {}
         self._keyed: dict[tuple[str, str], tuple[object, str]] = {}  # what a key stands for in this life
 
@@ -68,15 +74,15 @@ class OwnConversations:
         delta: checks.Number,
         study: str | None = None,
         key: str | None = None,
+        insist: bool = False,
     ) -> str:
         """Open a conversation about some columns, charge what was offered, and return what it is called.
 
         Under the same key it is the same conversation again, charged once.
         """
-        names = tuple(dict.fromkeys(checks.each(checks.text, columns=columns)))
-        e, d = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
-        self._require_small(names)
-        pair, once = ApproxLoss(e, d), require_key(key)
+        checks.instance(bool, insist=insist)
+        names, pair = self._read(columns, epsilon, delta)
+        once = require_key(key)
         with desk.line.turn():
             self._failures.require_few(desk.name)
             request, known = (names, pair, study), self._keyed.get((desk.name, once or ""))
@@ -91,10 +97,44 @@ class OwnConversations:
                     why=f"you have {OPEN} open, which is the most",
                     way_out="Close one of them first",
                 )
+            planned = plan_conversation(self._table, names, pair, self._count_rows())
+            if not insist:
+                planned.require_useful()
             called = self._buy(desk, names, pair, study, once)
             if once is not None:
                 self._keyed[desk.name, once] = request, called
             return called
+
+    def plan(
+        self,
+        desk: Desk,
+        columns: Iterable[str],
+        *,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        study: str | None = None,
+    ) -> Quote:
+        """Say what a conversation would be charged and how well it would count. No row is read."""
+        names, pair = self._read(columns, epsilon, delta)
+        if study is not None:
+            self._ledger.require_study(checks.text(study=study))
+        planned = plan_conversation(self._table, names, pair, self._count_rows())
+        item, line = self._state(pair), {"bought": pair, "study": study}
+        cost = self._ledger.quote(desk.name, item, **line)  # type: ignore[arg-type]
+        refusal = self._ledger.find_refusal(desk.name, item, **line)  # type: ignore[arg-type]
+        words = f"use      {planned.words}. {planned.way_out}" if planned.is_useless else ""
+        return Quote("priced", planned.columns, cost, item, words, refusal=refusal)
+
+    def _read(
+        self, columns: Iterable[str], epsilon: checks.Number, delta: checks.Number
+    ) -> tuple[tuple[str, ...], ApproxLoss]:
+        names = tuple(dict.fromkeys(checks.each(checks.text, columns=columns)))
+        e, d = checks.positive(epsilon=epsilon), checks.delta(delta=delta)
+        self._require_small(names)
+        return names, ApproxLoss(e, d)
+
+    def _state(self, pair: ApproxLoss) -> Guarantee:
+        return Guarantee(pair if pair.mass else PureLoss(pair.value), self._table.neighbours)
 
     def find(self, desk: Desk, name: str) -> Shared:
         """Return a conversation of an analyst.
@@ -135,7 +175,7 @@ class OwnConversations:
     ) -> str:
         """Charge, and only then read."""
         ticket, charge = Ticket(), Amounts()
-        item = Guarantee(pair if pair.mass else PureLoss(pair.value), self._table.neighbours)
+        item = self._state(pair)
         what = f"a conversation about {', '.join(names)}"
         try:
             number = self._ledger.reserve(

@@ -83,7 +83,7 @@ class SharedHypothesis(ABC):
 
         From what was released alone: no row is read.
         """
-        total = Fraction(max(0.0, self._total))
+        total = self.rows
         counted = Output("n", Aggregate("count"))
         alone = replace(plan, sets=((),), outputs=(counted,), options=Options(), after=After(), branches=())
         with contextlib.suppress(Refused):
@@ -95,6 +95,11 @@ class SharedHypothesis(ABC):
                     said = max(0.0, float(self._say(workload)[0])) + off
                     return RowsKnown(asked=min(total, Fraction(said)), table=total)
         return RowsKnown(asked=total, table=total)
+
+    @property
+    def rows(self) -> Fraction:
+        """How many rows there are, as far as the hypothesis knows."""
+        return Fraction(max(0.0, self._total))
 
     def answer(self, plan: Plan, counts: Counts) -> Reply:
         """Answer a question that counts rows, all groups at once."""
@@ -194,20 +199,10 @@ class Shared(SharedHypothesis):
         """
         universe = table.universe(choose_columns(table) if columns is None else columns)
         universe.require_dense()
-        unit = PrivacyUnit.of(table)
-        neighbours, (e, d) = unit.row_neighbours, unit.row_budget(epsilon=epsilon, delta=delta)
         if opening is not None and not opening.claim("shared", universe, epsilon, delta):
             return None
         histogram = table.histogram(universe.names)
-        mechanism = MultiplicativeWeights(
-            universe=universe,
-            epsilon=e,
-            delta=d,
-            updates=UPDATES,
-            neighbours=neighbours,
-            rows=histogram.total if isinstance(neighbours, Replace) else None,
-            start=measure_small_tables(universe, shorten_down(WARM * e, 12), d, neighbours) if d else None,
-        )
+        mechanism = plan_weights(table, universe, epsilon, delta, rows=histogram.total)
         if opening is None:
             conversation = mechanism.open(histogram)
         elif opening.settle((mechanism.plan, mechanism.start, mechanism.rows)):
@@ -217,7 +212,7 @@ class Shared(SharedHypothesis):
         if not isinstance(conversation, WeightsConversation):
             raise InvalidParameter(name="conversation", rule="one of weights", value=type(conversation))
         conversation.learn_errors(None if opening is None else opening.errors)
-        return cls(conversation, universe, unit.per_unit(mechanism.guarantee))
+        return cls(conversation, universe, PrivacyUnit.of(table).per_unit(mechanism.guarantee))
 
     def ask(self, query: LinearQuery) -> OnlineAnswer:
         """Answer a query; once no more is measured, from the last hypothesis."""
@@ -282,6 +277,26 @@ def choose_columns(table: Table) -> tuple[str, ...]:
             way_out="Declare a coarser grid, or open the curator with shared=0",
         )
     return tuple(name for name in sizes if name in kept)
+
+
+def plan_weights(
+    table: Table, universe: Universe, epsilon: Fraction, delta: Fraction, *, rows: int
+) -> MultiplicativeWeights:
+    """Return the mechanism of a conversation that costs (epsilon, delta) for one unit of a table.
+
+    `rows` is how many there are, which is public where neighbours replace one, and not looked at otherwise.
+    """
+    unit = PrivacyUnit.of(table)
+    neighbours, (e, d) = unit.row_neighbours, unit.row_budget(epsilon=epsilon, delta=delta)
+    return MultiplicativeWeights(
+        universe=universe,
+        epsilon=e,
+        delta=d,
+        updates=UPDATES,
+        neighbours=neighbours,
+        rows=rows if isinstance(neighbours, Replace) else None,
+        start=measure_small_tables(universe, shorten_down(WARM * e, 12), d, neighbours) if d else None,
+    )
 
 
 def measure_small_tables(

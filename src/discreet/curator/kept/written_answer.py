@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from discreet.core.errors import InternalError
@@ -18,15 +19,21 @@ from discreet.data.plan.measures import Measure
 from discreet.data.pricing.answer import Answer, Block, Chosen, NoisyVector
 from discreet.data.pricing.budget import ModeChoice, QuantileChoice, Vector
 from discreet.data.pricing.question_plan import QuestionPlan
+from discreet.data.schema.schema import Schema
 from discreet.data.schema.toml_file import format_schema
 
 
 def find_plan_digest(plan: QuestionPlan) -> str:
     """Return the digest of everything that numbers mean: what is measured, with which noise, of what."""
     made = plan.budget
-    schemas = [format_schema(schema) for schema in plan.tables.schemas]
+    schemas = _write_schemas(plan.tables.schemas)
     facts = [made.epsilon, made.delta, made.neighbours, made.vectors, made.choices]
     return hashlib.sha256(repr([schemas, *facts]).encode()).hexdigest()
+
+
+@lru_cache(8)
+def _write_schemas(schemas: tuple[Schema, ...]) -> list[str]:
+    return [format_schema(schema) for schema in schemas]
 
 
 def write_answer(answer: Answer) -> dict[str, Any]:

@@ -40,24 +40,32 @@ class Clauses(Tabled):
     complement: ClassVar[bool]
 
     def __init__(self, universe: Universe, clauses: Iterable[Mapping[str, Iterable[Any]]]) -> None:
-        groups: dict[Axes, list[tuple[int, list[Masks]]]] = {}
+        known: dict[tuple[object, ...], Axes] = {}
+        groups: dict[Axes, list[tuple[int, Mapping[str, Iterable[Any]]]]] = {}
         for row, clause in enumerate(clauses):
-            axes = universe.axes(clause)
-            masks = [self._mask(universe, axis, clause) for axis in axes]
-            groups.setdefault(axes, []).append((row, masks))
+            names = (type(clause), *clause)
+            if names not in known:
+                known[names] = universe.axes(clause)
+            groups.setdefault(known[names], []).append((row, clause))
         made = []
         for axes, listed in groups.items():
             rows = np.array([row for row, _ in listed], dtype=np.int64)
-            made.append((axes, rows, [np.stack(each) for each in zip(*(m for _, m in listed), strict=True)]))
+            masks = [self._mask(universe, axis, [clause for _, clause in listed]) for axis in axes]
+            made.append((axes, rows, masks))
         self._set_groups(universe, made)
 
-    def _mask(self, universe: Universe, axis: int, clause: Mapping[str, Iterable[Any]]) -> Masks:
+    def _mask(self, universe: Universe, axis: int, clauses: list[Mapping[str, Iterable[Any]]]) -> Masks:
+        """Return what clauses say of an attribute: a row for each, all filled at once."""
         attribute = universe.attributes[axis]
-        allowed = clause[attribute.name]
-        if isinstance(allowed, str | bytes) or not isinstance(allowed, Iterable):
-            raise InvalidParameter(name=attribute.name, rule="a list of values", value=allowed)
-        mask = np.zeros(attribute.size, dtype=np.bool_)
-        mask[[universe.code(axis, value) for value in allowed]] = True
+        found = []
+        for clause in clauses:
+            allowed = clause[attribute.name]
+            if isinstance(allowed, str | bytes) or not isinstance(allowed, list | tuple | Iterable):
+                raise InvalidParameter(name=attribute.name, rule="a list of values", value=allowed)
+            found.append(universe.codes(axis, allowed))
+        mask = np.zeros((len(clauses), attribute.size), dtype=np.bool_)
+        rows = np.repeat(np.arange(len(clauses)), list(map(len, found)))
+        mask[rows, list(itertools.chain.from_iterable(found))] = True
         return ~mask if self.complement else mask
 
     @classmethod
@@ -239,6 +247,15 @@ class Conjunctions(Clauses):
 
     __slots__ = ()
     complement = False
+
+    def codes(self) -> Bools:
+        """Return which codes meet each conjunction: the values of all attributes, one after the other."""
+        ends = np.cumsum(self.universe.shape).tolist()
+        codes = np.ones((len(self), ends[-1]), dtype=np.bool_)
+        for group in self._groups:
+            for axis, mask in zip(group.axes, group.masks, strict=True):
+                codes[group.rows, ends[axis] - self.universe.shape[axis] : ends[axis]] = mask
+        return codes
 
 
 class Disjunctions(Clauses):

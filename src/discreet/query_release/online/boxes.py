@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.core.fixed import Bools, Integers
+from discreet.queries.kinds.conjunctions import Conjunctions
 from discreet.queries.kinds.groups import Grouping, Groups
 from discreet.queries.kinds.marginals import Marginals
 from discreet.queries.kinds.matrix import Matrix
@@ -116,12 +117,18 @@ def _work_of_passes(workload: Workload) -> int:
 
 
 class _Listed(WorkloadReading):
-    """Any predicates. Time: a look at each, or a pass over the universe for each code, whichever is less."""
+    """Any predicates. Time: a look at each, or a pass over the universe for each code, whichever is less.
+
+    Conjunctions say their codes themselves: O(their codes).
+    """
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
         few = len(workload) <= _FEW or _work_of_each(workload) < _work_of_passes(workload)
-        codes, is_box, self.empty, self._keys = (self._each if few else self._passes)(workload)
+        if type(workload) is Conjunctions:
+            codes, is_box, self.empty, self._keys = self._conditions(workload)
+        else:
+            codes, is_box, self.empty, self._keys = (self._each if few else self._passes)(workload)
         found = Boxes.of_codes(codes[is_box], workload.universe)
         kinds = np.full(len(workload), NO_BOX)
         kinds[is_box] = found.kinds
@@ -138,6 +145,15 @@ class _Listed(WorkloadReading):
             if found is not None:
                 codes[place], is_box[place] = found, True
         return codes, is_box, np.array([key == NOTHING for key in keys]), keys
+
+    @staticmethod
+    def _conditions(workload: Conjunctions) -> tuple[Bools, Bools, Bools, list[Key]]:
+        """Take the codes of conjunctions as they say them: each is a box, unless nothing meets it."""
+        codes = workload.codes()
+        starts = np.cumsum([0, *workload.universe.shape[:-1]])
+        empty: Bools = ~np.asarray(np.logical_or.reduceat(codes, starts, axis=1).all(axis=1))
+        codes[empty] = False
+        return codes, ~empty, empty, []
 
     @staticmethod
     def _passes(workload: Workload) -> tuple[Bools, Bools, Bools, list[Key]]:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from discreet.curator.doors import Analyst
-from discreet.server.replies import ClosedBody, ConversationBody, CountsBody, SyntheticBody, answers
-from discreet.server.requests import AskersKey, ConversationAsked, CountsAsked, Rows
+from discreet.curator.kept.written_reply import write_quote
+from discreet.server.replies import (
+    ClosedBody,
+    ConversationBody,
+    CountsBody,
+    QuoteBody,
+    SyntheticBody,
+    answers,
+)
+from discreet.server.requests import AskersKey, ConversationAsked, ConversationPlanAsked, CountsAsked, Rows
 from discreet.server.routes.counting import write_counts, write_rows
 from discreet.server.strict_route import StrictRoute
 from discreet.server.visits import VisitOf
@@ -26,11 +34,27 @@ async def open_conversation(visit: VisitOf, asked: ConversationAsked, key: Asker
 
     def begin(door: Analyst) -> dict[str, object]:
         called = door.open_conversation(
-            asked.columns, epsilon=asked.epsilon, delta=asked.delta, study=asked.study, key=key
+            asked.columns,
+            epsilon=asked.epsilon,
+            delta=asked.delta,
+            study=asked.study,
+            key=key,
+            insist=asked.insist,
         )
         return {"conversation": called, "columns": list(door.universe_of(called).names)}
 
     return await visit.ask(begin, asked.study)
+
+
+@router.post("/plans", responses=answers(QuoteBody), operation_id="planConversation")
+async def plan_conversation(visit: VisitOf, asked: ConversationPlanAsked) -> Response:
+    """Say what a conversation would cost and how far off its counts may be. No row is read."""
+
+    def price(door: Analyst) -> dict[str, object]:
+        offered: dict[str, Any] = {"epsilon": asked.epsilon, "delta": asked.delta, "study": asked.study}
+        return write_quote(door.plan_conversation(asked.columns, **offered))
+
+    return await visit.ask(price, asked.study)
 
 
 @router.post("/{conversation}/counts", responses=answers(CountsBody), operation_id="askConversation")

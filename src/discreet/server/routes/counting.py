@@ -35,7 +35,7 @@ def write_rows(door: Analyst, rows: int, conversation: str | None) -> dict[str, 
 def _read_clause(clause: dict[str, Any]) -> dict[str, Any]:
     """Return a clause with values that a universe may have."""
     for values in clause.values():
-        if any(isinstance(value, Decimal) for value in values):
+        if Decimal in map(type, values):
             rule = "text, whole numbers, true, false or null"
             raise InvalidParameter(name="conjunctions", rule=rule, got="a number with a point")
     return clause

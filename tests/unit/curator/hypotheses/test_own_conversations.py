@@ -1,5 +1,6 @@
 """Conversations of one's own: priced, asked without end, and nobody else's."""
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -37,6 +38,36 @@ def test_it_answers_what_it_was_opened_about_at_no_further_cost(frame):
         assert set(rows) == {"region", "smoker"}
         assert owner.ledger.spent() == spent
         assert door.history[0].kind == "priced"
+
+
+@pytest.mark.parametrize("delta", [0, 1e-8])
+def test_one_that_would_say_nothing_is_refused_before_it_is_charged(delta):
+    with curator() as owner:  # its hypothesis says how many rows there are
+        door = owner.analyst("acme")
+        poor = {"epsilon": 0.0002, "delta": delta}
+        price = door.plan_conversation(["region", "smoker"], **poor)
+        assert price.cost["epsilon"] == Fraction("0.0002") and price.error("counts") > 4000
+        assert "would make it useful" in price.words and price.refusal is None
+        with pytest.raises(Refused, match="nothing was charged") as refused:
+            door.open_conversation(["region", "smoker"], **poor)
+        assert not owner.ledger.entries() and not door.history
+        enough = float(re.search(r"epsilon of ([\d.]+)", str(refused.value))[1])
+        better = door.plan_conversation(["region", "smoker"], epsilon=enough * 1.01, delta=delta)
+        assert better.words == "" and better.error("counts") < price.error("counts")
+        assert door.open_conversation(["region", "smoker"], **poor, insist=True)
+        assert len(owner.ledger.entries()) == 1
+
+
+def test_without_a_known_size_nothing_is_judged():
+    with curator(shared=0) as owner:
+        assert owner.analyst("acme").plan_conversation(["region"], epsilon=0.0002, delta=0).words == ""
+
+
+def test_a_price_says_whose_budget_a_conversation_exceeds():
+    with curator(shared=0) as owner:
+        door = owner.analyst("acme", share=Fraction(1, 100))
+        price = door.plan_conversation(["region"], epsilon=1, delta=1e-8)
+        assert price.refusal.startswith("the share of acme: asked epsilon 1")
 
 
 @pytest.mark.parametrize("promise", [None, OneAnalystToMany()], ids=["together", "apart"])

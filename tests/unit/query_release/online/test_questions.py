@@ -76,6 +76,23 @@ def test_groups_are_read_like_their_questions(workload):
             assert reading.boxes.runs[kinds[place]] == box.runs[0]
 
 
+def test_conjunctions_are_read_from_their_own_codes_like_their_questions():
+    """Every clause over subsets of codes, those that nothing meets among them."""
+    some = [[], [0], [1], [0, 2], [2, 1, 1], [0, 1, 2]]
+    clauses = [{"a": a, "c": c} for a in some for c in some] + [{"b": [1]}, {}, {"c": [2], "b": [0]}]
+    workload = Conjunctions(UNIVERSE, clauses)
+    reading = read_workload(workload)
+    asked = [ask(query) for query in workload]
+    assert reading.keys(np.arange(len(workload))) == [one.key for one in asked]
+    assert reading.empty.tolist() == [one.is_empty for one in asked]
+    for one, kind in zip(asked, reading.boxes.kinds, strict=True):
+        assert (kind == NO_BOX) == (one.codes is None)
+        if one.codes is not None:
+            box = Boxes.of_codes(one.codes[None], UNIVERSE)
+            assert reading.boxes.sizes[kind].tolist() == box.sizes[0].tolist()
+            assert reading.boxes.runs[kind] == box.runs[0]
+
+
 def test_marginals_are_read_as_groups():
     tables = Marginals(UNIVERSE, [["a", "c"], [], ["b"]])
     reading = read_workload(tables)

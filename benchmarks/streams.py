@@ -1,0 +1,97 @@
+"""Counters of a stream: errors beside plain trees, the exact square root and JAX-Privacy, and speed.
+
+At epsilon 1, delta 1e-9 and one event. `largest` is the largest standard deviation of an answer, `typical`
+the root of the mean variance, `seen` the same from answers to streams of nothing. JAX-Privacy searches for
+matrices and has no counter: its noise is scaled as ours. `make peers` installs it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import time
+from typing import Any
+
+import numpy as np
+
+from benchmarks.sql_peers import HERE, PLACE
+from discreet import streams
+from discreet.core.mechanism import Interactive
+from discreet.mechanisms import Gaussian
+
+EPSILON, DELTA = 1, 1e-9
+STEPS = (1 << 14, 1 << 20)
+RUNS = {1 << 14: 60, 1 << 20: 6}
+SINGLE = 1 << 14
+
+
+def main() -> None:
+    for steps in STEPS:
+        print(f"\n{steps} steps")
+        plan = streams.plan(steps, EPSILON, DELTA, streams.Event())
+        found = {each.name: each for each in plan.predictions}
+        trees = found["TreeCounter, pure"], found["TreeCounter, Gaussian"]
+        root = _square_root(steps)
+        for each in plan.predictions:
+            counter = each.counter
+            largest = _largest(counter)
+            seen = math.sqrt(np.mean([np.mean(_run(counter) ** 2) for _ in range(RUNS[steps])]))
+            plain = trees[counter.delta > 0]
+            print(
+                f"  {each.name:26} typical {each.typical:7.2f} (seen {seen:7.2f}) = "
+                f"{each.typical / plain.typical:.3f} of its tree's, largest {largest:7.2f} = "
+                f"{largest / _largest(plain.counter):.3f} of it, {largest / root:.4f} of the exact root's"
+            )
+        _compare_with_jax(steps, found["BufferedCounter, Gaussian"].counter)
+        for each in plan.predictions:
+            _time(each.counter)
+
+
+def _largest(counter: Any) -> float:
+    return math.sqrt(max(law.variance for _, law in counter._error_laws()))  # noqa: SLF001
+
+
+def _square_root(steps: int) -> float:
+    """Return the largest deviation behind the exact square root: the noise times the sum of squares."""
+    k = np.arange(1, steps)
+    squares = float((np.cumprod([1.0, *((2 * k - 1) / (2 * k))]) ** 2).sum())
+    return _deviation() * squares
+
+
+def _deviation() -> float:
+    return Gaussian(l2_sensitivity=1, epsilon=EPSILON, delta=DELTA, grid=1e-6).sigma
+
+
+def _run(counter: Any) -> Any:
+    return np.asarray(counter.open().push_many(np.zeros(counter.horizon, dtype=np.int64)), dtype=np.float64)
+
+
+def _compare_with_jax(steps: int, ours: Any) -> None:
+    python = PLACE / "jax" / "bin" / "python"
+    if not python.exists():
+        print("  JAX-Privacy: not installed; `make peers` does it")
+        return
+    done = subprocess.run(
+        [str(python), str(HERE / "jax_matrices.py"), str(steps)], capture_output=True, check=True, text=True
+    )
+    theirs = json.loads(done.stdout.splitlines()[-1])
+    largest = theirs["factor"] * _deviation()
+    print(
+        f"  JAX-Privacy {'':14} largest {largest:7.2f} with {theirs['buffers']} buffers after "
+        f"{theirs['seconds']:.0f} s of search; ours is {_largest(ours) / largest:.4f} of it with "
+        f"{len(ours.encoding.encoder.rates)} buffers and no search"
+    )
+
+
+def _time(counter: Interactive[Any, Any]) -> None:
+    """Events a second of CPU, many at once and one by one."""
+    began = time.process_time()
+    _run(counter)
+    many = counter.horizon / (time.process_time() - began)  # type: ignore[attr-defined]
+    conversation: Any = counter.open(())
+    began = time.process_time()
+    for _ in range(SINGLE):
+        conversation.push(1)
+    single = SINGLE / (time.process_time() - began)
+    print(f"  {type(counter).__name__:16} {many / 1e6:6.1f} M events/s at once, {single:8,.0f}/s one by one")

@@ -1,0 +1,1 @@
+"""Algorithms whose memory is private too: seizing it tells no more than is promised."""
