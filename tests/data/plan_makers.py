@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 
 from plan_schemas import AGAIN, GROUPED, MOST, NUMBERS, OF_COLUMNS, Draw, field_of, filled
 
-from discreet.data import Row, Text, User
+from discreet.data import Date, Decimal, Integer, Row, Text, User
 from discreet.data.plan.after import find_sort
 from discreet.data.plan.atoms import choose, floor_quotient
 from discreet.data.plan.derived import UNITS as RELATION
@@ -47,6 +47,8 @@ from discreet.data.plan.row_nodes import (
     Quotient,
     Sign,
     StepFunction,
+    TextLike,
+    UnitIn,
     Within,
 )
 from discreet.data.plan.tables import PlanTables, is_declared
@@ -239,8 +241,9 @@ class Maker:
             joins=joins,
             where=rows.condition(joins, 1) if self.draw.once_in(2) else And(()),
             values=tuple(sorted(values, key=repr)),
+            keys=tuple(sorted(self.draw.some(self.grouped(), 2))) if self.draw.once_in(2) else (),
         )
-        options = replace(self.options(), max_groups=None)
+        options = self.options() if units.keys else replace(self.options(), max_groups=None)
         empty = Plan(
             table=RELATION, joins=(), where=TRUE, sets=((),), outputs=(), options=options, units=units
         )
@@ -431,7 +434,11 @@ class Maker:
 
     def condition(self, joins: tuple[Join, ...], depth: int, degree: int = 2) -> Condition:
         kind = self.draw.pick(get_args(Condition) if depth else (Within, Compare))
-        if kind is Within:
+        if kind is TextLike and self.texts():
+            return self.like()
+        if kind is UnitIn and degree and self.looks_up():
+            return self.unit_in()
+        if kind in (Within, TextLike, UnitIn):
             return self.within(joins)
         if kind is Compare:
             number = self.polynomial(joins, degree)
@@ -448,8 +455,26 @@ class Maker:
         return [*(field_of("events", name) for name in names), *outer]
 
     def texts(self) -> list[Field]:
-        """The columns of which nothing is asked but whether they are there."""
+        """The columns of free text."""
         return [field_of("events", one.name) for one in self.tables.schemas[0].columns if type(one) is Text]
+
+    def looks_up(self) -> bool:
+        """Whether units are looked up in other rows of theirs."""
+        return isinstance(self.tables.schemas[0].unit, User)
+
+    def unit_in(self) -> UnitIn:
+        table = self.draw.pick(["events", "orders"])
+        where = self.condition((), self.draw.pick([0, 1]), 0)
+        if table == "orders":
+            where = Within(Field("orders", "price"), ((2, 5),), self.draw.once_in(2))
+        unit, other = field_of("events", "who"), field_of(table, "who")
+        return filled(UnitIn, unit=unit, other=other, where=where, negated=self.draw.once_in(2))
+
+    def like(self) -> TextLike:
+        listed = self.draw.pick([("p",), ("%p%", "q"), ("_",), ("only _", "p%", "q"), ("!%%",)])
+        folded, negated = self.draw.once_in(2), self.draw.once_in(2)
+        field = self.draw.pick(self.texts())
+        return filled(TextLike, field=field, patterns=listed, folded=folded, negated=negated)
 
     def within(self, joins: tuple[Join, ...]) -> Within:
         field = self.draw.pick([*self.declared(joins), *self.texts()])
@@ -475,19 +500,24 @@ class UnitMaker(Maker):
     def texts(self) -> list[Field]:
         return []
 
+    def looks_up(self) -> bool:
+        return False
+
     def numbers(self, joins: tuple[Join, ...]) -> list[Field]:
+        columns = self.tables.schema(RELATION).columns
+        numbers = (Integer, Decimal, Date)
+        return [field_of(RELATION, column.name) for column in columns if isinstance(column, numbers)]
+
+    def grouped(self) -> list[Field]:
+        fields = self.declared(())
+        return [field for field in fields if (self.tables.column(field).size or MOST) < MOST] or fields
+
+    def declared(self, joins: tuple[Join, ...]) -> list[Field]:
         columns = self.tables.schema(RELATION).columns
         return [field_of(RELATION, column.name) for column in columns if is_declared(column)]
 
-    def grouped(self) -> list[Field]:
-        small = [field for field in self.numbers(()) if (self.tables.column(field).size or MOST) < MOST]
-        return small or self.numbers(())
-
-    def declared(self, joins: tuple[Join, ...]) -> list[Field]:
-        return self.numbers(joins)
-
     def told_apart(self, kind: Kind) -> list[Field]:
-        return self.numbers(())
+        return self.declared(())
 
     def counted(self) -> list[Field]:
         return []

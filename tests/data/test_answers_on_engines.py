@@ -30,12 +30,13 @@ SCHEMA = Schema(
     unit=User(column="who", max_rows=3, max_groups=2),
     neighbours=AddRemove("who"),
 )
+STRANGE = ("", "%", "_", "!", "\\", "'", "\u00e9", "\u00c9", "K", "\u212a", "\U0001f600")
 ROWS = {
     "who": [f"u{i % 70}" if i % 5 else None for i in range(400)],
     "zone": [("it's", "b", None, "elsewhere")[i % 4] for i in range(400)],
     "km": [None if i % 13 == 0 else (i * 37) % 70 - 10 for i in range(400)],
     "fare": [(i % 23) / 2 for i in range(400)],
-    "note": [None if i % 7 == 0 else f"note {i % 2}" for i in range(400)],
+    "note": [None if i % 7 == 0 else f"{STRANGE[i % 11]}note {i % 2}" for i in range(400)],
 }
 QUESTIONS = (
     "SELECT zone, COUNT(*), COUNT(DISTINCT who), SUM(km), AVG(fare) FROM trips GROUP BY ROLLUP(zone)",
@@ -44,6 +45,10 @@ QUESTIONS = (
     "SELECT note, COUNT(*), VAR_POP(fare) FROM trips GROUP BY note",
     "SELECT COUNT(*), COUNT(note) FILTER (WHERE km > 3), COUNTIF(note IS NULL), SUM((km + 2 * fare) % 4) "
     "FROM trips WHERE note IS NOT NULL OR fare > 2",
+    "SELECT COUNTIF(note LIKE '!_note_%' ESCAPE '!'), COUNTIF(note NOT LIKE '_note%1'), "
+    "COUNTIF(note ILIKE 'kNOTE%'), "
+    "COUNTIF(LOWER(note) IN ('\\note 1', '''note 0', '\U0001f600note 1')), COUNTIF(note LIKE '_note 0'), "
+    "COUNTIF(note LIKE '\\\\%' ESCAPE '\\'), COUNTIF(note <> '\u00e9note 1') FROM trips",
     "SELECT d, COUNT(*), SUM(n), AVG(s) FROM (SELECT who, COUNT(DISTINCT zone) AS d, COUNT(note) AS n, "
     "SUM(km) FILTER (WHERE note IS NULL OR zone = 'b') AS s FROM trips GROUP BY who) AS t GROUP BY d",
 )

@@ -71,6 +71,8 @@ NEVER = {
     ("Choice", "cases", "nothing"): "without conditions it is the number itself",
     ("ComputedKey", "codes", "nothing"): "a key has a group at least",
     ("StepFunction", "pieces", "nothing"): "a column has a value at least",
+    ("TextLike", "patterns", "nothing"): "a comparison is with some text",
+    ("UnitIn", "where", "UnitIn"): "a list of units holds no other",
 }
 
 

@@ -6,15 +6,21 @@ import math
 from fractions import Fraction
 from itertools import product
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet import AddRemove
+from discreet.data import Boolean, Integer, Row, Schema, Table
+from discreet.data.ask import ask, plan_question
 from discreet.data.plan.facts import VectorSensitivity
 from discreet.data.plan.measures import Measure
+from discreet.data.plan.nodes import Policy
 from discreet.data.pricing.budget import coarsen
 from discreet.data.pricing.estimates import enclosure, estimate
 from discreet.data.pricing.quantiles import runs, spread_per_row
+from discreet.testing import unsafe_seeded
 
 VALUES = st.lists(st.integers(-4, 10), max_size=8)
 
@@ -87,3 +93,30 @@ def test_one_row_moves_quantile_scores_as_stated_and_no_less(point: Fraction, sh
 def _scores(histogram: dict[int, int], point: Fraction, span: tuple[int, int], shift: int) -> list[int]:
     given = {v: count for v, count in histogram.items() if count}
     return [score for first, last, score in runs(given, point, span, shift) for _ in range(first, last + 1)]
+
+
+@pytest.mark.parametrize("rare", [3, 0, 400])
+def test_ratios_hold_where_the_denominator_may_be_nothing(rare: int) -> None:
+    """A few rows below a sum, with noise of about 10: intervals of ratios hold 95 times in 100."""
+    declared = Schema(
+        "t",
+        columns=(Integer("x", lower=0, upper=9), Boolean("rare")),
+        unit=Row(),
+        neighbours=AddRemove("row"),
+    )
+    rows = [(i % 10, i < rare) for i in range(600)]
+    total, count = sum(x for x, _ in rows), rare
+    text = "SELECT SUM(x) / COUNTIF(rare) AS r, COUNTIF(rare) / COUNT(*) AS s FROM t"
+    policy = Policy(epsilon=Fraction(1, 2), delta=Fraction(0))
+    prepared = plan_question(text, schemas=declared, policy=policy)
+    misses, finite, tries = 0, 0, 40
+    with Table(pd.DataFrame(rows, columns=["x", "rare"]), schema=declared) as table:
+        for seed in range(tries):
+            answer = ask(prepared, source=table._source, rng=unsafe_seeded(seed))
+            ((low, high),) = answer.interval("r", 0.95)
+            misses += count > 0 and (low is None or not low <= Fraction(total, count) <= high)
+            finite += low is not None and high - low < 20
+            ((low, high),) = answer.interval("s", 0.95)
+            misses += not low <= Fraction(count, len(rows)) <= high
+    assert misses <= 0.05 * 2 * tries
+    assert finite == (tries if rare == 400 else 0), "a ratio says how much it says"

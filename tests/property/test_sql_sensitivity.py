@@ -145,7 +145,15 @@ CONDITIONS = (
     "x * x <= y",
     "ABS(x - y) <= 2 OR region LIKE '%c'",
     "note_free",
+    "note LIKE 'p%' OR note IN ('q', 'r')",
+    "note NOT ILIKE 'P' AND x > 0",
 )
+MEMBERS = (
+    "events.who IN (SELECT who FROM orders WHERE price > 2)",
+    "events.who NOT IN (SELECT who FROM events WHERE flag)",
+    "EXISTS (SELECT 1 FROM events AS e WHERE e.who = events.who AND e.x > 3) OR x < 0",
+)
+"""What is asked of other rows of the same user."""
 GROUPS = (
     "",
     *("region",) * 4,
@@ -193,7 +201,9 @@ def cases(draw: st.DrawFn) -> Case:
         calls.append("SUM(weight * y)")
     if "orders" in join:
         calls.append("SUM(price)")
-    where = draw(st.sampled_from(CONDITIONS)).replace("note_free", "y = 2 OR flag IS NULL")
+    where = draw(st.sampled_from(CONDITIONS + MEMBERS if by_user else CONDITIONS)).replace(
+        "note_free", "y = 2 OR flag IS NULL"
+    )
     group = draw(st.sampled_from(GROUPS))
     text = f"SELECT {', '.join(calls)} FROM events{join} WHERE {where}"
     text += f" GROUP BY {group}" if group else ""

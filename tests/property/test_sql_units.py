@@ -113,6 +113,68 @@ def test_no_unit_moves_an_answer_by_more_than_its_row(
         assert all(fits(found, claimed[key]) for found in listed), (case.text, key, listed, claimed[key])
 
 
+KEYED = (
+    "SELECT {} FROM (SELECT who, region, {} FROM events GROUP BY who, region) AS u{}",
+    "SELECT {} FROM (SELECT who, region, flag, {} FROM events WHERE flag GROUP BY who, region, flag) AS u{}",
+    "SELECT {} FROM (SELECT events.who, region, {} FROM events JOIN orders USING (who) GROUP BY 1, 2) AS u{}",
+)
+
+
+@st.composite
+def keyed_cases(draw: st.DrawFn) -> Case:
+    unit = User(column="who", max_rows=draw(st.integers(1, 4)), max_groups=draw(st.sampled_from([1, 2, 3])))
+    declared = schemas(unit, draw(st.sampled_from([AddRemove, Replace])))
+    calls = ", ".join(draw(st.lists(st.sampled_from(CALLS), min_size=1, max_size=3)))
+    listed = ", ".join(f"{value} AS {name}" for name, value in VALUES.items())
+    group = draw(
+        st.sampled_from(["", " GROUP BY region", " GROUP BY region", " WHERE n > 1 GROUP BY n, region"])
+    )
+    text = draw(st.sampled_from(KEYED)).format(calls, listed, group)
+    return Case(declared, parse(text, schemas=declared, policy=POLICY), text)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    case=keyed_cases(),
+    rows=ROWS,
+    orders=st.lists(st.tuples(st.sampled_from(USERS), missing_or(st.integers(0, 5))), max_size=6),
+    other=st.lists(EVENT, max_size=5),
+)
+def test_no_unit_moves_an_answer_by_more_than_its_rows_of_each_key(
+    engine: Engine, case: Case, rows: list[Any], orders: list[Any], other: list[Any]
+) -> None:
+    known = facts(case.plan, case.schemas)
+    claimed = {(one.keys, measure): moved for one in known.sets for measure, moved in one.measures}
+    table = {"events": [(user, *event) for user, event in rows], "orders": orders}
+    for key, listed in worst(engine, case, table, other).items():
+        assert all(fits(found, claimed[key]) for found in listed), (case.text, key, listed, claimed[key])
+
+
+@pytest.mark.parametrize(
+    ("call", "group", "expected"),
+    [
+        ("COUNT(*)", "", VectorSensitivity(1, 9, 9, 81)),
+        ("COUNT(*)", "region", VectorSensitivity(2, 1, 2, 2)),
+        ("SUM(n)", "region", VectorSensitivity(2, 9, 18, 162)),
+        ("COUNT(DISTINCT who)", "", VectorSensitivity(1, 1, 1, 1)),
+    ],
+)
+def test_one_value_a_unit_and_key_is_stated(
+    engine: Engine, call: str, group: str, expected: VectorSensitivity
+) -> None:
+    """One row of ann is in each region that counts; two of her three regions do."""
+    declared = schemas(User(column="who", max_rows=9, max_groups=2), AddRemove)
+    inner = "(SELECT who, region, COUNT(*) AS n FROM events GROUP BY who, region) AS u"
+    text = f"SELECT {call} FROM {inner}" + (f" GROUP BY {group}" if group else "")
+    case = Case(declared, parse(text, schemas=declared, policy=POLICY), text)
+    ((_, claimed),) = facts(case.plan, declared).sets[0].measures
+    assert claimed == expected
+    ((_, listed),) = worst(engine, case, HEAVY, []).items()
+    assert all(fits(one, claimed) for one in listed)
+    if call == "COUNT(*)" and group:
+        assert expected in listed
+
+
 HEAVY = {
     "events": [("ann", region, x, 3, 1, "p") for region in "abc" for x in (4, 4, 4)]
     + [("bob", region, -3, 1, 0, "p") for region in "abc"],

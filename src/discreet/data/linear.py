@@ -40,7 +40,7 @@ from discreet.data.plan.row_nodes import (
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Category, Column
 from discreet.data.schema.schema import Schema
-from discreet.data.sql.printing import condition_sql
+from discreet.data.sql.printed_rows import condition_sql
 from discreet.queries.kinds.groups import Grouping, Groups
 from discreet.queries.query import Axes, LinearQuery, Predicate, PredicateQuery, ProductQuery
 from discreet.queries.universe import Universe

@@ -105,7 +105,7 @@ CONDITIONS = [
     ("SOUNDEX(region) = 'n'", "Known are CASE, IF, COALESCE"),
     ("age = NULL", "Write IS NULL"),
     ("1 / age > 1", "Write x / NULLIF(y, 0) or SAFE_DIVIDE(x, y)"),
-    ("note LIKE 'a%'", "GROUP BY it, or ask the owner to declare its values"),
+    ("note || 'a' = 'b'", "GROUP BY it, or ask the owner to declare its values"),
     ("region RLIKE 'a**'", "a repetition is repeated"),
 ]
 

@@ -11,14 +11,15 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from threading import RLock
-from typing import Any, ClassVar, Literal, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import EngineFailed, InternalError, InvalidParameter, MissingExtra, TableClosed
+from discreet.data.engines.cells import bytes_text, spell_bytes
 from discreet.data.engines.failures import Expired, Reason, hear_signals
-from discreet.data.engines.readings import RowReading
+from discreet.data.engines.readings import Family, RowReading
 from discreet.data.engines.render_expressions import keyed_hash
 from discreet.data.schema.columns import Code, Column
 
@@ -31,11 +32,6 @@ T = TypeVar("T")
 
 LOG = logging.getLogger("discreet.data")
 """The owner's log. It may count cells without noise: it belongs where the data are."""
-
-Family = Literal[
-    "integer", "real", "decimal", "boolean", "date", "timestamp", "zoned", "text", "uuid", "other"
-]
-"""What an engine's type is good for. "zoned" is a timestamp with a time zone."""
 
 Answer = list[tuple[Code | None, ...]]
 """Rows of codes."""
@@ -255,6 +251,8 @@ class Source(ABC):
             raise InternalError("a query names a part of itself like a loaded relation")
 
         def point(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Decode):
+                return bytes_text(spell_bytes(node.this.this, self.dialect), self.dialect)
             if not isinstance(node, exp.Table):
                 return node
             said = {argument for argument, value in node.args.items() if value}

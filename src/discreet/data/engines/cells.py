@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.data.engines.base import Family
+from discreet.data.engines.readings import Family
 from discreet.data.schema.columns import Category, Column, Ranged
 
 PARSED_SCALE = 18

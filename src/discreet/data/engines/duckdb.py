@@ -28,10 +28,10 @@ from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter, MissingExtra
 from discreet.data.credentials import show_path
-from discreet.data.engines.base import EngineField, Family, Source, decimals, relation, unknown_input
+from discreet.data.engines.base import EngineField, Source, decimals, relation, unknown_input
 from discreet.data.engines.cells import unpack
 from discreet.data.engines.failures import Reason, watch
-from discreet.data.engines.readings import CODES, PLACE, RAW, RowReading, UserRows
+from discreet.data.engines.readings import CODES, PLACE, RAW, Family, RowReading, UserRows
 from discreet.data.schema.columns import Column
 
 try:

@@ -16,7 +16,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter
-from discreet.data.engines.base import EngineField, Family, Source
+from discreet.data.engines.base import EngineField, Source
 from discreet.data.engines.cells import (
     PARSED_SCALE,
     bytes_text,
@@ -27,7 +27,7 @@ from discreet.data.engines.cells import (
     spell_bytes,
     text_bytes,
 )
-from discreet.data.engines.readings import RAW, RowReading
+from discreet.data.engines.readings import RAW, Family, RowReading
 from discreet.data.schema.columns import (
     Boolean,
     Category,

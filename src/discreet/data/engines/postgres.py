@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter, MissingExtra
-from discreet.data.engines.base import EngineField, Family, Source, unknown_input
+from discreet.data.engines.base import EngineField, Source, unknown_input
 from discreet.data.engines.failures import Reason
 from discreet.data.engines.postgres_storage import SnapshotTables, TemporaryTables, find_storage
-from discreet.data.engines.readings import RowReading
+from discreet.data.engines.readings import Family, RowReading
 from discreet.data.engines.render_expressions import is_text
 from discreet.data.schema.columns import Column
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
 from sqlglot import exp
+
+Family = Literal[
+    "integer", "real", "decimal", "boolean", "date", "timestamp", "zoned", "text", "uuid", "other"
+]
+"""What an engine's type is good for. "zoned" is a timestamp with a time zone."""
 
 RAW = "discreet_raw"
 """What the queries given to `Source.load` call the input they read."""

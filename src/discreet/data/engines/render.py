@@ -115,7 +115,8 @@ class _Renderer:
             user = column(Field(self.known.plan.table, unit.column))
             listed = [alias(user, UNIT), *_keys(groups), *totals]
             if self.known.caps_groups(one):
-                listed.append(alias(exp.Min(this=self._row_place()), FIRST))
+                place = self._row_place() if self.known.plan.units is None else own_column(PLACE)
+                listed.append(alias(exp.Min(this=place), FIRST))
             inner = self._rows([user, *groups], listed, one.keys, measures, {})
             return self._of_users(inner, one, len(groups), measures)
         return self._rows(groups, [*_keys(groups), *totals], one.keys, measures, self._list_before())
@@ -156,15 +157,17 @@ class _Renderer:
         ]
 
     def _units(self, units: Units) -> exp.Select:
-        """Return one row for each user that has a row that counts."""
+        """Return one row for each user, or user and key, that has a row that counts."""
         tables = self.known.tables
         user = column(Field(units.table, str(tables.schema(units.table).unit.column)))
+        # Several rows of a user are in the order of the first row that each is made of.
+        first = [alias(exp.Min(this=self._row_place()), PLACE)] if units.keys else []
         return select(
-            list_unit_columns(units, tables),
+            [*list_unit_columns(units, tables), *first],
             self._relation(units.table, units.table),
             joins=self._joins(units.joins),
             tests=[] if units.where == TRUE else [where(units.where, tables)],
-            groups=[user],
+            groups=[user, *map(column, units.keys)],
         )
 
     def _needs_totals(self, one: SetFacts, measures: tuple[Measure, ...]) -> bool:

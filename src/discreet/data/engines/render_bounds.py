@@ -12,12 +12,13 @@ from sqlglot import exp
 
 from discreet.core.errors import InternalError
 from discreet.data.engines.readings import PLACE
+from discreet.data.engines.render_expressions import column
 from discreet.data.engines.render_ranges import find_selected, is_inside, list_sources, read_range
 from discreet.data.engines.render_units import require_one_row
 from discreet.data.plan.derived import UNITS
 from discreet.data.plan.facts import Facts, SetFacts
 from discreet.data.plan.measures import Measure
-from discreet.data.plan.row_nodes import Span
+from discreet.data.plan.row_nodes import Field, Span
 
 UNIT, FIRST, BOUNDED, TOTALS, GROUPED, RANKED = (
     "discreet_unit",
@@ -37,6 +38,11 @@ def require_bounds(tree: exp.Select, known: Facts, one: SetFacts, measures: tupl
     read = rows
     if known.plan.units is not None:
         read = require_one_row(rows, before.get(UNITS), known)
+    if known.rows_in_group(one.keys) < known.rows_per_unit:
+        grouped = rows.args.get("group")
+        apart = [column(Field(UNITS, key.name)) for key in getattr(known.plan.units, "keys", ())]
+        if grouped is None or any(key not in grouped.expressions for key in apart):
+            raise InternalError("a group holds several rows of one user")
     for name, shown, most in known.read:
         if _rows_of_one_user(name, shown, read, before) != most:
             raise InternalError(f"the rows of one user in {name} are not held to {most}")

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
+from string import ascii_lowercase, ascii_uppercase
 from typing import Literal
 
 from sqlglot import exp
 
+from discreet.data.engines.cells import spell
 from discreet.data.plan.canonical import gaps
 from discreet.data.plan.evaluate import ratio_of_units
 from discreet.data.plan.numbers import MAX_UNITS, scale
 from discreet.data.plan.row_nodes import (
+    TRUE,
     And,
     Atom,
     Compare,
@@ -23,7 +26,10 @@ from discreet.data.plan.row_nodes import (
     Sign,
     Span,
     StepFunction,
+    TextLike,
+    UnitIn,
     Within,
+    unescape,
 )
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Category, Code, Column, Identifier, Text
@@ -120,6 +126,10 @@ def where(condition: Condition, tables: PlanTables) -> exp.Expr:
         return _within(condition, tables)
     if isinstance(condition, Compare):
         return _SIGNS[condition.sign](this=number(condition.number, tables), expression=whole(0))
+    if isinstance(condition, TextLike):
+        return _like(condition)
+    if isinstance(condition, UnitIn):
+        return _look_up(condition, tables)
     if not condition.parts:
         truth = isinstance(condition, And)
         return exp.EQ(this=whole(1), expression=whole(1 if truth else 0))
@@ -334,6 +344,39 @@ def _list_values(field: Field, declared: Category, spans: tuple[Span, ...]) -> e
     found = exp.In(this=column(field), expressions=values)
     # A missing value is neither in a list nor out of it.
     return found if listed is spans else exp.Not(this=found)
+
+
+def _like(condition: TextLike) -> exp.Expr:
+    """Compare free text with patterns; where it is missing, that is neither true nor false."""
+    text = column(condition.field)
+    if condition.folded:
+        # Engines fold letters beyond A to Z each in its own way.
+        folded = [exp.Literal.string(letters) for letters in (ascii_uppercase, ascii_lowercase)]
+        text = exp.Anonymous(this="TRANSLATE", expressions=[text, *folded])
+    read = [(pattern, *unescape(pattern)) for pattern in condition.patterns]
+    plain = [_spelled(said) for _, said, marks in read if not marks]
+    choices: list[exp.Expr] = [exp.In(this=text.copy(), expressions=plain)] if plain else []
+    for pattern, _, marks in read:
+        if marks:
+            found: exp.Expr = exp.Like(this=text.copy(), expression=_spelled(pattern))
+            if "!" in pattern or "\\" in pattern:  # some engines escape by a backslash unless told otherwise
+                found = exp.Escape(this=found, expression=exp.Literal.string("!"))
+            choices.append(found)
+    either = choices[0] if len(choices) == 1 else exp.Paren(this=exp.or_(*choices, copy=False))
+    return exp.Not(this=exp.Paren(this=either)) if condition.negated else either
+
+
+def _look_up(condition: UnitIn, tables: PlanTables) -> exp.Expr:
+    """Look the unit of a row up among those of a loaded relation, which holds no row without one."""
+    tests = [] if condition.where == TRUE else [where(condition.where, tables)]
+    units = select([column(condition.other)], table(condition.other.table), tests=tests)
+    found = exp.In(this=column(condition.unit), query=exp.Subquery(this=units))
+    return exp.Not(this=found) if condition.negated else found
+
+
+def _spelled(text: str) -> exp.Expr:
+    """Return a request's own text: by the digits of its bytes, which every engine turns into text itself."""
+    return exp.Decode(this=exp.Unhex(this=spell(text)), charset=exp.Literal.string("utf-8"))
 
 
 def _range(field: Field, span: Span, tables: PlanTables) -> exp.Expr:

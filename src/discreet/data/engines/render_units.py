@@ -22,11 +22,12 @@ from discreet.data.plan.tables import PlanTables
 
 
 def list_unit_columns(units: Units, tables: PlanTables) -> list[exp.Expr]:
-    """Return what is selected of each user: the user, then the values."""
+    """Return what is selected of each user: the user, the keys, then the values."""
     base = tables.schema(units.table)
     unit = Field(base.name, str(base.unit.column))
     values = [alias(_value(value, tables), name_value(value, base)) for value in units.values]
-    return [alias(column(unit), unit.name), *values]
+    named = [alias(column(one), one.name) for one in (unit, *units.keys)]
+    return [*named, *values]
 
 
 def _value(value: UnitValue, tables: PlanTables) -> exp.Expr:
@@ -75,10 +76,13 @@ def require_one_row(rows: exp.Select, units: exp.Query | None, known: Facts) -> 
     base = known.tables.schema(defined.table)
     user = column(Field(base.name, str(base.unit.column)))
     grouped = units.args.get("group")
-    if grouped is None or grouped != exp.Group(expressions=[user]):
+    keys = [column(key) for key in defined.keys]
+    if grouped is None or grouped != exp.Group(expressions=[user, *keys]):
         raise InternalError("one row is not that of one user")
     if find_selected(units, str(base.unit.column)) != user:
         raise InternalError("a row is not named after its user")
+    if any(find_selected(units, key.name) != key for key in keys):
+        raise InternalError("a row is not named after its keys")
     most = math.prod(count for _, count in known.kept)
     for value in defined.values:
         name = name_value(value, base)

@@ -10,10 +10,10 @@ from sqlglot import exp
 
 from discreet.core.errors import InvalidParameter, MissingExtra
 from discreet.core.rng import SYSTEM
-from discreet.data.engines.base import EngineField, Family, Source, decimals, relation, unknown_input
+from discreet.data.engines.base import EngineField, Source, decimals, relation, unknown_input
 from discreet.data.engines.cells import bytes_text, spell, spell_bytes
 from discreet.data.engines.failures import Reason, watch
-from discreet.data.engines.readings import RowReading
+from discreet.data.engines.readings import Family, RowReading
 from discreet.data.engines.spark_files import Checkpoint, Touched
 from discreet.data.schema.columns import Column
 

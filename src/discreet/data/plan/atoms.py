@@ -22,6 +22,7 @@ from discreet.data.plan.canonical import (
     conjunction,
     disjunction,
     exclude_sets,
+    within,
 )
 from discreet.data.plan.effort import spend
 from discreet.data.plan.evaluate import ABSENT, ONE, Codes, ratio_of_units
@@ -50,7 +51,9 @@ from discreet.data.plan.row_nodes import (
     Quotient,
     Span,
     StepFunction,
+    TextLike,
     Within,
+    holds_unit,
 )
 from discreet.data.plan.tables import PlanTables
 from discreet.data.plan.tabulate import OneColumn, tabulate
@@ -67,6 +70,12 @@ Case = tuple[Condition, Polynomial | None]
 
 def choose(cases: Sequence[Case], otherwise: Polynomial | None, tables: PlanTables) -> Polynomial | None:
     """Return the first number whose condition holds, else the last one."""
+    if any(holds_unit(test) for test, _ in cases):
+        raise Refused(
+            what="IN (SELECT ...) of a private table",
+            why="it stands in a value, and not every engine looks a unit up there",
+            way_out="Put it in WHERE, and ask once for each",
+        )
     # Each in its own form first: chosen or not, a function of one column is one number.
     cases = [(test, None if number is None else simplify(number, tables)) for test, number in cases]
     otherwise = None if otherwise is None else simplify(otherwise, tables)
@@ -298,6 +307,9 @@ def complement(condition: Condition, tables: PlanTables) -> Condition:
             return compare(condition.number, OPPOSITE[condition.sign], tables)
         told = choose([(condition, constant(1))], constant(0), tables)
         return FALSE if told is None else compare(told, "=", tables)
+    if isinstance(condition, TextLike):
+        gone = within(condition.field, [], missing=True, tables=tables)
+        return disjunction([replace(condition, negated=not condition.negated), gone], tables)
     parts = [complement(part, tables) for part in getattr(condition, "parts", ())]
     return disjunction(parts, tables) if isinstance(condition, And) else conjunction(parts, tables)
 
@@ -317,6 +329,8 @@ def _weigh(node: object) -> int:
         return 1 + len(node.pieces)
     if isinstance(node, Within):
         return 1 + len(node.spans)
+    if isinstance(node, TextLike):
+        return 1 + len(node.patterns)
     if isinstance(node, Quotient):
         return 1 + 3 * _weigh(node.denominator) + _weigh(node.numerator)
     if isinstance(node, Polynomial):

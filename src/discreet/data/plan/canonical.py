@@ -33,6 +33,8 @@ from discreet.data.plan.row_nodes import (
     Quotient,
     Sign,
     Span,
+    TextLike,
+    UnitIn,
     Within,
 )
 from discreet.data.plan.tables import PlanTables
@@ -193,7 +195,9 @@ def exclude_sets(condition: Condition, tables: PlanTables) -> Condition | None:
     if isinstance(condition, Within):
         spans = gaps(condition.spans, tables.span(condition.field))
         return within(condition.field, spans, missing=not condition.missing, tables=tables)
-    if isinstance(condition, Compare):
+    if isinstance(condition, UnitIn):
+        return replace(condition, negated=not condition.negated)  # every row has a unit
+    if isinstance(condition, Compare | TextLike):
         return None
     others = [exclude_sets(part, tables) for part in condition.parts]
     listed = [other for other in others if other is not None]
@@ -215,7 +219,7 @@ def conjunction(parts: Iterable[Condition], tables: PlanTables) -> Condition:
         left_out = [gap for one in listed for gap in gaps(one.spans, everything)]
         missing = all(one.missing for one in listed)
         found.append(within(field, gaps(left_out, everything), missing=missing, tables=tables))
-    return FALSE if FALSE in found else _assemble(And, rest | set(found))
+    return FALSE if FALSE in found else _assemble(And, _merge_patterns(rest, negated=True) | set(found))
 
 
 def disjunction(parts: Iterable[Condition], tables: PlanTables) -> Condition:
@@ -229,7 +233,7 @@ def disjunction(parts: Iterable[Condition], tables: PlanTables) -> Condition:
         spans = [span for one in listed for span in one.spans]
         missing = any(one.missing for one in listed)
         found.append(within(field, spans, missing=missing, tables=tables))
-    return TRUE if TRUE in found else _assemble(Or, rest | set(found))
+    return TRUE if TRUE in found else _assemble(Or, _merge_patterns(rest, negated=False) | set(found))
 
 
 def _by_column(parts: Iterable[Condition]) -> tuple[dict[Field, list[Within]], set[Condition]]:
@@ -242,6 +246,23 @@ def _by_column(parts: Iterable[Condition]) -> tuple[dict[Field, list[Within]], s
         else:
             rest.add(part)
     return sets, rest
+
+
+def _merge_patterns(parts: set[Condition], *, negated: bool) -> set[Condition]:
+    """Put patterns of one column together: like one of all under OR, like none of all under AND."""
+    patterns: dict[tuple[Field, bool], set[str]] = {}
+    rest: set[Condition] = set()
+    for part in parts:
+        if isinstance(part, TextLike) and part.negated == negated:
+            patterns.setdefault((part.field, part.folded), set()).update(part.patterns)
+        else:
+            rest.add(part)
+    spend(_SPAN * sum(map(len, patterns.values())))
+    merged = {
+        TextLike(field, tuple(sorted(listed)), folded, negated)
+        for (field, folded), listed in patterns.items()
+    }
+    return rest | merged
 
 
 def _assemble(kind: type[And] | type[Or], parts: set[Condition]) -> Condition:

@@ -84,7 +84,7 @@ def make_nullable(dimension: Dimension) -> Dimension:
 
 
 def declare_units(units: Units, tables: PlanTables, kept: tuple[tuple[str, int], ...]) -> Schema:
-    """Declare the relation with one row for each unit that has a row: its unit, then its values.
+    """Declare the relation with one row for each unit, or unit and key, that has a row: these, then values.
 
     Every value has the span that follows from the spans of the rows and from how many of them count.
     """
@@ -93,10 +93,12 @@ def declare_units(units: Units, tables: PlanTables, kept: tuple[tuple[str, int],
         raise InternalError("one row for each unit is made of tables of users")
     rows = math.prod(most for _, most in kept)
     columns = [_declare(name_value(value, base), value, tables, rows) for value in units.values]
+    keys = [base.column(key.name) for key in units.keys]
+    most = (rows, base.unit.max_groups) if keys else (1, 1)
     made = replace(
         base,
-        columns=(base.column(base.unit.column), *columns),
-        unit=replace(base.unit, max_rows=1, max_groups=1),
+        columns=(base.column(base.unit.column), *keys, *columns),
+        unit=replace(base.unit, max_rows=most[0], max_groups=most[1]),
         dimensions=(),
     )
     return _rename(made, UNITS)
@@ -111,7 +113,8 @@ def name_value(value: UnitValue, base: Schema) -> str:
     name = value.kind if not fields else f"{value.kind}_{fields[0].name}"[:_NAMED]
     own = Field(base.name, fields[0].name) if fields else None
     plain = value.number is None or (own is not None and value.number == variable(own))
-    if plain and len(name) < _NAMED and name.lower() != str(base.unit.column).lower():
+    taken = {one.name.lower() for one in base.columns}  # the unit, and what may be a key
+    if plain and len(name) < _NAMED and name.lower() not in taken:
         return name
     return f"{name}_{hashlib.sha256(repr(value).encode()).hexdigest()[:8]}"
 

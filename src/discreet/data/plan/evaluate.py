@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.errors import InternalError
 from discreet.data.plan.numbers import scale
 from discreet.data.plan.row_nodes import (
     And,
@@ -25,6 +26,8 @@ from discreet.data.plan.row_nodes import (
     Quotient,
     Span,
     StepFunction,
+    TextLike,
+    UnitIn,
     Within,
 )
 from discreet.data.plan.tables import PlanTables
@@ -107,6 +110,8 @@ def holds(condition: Condition, columns: Columns, tables: PlanTables) -> Any:
         values = evaluate(condition.number, columns, tables)
         signs = {"<": values < 0, "<=": values <= 0, "=": values == 0, "<>": values != 0}
         return (values != ABSENT) & signs[condition.sign]
+    if isinstance(condition, TextLike | UnitIn):
+        raise InternalError("free text and units have no codes")
     every = isinstance(condition, And)
     result: Any = np.bool_(every)
     for part in condition.parts:
@@ -128,7 +133,7 @@ def count_passes(node: Atom | Polynomial | Condition | None) -> int:
     """Return about how many times the arrays are gone through to compute a number or a condition."""
     if isinstance(node, Polynomial):
         return 1 + sum(len(monomial) for monomial, _ in node.terms) + sum(map(count_passes, node.atoms))
-    if isinstance(node, StepFunction | Within):
+    if isinstance(node, StepFunction | Within | TextLike | UnitIn):
         return 3
     if isinstance(node, Quotient):
         return 3 + count_passes(node.numerator) + count_passes(node.denominator)

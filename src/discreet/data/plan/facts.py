@@ -20,12 +20,12 @@ from discreet.core.errors import Refused
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import up
 from discreet.data.plan.after import check_computed
-from discreet.data.plan.derived import list_kept_rows, relate
+from discreet.data.plan.derived import UNITS, list_kept_rows, relate
 from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.keys import cells_of
 from discreet.data.plan.measures import CHOSEN, Measure, measures
 from discreet.data.plan.nodes import Aggregate, Plan
-from discreet.data.plan.row_nodes import Span
+from discreet.data.plan.row_nodes import Field, Span
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.schema import Schema
 
@@ -111,11 +111,17 @@ class Facts:
         """How many rows of the joined table one unit has at most.
 
         Private tables are bounded one by one and joined on the unit, so every pair of rows can meet. Where
-        there is one row for each unit, it is that one.
+        there is one row for each unit, it is that one; for each unit and key, as many as those of its rows.
         """
-        if self.plan.units is not None:
+        if self.plan.units is not None and not self.plan.units.keys:
             return 1
         return math.prod(rows for _, rows in self.kept)
+
+    def rows_in_group(self, keys: tuple[Key, ...]) -> int:
+        """Return how many rows one unit has at most in a group: one, where keys tell all of them apart."""
+        units = self.plan.units
+        apart = None if units is None else {Field(UNITS, key.name) for key in units.keys}
+        return 1 if apart is not None and apart <= set(keys) else self.rows_per_unit
 
     @property
     def read(self) -> tuple[tuple[str, str, int], ...]:
@@ -214,7 +220,7 @@ def _set_facts(known: Facts, keys: tuple[Key, ...]) -> SetFacts:
     listed = _list_measures(known, keys)
     cells = cells_of(keys, known.tables, known.plan.where)
     needed = dict.fromkeys([*listed, finder(known)] if cells is None else listed)
-    return SetFacts(keys, cells, tuple((one, _sensitivity(one, known, cells)) for one in needed))
+    return SetFacts(keys, cells, tuple((one, _sensitivity(one, known, keys, cells)) for one in needed))
 
 
 def stack(parts: Iterable[VectorSensitivity]) -> VectorSensitivity:
@@ -237,23 +243,25 @@ def finder(known: Facts) -> Measure:
     return Measure("units" if known.kept else "rows")
 
 
-def _sensitivity(measure: Measure, known: Facts, cells: int | None) -> VectorSensitivity:
+def _sensitivity(
+    measure: Measure, known: Facts, keys: tuple[Key, ...], cells: int | None
+) -> VectorSensitivity:
     """Bound one unit's vector: at most `entries` entries in [low, high], of absolute sum at most `total`."""
-    rows = known.rows_per_unit
+    rows, inside = known.rows_per_unit, known.rows_in_group(keys)
     reach = min(known.groups_per_unit, rows)
     entries = reach if cells is None else min(reach, cells)
     if measure.kind in CHOSEN:
         cells = None if cells is None else cells * measure.width
         entries = rows if cells is None else min(rows, cells)
-        low, high, total = 0, rows, rows
+        low, high, total = 0, inside, rows
     elif measure.kind == "distinct":
         # A unit's rows add the values that nobody else has: none without a row, each declared one once.
-        low, high, total = 0, min(rows, measure.width), rows
+        low, high, total = 0, min(inside, measure.width), rows
     elif measure.kind == "units":
         low, high, total = 0, 1, entries
     else:
         least, most = measure.each_row
-        low, high = min(0, rows * least), max(0, rows * most)
+        low, high = min(0, inside * least), max(0, inside * most)
         total = rows * max(-least, most)
         if measure.group is not None:
             floor, ceiling = measure.group

@@ -51,20 +51,24 @@ class UnitValue:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """A relation with exactly one row for each unit that has a row that counts.
+    """A relation with exactly one row for each unit that has a row that counts, or for each unit and key.
 
     Parameters
     ----------
     table, joins, where
         The rows, as in a `Plan`.
     values
-        The columns, beside the unit itself: sorted, each once.
+        The columns, beside the unit itself and the keys: sorted, each once.
+    keys
+        Declared columns of the table: there is one row for each unit and what they hold together, the missing
+        value among it. So a unit has as many rows as it has in the table, at most.
     """
 
     table: str
     joins: tuple[Join, ...]
     where: Condition
     values: tuple[UnitValue, ...]
+    keys: tuple[Field, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,6 +174,44 @@ class Compare:
 
 
 @dataclass(frozen=True, slots=True)
+class TextLike:
+    """Free text is there and like one of some patterns; or like none of them, where `negated` is set.
+
+    In a pattern `%` is any text, `_` any character and `!` says that the next one is meant itself; made by
+    `sql.rows.free_texts`, sorted, each once. Where `folded` is set, A to Z of the text are read as a to z.
+    """
+
+    field: Field
+    patterns: tuple[str, ...]
+    folded: bool
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UnitIn:
+    """The unit of a row has a row in a private table where a condition holds, or it has none.
+
+    What is said of a row depends on the rows of its own unit alone, so nobody else's presence matters.
+
+    Parameters
+    ----------
+    unit
+        The column that says whose row it is.
+    other
+        The column that says so in the other table, or in the same one.
+    where
+        Which rows of that table are meant.
+    negated
+        Whether there is none.
+    """
+
+    unit: Field
+    other: Field
+    where: Condition
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
 class And:
     """Every part holds. Without parts it is true."""
 
@@ -187,20 +225,42 @@ class Or:
     parts: tuple[Condition, ...]
 
 
-Condition = Within | Compare | And | Or
+Condition = Within | Compare | TextLike | UnitIn | And | Or
 
 TRUE = And(())
 FALSE = Or(())
+
+
+def holds_unit(condition: Condition) -> bool:
+    """Say whether a condition asks for other rows of the same unit."""
+    if isinstance(condition, And | Or):
+        return any(map(holds_unit, condition.parts))
+    return isinstance(condition, UnitIn)
+
+
+def unescape(pattern: str) -> tuple[str, bool]:
+    """Return the characters of a pattern, and whether some of them stand for others."""
+    plain, marks, meant = [], False, False
+    for character in pattern:
+        if character == "!" and not meant:
+            meant = True
+            continue
+        marks = marks or (character in "%_" and not meant)
+        plain.append(character)
+        meant = False
+    return "".join(plain), marks
 
 
 def fields_of(node: Atom | Polynomial | Condition | None) -> frozenset[Field]:
     """Return the columns that a number or a condition looks at."""
     if isinstance(node, Field):
         return frozenset({node})
-    if isinstance(node, StepFunction | Within):
+    if isinstance(node, StepFunction | Within | TextLike):
         return frozenset({node.field})
     if isinstance(node, Polynomial):
         return frozenset(node.fields)
+    if isinstance(node, UnitIn):
+        return frozenset({node.unit})
     if isinstance(node, Compare):
         return frozenset(node.number.fields)
     parts: tuple[Polynomial | Condition | None, ...] = ()

@@ -21,6 +21,8 @@ from discreet.data.plan.row_nodes import (
     Quotient,
     Span,
     StepFunction,
+    TextLike,
+    UnitIn,
     Within,
 )
 from discreet.data.schema.columns import Boolean, Category, Column, Date, Decimal, Integer, Ranged, Text
@@ -148,7 +150,7 @@ def _span(column: Column) -> Span:
     if isinstance(column, Category):
         return 0, column.size - 1
     if isinstance(column, Text):
-        return 0, 0  # of free text nothing is asked but whether it is there
+        return 0, 0  # of free text nothing is counted but whether it is there
     raise InternalError(f"{column.name} has no declared values")
 
 
@@ -156,6 +158,10 @@ def _present(condition: Condition) -> set[Field]:
     """Return columns that are there wherever a condition holds."""
     if isinstance(condition, Within):
         return set() if condition.missing else {condition.field}
+    if isinstance(condition, TextLike):
+        return {condition.field}
+    if isinstance(condition, UnitIn):
+        return {condition.unit}
     if isinstance(condition, Compare):
         return {atom for atom in condition.number.atoms if isinstance(atom, Field)}
     parts = [_present(part) for part in condition.parts]

@@ -36,6 +36,12 @@ PLAUSIBLE_ROWS = 10**10
 MOST_PARTS = 30
 """Questions that measure more in a group are judged, and get no advice: that would take too long."""
 
+SPREAD = Fraction(1, 8)
+"""The standard deviation of people's numbers, of the declared range: owners declare more than people have.
+
+A correlation, a slope or an intercept divides by it, so it says nothing where noise may be as large.
+"""
+
 _COUNTS: tuple[Kind, ...] = ("count", "count_units")
 _SPREADS: tuple[Kind, ...] = ("variance_pop", "variance_samp", "deviation_pop", "deviation_samp")
 _BETA = Fraction(1, 20)
@@ -260,10 +266,12 @@ class _Judge:
         if what.kind != "average" and what.kind not in (*_SPREADS, *PAIRS):
             return None
         # The middle of what is possible: where squares are half of the largest, and the rest is in balance.
-        middle = [_typical(measure, size) for measure in measures]
+        middle = [_typical(measure, size, pair=what.kind in PAIRS) for measure in measures]
         box = [(round(value - off), round(value + off)) for value, off in zip(middle, reaches, strict=True)]
         enclose = enclose_pair if what.kind in PAIRS else enclosure
         low, high = enclose(what.kind, measures, box)
+        if not (math.isfinite(low) and math.isfinite(high)):
+            return Fraction(1)
         least, largest = enclose(what.kind, measures, [(0, 0)] * len(measures))  # of no rows: all there is
         if not (math.isfinite(largest) and math.isfinite(least) and largest > least):
             return None
@@ -305,9 +313,11 @@ class _Judge:
         return found
 
 
-def _typical(measure: Measure, size: Fraction) -> Fraction:
-    """Return the number that a group of so many rows may have."""
+def _typical(measure: Measure, size: Fraction, *, pair: bool) -> Fraction:
+    """Return the number that a group of so many rows may have; squares of pairs are divided by."""
     if measure.kind == "rows":
         return size
     low, high = measure.each_row
+    if pair and measure.kind == "squares":
+        return size * high * (2 * SPREAD) ** 2  # the largest is that of half the range
     return size * (low + high) / 2

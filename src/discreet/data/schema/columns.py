@@ -365,7 +365,7 @@ class Identifier(_Opaque):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Text(_Opaque):
-    """Free text. Usable only as a group key that a threshold lets through."""
+    """Free text. Usable in conditions, and as a group key that a threshold lets through."""
 
 
 def print_declaration(value: Any) -> str:

@@ -98,11 +98,13 @@ class Work:
     """What reading a question took so far.
 
     `places` holds where the declared values of a column stand, once they were asked for; `matching` counts
-    comparisons of characters, `truths` conditions that stand for values; `computed` is what functions gave.
+    comparisons of characters, `patterns` what free text is compared with, `truths` conditions that stand for
+    values; `computed` is what functions gave.
     """
 
     places: dict[Field, dict[object, int]] = dataclass_field(default_factory=dict)
     matching: int = 0
+    patterns: int = 0
     truths: int = 0
     computed: dict[tuple[object, ...], Any] = dataclass_field(default_factory=dict)
 

@@ -25,9 +25,11 @@ from discreet.data.sql.group import Grouping, check_sets
 from discreet.data.sql.nodes import take
 from discreet.data.sql.rows.conditions import understand
 from discreet.data.sql.rows.language import condition
+from discreet.data.sql.selected.around import ask_around, find_inside
 from discreet.data.sql.selected.outputs import AnswerClauses, read_after, read_outputs, require_aggregate
 from discreet.data.sql.sources.joins import read_from
 from discreet.data.sql.sources.relations import flatten
+from discreet.data.sql.sources.unit_rows import ReadsAnswer
 from discreet.data.sql.stacked import split_union, stack_plans
 from discreet.data.sql.text import number, parse_text, refuse
 
@@ -80,7 +82,13 @@ def _select(
     policy: Policy,
     today: datetime.date | None,
 ) -> Plan:
-    flat = flatten(tree, tables, lambda main: _options(clause, main, policy).max_rows, today)
+    try:
+        flat = flatten(tree, tables, lambda main: _options(clause, main, policy).max_rows, today)
+    except ReadsAnswer:
+        inside = find_inside(tree)
+        if inside is None:
+            raise
+        return ask_around(tree, inside, _select(inside.tree, clause, tables, policy, today), tables)
     tree = flat.tree
     listed, source, joined, filtered, grouped = take(
         tree, "expressions", "from_", "joins", "where", "group", *_SHOWN
@@ -88,7 +96,7 @@ def _select(
     scope, joins, where = read_from(source, joined or [], flat.tables, today)
     main = scope.main if flat.units is None else tables.schema(flat.units.table)
     options = _options(clause, main, policy)
-    if flat.units is not None:
+    if flat.units is not None and not flat.units.keys:
         options = replace(options, max_groups=None)  # one row of each unit is in one group
     if filtered is not None:
         where = conjunction([where, condition(take(filtered, "this")[0], scope)], scope.tables)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
 from discreet.data.plan.after import Exact
-from discreet.data.plan.canonical import gaps
 from discreet.data.plan.derived import date_of, name_value, relate
 from discreet.data.plan.key_nodes import ComputedKey, Key
 from discreet.data.plan.kinds import Function
@@ -26,35 +24,13 @@ from discreet.data.plan.nodes import (
     Windowed,
 )
 from discreet.data.plan.numbers import add, constant, value_of
-from discreet.data.plan.row_nodes import (
-    TRUE,
-    And,
-    Atom,
-    Choice,
-    Compare,
-    Condition,
-    Field,
-    Polynomial,
-    Quotient,
-    Span,
-    StepFunction,
-    Within,
-)
+from discreet.data.plan.row_nodes import TRUE, Condition, Field, Polynomial, Quotient
 from discreet.data.plan.tables import PlanTables
-from discreet.data.schema.columns import Boolean, Category, Column, Date
-from discreet.data.sql.printed_values import (
-    coefficient,
-    decimal,
-    decimal_between,
-    literal,
-    quantile_call,
-    scientific,
-)
+from discreet.data.sql.printed_rows import cases_sql, condition_sql, name_sql, number_sql, quote
+from discreet.data.sql.printed_values import decimal, literal, quantile_call, scientific
 
 _SIGNS_BETWEEN: tuple[Function, ...] = ("+", "-", "*", "/", "%", "=", "<>", "<", "<=", "and", "or")
 _UNIT_CALLS = {"count": "COUNT", "sum": "SUM", "min": "MIN", "max": "MAX", "average": "AVG"}
-_SHORT = 8
-"""Pieces of a function of one column that are printed as a CASE; more are listed by their last codes."""
 _CALLS = {
     "minimum": "MIN",
     "maximum": "MAX",
@@ -83,12 +59,12 @@ def to_sql(plan: Plan, tables: PlanTables) -> str:
     parts = ["SELECT"]
     if options := _options(plan):
         parts.append(f"WITH DIFFERENTIAL_PRIVACY OPTIONS ({options})")
-    shown = (f"{_output(output.what, unit, tables)} AS {_quote(output.name)}" for output in plan.outputs)
+    shown = (f"{_output(output.what, unit, tables)} AS {quote(output.name)}" for output in plan.outputs)
     parts.append(", ".join(shown))
     if plan.units is None:
         parts += _rows(plan, tables)
     else:
-        parts.append(f"FROM ({_units(plan.units, tables)}) AS {_quote(plan.table)}")
+        parts.append(f"FROM ({_units(plan.units, tables)}) AS {quote(plan.table)}")
         parts += _where(plan.where, tables)
     sets = [", ".join(_key(key, tables) for key in keys) for keys in plan.sets]
     if len(sets) > 1:
@@ -117,7 +93,7 @@ def _by_columns(nodes: list[Shown], named: list[list[tuple[Shown, Output]]]) -> 
     """Print what is the same function of the columns of an answer in every SELECT."""
     for place, (_, output) in enumerate(named[0]):
         if all(node == listed[place][0] for node, listed in zip(nodes, named, strict=True)):
-            return _quote(output.name)
+            return quote(output.name)
     one = nodes[0]
     if not isinstance(one, Computed):
         return _constant(one.value) if isinstance(one, Constant) else ""
@@ -154,12 +130,12 @@ def _direction(one: Ordering) -> str:
 def _units(units: Units, tables: PlanTables) -> str:
     """Return the relation of units as SQL."""
     base = tables.schema(units.table)
-    unit = _name(Field(base.name, str(base.unit.column)))
-    shown = [unit]
+    grouped = [name_sql(one) for one in (Field(base.name, str(base.unit.column)), *units.keys)]
+    shown = [*grouped]
     for value in units.values:
         call = f"{_UNIT_CALLS[value.kind]}({_of_unit(value, tables)})"
-        shown.append(f"{call} AS {_quote(name_value(value, base))}")
-    return " ".join(["SELECT", ", ".join(shown), *_rows(units, tables), f"GROUP BY {unit}"])
+        shown.append(f"{call} AS {quote(name_value(value, base))}")
+    return " ".join(["SELECT", ", ".join(shown), *_rows(units, tables), f"GROUP BY {', '.join(grouped)}"])
 
 
 def _of_unit(value: UnitValue, tables: PlanTables) -> str:
@@ -167,64 +143,21 @@ def _of_unit(value: UnitValue, tables: PlanTables) -> str:
     if value.number is None:
         return "*"
     is_date = date_of(value, tables) is not None
-    return _name(value.number.fields[0]) if is_date else _number(value.number, tables)
+    return name_sql(value.number.fields[0]) if is_date else number_sql(value.number, tables)
 
 
 def _rows(source: Plan | Units, tables: PlanTables) -> list[str]:
     """Return FROM, the joins and WHERE."""
-    parts = [f"FROM {_quote(source.table)}"]
+    parts = [f"FROM {quote(source.table)}"]
     for join in source.joins:
         word = "LEFT JOIN" if join.outer else "JOIN"
-        named = "" if join.right.table == join.table else f" AS {_quote(join.right.table)}"
-        parts.append(f"{word} {_quote(join.table)}{named} ON {_name(join.left)} = {_name(join.right)}")
+        named = "" if join.right.table == join.table else f" AS {quote(join.right.table)}"
+        parts.append(f"{word} {quote(join.table)}{named} ON {name_sql(join.left)} = {name_sql(join.right)}")
     return parts + _where(source.where, tables)
 
 
 def _where(condition: Condition, tables: PlanTables) -> list[str]:
     return [] if condition == TRUE else [f"WHERE {condition_sql(condition, tables)}"]
-
-
-def condition_sql(condition: Condition, tables: PlanTables) -> str:
-    """Return a condition as SQL, in brackets where that matters."""
-    if isinstance(condition, Within):
-        return _within(condition, tables)
-    if isinstance(condition, Compare):
-        return f"{_number(condition.number, tables)} {condition.sign} 0"
-    if not condition.parts:
-        return "TRUE" if isinstance(condition, And) else "FALSE"
-    word = " AND " if isinstance(condition, And) else " OR "
-    return "(" + word.join(condition_sql(part, tables) for part in condition.parts) + ")"
-
-
-def _within(condition: Within, tables: PlanTables) -> str:
-    column, name = tables.column(condition.field), _name(condition.field)
-    choices = [f"{name} IS NULL"] if condition.missing else []
-    if condition.spans == (tables.span(condition.field),):
-        choices.append(f"{name} IS NOT NULL")
-    elif isinstance(column, Boolean | Category):
-        choices += [f"{name} {_list_values(column, condition.spans)}"] if condition.spans else []
-    else:
-        choices += [_range(name, span, column) for span in condition.spans]
-    return choices[0] if len(choices) == 1 else "(" + " OR ".join(choices) + ")"
-
-
-def _list_values(column: Boolean | Category, spans: tuple[Span, ...]) -> str:
-    """List the values that lie in some spans, or the others where they are fewer."""
-    inside = sum(b - a + 1 for a, b in spans)
-    listed = spans if 2 * inside <= column.size else gaps(spans, (0, column.size - 1))
-    values = column.values if isinstance(column, Category) else column.domain()
-    shown = ", ".join(literal(values[i]) for a, b in listed for i in range(a, b + 1))
-    return f"{'IN' if listed is spans else 'NOT IN'} ({shown})"
-
-
-def _range(name: str, span: Span, column: Column) -> str:
-    low, high = (column.decode(end) for end in span)
-    if isinstance(low, datetime.date) or isinstance(high, datetime.date):
-        return f"({name} >= {literal(low)} AND {name} <= {literal(high)})"
-    step = getattr(column, "grid", Fraction(1))
-    lowest = decimal_between(Fraction(low) - step, Fraction(low))
-    highest = -decimal_between(-Fraction(high) - step, -Fraction(high))
-    return f"({name} >= {decimal(lowest)} AND {name} <= {decimal(highest)})"
 
 
 def _output(what: Shown, unit: Field, tables: PlanTables) -> str:
@@ -237,10 +170,10 @@ def _output(what: Shown, unit: Field, tables: PlanTables) -> str:
     if isinstance(what, Windowed):
         return _window(what, unit, tables)
     if what.kind == "count_units":
-        return f"COUNT(DISTINCT {_name(unit)})"
-    arguments = [_number(one, tables) for one in (what.number, what.other) if one is not None] or ["*"]
+        return f"COUNT(DISTINCT {name_sql(unit)})"
+    arguments = [number_sql(one, tables) for one in (what.number, what.other) if one is not None] or ["*"]
     if what.column is not None:
-        arguments = [("DISTINCT " if what.kind == "count_distinct" else "") + _name(what.column)]
+        arguments = [("DISTINCT " if what.kind == "count_distinct" else "") + name_sql(what.column)]
     call, tail = _CALLS.get(what.kind, "COUNT"), ""
     if what.kind == "quantile":
         call, last, tail = quantile_call(what.points)
@@ -309,73 +242,17 @@ def _options(plan: Plan) -> str:
     return ", ".join(f"{name} = {scientific(Fraction(value))}" for name, value in listed if value is not None)
 
 
-def _number(number: Polynomial, tables: PlanTables) -> str:
-    terms = []
-    for names, times in number.terms:
-        factors = [_atom(atom, tables) for atom in names]
-        if times != 1 or not factors:
-            factors.insert(0, coefficient(times))
-        terms.append(" * ".join(factors))
-    return " + ".join(terms) or "0"
-
-
-def _atom(atom: Atom, tables: PlanTables) -> str:
-    if isinstance(atom, Field):
-        column = tables.column(atom)
-        if isinstance(column, Boolean):
-            return f"CAST({_name(atom)} AS INT)"
-        return f"UNIX_DATE({_name(atom)})" if isinstance(column, Date) else _name(atom)
-    if isinstance(atom, Quotient):
-        return f"FLOOR_DIV({_number(atom.numerator, tables)}, {_number(atom.denominator, tables)})"
-    if isinstance(atom, StepFunction) and len(atom.pieces) > _SHORT:
-        listed = ", ".join(f"{last}, {'NULL' if code is None else code}" for last, code in atom.pieces)
-        return f"STEPS({_name(atom.field)}, {'NULL' if atom.missing is None else atom.missing}, {listed})"
-    return _cases(atom, tables, lambda number: _number(number, tables))
-
-
-def _cases(atom: StepFunction | Choice, tables: PlanTables, leaf: Callable[[Polynomial], str]) -> str:
-    """Print a choice; a leaf is a number, or what stands for it."""
-    if isinstance(atom, Choice):
-        cases = [(condition_sql(test, tables), value) for test, value in atom.cases]
-        otherwise = atom.otherwise
-    else:
-        cases, otherwise = list(_pieces(atom, tables)), None
-    shown = [f"WHEN {test} THEN {'NULL' if value is None else leaf(value)}" for test, value in cases]
-    last = "" if otherwise is None else f" ELSE {leaf(otherwise)}"
-    return f"CASE {' '.join(shown)}{last} END"
-
-
-def _pieces(atom: StepFunction, tables: PlanTables) -> Iterator[tuple[str, Polynomial | None]]:
-    field = atom.field
-    low, _ = tables.span(field)
-    if tables.nullable(field) and atom.missing is not None:
-        yield f"{_name(field)} IS NULL", constant(atom.missing)
-    if isinstance(tables.column(field), Category):
-        spans: dict[int, list[Span]] = {}
-        for last, code in atom.pieces:
-            if code is not None:
-                spans.setdefault(code, []).append((low, last))
-            low = last + 1
-        for code, listed in spans.items():
-            yield _within(Within(field, tuple(listed), missing=False), tables), constant(code)
-        return
-    for last, code in atom.pieces:
-        # Each test is of all codes so far: the pieces before it are taken already.
-        test = _within(Within(field, ((low, last),), missing=False), tables)
-        yield test, None if code is None else constant(code)
-
-
 def _key(key: Key, tables: PlanTables) -> str:
     """Print a key so that it is read as one of the same kind."""
     if isinstance(key, Field):
-        return _name(key)
+        return name_sql(key)
     if key.kind == "number":
-        return _number(key.number, tables)
+        return number_sql(key.number, tables)
     if key.kind == "date":
-        return f"DATE_FROM_UNIX_DATE({_number(key.number, tables)})"
+        return f"DATE_FROM_UNIX_DATE({number_sql(key.number, tables)})"
     if key.kind == "truth":
         return _truth(key.number, tables)
-    return f"ELT({_number(add(key.number, constant(1)), tables)}, {', '.join(map(literal, key.labels))})"
+    return f"ELT({number_sql(add(key.number, constant(1)), tables)}, {', '.join(map(literal, key.labels))})"
 
 
 def _truth(number: Polynomial, tables: PlanTables) -> str:
@@ -385,13 +262,5 @@ def _truth(number: Polynomial, tables: PlanTables) -> str:
         return "TRUE" if value else "FALSE"
     (atom,) = number.atoms
     if isinstance(atom, Field | Quotient):
-        return f"{_number(number, tables)} = 1"
-    return _cases(atom, tables, lambda leaf: _truth(leaf, tables))
-
-
-def _name(field: Field) -> str:
-    return f"{_quote(field.table)}.{_quote(field.name)}"
-
-
-def _quote(name: str) -> str:
-    return f'"{name}"'
+        return f"{number_sql(number, tables)} = 1"
+    return cases_sql(atom, tables, lambda leaf: _truth(leaf, tables))

@@ -2,7 +2,10 @@
 
 from fractions import Fraction
 
+import numpy as np
+import pandas as pd
 import pytest
+from scipy.stats import norm
 
 import discreet as dp
 from discreet.core.errors import InvalidParameter, Refused
@@ -50,6 +53,7 @@ QUESTIONS = [
     "SELECT MAX(amount) AS m FROM visits",
     "SELECT MODE() WITHIN GROUP (ORDER BY ward) AS m FROM visits",
     "SELECT CORR(amount, other) AS c FROM visits",
+    "SELECT REGR_SLOPE(amount, other) AS b FROM visits",
     "SELECT ROUND(AVG(amount), 1) AS mean FROM visits",
     "SELECT 100.0 * SUM(amount) / COUNT(*) AS mean FROM visits HAVING COUNT(*) > 3",
     "SELECT amount > 100 AS large, AVG(other) AS mean FROM visits GROUP BY 1 ORDER BY 1",
@@ -73,6 +77,26 @@ def test_more_rows_make_it_useful_and_a_plan_says_how_many(text):
     assert not find_useless(priced(text, rows=rows)) and find_useless(priced(text, rows=rows - 1))
     plan = plan_question(text, schemas=schema(), policy=Policy(epsilon=Fraction(1, 50), delta=Fraction(0)))
     assert f"less than half of what is possible from about {rows} rows on" in repr(plan)
+
+
+def test_a_correlation_of_people_is_refused_where_it_could_be_anything():
+    """Declared ranges are wider than what people have: an eighth of them is the standard deviation here."""
+    text = "SELECT CORR(amount, other) AS c FROM visits"
+    rows = find_rows(priced(text, epsilon=1, rows=None))
+    spans = {}
+    for size in (rows // 3, 2 * rows):
+        places = (np.arange(size) + 0.5) / size
+        amount = norm.ppf(places, 100, 25)
+        other = 50 + norm.ppf(places * size * 0.618 % 1, 0, 10) + (amount - 100) * 0.3
+        data = pd.DataFrame({"ward": "north", "amount": amount.round(), "other": other.round()})
+        with Table(data.astype({"amount": int, "other": int}), schema=schema(size)) as table:
+            if size < rows:
+                with pytest.raises(Refused, match="nothing was charged"):
+                    table.sql(text, epsilon=1, delta=0)
+            answer = table.sql(text, epsilon=1, delta=0, insist=size < rows)
+            ((low, high),) = answer.interval("c", 0.95)
+            spans[size] = high - low
+    assert spans[rows // 3] == 2 and spans[2 * rows] < 1
 
 
 def test_where_nobody_says_how_many_rows_there_are_nothing_but_absurd_counts_is_refused():
@@ -147,7 +171,6 @@ def test_what_is_computed_is_judged_by_what_it_is_computed_from():
 def test_what_cannot_be_judged_is_not_refused():
     for text in (
         "SELECT ward FROM visits GROUP BY ward HAVING AVG(amount) > 3",
-        "SELECT REGR_SLOPE(amount, other) AS s FROM visits",
         "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY SUM(amount)",
     ):
         assert not find_useless(priced(text, Fraction(1, 20))), text

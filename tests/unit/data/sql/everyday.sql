@@ -73,6 +73,8 @@ SELECT covar_pop(age, cost), regr_slope(cost, age), regr_intercept(cost, age), r
 SELECT w.wing, COUNT(*) FROM visits v JOIN wards w ON v.ward = w.ward GROUP BY w.wing;
 SELECT w.wing, AVG(v.cost) FROM visits AS v LEFT JOIN wards AS w USING (ward) GROUP BY w.wing;
 SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM wards WHERE wing = 'north');
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE patient_id IN (SELECT patient_id FROM prescriptions WHERE drug = 'insulin');
+SELECT city, AVG(cost) FROM visits AS v WHERE NOT EXISTS (SELECT 1 FROM prescriptions AS p WHERE p.patient_id = v.patient_id) GROUP BY city;
 SELECT COUNT(*) FROM visits JOIN wards USING (ward) WHERE wing = 'north' AND beds > 10;
 WITH adults AS (SELECT * FROM visits WHERE age >= 18) SELECT COUNT(*) FROM adults;
 WITH adults AS (SELECT city, cost FROM visits WHERE age >= 18) SELECT city, AVG(cost) FROM adults GROUP BY city;
@@ -100,8 +102,9 @@ SELECT SUM(DISTINCT cost) FROM visits;
 SELECT city, COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM visits GROUP BY city;
 -- refused: function LOWER: it is computed in each row
 SELECT LOWER(city), COUNT(*) FROM visits GROUP BY city;
--- refused: notes: free text is never compared
 SELECT COUNT(*) FROM visits WHERE notes LIKE '%urgent%';
+SELECT city, COUNT(*) FILTER (WHERE notes ILIKE '%asthma%') AS asthma, COUNT(*) FROM visits GROUP BY city;
+SELECT COUNT(*) FROM visits WHERE lower(notes) IN ('urgent', 'very urgent') AND notes NOT LIKE 'no %';
 -- refused: single rows
 SELECT * FROM visits LIMIT 10;
 -- refused: aggregate
@@ -117,12 +120,16 @@ SELECT patient_id, COUNT(*) FROM visits GROUP BY patient_id;
 SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits);
 -- refused: STRING_AGG
 SELECT string_agg(city, ',') FROM visits;
--- refused: text
 SELECT COUNT(*) FROM visits WHERE notes = 'urgent';
 -- refused: not declared
 SELECT AVG(salary) FROM visits;
+SELECT AVG(n) AS mean_visits FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) AS per_ward;
+SELECT COUNT(*) FILTER (WHERE n > 500) AS busy, MAX(n) AS most FROM (SELECT city, COUNT(*) AS n FROM visits GROUP BY city) AS t;
+SELECT ward, AVG(n) AS visits_per_patient FROM (SELECT patient_id, ward, COUNT(*) AS n FROM visits GROUP BY patient_id, ward) AS t GROUP BY ward;
 
 -- bigquery
+WITH monthly AS (SELECT DATE_TRUNC(visit_date, MONTH) AS m, COUNT(*) AS n FROM visits GROUP BY m) SELECT m, n FROM monthly WHERE n > 1000 ORDER BY n DESC;
+WITH t AS (SELECT city, sex, SUM(cost) AS s, COUNT(*) AS n FROM visits GROUP BY city, sex) SELECT city, SUM(s) / SUM(n) AS mean_cost FROM t GROUP BY city;
 SELECT COUNTIF(smoker) FROM visits;
 SELECT COUNTIF(age >= 65) / COUNT(*) AS share FROM visits;
 SELECT COUNT(DISTINCT IF(age >= 65, patient_id, NULL)) AS seniors FROM visits;

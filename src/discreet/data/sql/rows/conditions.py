@@ -5,16 +5,15 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.data.plan.atoms import complement
-from discreet.data.plan.canonical import OPPOSITE, AnySign, conjunction, disjunction, is_there
+from discreet.data.plan.canonical import MIRRORED, OPPOSITE, AnySign, conjunction, disjunction, is_there
 from discreet.data.plan.row_nodes import Condition
-from discreet.data.schema.columns import Text
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
 from discreet.data.sql.rows.comparing import compare_sides
-from discreet.data.sql.rows.function_calls import is_now
+from discreet.data.sql.rows.free_texts import compare_text, like_text, read_free_text
 from discreet.data.sql.rows.operands import MISSING, is_present
-from discreet.data.sql.rows.texts import like_condition, regexp_condition
+from discreet.data.sql.rows.texts import like_condition, read_pattern, regexp_condition
 from discreet.data.sql.rows.translate import ConditionReader, condition, operand
-from discreet.data.sql.sources.matches import Matched, translate_match
+from discreet.data.sql.sources.matches import Matched, UnitMatched, translate_match, translate_unit
 from discreet.data.sql.text import refuse
 
 MAX_TERMS = 500
@@ -31,9 +30,13 @@ _SIGNS: dict[type[exp.Expression], AnySign] = {
 
 def _comparison(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     left, right = take(node, "this", "expression")
-    sign = _SIGNS[type(node)]
+    sign = OPPOSITE[_SIGNS[type(node)]] if negated else _SIGNS[type(node)]
+    for text, other, told in ((left, right, sign), (right, left, MIRRORED[sign])):
+        free = read_free_text(text, scope)
+        if free is not None:
+            return compare_text(free, told, operand(other, scope), scope)
     sides = operand(left, scope), operand(right, scope)
-    return compare_sides(sides[0], OPPOSITE[sign] if negated else sign, sides[1], scope)
+    return compare_sides(sides[0], sign, sides[1], scope)
 
 
 def understand(node: exp.Expression, scope: Scope) -> None:
@@ -73,8 +76,9 @@ def _is(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     left, right = take(node, "this", "expression")
     if isinstance(right, exp.Null):
         take(right)
-        text = _free_text(left, scope)
-        there = is_present(operand(left, scope), scope.tables) if text is None else text
+        text = read_free_text(left, scope)
+        tables = scope.tables
+        there = is_present(operand(left, scope), tables) if text is None else is_there(text.field, tables)
         return there if negated else complement(there, scope.tables)
     if not isinstance(right, exp.Boolean):
         raise refuse_unknown(node, "a condition")
@@ -82,16 +86,6 @@ def _is(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     # `IS TRUE` is never unknown: its negation holds for a missing value.
     held = condition(left, scope, negated=not value)
     return complement(held, scope.tables) if negated else held
-
-
-def _free_text(node: exp.Expression, scope: Scope) -> Condition | None:
-    """Return the condition that free text is there: all that is asked of it; None for anything else."""
-    while isinstance(node, exp.Paren):
-        (node,) = take(node, "this")
-    if not isinstance(node, exp.Column) or is_now(node, scope):
-        return None
-    field = scope.field(node)
-    return is_there(field, scope.tables) if isinstance(scope.column(field), Text) else None
 
 
 def _same(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
@@ -117,9 +111,13 @@ def _in(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     this, listed = take(node, "this", "expressions")
     if not listed or len(listed) > MAX_LIST:
         raise refuse("IN", f"it must list 1 to {MAX_LIST} values", "List fewer values, or use a range")
-    left = operand(this, scope)
     sign: AnySign = "<>" if negated else "="
-    parts = [compare_sides(left, sign, operand(item, scope), scope) for item in listed]
+    text = read_free_text(this, scope)
+    if text is not None:
+        parts = [compare_text(text, sign, operand(item, scope), scope) for item in listed]
+    else:
+        left = operand(this, scope)
+        parts = [compare_sides(left, sign, operand(item, scope), scope) for item in listed]
     return conjunction(parts, scope.tables) if negated else disjunction(parts, scope.tables)
 
 
@@ -132,7 +130,11 @@ def _like(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
             raise refuse_unknown(node, "a condition")
     this, pattern, flipped = take(node, "this", "expression", "negate")
     negated = negated != bool(flipped)
-    left, right, fold = operand(this, scope), operand(pattern, scope), isinstance(node, exp.ILike)
+    text, right, fold = read_free_text(this, scope), operand(pattern, scope), isinstance(node, exp.ILike)
+    if text is not None:
+        written, mark = read_pattern(right, escape)
+        return like_text(text, written, mark, scope, negated=negated, fold=fold)
+    left = operand(this, scope)
     return like_condition(left, right, scope, negated=negated, fold=fold, escape=escape)
 
 
@@ -147,6 +149,10 @@ def _match(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     (inner, *_) = take(node, "this", "key", "left")
     tests = [] if inner is None else [condition(inner, scope)]
     return translate_match(node, tests, scope, negated)
+
+
+def _unit_match(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
+    return translate_unit(node, scope, condition, negated)
 
 
 CONDITION_READERS: dict[type[exp.Expression], ConditionReader] = {
@@ -166,4 +172,5 @@ CONDITION_READERS: dict[type[exp.Expression], ConditionReader] = {
     exp.NullSafeEQ: _same,
     exp.NullSafeNEQ: _same,
     Matched: _match,
+    UnitMatched: _unit_match,
 }

@@ -143,8 +143,8 @@ def require_declared(field: Field, scope: Scope) -> None:
     if isinstance(column, Identifier):
         raise refuse(field.name, "an identifier is never compared", "COUNT(DISTINCT ...) counts the units")
     if not column.size:
-        way_out = "GROUP BY it, or ask the owner to declare its values"
-        raise refuse(field.name, "free text is never compared", way_out)
+        why = "free text is compared with text in quotes, by =, <>, IN and LIKE; nothing is computed of it"
+        raise refuse(field.name, why, "GROUP BY it, or ask the owner to declare its values")
 
 
 def _negative(node: exp.Expression, scope: Scope) -> Operand:

@@ -20,6 +20,7 @@ from discreet.data.plan.tabulate import MAX_TABULATED, OneColumn
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.rows.date_texts import DATE_TEXTS
 from discreet.data.sql.rows.dates import DATE_FUNCTIONS, NOW, is_part, read_interval, today
+from discreet.data.sql.rows.free_texts import read_affix
 from discreet.data.sql.rows.functions import FUNCTIONS, Function
 from discreet.data.sql.rows.operands import MISSING, Day, Missing, Operand, Ratio, unify, wrap
 from discreet.data.sql.rows.texts import TEXT_FUNCTIONS
@@ -85,6 +86,9 @@ def read_call(node: exp.Expression, scope: Scope) -> Operand:
         raise refuse(f"function {node.args.get('this')}", "it is not known here", _KNOWN)
     least, most, function = _FUNCTIONS[name]
     given = arguments_of(node, name, least, most)
+    told = read_affix(name, given, scope)
+    if told is not None:
+        return told
     word = _unit_place(name, given)
     sides = [
         str(part.name).lower() if place == word else _argument(name, part, scope)

@@ -39,6 +39,7 @@ MAX_PATTERN = 100
 MAX_MATCHING = 2_000_000
 MAX_LABELS = 1_000
 _ON_CATEGORIES = "It works on categories of text: ask the owner to declare the values of other columns"
+_LIKE_TAKES = "it works on text columns and a pattern in quotes"
 Values = list[str | None]
 
 
@@ -145,14 +146,9 @@ def like_condition(
     side: Operand, pattern: Operand, scope: Scope, *, negated: bool, fold: bool, escape: Operand | None
 ) -> Condition:
     """Return the condition that a declared text is like a pattern."""
-    mark = "" if escape is None else escape
-    if not isinstance(pattern, str) or _holds_no_text(side):
-        raise refuse("LIKE", "it works on categories of text and a pattern in quotes", "Use = or IN")
-    if len(pattern) > MAX_PATTERN or ("\\" in pattern and mark != "\\"):
-        why = f"patterns have at most {MAX_PATTERN} characters and no backslash"
-        raise refuse("LIKE", why, "List the values with IN, or write LIKE '...' ESCAPE '!'")
-    if not isinstance(mark, str) or len(mark) > 1:
-        raise refuse("ESCAPE", "it is one character in quotes", "Write LIKE '10!%' ESCAPE '!'")
+    if _holds_no_text(side):
+        raise refuse("LIKE", _LIKE_TAKES, "Use = or IN")
+    pattern, mark = read_pattern(pattern, escape)
     wanted = pattern.lower() if fold else pattern
     told = _test(
         "LIKE",
@@ -164,6 +160,19 @@ def like_condition(
     if told.holds == FALSE and not negated and isinstance(side, ChoiceColumn):
         raise refuse_undeclared(side.field.name, pattern, scope.column(side.field), sign="LIKE")
     return told.fails if negated else told.holds
+
+
+def read_pattern(pattern: Operand, escape: Operand | None) -> tuple[str, str]:
+    """Return the pattern of a LIKE and the character that escapes in it, or nothing."""
+    mark = "" if escape is None else escape
+    if not isinstance(pattern, str):
+        raise refuse("LIKE", _LIKE_TAKES, "Use = or IN")
+    if len(pattern) > MAX_PATTERN or ("\\" in pattern and mark != "\\"):
+        why = f"patterns have at most {MAX_PATTERN} characters and no backslash"
+        raise refuse("LIKE", why, "List the values with IN, or write LIKE '...' ESCAPE '!'")
+    if not isinstance(mark, str) or len(mark) > 1:
+        raise refuse("ESCAPE", "it is one character in quotes", "Write LIKE '10!%' ESCAPE '!'")
+    return pattern, mark
 
 
 def _holds_no_text(side: Operand) -> bool:

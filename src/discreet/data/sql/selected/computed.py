@@ -13,7 +13,6 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.data.plan.after import MAX_DIGITS, MAX_POWER, compute, find_sort
-from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.kinds import Function
 from discreet.data.plan.nodes import Computed, Constant, Shown
 from discreet.data.plan.row_nodes import Field
@@ -72,7 +71,7 @@ class Names:
     """What may be named beside aggregates: keys, and the columns of the answer by their names."""
 
     scope: Scope
-    find_key: Callable[[exp.Expression], Key | None]
+    find_key: Callable[[exp.Expression], Shown | None]
     """Returns the key that a node is; None where it is none. Refuses a column that is no key."""
     columns: Mapping[str, Shown]
     """In HAVING and ORDER BY: the columns of the answer, by their names in lower case."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -39,8 +39,8 @@ MAX_ROWS = 10**9
 """The largest LIMIT and OFFSET: beyond any answer."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _KEPT_NAMES = ("round", "trunc", "floor", "ceil", "coalesce", "abs")
-KeyFinder = Callable[[exp.Expression], Key | None]
-"""Returns the key that a node is; None where it is none. Refuses a column that is no key."""
+KeyFinder = Callable[[exp.Expression], Shown | None]
+"""Returns the key that a node is, or what it stands for; None where it is none. Refuses other columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,46 +54,58 @@ class AnswerClauses:
     qualify: exp.Expression | None
 
 
-def read_outputs(listed: list[exp.Expression], find_key: KeyFinder, scope: Scope) -> tuple[Output, ...]:
-    """Translate what is selected, each under a name of its own."""
+def read_outputs(
+    listed: list[exp.Expression], find_key: KeyFinder, scope: Scope, *, taken: Container[str] = ()
+) -> tuple[Output, ...]:
+    """Translate what is selected, each under a name of its own; of a name that is taken no alias is read."""
     if len(listed) > MAX_OUTPUTS:
         raise refuse("SELECT", f"it has more than {MAX_OUTPUTS} columns", "Ask less at once")
     outputs: list[Output] = []
-    taken: set[str] = set()
+    used: set[str] = set()
     aliases: dict[str, Shown] = {}
     names = Names(scope, find_key, aliases)
     for item in listed:
         node, alias = take(item, "this", "alias") if isinstance(item, exp.Alias) else (item, None)
         name = None if alias is None else word(alias)
-        if name is not None and (not _NAME.fullmatch(name) or name.lower() in taken):
+        if name is not None and (not _NAME.fullmatch(name) or name.lower() in used):
             why = "names are letters, digits and _, each used once"
             raise refuse(f"AS {shorten(name)}", why, "Choose another")
         if isinstance(node, exp.Star) or isinstance(node.args.get("this"), exp.Star):
             raise refuse_unknown(node, "SELECT")
         what = translate(node, names)
-        outputs.append(Output(name or _fresh(_default_name(what), taken), what))
-        taken.add(outputs[-1].name.lower())
-        if name is not None and not _is_column(name, scope.names.values(), scope.tables):
+        outputs.append(Output(name or _fresh(_default_name(what), used), what))
+        used.add(outputs[-1].name.lower())
+        is_taken = name is not None and name.lower() in taken
+        if name is not None and not is_taken and not _is_column(name, scope.names.values(), scope.tables):
             # What stands further right may name it; a column of the table comes first.
             aliases[name.lower()] = what
     return tuple(outputs)
 
 
 def read_after(
-    clauses: AnswerClauses, outputs: tuple[Output, ...], find_key: KeyFinder, scope: Scope
+    clauses: AnswerClauses,
+    outputs: tuple[Output, ...],
+    find_key: KeyFinder,
+    scope: Scope,
+    *,
+    taken: Container[str] = (),
 ) -> After:
     """Translate HAVING, ORDER BY, LIMIT and OFFSET."""
     columns: dict[str, Shown] = {output.name.lower(): output.what for output in outputs}
     # A column of the table comes before one of the answer here, as engines have it.
     tables = scope.names.values()
-    free = {name: what for name, what in columns.items() if not _is_column(name, tables, scope.tables)}
+    free = {
+        name: what
+        for name, what in columns.items()
+        if name not in taken and not _is_column(name, tables, scope.tables)
+    }
     chosen = Names(scope, find_key, free)
     having = None if clauses.having is None else _read_condition(clauses.having, chosen, "HAVING")
-    if having is not None and _looks_around(having):
+    if having is not None and looks_around(having):
         why = "HAVING decides which rows it looks at"
         raise refuse("OVER in HAVING", why, "Use QUALIFY, which comes after it")
     qualify = None if clauses.qualify is None else _read_condition(clauses.qualify, chosen, "QUALIFY")
-    if qualify is not None and not _looks_around(qualify):
+    if qualify is not None and not any(map(looks_around, [qualify, *columns.values()])):
         raise refuse("QUALIFY", "it looks at no window", "Use HAVING, or RANK() OVER (...) <= 3")
     names = Names(scope, find_key, columns)
     order = () if clauses.order is None else _read_order(clauses.order, outputs, names)
@@ -107,7 +119,8 @@ def _read_condition(clause: exp.Expression, names: Names, word_: str) -> Compute
     return found if isinstance(found, Computed) else compute("=", is_true, names.scope.tables)
 
 
-def _looks_around(what: Shown) -> bool:
+def looks_around(what: Shown) -> bool:
+    """Say whether something is computed from several rows of an answer."""
     return any(isinstance(one, Windowed) for one in operands(what))
 
 
@@ -122,7 +135,7 @@ def require_aggregate(
     declared = any(all(is_listed(key, tables) for key in one) for one in sets)
     if any(map(is_noisy, looked_at)) or (keys and not declared):
         return
-    if any(map(_looks_around, looked_at)):
+    if any(map(looks_around, looked_at)):
         raise refuse_rows("OVER")
     known = ""
     if public:
@@ -169,7 +182,7 @@ def _says_all(item: exp.Expression, names: Names) -> bool:
     )
 
 
-def find_ordinal(node: exp.Expression, outputs: tuple[Output, ...]) -> int:
+def find_ordinal(node: exp.Expression, outputs: Sequence[object]) -> int:
     """Return the place of the column that ORDER BY names by a number, from 0 on."""
     text, is_string = take(node, "this", "is_string")
     place = Fraction(0) if is_string else number(str(text), "ORDER BY")

@@ -153,7 +153,7 @@ def _join_key(
 
 def _check_join(main: Schema, table: Schema | Dimension, left: Field, right: Field, scope: Scope) -> None:
     if isinstance(table, Schema):
-        _check_private_join(main, table, left, replace(right, table=table.name))
+        check_private_join(main, table, left, replace(right, table=table.name))
         return
     if table not in main.dimensions:
         raise refuse(f"JOIN {table.name}", f"it is not a public table of {main.name}", "See the schema")
@@ -165,7 +165,8 @@ def _check_join(main: Schema, table: Schema | Dimension, left: Field, right: Fie
         )
 
 
-def _check_private_join(main: Schema, table: Schema, left: Field, right: Field) -> None:
+def check_private_join(main: Schema, table: Schema, left: Field, right: Field) -> None:
+    """Refuse rows of two private tables that do not meet on the unit that both protect."""
     if (
         not isinstance(main.unit, User)
         or not isinstance(table.unit, User)

@@ -1,12 +1,14 @@
-"""IN (SELECT ...) and EXISTS (SELECT ...) of a public table: whether there is a row for a key, and it fits.
+"""IN (SELECT ...) and EXISTS (SELECT ...): whether there is a row for a key, and it fits.
 
 The key of a public table is unique, so such a question is a condition on one row: the table is joined to the
 left, and the condition asks for a partner. A row that has none, or whose partner does not fit for any reason,
-a missing value among them, is not in the list.
+a missing value among them, is not in the list. In a private table of the same unit the unit itself is looked
+up: whether a person is in the list depends on that person's rows alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from sqlglot import exp
@@ -14,8 +16,9 @@ from sqlglot import exp
 from discreet.core.errors import Refused
 from discreet.data.plan.atoms import complement
 from discreet.data.plan.canonical import conjunction, within
-from discreet.data.plan.row_nodes import Condition
+from discreet.data.plan.row_nodes import FALSE, TRUE, Condition, UnitIn, holds_unit
 from discreet.data.sql.nodes import Scope, take
+from discreet.data.sql.sources.joins import check_private_join
 from discreet.data.sql.text import refuse
 
 _ON_PUBLIC = "Name a public table's key, as in IN (SELECT key FROM public_table WHERE ...)"
@@ -28,6 +31,12 @@ class Matched(exp.Expression):
     """
 
     arg_types: ClassVar[dict[str, bool]] = {"this": False, "key": True, "left": False}
+
+
+class UnitMatched(exp.Expression):
+    """The unit of a row (`left`) has a row in a private table (by its `key`) of which `this` holds."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": False, "key": True, "left": True, "table": True}
 
 
 def is_match(node: exp.Expression) -> bool:
@@ -77,6 +86,26 @@ def _pair(test: exp.EQ, own: str) -> tuple[exp.Column, exp.Column] | None:
 def refuse_match(why: str, way_out: str = _ON_PUBLIC) -> Refused:
     """Return the refusal of an inner query that is no list of keys of a public table."""
     return refuse("a subquery in a condition", why, way_out)
+
+
+def translate_unit(
+    node: exp.Expression, scope: Scope, translate: Callable[[exp.Expression, Scope], Condition], negated: bool
+) -> Condition:
+    """Translate `UnitMatched`: its condition is read in the other table alone."""
+    test, key, left, named = take(node, "this", "key", "left", "table")
+    table, tables = scope.tables.schema(str(take(named, "this", "alias")[0].name)), scope.tables
+    unit = scope.field(left)
+    inside = Scope(tables, {named.alias.lower(): table}, {}, work=scope.work, today=scope.today)
+    other = inside.field(key)
+    check_private_join(scope.main, table, unit, other)
+    held = TRUE if test is None else translate(test, inside)
+    if holds_unit(held):
+        raise refuse_match(
+            "it holds another one", "Ask for one list of units at a time, and join them by AND"
+        )
+    if held == FALSE:
+        return TRUE if negated else FALSE
+    return UnitIn(unit, other, held, negated)
 
 
 def translate_match(node: exp.Expression, tests: list[Condition], scope: Scope, negated: bool) -> Condition:

@@ -20,9 +20,9 @@ from discreet.data.plan.nodes import Units
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.schema import Dimension, Schema
 from discreet.data.sql.nodes import refuse_unknown, take, word
-from discreet.data.sql.sources.matches import Matched, part_tests, read_match, refuse_match
+from discreet.data.sql.sources.matches import Matched, UnitMatched, part_tests, read_match, refuse_match
 from discreet.data.sql.sources.names import Copies, FromItem, FromNames, Listed, strip_alias
-from discreet.data.sql.sources.unit_rows import UnitRows, names_aggregate, read_units
+from discreet.data.sql.sources.unit_rows import ReadsAnswer, UnitRows, names_aggregate, read_units
 from discreet.data.sql.text import refuse
 
 MAX_LEVELS = 16
@@ -174,7 +174,8 @@ class _Reader:
             if rows.is_units:
                 raise refuse_match("there is one row a unit around it", _JOIN_INSIDE)
             join, found = self._match(node, names, before, level)
-            joins.append(join)
+            if join is not None:
+                joins.append(join)
             return found
 
         names = FromNames(self.copies, match, outer)
@@ -213,17 +214,18 @@ class _Reader:
 
     def _match(
         self, node: exp.Expression, names: FromNames, before: Definitions, level: int
-    ) -> tuple[exp.Join, exp.Expression]:
-        """Read a query that asks for a partner: the join that finds it, and the condition on it."""
+    ) -> tuple[exp.Join | None, exp.Expression]:
+        """Read a query that asks for a partner: the join that finds it, if any, and the condition on it."""
         tree, selected, looked_for = read_match(node)
         if not isinstance(tree, exp.Select) or tree.args.get("from_") is None or level >= MAX_LEVELS:
             raise refuse_match("it is not one SELECT from a table")
-        take(tree, "expressions", "from_", "joins", "where", *(() if selected else ("distinct", "limit")))
+        take(tree, "expressions", "from_", "joins", "where", "distinct", *(() if selected else ("limit",)))
+        if tree.args.get("distinct") is not None:
+            take(tree.args["distinct"])  # a list has no row twice
         inner, rows = self._from(tree, before, level + 1, names)
         relation = self.tables.relation(rows.table.name)
-        if rows.is_units or rows.joins or not isinstance(relation, Dimension):
-            way_out = "JOIN it on the privacy unit" if isinstance(relation, Schema) else ""
-            raise refuse_match("it is not of one public table", *([way_out] if way_out else []))
+        if rows.is_units or rows.joins or relation is None:
+            raise refuse_match("it is not of one table")
         own = rows.table.alias
         pairs, tests = part_tests(rows.tests, own)
         if selected is not None and looked_for is not None:
@@ -231,9 +233,15 @@ class _Reader:
             if pairs or not isinstance(left, exp.Column) or not isinstance(right, exp.Column):
                 raise refuse_match("it compares one column with one column")
             pairs = [(left, right)]
-        if len(pairs) != 1 or pairs[0][1].name != relation.key or pairs[0][1].table != own:
-            raise refuse_match(f"it must compare {relation.key}, and that once")
+        key = relation.key if isinstance(relation, Dimension) else relation.unit.column
+        if len(pairs) != 1 or pairs[0][1].name != key or pairs[0][1].table != own:
+            raise refuse_match(f"it must compare {key or 'a key of a public table'}, and that once")
         ((left, right),) = pairs
+        if isinstance(relation, Schema):
+            looked_up = UnitMatched(key=right, left=left, table=rows.table)
+            if tests:
+                looked_up.set("this", _conjoin(tests))
+            return None, looked_up
         on = exp.EQ(this=left.copy(), expression=right.copy())
         matched = Matched(key=right, left=left if selected is not None else None)
         if tests:
@@ -299,7 +307,8 @@ class _Reader:
             raise refuse("OVER in a subquery", why, way_out)
         elif having is not None or any(names_aggregate(node) for item in items for node in item.walk()):
             why = "only those of one unit are known there"
-            raise refuse("aggregates in a subquery", why, f"GROUP BY the privacy unit there, or: {_ANSWERS}")
+            way_out = f"GROUP BY the privacy unit there, or: {_ANSWERS}"
+            raise ReadsAnswer(what="aggregates in a subquery", why=why, way_out=way_out)
         else:
             outputs = [pair for item in items for pair in names.columns(item)]
         source = FromItem.of(

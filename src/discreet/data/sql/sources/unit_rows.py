@@ -61,6 +61,10 @@ class UnitRows:
     having: exp.Expression | None
 
 
+class ReadsAnswer(Refused):
+    """A subquery has aggregates over several units: it is a question of its own, whose answer is read."""
+
+
 def names_aggregate(node: exp.Expression) -> bool:
     """Say whether a node is an aggregate of rows."""
     if isinstance(node, exp.Filter | exp.WithinGroup):
@@ -91,41 +95,44 @@ def read_units(
     """
     source, joined, filtered = take(rows, "from_", "joins", "where")
     scope, joins, where = read_from(source, joined or [], tables, today)
-    unit = _require_unit(keys, shown, scope)
+    unit, others = _require_unit(keys, shown, scope)
     if filtered is not None:
         where = conjunction([where, condition(take(filtered, "this")[0], scope)], scope.tables)
     # A value is computed of the rows that count, and of no others.
     scope = replace(scope, known=narrow(scope.known, where, scope.tables))
     kept = list_rows(scope.main.name, joins, max_rows(scope.main), tables)
-    reader = _ValueReader(scope, unit, math.prod(rows for _, rows in kept), {})
+    reader = _ValueReader(scope, unit, others, math.prod(rows for _, rows in kept), {})
     listed: Listed = []
     for item in shown:
         name = item.alias_or_name if isinstance(item, exp.Alias | exp.Column) else None
         listed.append((name, Meaning.of(name or "", reader.swap(strip_alias(item)))))
     tested = None if having is None else reader.swap(having)
     values = tuple(sorted(reader.values, key=repr))
-    units = Units(scope.main.name, joins, where, values)
+    units = Units(scope.main.name, joins, where, values, others)
     return UnitRows(units, tables.extend(declare_units(units, scope.tables, kept)), listed, tested)
 
 
-def _require_unit(keys: Sequence[exp.Expression], shown: Sequence[exp.Expression], scope: Scope) -> Field:
-    """Return the privacy unit, by which alone the subquery must group."""
+def _require_unit(
+    keys: Sequence[exp.Expression], shown: Sequence[exp.Expression], scope: Scope
+) -> tuple[Field, tuple[Field, ...]]:
+    """Return the privacy unit, by which the subquery must group, and the columns beside it."""
     main = scope.main
     if not isinstance(main.unit, User):
         why = f"a unit of {main.name} is one row"
-        raise refuse("GROUP BY in a subquery", why, "Ask of the rows themselves")
+        raise ReadsAnswer(what="GROUP BY in a subquery", why=why, way_out="Ask of the rows themselves")
     unit = Field(main.name, main.unit.column)
     fields = [_read_key(key, shown, scope) for key in keys]
-    if set(fields) == {unit}:
-        return unit
     if unit in fields:
-        why, way_out = "it would have several rows a unit", f"GROUP BY {unit.name} alone"
-    else:
-        why = "only the privacy unit is grouped by there"
-        way_out = (
-            f"GROUP BY {unit.name}, or ask the inner query on its own and compute the rest from its answer"
-        )
-    raise refuse("GROUP BY in a subquery", why, way_out)
+        others = {field for field in fields if field is not None and field != unit}
+        if None in fields or any(
+            one.table != main.name or not is_declared(scope.column(one)) for one in others
+        ):
+            why = f"beside the unit it groups by declared columns of {main.name}"
+            raise refuse("GROUP BY in a subquery", why, f"GROUP BY {unit.name} and such columns")
+        return unit, tuple(sorted(others))
+    why = "only the privacy unit is grouped by there"
+    way_out = f"GROUP BY {unit.name}, or ask the inner query on its own and compute the rest from its answer"
+    raise ReadsAnswer(what="GROUP BY in a subquery", why=why, way_out=way_out)
 
 
 def _read_key(key: exp.Expression, shown: Sequence[exp.Expression], scope: Scope) -> Field | None:
@@ -147,6 +154,7 @@ class _ValueReader:
 
     scope: Scope
     unit: Field
+    keys: tuple[Field, ...]
     rows: int
     """How many rows of one unit count."""
     values: dict[UnitValue, str]
@@ -158,10 +166,10 @@ class _ValueReader:
     def _swap_one(self, node: exp.Expression) -> exp.Expression:
         if isinstance(node, exp.Column):
             field = self.scope.field(node)
-            if field != self.unit:
-                way_out = f"Aggregate it, for instance MAX({field.name})"
+            if field not in (self.unit, *self.keys):
+                way_out = f"Aggregate it, for instance MAX({field.name}), or GROUP BY it too"
                 raise refuse(field.name, "a unit may have several of it", way_out)
-            return _column(self.unit.name)
+            return _column(field.name)
         if isinstance(node, exp.Window):
             raise refuse("OVER in a subquery", "it looks at the rows of others", f"GROUP BY {self.unit.name}")
         if not names_aggregate(node):

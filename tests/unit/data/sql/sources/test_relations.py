@@ -151,21 +151,22 @@ def test_outputs_keep_the_names_that_were_written() -> None:
             "SELECT COUNT(*) FROM (SELECT * FROM visits UNION ALL SELECT * FROM visits) AS t",
             "UNION in a subquery",
         ),
-        ("SELECT COUNT(*) FROM (SELECT AVG(age) AS a FROM visits) AS t", "compute the rest from its answer"),
+        ("SELECT COUNT(*) FROM (SELECT AVG(age) AS a FROM visits) AS t", "which groups there are is public"),
         (
-            "SELECT COUNT(*) FROM (SELECT region, COUNT(*) AS n FROM visits GROUP BY region) AS t",
+            "SELECT COUNT(*) FROM (SELECT region, COUNT(*) AS n FROM visits GROUP BY region) AS t "
+            "JOIN visits USING (region)",
             "GROUP BY user_id",
         ),
         (
-            "SELECT COUNT(*) FROM (SELECT user_id, region, COUNT(*) AS n FROM visits GROUP BY user_id, region) AS t",
-            "several rows a unit",
+            "SELECT COUNT(*) FROM (SELECT user_id, note, COUNT(*) AS n FROM visits GROUP BY user_id, note) AS t",
+            "declared columns of visits",
         ),
         (
             "SELECT COUNT(*) FROM (SELECT user_id, age, COUNT(*) AS n FROM visits GROUP BY user_id) AS t",
             "Aggregate it",
         ),
         (
-            "SELECT COUNT(*) FROM (SELECT age, COUNT(*) AS n FROM people GROUP BY age) AS t",
+            "SELECT COUNT(*) FROM (SELECT age, COUNT(*) AS n FROM people GROUP BY age) AS t JOIN people USING (age)",
             "a unit of people is one row",
         ),
         (
@@ -208,11 +209,7 @@ def test_outputs_keep_the_names_that_were_written() -> None:
             "OVER in a subquery",
         ),
         ("SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits)", "Ask for its number first"),
-        ("SELECT COUNT(*) FROM visits WHERE age IN (SELECT age FROM visits)", "JOIN it on the privacy unit"),
-        (
-            "SELECT COUNT(*) FROM visits WHERE user_id IN (SELECT user_id FROM orders)",
-            "JOIN it on the privacy unit",
-        ),
+        ("SELECT COUNT(*) FROM visits WHERE age IN (SELECT age FROM visits)", "it must compare user_id"),
         ("SELECT COUNT(*) FROM visits WHERE region IN (SELECT city FROM stores)", "it must compare store"),
         (
             "SELECT COUNT(*) FROM visits WHERE store + 1 IN (SELECT store FROM stores)",
