@@ -15,7 +15,7 @@ from typing import Any
 from discreet.curator.ledger.books.crashes import reach
 from discreet.curator.ticks import Ticks
 from discreet.server.log import note
-from discreet.server.problems import NOT_JSON, TOO_LARGE, TOO_SLOW, Problem
+from discreet.server.problems import INTERNAL, NOT_JSON, TOO_LARGE, TOO_SLOW, Problem
 from discreet.server.strict_json import write_json
 
 Message = MutableMapping[str, Any]
@@ -82,7 +82,7 @@ class Gate:
         if is_ticked:
             await _sleep(self._ticks.find_work())
             send = self._leave_at_ticks(send)
-        await self._app(scope, replay(body, receive), send)
+        await _answer(self._app, scope, replay(body, receive), send)
 
     def _leave_at_ticks(self, send: Send) -> Send:
         due = self._ticks.find_leave()
@@ -96,6 +96,23 @@ class Gate:
             await send(message)
 
         return leave
+
+
+async def _answer(app: App, scope: Message, receive: Receive, send: Send) -> None:
+    """Let the application answer. What nobody foresaw is one constant reply, like any other."""
+    has_begun = False
+
+    async def begin(message: Message) -> None:
+        nonlocal has_begun
+        has_begun = True
+        await send(message)
+
+    try:
+        await app(scope, receive, begin)
+    except Exception as error:  # its words may quote data, and are nowhere written down
+        note("failed", error=type(error).__name__)
+        if not has_begun:
+            await send_problem(send, INTERNAL)
 
 
 async def send_problem(send: Send, problem: Problem) -> None:

@@ -7,6 +7,7 @@ raised may quote data: it becomes one constant reply, and what it was is for the
 from __future__ import annotations
 
 from discreet.core.errors import (
+    AnswerLost,
     BudgetExceeded,
     ConversationClosed,
     EngineFailed,
@@ -71,6 +72,8 @@ def find_problem(error: BaseException) -> Problem:
     """Return what is said of an error."""
     if isinstance(error, Problem):
         return error
+    if isinstance(error, AnswerLost):
+        return Problem(410, "lost", str(error))
     if isinstance(error, LedgerStopped | LedgerRefused):
         return STOPPED
     if isinstance(error, EngineFailed | InternalError):

@@ -1,5 +1,6 @@
 """What passes the gate: sizes, times, kinds, headers and ticks; over a real socket."""
 
+import asyncio
 import json
 import socket
 import time
@@ -8,8 +9,10 @@ import pytest
 from tests.unit.server.conftest import serving as serve_home
 from tests.unit.server.conftest import write_home
 
+from discreet.curator.ticks import Ticks
 from discreet.server import gate, serving
 from discreet.server.gate import BODY, HEADERS
+from discreet.server.problems import INTERNAL
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 
@@ -96,6 +99,26 @@ def test_headers_have_an_end(served, begin):
                 sent += asker.send(b"a" * 4096)
     assert sent < 200 * serving.HEADER_BYTES  # what the sockets themselves hold
     assert served.send("GET", "/v1/registry", headers={"X-Short": "a" * 4096})[0] == 200
+
+
+def test_what_nobody_foresaw_is_one_reply_without_its_words(caplog):
+    async def fail(scope, receive, send):
+        await receive()
+        raise RuntimeError("alice is 64")
+
+    sent, given = [], [{"type": "http.request", "body": b"{}"}]
+
+    async def receive():
+        return given.pop(0)
+
+    async def note(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/v1/datasets", "headers": []}
+    with caplog.at_level("INFO"):
+        asyncio.run(gate.Gate(fail, ticks=Ticks(0))(scope, receive, note))
+    assert sent[0]["status"] == 500 and json.loads(sent[1]["body"]) == INTERNAL.body
+    assert "RuntimeError" in caplog.text and "alice" not in caplog.text + str(sent)
 
 
 def test_replies_leave_at_ticks_whatever_they_say(tmp_path):

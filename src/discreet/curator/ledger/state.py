@@ -176,6 +176,10 @@ class BookState:
         self.lost: dict[tuple[str, str], Recovered] = {}
         """Budgets that were there once, and of which no event is left."""
 
+    def is_apart(self) -> bool:
+        """Tell whether some budget promises to hide what is asked: then places in the book are not told."""
+        return any(one.opened.apart for one in self.accounts.values())
+
     def data(self, name: str) -> Account:
         """Return the account of a data set."""
         return self.accounts[DATA, name]
