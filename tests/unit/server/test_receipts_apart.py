@@ -5,6 +5,7 @@ from tests.unit.server.conftest import SCHEMA, serving, write_home
 
 from discreet.core.errors import LedgerRefused
 from discreet.server.registration import read_registration
+from discreet.server.registry.checking import check_registry
 from discreet.server.registry.sources import read_closed
 from discreet.server.registry.view import write_registry
 
@@ -49,6 +50,21 @@ def test_nor_later_where_that_is_not_served_any_more(tmp_path):
         assert b'"digest"' not in server.send("GET", "/v1/registry/visits")[2]
     (visits,) = read_closed(read_registration(path))
     assert [one["receipt"] for one in write_registry(visits, "public")["releases"]] == [None]
+
+
+def test_the_hypothesis_of_a_later_version_counts_as_spent_where_shares_are_apart(tmp_path):
+    path = write_home(tmp_path, options=f"{PROMISE}\nshared = 0.5")
+    with serving(path):
+        pass
+    write_home(tmp_path, options=f'{PROMISE}\nshared = 0.5\nversion = "later"', rows=2500)
+    with serving(path):  # a quarter of the half that is for questions is set aside, and used at once
+        pass
+    (visits,) = read_closed(read_registration(path))
+    told = write_registry(visits, "owner")
+    assert (told["total"], told["left"]["epsilon"], told["spent"]["part"]) == ("0.625", "0.375", "0.25")
+    assert [one["spent"]["epsilon"] for one in told["shares"]] == ["0.125"]
+    assert not check_registry(told).wrong
+    assert write_registry(visits, "public")["total"] is None
 
 
 def test_a_registry_is_not_written_as_if_nothing_were_promised(tmp_path):
