@@ -6,6 +6,7 @@ again changes nothing, so an interrupt in the middle of it leaves it to whoever 
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -99,6 +100,12 @@ class EntryRecord:
         if isinstance(self._reserved, str):
             self._reserved = read_reserved(self._reserved)
         return self._reserved
+
+    def is_of(self, analyst: str) -> bool:
+        """Tell whose it is, without reading what is plainly of somebody else: a book may have very many."""
+        if isinstance(self._reserved, str) and f'"analyst":{json.dumps(analyst)}' not in self._reserved:
+            return False
+        return self.reserved.analyst == analyst
 
     def move(self, state: State, answer: str | None) -> EntryRecord:
         """Return the entry in another state."""

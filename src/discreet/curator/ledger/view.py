@@ -198,7 +198,7 @@ class LedgerView:
     def entries(self, analyst: str | None = None) -> tuple[Entry, ...]:
         """List the entries in order, or those of one analyst."""
         listed = self._book.look(lambda: list(self._account.records.values()))
-        return tuple(self._show(one) for one in listed if analyst is None or one.reserved.analyst == analyst)
+        return tuple(self._show(one) for one in listed if analyst is None or one.is_of(analyst))
 
     def uses(self) -> tuple[Used, ...]:
         """List the uses that were noted and not charged."""
