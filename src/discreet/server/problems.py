@@ -41,6 +41,12 @@ class Problem(Exception):
         self.status, self.kind, self.message = status, kind, message
 
     @property
+    def headers(self) -> dict[str, str]:
+        """What is said beside it."""
+        said = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"}}
+        return said.get(self.status, {})
+
+    @property
     def body(self) -> dict[str, str]:
         """What is sent."""
         return {"error": self.kind, "message": self.message}

@@ -16,6 +16,9 @@ from discreet.core.errors import InvalidParameter
 DIGITS = 40
 """The most characters of a number."""
 
+NAMES = 1000
+"""The most names in one object."""
+
 _MOST_EXPONENT = 400
 _LONG_NUMBER = re.compile(rb"[-0-9]{%d}" % (DIGITS + 1))
 _HALF_LETTER = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -60,6 +63,8 @@ def _read_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     said = dict(pairs)
     if len(said) != len(pairs):
         _refuse("JSON that names nothing twice in one object")
+    if len(pairs) > NAMES:  # each may be wrong in its own way, and all would be listed
+        _refuse(f"JSON with at most {NAMES} names in one object")
     return said
 
 
