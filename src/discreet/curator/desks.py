@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
 
+from discreet.core import checks
 from discreet.curator.amounts import Amounts
 from discreet.curator.history import History, Quote
 from discreet.curator.reply import Reply
@@ -43,13 +44,25 @@ class Desk:
 class StandingService(Protocol):
     """What a curator does for questions that stand over time."""
 
-    def plan(self, desk: Desk, text: str, **offered: Any) -> Quote:
+    def plan(
+        self, desk: Desk, text: str, *, epsilon: checks.Number, delta: checks.Number, study: str | None
+    ) -> Quote:
         """Say what one would cost."""
 
-    def open(self, desk: Desk, text: str, **offered: Any) -> str:
+    def open(
+        self,
+        desk: Desk,
+        text: str,
+        *,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        study: str | None,
+        key: str | None,
+        insist: bool,
+    ) -> str:
         """Open one."""
 
-    def list(self, desk: Desk) -> dict[str, str]:
+    def find_all(self, desk: Desk) -> dict[str, str]:
         """Return those of an analyst."""
 
     def answer(self, desk: Desk, name: str, through: datetime.date | None) -> StandingAnswer:

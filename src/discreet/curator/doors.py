@@ -274,7 +274,7 @@ class Analyst:
     def standing(self) -> dict[str, str]:
         """What her standing questions are called, each with its question."""
         service, desk = _behind(self)
-        return service.standing.list(desk)
+        return service.standing.find_all(desk)
 
     @property
     def history(self) -> tuple[AskedQuestion, ...]:

@@ -86,7 +86,7 @@ class PeriodNoise(StandingNoise):
     periods: int
     noise: Noise
     step: AddNoise
-    loss: Loss  # type: ignore[assignment]
+    loss: Loss
 
     @classmethod
     def of(cls, question: StandingQuestion, pair: ApproxLoss) -> PeriodNoise:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from discreet.core.errors import InternalError, LedgerRefused
+from discreet.core.errors import ConversationClosed, InternalError
 from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.standing.standing_noise import PricedStanding
 
@@ -95,7 +95,7 @@ def list_entries(ledger: Ledger) -> list[int]:
 def require_whole(ledger: Ledger) -> None:
     """Refuse where rows of the book were lost: noisy numbers may have been told that are not there."""
     if ledger.is_cut:
-        raise LedgerRefused(
-            why="rows of it were lost, and answers of standing questions may be among them",
-            way_out="Ask each question by itself: that is charged, and needs nothing of what was lost",
+        raise ConversationClosed(
+            "rows of the ledger were lost, and answers of standing questions may be among them: none goes "
+            "on. Ask each question by itself"
         )

@@ -21,7 +21,6 @@ from discreet.core.errors import (
     ConversationClosed,
     EngineFailed,
     InvalidParameter,
-    LedgerRefused,
     Refused,
 )
 from discreet.core.guarantee import Guarantee
@@ -157,7 +156,7 @@ class StandingQuestions:
             with desk.line.turn():
                 return self._buy(desk, priced, study, once)
 
-    def list(self, desk: Desk) -> dict[str, str]:
+    def find_all(self, desk: Desk) -> dict[str, str]:
         """Return what an analyst's standing questions are called, each with its question."""
         with self._ticks.hold():
             self._require_open()
@@ -169,11 +168,10 @@ class StandingQuestions:
         Raises
         ------
         ConversationClosed
-            Where she has none of that name.
+            Where she has none of that name, or where it cannot go on: it was opened under other
+            declarations, or rows of the book were lost.
         Refused
             For a day that is not over.
-        LedgerRefused
-            Where it cannot go on: opened under other declarations, or rows of the book were lost.
         """
         with self._ticks.hold():
             self._require_open()
@@ -279,9 +277,9 @@ class StandingQuestions:
         except (Refused, InvalidParameter):
             priced = None
         if priced is None or StandingFacts.of(facts.name, facts.analyst, priced) != facts:
-            raise LedgerRefused(
-                why="this standing question was opened under other declarations, or by another release",
-                way_out="Open it again; what it cost stays charged",
+            raise ConversationClosed(
+                "this standing question was opened under other declarations of the table, or by another "
+                "release. Open it again; what it cost stays charged"
             )
         return _Standing(priced, notes)
 
