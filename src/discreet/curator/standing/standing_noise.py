@@ -24,14 +24,12 @@ from discreet.core.losses.noise import DiscreteLaplaceLoss
 from discreet.core.neighbours import Contribution
 from discreet.core.rng import Rng
 from discreet.curator.standing.standing_question import StandingQuestion
-from discreet.mechanisms.gaussian import analytic_variance, discrete_loss
-from discreet.mechanisms.laplace import laplace_scale
-from discreet.noise import AddNoise, DiscreteGaussian, DiscreteLaplace, Noise
+from discreet.mechanisms.laplace import laplace_step
+from discreet.noise import AddNoise
 from discreet.streams.buffered_counter import BufferedCounter
 from discreet.streams.conversation import StreamCounter
 from discreet.streams.elements import WholeElements
 from discreet.streams.going_on import decode, fingerprint, go_on
-from discreet.streams.noise_sums import noise_variance
 from discreet.streams.tree_counter import TreeCounter
 
 MOST = 1 << 20
@@ -71,41 +69,35 @@ class StandingNoise(ABC):
 
 @dataclass(frozen=True, slots=True)
 class PeriodNoise(StandingNoise):
-    """Noise for the count of every period.
+    """Pure noise for the count of every period: a row is in one of them, so no other is as small.
 
     Attributes
     ----------
     periods
         How many there are.
-    noise, step
+    step
         The noise of one, and how it is added.
-    loss
-        What all of them cost.
     """
 
     periods: int
-    noise: Noise
     step: AddNoise
-    loss: Loss
 
     @classmethod
     def of(cls, question: StandingQuestion, pair: ApproxLoss) -> PeriodNoise:
-        """Choose the smaller noise that keeps a budget."""
-        periods, moved = len(question.periods), question.sensitivity.l1
-        pure = DiscreteLaplace(laplace_scale(moved, pair.value))
-        made = cls(periods, pure, AddNoise(pure, Fraction(moved)), DiscreteLaplaceLoss(moved, pure.scale))
-        if not pair.mass:
-            return made
-        square = Fraction(question.sensitivity.l2_squared)
-        normal = DiscreteGaussian(analytic_variance(square, pair.value, pair.mass))
-        if noise_variance(pure) <= normal.variance:
-            return made
-        step = AddNoise(normal, Fraction(question.sensitivity.l2), 2)
-        return cls(periods, normal, step, discrete_loss(square, normal.variance))
+        """Choose the noise that keeps a budget; delta is left unused."""
+        return cls(len(question.periods), laplace_step(question.sensitivity.l1, pair.value))
+
+    @property
+    def loss(self) -> Loss:
+        """What all answers cost together."""
+        scale: Fraction = self.step.noise.scale  # type: ignore[attr-defined]
+        return DiscreteLaplaceLoss(int(self.step.sensitivity), scale)
 
     def error(self, beta: float, *, step: int | None = None) -> float:
         """Return how far off a count may be."""
-        return float(self.noise.reach(beta if step is not None else each_of(self.periods, Fraction(beta))))
+        return float(
+            self.step.noise.reach(beta if step is not None else each_of(self.periods, Fraction(beta)))
+        )
 
     def measure(self, counts: NDArray[np.int64], numbers: Sequence[int], rng: Rng) -> list[int]:
         """Draw noise for the periods that have none."""

@@ -6,7 +6,7 @@ import datetime
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from discreet.core.errors import Refused
+from discreet.core.errors import InternalError, Refused
 from discreet.data.ask import price_plan
 from discreet.data.plan.facts import VectorSensitivity
 from discreet.data.plan.key_nodes import ComputedKey, Key
@@ -15,7 +15,7 @@ from discreet.data.plan.nodes import After, Aggregate, Options, Ordering, Output
 from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.question_plan import QuestionPlan
-from discreet.data.schema.schema import Row
+from discreet.data.schema.schema import Date, Row
 from discreet.data.sql.printing import to_sql
 
 PERIODS = 10_000
@@ -38,8 +38,8 @@ class StandingQuestion:
         The question in canonical form.
     plan
         What is read for it: a count for every period. Its noise is not the question's.
-    periods
-        The first days of the periods, in order.
+    periods, ends
+        The first days of the periods, in order, and days by which each is over.
     is_running
         Whether it asks for the count of all periods so far, not for that of each.
     sensitivity
@@ -49,25 +49,17 @@ class StandingQuestion:
     text: str
     plan: QuestionPlan
     periods: tuple[datetime.date, ...]
+    ends: tuple[datetime.date, ...]
     is_running: bool
     sensitivity: VectorSensitivity
 
     def count_over(self, today: datetime.date) -> int:
-        """Return how many periods are over: those before the one that a day is in."""
-        last = self._last_day
-        begun = sum(day <= today for day in self.periods)
-        return begun if today > last else max(0, begun - 1)
+        """Return how many periods ended before a day."""
+        return sum(end < today for end in self.ends)
 
     def count_through(self, day: datetime.date) -> int:
         """Return how many periods begin no later than a day."""
         return sum(first <= day for first in self.periods)
-
-    @property
-    def _last_day(self) -> datetime.date:
-        schema = self.plan.tables.schema(self.plan.question.table)
-        column = schema.column(schema.time or "")
-        last: datetime.date = column.upper  # type: ignore[attr-defined]
-        return max(last, self.periods[-1])
 
 
 def read_standing(plan: Plan, tables: PlanTables) -> StandingQuestion:
@@ -147,7 +139,19 @@ def _plan_reading(text: str, daily: Plan, tables: PlanTables, key: Key, is_runni
     days: tuple[datetime.date, ...] = periods  # type: ignore[assignment]
     if list(days) != sorted(days):
         raise _refuse("its periods are not in the order of time", _SHAPE)
-    return StandingQuestion(text, plan, days, is_running, sensitivity)
+    return StandingQuestion(text, plan, days, _find_ends(days, key, tables), is_running, sensitivity)
+
+
+def _find_ends(days: tuple[datetime.date, ...], key: Key, tables: PlanTables) -> tuple[datetime.date, ...]:
+    """Return the last days of periods: a day's own, else the one before the next period's first."""
+    if isinstance(key, Field):
+        return days
+    (field,) = key.number.fields
+    column = tables.column(field)
+    if not isinstance(column, Date):
+        raise InternalError(f"{field.name} is no date")
+    one = datetime.timedelta(days=1)
+    return (*(later - one for later in days[1:]), max(column.upper, days[-1]))
 
 
 def _refuse(why: str, way_out: str) -> Refused:
