@@ -138,7 +138,7 @@ class LedgerRefused(DiscreetError):
 
 
 class AnswerLost(LedgerRefused):
-    """What was charged once cannot be answered, or not again. The ledger is sound, and all else is answered."""
+    """What was charged once cannot be answered, or not again. The ledger is sound, all else is answered."""
 
 
 class LedgerStopped(DiscreetError):

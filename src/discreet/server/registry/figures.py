@@ -125,8 +125,8 @@ class MeteredLine:
     meter
         Reads its sums.
     is_used
-        Whether all of it was used as soon as it was set aside: for the hypothesis of a later version, which no
-        entry tells of.
+        Whether all of it was used as soon as it was set aside: for the hypothesis of a later version, of
+        which no entry tells.
     """
 
     name: str

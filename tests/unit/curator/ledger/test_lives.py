@@ -143,7 +143,9 @@ def test_a_later_life_finds_the_entries_of_each_analyst(tmp_path):
                 ledger.start(len(ledger.entries()) - 1)
                 assert ledger.entries(name)[-1].number == len(ledger.entries()) - 1, number
         found = {name: ledger.entries(name) for name in names}
-        assert {name: len(listed) for name, listed in found.items()} == dict(zip(names, range(1, 7)))
+        assert {name: len(listed) for name, listed in found.items()} == dict(
+            zip(names, range(1, 7), strict=True)
+        )
         assert all(entry.analyst == name for name, listed in found.items() for entry in listed)
         assert not ledger.entries("nobody")
         book.close()
