@@ -8,6 +8,7 @@ from discreet.streams.checkpoint import StreamCheckpoint as StreamCheckpoint
 from discreet.streams.elements import RealElements as RealElements
 from discreet.streams.elements import WholeElements as WholeElements
 from discreet.streams.pan_private.cropped_mean import CroppedMean as CroppedMean
+from discreet.streams.pan_private.dynamic_density import DynamicDensity as DynamicDensity
 from discreet.streams.pan_private.hashed_density import HashedDensity as HashedDensity
 from discreet.streams.pan_private.heavy_hitter_fraction import HeavyHitterFraction as HeavyHitterFraction
 from discreet.streams.pan_private.incidence_fraction import IncidenceFraction as IncidenceFraction

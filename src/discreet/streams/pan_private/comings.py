@@ -52,11 +52,16 @@ def _read_one(element: Any) -> tuple[int, int]:
     if type(element) is int:
         return element, 1
     if type(element) in (tuple, list):
-        if len(element) != 2:
-            return -1, 0
-        change = _read_whole(element[1], otherwise=0)
-        return _read_whole(element[0]), max(-MOST_AT_ONCE, min(MOST_AT_ONCE, change))
+        return (_read_whole(element[0]) if len(element) == 2 else -1), read_change(element)
     return _read_whole(element), 1
+
+
+def read_change(element: Any) -> int:
+    """Return how often a user came: once where an element says nothing, never where it says no number."""
+    if type(element) not in (tuple, list):
+        return 1
+    change = _read_whole(element[1], otherwise=0) if len(element) == 2 else 0
+    return max(-MOST_AT_ONCE, min(MOST_AT_ONCE, change))
 
 
 def _read_whole(value: Any, otherwise: int = -1) -> int:

@@ -3,7 +3,7 @@
 A user's counter begins anywhere from 0 to crop - 1, every place as likely, and goes round; when it comes
 round, a bit is drawn as for a density. It comes round within a comings with probability min(a, crop) / crop,
 and where it stands says nothing about a. So the bits estimate the mean of min(a, crop) over all users, and a
-number of comings is at least k exactly where min(a, k) - min(a, k - 1) is one [DNPRY10].
+number of comings is at least k exactly where min(a, k) - min(a, k - 1) is one.
 """
 
 from __future__ import annotations

@@ -65,6 +65,19 @@ class HashedDensity(UserTable):
         """One cell is one or nothing."""
         return 1
 
+    @property
+    def decided(self) -> int:
+        """By how many cells the number of those that say so differs where one user is hashed otherwise."""
+        return 1  # one may fall empty, and one be filled: together that is one fewer or one more
+
+    @property
+    def shown(self) -> float:
+        """Which part of the cells with a user says so."""
+        return 1.0
+
+    def _respond(self, times: int) -> Responses:
+        return Responses(self.cells, 2, self.epsilon_state, times)
+
     def error(self, beta: checks.Number) -> float:
         """Return alpha: with probability 1 - beta no answer is off by more than alpha.
 
@@ -76,18 +89,20 @@ class HashedDensity(UserTable):
             Where there are too few cells: an empty one is then too rare to be told from noise.
         """
         missed = checks.probability(beta=beta) / self.answers
-        responses = Responses(self.cells, 2, self.epsilon_state, self.looks)
+        responses = self._respond(self.looks)
         off = min(
             responses.error(missed * (1 - part), self.noise) + self._find_clashes(missed * part)
             for part in _PARTS
         )
+        off = above(off / self.shown, steps=8)
         least = self._invert(max(0.0, self._fill(self.users) - off))  # both slopes are flattest at the end
         bound = above(1 - least / self.users, steps=8)
         return up(require_useful(bound, trivial=1, what="the density", way_out=f"{MORE}, or keep more cells"))
 
     def _find_clashes(self, missed: Fraction) -> float:
-        """Return how far the part of cells with a user is from its mean: each user moves one cell."""
-        return above(math.sqrt(self.users * math.log(2 / down(missed)) / 2) / self.cells, steps=8)
+        """Return how far the part of cells that say so is from its mean: few of them hang on one user."""
+        far = math.sqrt(self.users * math.log(2 / down(missed)) / 2)
+        return above(self.decided * far / self.cells, steps=8)
 
     def _fill(self, users: float) -> float:
         """Return the mean part of cells with a user, of so many."""
@@ -95,29 +110,34 @@ class HashedDensity(UserTable):
 
     def _invert(self, filled: float) -> float:
         """Return how many users fill so large a part of the cells on average."""
-        return math.log1p(-filled) / math.log1p(-1 / self.cells) if self.cells > 1 else filled
+        if self.cells == 1:
+            return filled
+        return math.log1p(-filled) / math.log1p(-1 / self.cells) if filled < 1 else float(self.users)
 
     def _read(self, elements: Any) -> tuple[Cells, Cells]:
-        named = [_name(element) for element in elements]
-        places = [self._hash(name) for name in named if name is not None]
+        named = [name_user(element) for element in elements]
+        places = [self._hash(name) % self.cells for name in named if name is not None]
         return np.array(places, dtype=np.int64), np.ones(len(places), dtype=np.int64)
 
     def _hash(self, name: bytes) -> int:
         key = self.key.to_bytes((self.key.bit_length() + 7) // 8, "little")
         mixed = hashlib.blake2b(name, digest_size=16, key=hashlib.sha256(key).digest())
-        return int.from_bytes(mixed.digest(), "little") % self.cells
+        return int.from_bytes(mixed.digest(), "little")
 
     def _start(self) -> TableRun:
         return DensityRun(self.cells, self.epsilon_state)
 
     def _estimate(self, noisy: int, refreshes: int) -> float:
-        contrast = Responses(self.cells, 2, self.epsilon_state, refreshes + 1).contrast
-        filled = (noisy / self.cells - (1 - contrast) / 2) / contrast
+        contrast = self._respond(refreshes + 1).contrast
+        return self._conclude((noisy / self.cells - (1 - contrast) / 2) / contrast)
+
+    def _conclude(self, filled: float) -> float:
+        """Return which part of the users came, where so large a part of the cells seems to have one."""
         most = self._fill(self.users)
         return self._invert(min(most, max(0.0, filled))) / self.users
 
 
-def _name(element: Any) -> bytes | None:
+def name_user(element: Any) -> bytes | None:
     """Return the name of a user as bytes, different for different users; None for what names none."""
     user = read_event(element)[0] if type(element) in (tuple, list) else read_event((element, 1))[0]
     if isinstance(user, bytes):

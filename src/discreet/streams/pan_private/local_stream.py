@@ -97,7 +97,7 @@ class LocalStream(Interactive[Any, Any]):
     @property
     def words(self) -> str:
         """The guarantee in words, with what it covers."""
-        return f"{super().words}, for all answers and the state at all moments together"
+        return f"{Interactive.words.__get__(self)}, for all answers and the state at all moments together"
 
     def error(self, beta: checks.Number) -> float:
         """Return what no frequency is off by after the last step, but for a probability beta.
@@ -218,7 +218,7 @@ def _tiny() -> Iterator[Tiny]:
 CARD = Card(
     title="Local stream: a local algorithm on a stream, whose memory may be seized at any time",
     theorem="(epsilon, 0)-differential privacy of all answers and the state at all moments, event by event",
-    reference="[DR14] section 12.1; [DNPRY10]",
+    reference="[DR14] section 12.1",
     example=lambda: (
         LocalStream(
             horizon=1000,

@@ -25,7 +25,8 @@ MOST_MODULUS = 1 << 16
 """Larger ones say nothing about anybody: their error is of that order."""
 
 
-def _read_modulus(**named: object) -> int:
+def read_modulus(**named: object) -> int:
+    """Return the number of values of a counter that goes round."""
     number = checks.integer(2, **named)
     if number > MOST_MODULUS:
         raise InvalidParameter(name="modulus", rule=f"at most {MOST_MODULUS}", value=number)
@@ -89,7 +90,7 @@ class ModularIncidence(UserTable):
     True
     """
 
-    modulus: int = public(_read_modulus)
+    modulus: int = public(read_modulus)
     looks: int = public(checks.integer, 1, default=1)
 
     @property
@@ -109,7 +110,7 @@ class ModularIncidence(UserTable):
         return Responses(self.users, self.modulus, self.epsilon_state, times)
 
     def _start(self) -> TableRun:
-        return ModularRun(self)
+        return ModularRun(self.users, self.epsilon_state, self.modulus)
 
     def _estimate(self, noisy: NDArray[np.int64], refreshes: int) -> Incidences:
         contrast = self._respond(refreshes + 1).contrast
@@ -123,10 +124,10 @@ class ModularRun(TableRun):
     A refresh adds another such response.
     """
 
-    def __init__(self, table: ModularIncidence) -> None:
-        self.cells = np.zeros(table.users, dtype=np.int32)
-        self._respond = Respond(table.epsilon_state, table.modulus)
-        self._modulus = table.modulus
+    def __init__(self, cells: int, epsilon: Fraction, modulus: int) -> None:
+        self.cells = np.zeros(cells, dtype=np.int32)
+        self._respond = Respond(epsilon, modulus)
+        self._modulus = modulus
 
     def begin(self, rng: Rng) -> None:
         """Let everybody respond that they did not come."""
@@ -140,7 +141,7 @@ class ModularRun(TableRun):
         np.add.at(came, places, changes % self._modulus)
         self.cells[who] = (self.cells[who] + came) % self._modulus
 
-    def count(self) -> NDArray[np.int64]:
+    def count(self) -> int | NDArray[np.int64]:
         """Return how many cells hold each number."""
         return np.bincount(self.cells, minlength=self._modulus).astype(np.int64)
 

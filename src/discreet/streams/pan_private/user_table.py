@@ -153,7 +153,7 @@ class UserTable(Interactive[Any, Any]):
     @property
     def words(self) -> str:
         """The guarantee in words, with what it covers."""
-        return f"{super().words}, for {say_covered(self.answers, self.looks)}"
+        return f"{Interactive.words.__get__(self)}, for {say_covered(self.answers, self.looks)}"
 
     @abstractmethod
     def _start(self) -> TableRun:
