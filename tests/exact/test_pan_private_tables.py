@@ -57,6 +57,16 @@ def test_the_exact_cost_of_a_look_and_an_answer():
     assert found < state + answer
 
 
+def test_a_look_between_two_answers():
+    mechanism = density(epsilon=24, answers=2, share=Fraction(1, 6))
+    came = [(((0, 1), (0, 1)), (None, None))]
+    state, answer = 4, 10
+    keep = 1 / (1 + math.exp(-state))
+    before, after = (math.log(1 - p + p * math.exp(answer)) for p in (keep, 1 - keep))
+    found = measure(mechanism, came, look_between(2, (1,), (0, 2)))
+    assert found == pytest.approx(state + before + after, rel=1e-6)
+
+
 @pytest.mark.parametrize("at", [(0, 1), (0, 2), (1, 2), (1, 3)])
 def test_two_looks_with_a_refresh_cost_at_most_twice_as_much(at):
     """Exactly: who comes after a refresh is told apart less well, since the refresh must not be noticed."""
@@ -107,6 +117,12 @@ def test_counters_that_go_round_cost_what_the_state_may_cost(modulus, at):
     signed = tuple(list_pairs(((0, 1), (0, -1), (0, 7)), 2))
     found = measure(mechanism, signed, look_between(2, (at,), ()))
     assert found == pytest.approx(float(mechanism.epsilon_state) if at else 0, abs=1e-9)
+
+
+def test_a_look_at_counters_and_an_answer_use_all_of_the_budget():
+    mechanism = modular(2, epsilon=16, share=Fraction(1, 2))
+    came = [(((0, 1), (0, 1)), (None, None))]
+    assert measure(mechanism, came, look_between(2, (1,), (2,))) == pytest.approx(16, rel=1e-3)
 
 
 def test_two_looks_at_counters_with_a_refresh_and_without():

@@ -47,15 +47,14 @@ class CroppedMean(CroppedTables):
 
 
 def _tiny() -> Iterator[Tiny]:
-    half = Fraction(1, 2)
-    one = CroppedMean(users=1, crop=2, epsilon=10, share=half, neighbours=UserEvents())
     pairs = list(list_pairs(((0, 1), (0, 2)), 2))
+    seen = CroppedMean(users=1, crop=2, epsilon=2, neighbours=UserEvents())
     for at in range(3):
-        yield Tiny(one, pairs, look_between(2, (at,), (2,)), tight=at == 1, stepwise=False)
-    two = CroppedMean(users=2, crop=2, epsilon=12, share=half, neighbours=UserEvents())
-    yield Tiny(
-        two, [(((0, 2), (1, 1)), (None, (1, 1)))], look_between(2, (1,), (2,)), tight=False, stepwise=False
-    )
+        yield Tiny(seen, pairs, look_between(2, (at,), ()), tight=at > 0, stepwise=False)
+    one = CroppedMean(users=1, crop=2, epsilon=6, share=Fraction(1, 2), neighbours=UserEvents())
+    yield Tiny(one, pairs[-1:], look_between(2, (1,), (2,)), stepwise=False)
+    two = CroppedMean(users=2, crop=2, epsilon=2, neighbours=UserEvents())
+    yield Tiny(two, [(((0, 2), (1, 1)), (None, (1, 1)))], look_between(2, (1,), ()), stepwise=False)
 
 
 CARD = Card(

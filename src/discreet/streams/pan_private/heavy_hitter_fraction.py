@@ -45,12 +45,13 @@ class HeavyHitterFraction(CroppedTables):
 
 
 def _tiny() -> Iterator[Tiny]:
-    two = HeavyHitterFraction(users=1, times=2, epsilon=12, share=Fraction(5, 6), neighbours=UserEvents())
     pairs = [(((0, 2), (0, 2)), (None, None)), (((0, 1), (0, 1)), (None, None))]
+    seen = HeavyHitterFraction(users=1, times=2, epsilon=2, neighbours=UserEvents())
     for at in range(3):
-        yield Tiny(two, pairs, look_between(2, (at,), (2,)), tight=at == 1, stepwise=False)
-    one = HeavyHitterFraction(users=1, times=1, epsilon=6, share=Fraction(1, 2), neighbours=UserEvents())
-    yield Tiny(one, pairs[:1], look_between(2, (1,), (2,)), stepwise=False)
+        yield Tiny(seen, pairs, look_between(2, (at,), ()), tight=at == 2, stepwise=False)
+    one = HeavyHitterFraction(users=1, times=2, epsilon=6, share=Fraction(1, 2), neighbours=UserEvents())
+    yield Tiny(one, [(((0, 2),), (None,))], look_between(1, (0,), (1,)), tight=False, stepwise=False)
+    yield Tiny(one, [(((0, 2),), (None,))], look_between(1, (1,), (1,)), tight=False, stepwise=False)
 
 
 CARD = Card(

@@ -126,10 +126,8 @@ def _tiny() -> Iterator[Tiny]:
         yield Tiny(one, pairs, look_between(2, (at,), (2,)), tight=at == 1, stepwise=False)
     two = PanPrivateDensity(users=2, epsilon=8, share=Fraction(1, 2), neighbours=UserEvents())
     yield Tiny(two, list(list_pairs(((0, 1), (1, 1)), 2)), look_between(2, (1,), (2,)), stepwise=False)
-    twice = PanPrivateDensity(users=1, epsilon=24, answers=2, share=Fraction(1, 6), neighbours=UserEvents())
-    yield Tiny(twice, pairs, look_between(2, (1,), (0, 2)), stepwise=False)
-    again = PanPrivateDensity(users=1, epsilon=9, looks=2, neighbours=UserEvents())
-    yield Tiny(again, pairs, look_between(2, (1, 2), (2,)), stepwise=False)
+    again = PanPrivateDensity(users=1, epsilon=4, looks=2, neighbours=UserEvents())
+    yield Tiny(again, pairs, look_between(2, (1, 2), ()), tight=False, stepwise=False)
     length = PanPrivateDensity(users=2, epsilon=8, share=Fraction(1, 2), neighbours=UserStream())
     unequal = [((0, 1, 0), (1,)), ((1, 1), ())]
     yield Tiny(length, unequal, look_between(9, (9,), (9,)), tight=False, stepwise=False)

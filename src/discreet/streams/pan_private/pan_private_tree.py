@@ -190,7 +190,7 @@ def _tiny() -> Iterator[Tiny]:
     two = PanPrivateTree(horizon=2, epsilon=6, delta=0, neighbours=EventPresence())
     yield Tiny(two, [((None, 1), (1, 1)), ((1, 1), (1, None))], look_once(2, 1), stepwise=False)
     # Longer streams have too many paths; tests/exact/test_pan_private.py has all of them up to eight steps.
-    three = PanPrivateTree(horizon=3, epsilon=40, delta=0, neighbours=Event())
+    three = PanPrivateTree(horizon=3, epsilon=60, delta=0, neighbours=Event())
     yield Tiny(three, [((0, 0, 0), (0, 1, 0))], look_once(3, 1), tight=False, stepwise=False)
     gaussian = PanPrivateTree(horizon=2, epsilon=6, delta=Fraction(1, 100), neighbours=Event())
     yield Tiny(gaussian, [((0, 0), (0, 1))], look_once(2, 1, at_once=True), stepwise=False)
