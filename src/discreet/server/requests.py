@@ -39,6 +39,10 @@ Epsilon = Annotated[
 ]
 Delta = Annotated[Decimal, *_number(0.0, 1e-3, "Of the same; the owner's delta by default.")]
 Rows = Annotated[int, Query(ge=1, le=100_000, description="How many rows.")]
+Through = Annotated[
+    str | None,
+    Query(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", description="The last day that is of interest."),
+]
 AskersKey = Annotated[
     str | None,
     Header(
@@ -86,6 +90,21 @@ class ConversationPlanAsked(_Asked):
 
 
 class ConversationAsked(ConversationPlanAsked):
+    """The same, to be opened."""
+
+    insist: bool = Field(default=False, description="Buy it even where it would say almost nothing.")
+
+
+class StandingPlanAsked(_Asked):
+    """A question that is to stand over time, and what an analyst would give for all its answers."""
+
+    sql: Question
+    epsilon: Epsilon
+    delta: Delta
+    study: StudyName | None = None
+
+
+class StandingAsked(StandingPlanAsked):
     """The same, to be opened."""
 
     insist: bool = Field(default=False, description="Buy it even where it would say almost nothing.")

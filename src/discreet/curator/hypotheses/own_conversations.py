@@ -16,7 +16,7 @@ from discreet.core.errors import ConversationClosed, EngineFailed, KeyReused, Re
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.amounts import Amounts
-from discreet.curator.doors import Desk
+from discreet.curator.desks import Desk
 from discreet.curator.failures import Failures
 from discreet.curator.history import Quote
 from discreet.curator.hypotheses.own_plans import plan_conversation
