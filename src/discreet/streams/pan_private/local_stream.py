@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,17 @@ def _read_randomizer(**named: object) -> Any:
         rule="a randomizer of a person's own answer, with categories, loss, and release or encode",
         got=f"a {type(value).__name__}",
         hint="For instance RandomizedResponse(epsilon=1, categories=4)",
+    )
+
+
+def _require_response(randomizer: object) -> RandomizedResponse:
+    """Return a randomizer of which the error is known."""
+    if isinstance(randomizer, RandomizedResponse):
+        return randomizer
+    raise NoBound(
+        what="the error of another randomizer's reports",
+        why="it is not known here",
+        way_out="Ask the randomizer",
     )
 
 
@@ -108,17 +119,18 @@ class LocalStream(Interactive[Any, Any]):
             For other randomizers than randomized response.
         """
         missed = checks.probability(beta=beta)
-        if type(self.randomizer) is not RandomizedResponse:
-            raise NoBound(
-                what="the error of another randomizer's reports",
-                why="it is not known here",
-                way_out="Ask the randomizer",
-            )
-        return self._repeat().frequency_error(missed)
+        one = _require_response(self.randomizer)
+        every = RandomizedResponse(epsilon=one.epsilon, categories=one.categories, people=self.horizon)
+        return every.frequency_error(missed)
 
-    def _repeat(self) -> RandomizedResponse:
-        one = self.randomizer
-        return RandomizedResponse(epsilon=one.epsilon, categories=one.categories, people=self.horizon)
+    @classmethod
+    def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
+        """Return what builds the stream with a randomized response of a budget."""
+        categories = _require_response(public.get("randomizer")).categories
+        rest = {name: value for name, value in public.items() if name != "randomizer"}
+        return lambda budget: cls(
+            epsilon=budget, randomizer=RandomizedResponse(epsilon=budget, categories=categories), **rest
+        )
 
     def open(self, data: Any = (), *, rng: Rng = SYSTEM) -> LocalConversation:
         """Start a conversation. Everything it answers, and every look, costs `guarantee`, once.
