@@ -11,7 +11,6 @@ from tests.statistical.claims.streams import DRAWS
 
 from discreet.core.neighbours import Event, UserStream
 from discreet.core.rng import Rng
-from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.streams.pan_private.cropped_mean import CroppedMean
 from discreet.streams.pan_private.dynamic_density import DynamicDensity
 from discreet.streams.pan_private.hashed_density import HashedDensity
@@ -138,8 +137,7 @@ def _cropped() -> dict[str, list[Case]]:
 def _local() -> list[Case]:
     found = []
     for categories in (2, 4):
-        respond = RandomizedResponse(epsilon=1, categories=categories)
-        stream = LocalStream(horizon=500, epsilon=1, randomizer=respond, neighbours=Event())
+        stream = LocalStream(horizon=500, epsilon=1, categories=categories, neighbours=Event())
         elements = np.arange(500) % (categories - 1)
         truth = np.bincount(elements, minlength=categories) / 500
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,18 +36,7 @@ def _read_randomizer(**named: object) -> Any:
         name=name,
         rule="a randomizer of a person's own answer, with categories, loss, and release or encode",
         got=f"a {type(value).__name__}",
-        hint="For instance RandomizedResponse(epsilon=1, categories=4)",
-    )
-
-
-def _require_response(randomizer: object) -> RandomizedResponse:
-    """Return a randomizer of which the error is known."""
-    if isinstance(randomizer, RandomizedResponse):
-        return randomizer
-    raise NoBound(
-        what="the error of another randomizer's reports",
-        why="it is not known here",
-        way_out="Ask the randomizer",
+        hint="Leave it out for randomized response",
     )
 
 
@@ -65,27 +54,27 @@ class LocalStream(Interactive[Any, Any]):
     horizon
         The number of steps after which the conversation closes.
     epsilon
-        What a randomizer may cost at most.
-    randomizer
-        What reports: `RandomizedResponse`, or another randomizer of categories 0 .. categories - 1 that says
-        its `loss` and has a `release(value, rng=)` or an `encode(value, rng=)`. Elements that are no category
-        count as the first one.
+        What a report costs, or may cost at most.
     neighbours
         What is hidden: `Event()` or `EventPresence()`.
+    categories
+        Elements are 0 .. categories - 1. What is no category counts as the first one.
+    randomizer
+        Who reports, if not randomized response: any object that says its `categories`, its `loss` and that
+        its `neighbours` are `LocalReport()`, and has a `release(value, rng=)` or an `encode(value, rng=)`.
 
     Examples
     --------
-    >>> stream = LocalStream(
-    ...     horizon=10_000, epsilon=1, randomizer=RandomizedResponse(epsilon=1), neighbours=Event()
-    ... )
+    >>> stream = LocalStream(horizon=10_000, epsilon=1, neighbours=Event())
     >>> round(stream.error(0.05), 3)
     0.019
     """
 
     horizon: int = public(checks.integer, 1)
     epsilon: Exact = public(checks.positive)
-    randomizer: Any = public(_read_randomizer)
     neighbours: Neighbours = public(checks.instance, Neighbours)
+    categories: int = public(checks.integer, 2, default=2)
+    randomizer: Any = public(_read_randomizer, default=None)
 
     def _complete(self) -> None:
         if type(self.neighbours) not in (Event, EventPresence):
@@ -93,16 +82,23 @@ class LocalStream(Interactive[Any, Any]):
                 f"neighbours: a report hides one element, and cannot hide {self.neighbours}. "
                 f"Use Event() or EventPresence()"
             )
-        cost = self.randomizer.loss.exact_epsilon()
+        cost = self.reporter.loss.exact_epsilon()
         if cost is None or cost > self.epsilon:
             raise InvalidParameter(
                 name="epsilon", rule="at least what the randomizer costs, without a delta", value=self.epsilon
             )
 
     @property
+    def reporter(self) -> Any:
+        """Who reports: the randomizer, or randomized response at the whole budget."""
+        if self.randomizer is not None:
+            return self.randomizer
+        return RandomizedResponse(epsilon=self.epsilon, categories=self.categories)
+
+    @property
     def loss(self) -> Loss:
         """The cost of one report: all else is computed from reports."""
-        loss: Loss = self.randomizer.loss
+        loss: Loss = self.reporter.loss
         return loss
 
     @property
@@ -119,18 +115,15 @@ class LocalStream(Interactive[Any, Any]):
             For other randomizers than randomized response.
         """
         missed = checks.probability(beta=beta)
-        one = _require_response(self.randomizer)
+        one = self.reporter
+        if type(one) is not RandomizedResponse:
+            raise NoBound(
+                what="the error of another randomizer's reports",
+                why="it is not known here",
+                way_out="Ask the randomizer",
+            )
         every = RandomizedResponse(epsilon=one.epsilon, categories=one.categories, people=self.horizon)
         return every.frequency_error(missed)
-
-    @classmethod
-    def _for_budget(cls, alpha: checks.Number, public: dict[str, Any]) -> Callable[[Fraction], Self]:
-        """Return what builds the stream with a randomized response of a budget."""
-        categories = _require_response(public.get("randomizer")).categories
-        rest = {name: value for name, value in public.items() if name != "randomizer"}
-        return lambda budget: cls(
-            epsilon=budget, randomizer=RandomizedResponse(epsilon=budget, categories=categories), **rest
-        )
 
     def open(self, data: Any = (), *, rng: Rng = SYSTEM) -> LocalConversation:
         """Start a conversation. Everything it answers, and every look, costs `guarantee`, once.
@@ -155,8 +148,8 @@ class LocalConversation(Conversation[Any]):
     def __init__(self, mechanism: LocalStream, data: Sensitive[Any], rng: Rng) -> None:
         super().__init__(mechanism, rng)
         self._held = read_stream(data.reveal())
-        self._randomizer, self._horizon = mechanism.randomizer, mechanism.horizon
-        self._reader = ElementReader(Fraction(1), 0, int(mechanism.randomizer.categories))
+        self._randomizer, self._horizon = mechanism.reporter, mechanism.horizon
+        self._reader = ElementReader(Fraction(1), 0, int(self._randomizer.categories))
         self._reports: Counter[int] = Counter()
 
     @property
@@ -220,9 +213,9 @@ class LocalConversation(Conversation[Any]):
 
 def _tiny() -> Iterator[Tiny]:
     for categories in (2, 3):
-        respond = RandomizedResponse(epsilon=1, categories=categories)
-        stream = LocalStream(horizon=3, epsilon=1, randomizer=respond, neighbours=Event())
+        stream = LocalStream(horizon=3, epsilon=1, categories=categories, neighbours=Event())
         yield Tiny(stream, list(Event().pairs(range(categories), 2)), look_at_reports(2))
+        respond = RandomizedResponse(epsilon=1, categories=categories)
         present = LocalStream(horizon=3, epsilon=2, randomizer=respond, neighbours=EventPresence())
         yield Tiny(present, list(EventPresence().pairs((0, 1), 2)), look_at_reports(2))
 
@@ -232,12 +225,7 @@ CARD = Card(
     theorem="(epsilon, 0)-differential privacy of all answers and the state at all moments, event by event",
     reference="[DR14] section 12.1",
     example=lambda: (
-        LocalStream(
-            horizon=1000,
-            epsilon=1,
-            randomizer=RandomizedResponse(epsilon=1, categories=3),
-            neighbours=Event(),
-        ),
+        LocalStream(horizon=1000, epsilon=1, categories=3, neighbours=Event()),
         tuple(number % 3 for number in range(1000)),
     ),
     tiny=_tiny,

@@ -126,7 +126,8 @@ def local(randomizer, **given):
 
 def test_a_local_stream_keeps_reports_and_estimates_from_them():
     respond = RandomizedResponse(epsilon=2, categories=3)
-    stream = local(respond, horizon=20_000)
+    stream = local(None, horizon=20_000, categories=3)
+    assert stream.reporter == respond
     assert stream.loss == respond.loss and "all moments" in stream.words
     elements = np.arange(20_000) % 2
     with stream.open(rng=unsafe_seeded(1)) as conversation:
