@@ -140,9 +140,11 @@ class HashedDensity(UserTable):
 def name_user(element: Any) -> bytes | None:
     """Return the name of a user as bytes, different for different users; None for what names none."""
     user = read_event(element)[0] if type(element) in (tuple, list) else read_event((element, 1))[0]
-    if isinstance(user, bytes):
-        return b"b" + user
-    return None if user is None else f"{type(user).__name__}{user}".encode(errors="surrogatepass")
+    if isinstance(user, int):  # printing one has a limit, and an exception beyond it
+        return b"i" + user.to_bytes(user.bit_length() // 8 + 1, "little", signed=True)
+    if isinstance(user, str):
+        return b"s" + user.encode(errors="surrogatepass")
+    return None if user is None else b"b" + user
 
 
 def _tiny() -> Iterator[Tiny]:

@@ -255,8 +255,8 @@ class TableConversation(Conversation[Any]):
         InvalidParameter
             Where no further look is covered.
         """
-        require_refresh(self.refreshes, self._table.looks)
         with self._step():
+            require_refresh(self.refreshes, self._table.looks)
             self._run.refresh(self._rng)
             self.refreshes += 1
 

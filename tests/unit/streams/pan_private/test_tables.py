@@ -26,7 +26,22 @@ from discreet.testing import unsafe_seeded
 
 SURE = {"epsilon": 4000, "share": Fraction(1, 2), "neighbours": UserStream()}
 """Budgets at which every coin falls on one side: a table then tells the truth."""
-ODD = ("eve", None, math.nan, 10**400, -1, 0.5, b"eve", object(), True, {}, (1, 2, 3), [], float("inf"))
+ODD = (
+    "eve",
+    None,
+    math.nan,
+    10**400,
+    -(10**5000),
+    -1,
+    0.5,
+    b"eve",
+    object(),
+    True,
+    {},
+    (1, 2, 3),
+    [],
+    float("inf"),
+)
 
 
 def density(**given):
@@ -233,8 +248,8 @@ def test_few_cells_have_no_bound_and_full_ones_no_exception():
 
 def test_users_of_different_types_are_different_and_keys_mix():
     table = HashedDensity(users=9, cells=1 << 20, key=1, epsilon=1, neighbours=UserStream())
-    places = [int(table._read([user])[0][0]) for user in (1, "1", b"1", "\ud800")]
-    assert len(set(places)) == 4
+    places = [int(table._read([user])[0][0]) for user in (1, "1", b"1", "\ud800", -1, 10**5000)]
+    assert len(set(places)) == 6
     other = HashedDensity(users=9, cells=1 << 20, key=2, epsilon=1, neighbours=UserStream())
     assert int(other._read([1])[0][0]) != places[0]
     assert table._read([(1, 5), 1])[0].tolist() == [places[0]] * 2
