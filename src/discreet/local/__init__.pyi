@@ -1,0 +1,14 @@
+from discreet.core.neighbours import LocalReport as LocalReport
+from discreet.local import client as client
+from discreet.local.batches import ReportBatch as ReportBatch
+from discreet.local.frequencies.direct_response import DirectResponse as DirectResponse
+from discreet.local.frequencies.estimates import FrequencyEstimate as FrequencyEstimate
+from discreet.local.frequencies.hadamard_response import HadamardResponse as HadamardResponse
+from discreet.local.frequencies.local_hashing import LocalHashing as LocalHashing
+from discreet.local.frequencies.optimised_unary import OptimisedUnary as OptimisedUnary
+from discreet.local.frequencies.projective_response import ProjectiveResponse as ProjectiveResponse
+from discreet.local.frequencies.subset_selection import SubsetSelection as SubsetSelection
+from discreet.local.frequencies.symmetric_unary import SymmetricUnary as SymmetricUnary
+from discreet.local.laws.wire import SentReport as SentReport
+from discreet.local.planning import OraclePlan as OraclePlan
+from discreet.local.planning import plan as plan
