@@ -30,6 +30,9 @@ from discreet.local.frequencies.optimised_unary import OptimisedUnary
 from discreet.local.frequencies.projective_response import ProjectiveResponse
 from discreet.local.frequencies.subset_selection import SubsetSelection
 from discreet.local.frequencies.symmetric_unary import SymmetricUnary
+from discreet.local.means.hybrid_mean import HybridMean
+from discreet.local.means.piecewise_mean import PiecewiseMean
+from discreet.local.means.sign_mean import SignMean
 from discreet.local.steps import DrawReports
 from discreet.mechanisms.randomized_response import Respond
 from discreet.mechanisms.subsample_aggregate import Partition
@@ -108,6 +111,10 @@ def _local_inputs() -> Iterator[Input]:
             step = DrawReports(kind(epsilon=epsilon, domain=size).kernel)
             yield step, size - 1
             yield step, np.array([size - 1, 0])
+    for mean in (SignMean, PiecewiseMean, HybridMean):
+        step = DrawReports(mean(epsilon=2, lower=-1, upper=1, steps=4).kernel)
+        yield step, 3
+        yield step, np.array([4, 1])
 
 
 @cache

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InvalidParameter
-from discreet.local.laws.domains import Domain, ValueNames
+from discreet.local.laws.domains import Domain, Span, ValueNames
 from discreet.local.laws.wire import Header, SentReport
 from discreet.local.steps import Payload
 from discreet.mechanisms.reading import make_plain, type_name
@@ -64,6 +64,8 @@ def read_column(domain: Domain, values: Any) -> NDArray[np.int64]:
     if isinstance(plain, np.ndarray) and plain.ndim == 1:
         if isinstance(domain, ValueNames) and not domain.names and plain.dtype.kind in "iuf":
             return _read_numbers(domain.count, plain)
+        if isinstance(domain, Span) and plain.dtype.kind in "iuf":
+            return _round_numbers(domain, plain)
         plain = plain.tolist()
     if not isinstance(plain, list | tuple):
         raise InvalidParameter(name="data", rule="a column of values", got=f"type {type_name(values)}")
@@ -82,3 +84,11 @@ def _read_numbers(count: int, numbers: NDArray[Any]) -> NDArray[np.int64]:
     if numbers.dtype.kind == "f":
         places = np.where(known & (places == numbers), places, 0)
     return places
+
+
+def _round_numbers(span: Span, numbers: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the nearest places of numbers; one that is half way may go to either."""
+    low, high = float(span.lower), float(span.upper)
+    inside = np.clip(numbers.astype(np.float64), low, high)
+    places = np.floor((inside - low) * (span.steps / (high - low)) + 0.5)
+    return np.clip(np.where(np.isnan(places), span.steps // 2, places), 0, span.steps).astype(np.int64)

@@ -51,10 +51,10 @@ class DirectResponse(FrequencyOracle):
 
     @property
     def _mirrored(self) -> bool:
-        return self.names.size == 2
+        return self.values.size == 2
 
     def _sum_scores(self, payload: Payload) -> NDArray[np.int64]:
-        return np.bincount(from_payload(payload).astype(np.int64), minlength=self.names.size)
+        return np.bincount(from_payload(payload).astype(np.int64), minlength=self.values.size)
 
 
 def respond(kernel: DirectKernel, values: Places, rng: Rng) -> NDArray[np.int64]:

@@ -67,7 +67,7 @@ class FrequencyEstimate:
     def top(self, count: int) -> list[tuple[str | int, float]]:
         """Return the values with the largest counts, the largest first."""
         order = np.argsort(-self.counts, kind="stable")[: checks.integer(1, count=count)]
-        return [(self.oracle.names.name(int(place)), float(self.counts[place])) for place in order]
+        return [(self.oracle.values.name(int(place)), float(self.counts[place])) for place in order]
 
     def __len__(self) -> int:
         return len(self.counts)

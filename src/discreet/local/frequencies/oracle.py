@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,23 +14,14 @@ from numpy.typing import NDArray
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import fix_array
-from discreet.core.loss import Loss, PureLoss
-from discreet.core.mechanism import Mechanism
-from discreet.core.neighbours import LocalReport
-from discreet.core.parameters import Exact, derived, frozen, public
-from discreet.core.rng import SYSTEM, Rng
+from discreet.core.parameters import frozen, public
 from discreet.core.rounding import above, below
-from discreet.core.sensitive import Sensitive
-from discreet.local.batches import ReportBatch, read_column, read_one
 from discreet.local.frequencies.estimates import Floats, FrequencyEstimate
 from discreet.local.laws.domains import ValueNames
-from discreet.local.laws.kernel import Kernel
-from discreet.local.laws.kinds import make_kernel
-from discreet.local.laws.wire import Header, SentReport, digest_domain, refuse, split_bytes, write_survey
-from discreet.local.steps import DrawReports, Payload, from_payload
+from discreet.local.steps import Payload
+from discreet.local.surveys import LocalSurvey, Sent
 from discreet.mechanisms.report_tails import Crowd, ReportCoin, smallest_distance
 
-_LOCAL = LocalReport()
 _LEAST = 1e-280  # a rarer report changes no bound, and has no logarithm
 
 
@@ -76,7 +66,7 @@ def _read_domain(**named: object) -> ValueNames:
 
 
 @frozen
-class FrequencyOracle(Mechanism[Any, Any]):
+class FrequencyOracle(LocalSurvey):
     """The base of all protocols that estimate how many people hold each value.
 
     Parameters
@@ -90,67 +80,15 @@ class FrequencyOracle(Mechanism[Any, Any]):
         How many people report, for errors that are known beforehand. `estimate` counts for itself.
     """
 
-    epsilon: Exact = public(checks.positive)
     domain: Any = public(_read_domain)
-    people: int = public(checks.integer, 1, default=1)
-    neighbours: LocalReport = derived()
-    measures: ClassVar[bool] = False  # a report is no estimate
-    kind: ClassVar[str]
-    """The name on the wire."""
-
-    def _complete(self) -> None:
-        self._set(neighbours=_LOCAL)
-        self._check(self.kernel)
-
-    def _check(self, kernel: Kernel) -> None:
-        """Refuse tables that are too large to be worked with."""
 
     @property
-    def names(self) -> ValueNames:
+    def values(self) -> ValueNames:
         """The domain."""
         names: ValueNames = self.domain
         return names
 
-    @property
-    def kernel(self) -> Kernel:
-        """The exact table of probabilities."""
-        return make_kernel(self.kind, self.names.size, self.epsilon)
-
-    @property
-    def loss(self) -> Loss:
-        """The cost of one report: pure."""
-        return PureLoss(self.epsilon)
-
-    @property
-    def bits(self) -> int:
-        """How long a report is."""
-        return self.kernel.bits
-
-    @property
-    def survey(self) -> str:
-        """What devices need to know, as one line of JSON: `discreet.local.client.open_survey` reads it."""
-        return write_survey(self.kind, self.epsilon, self.names.describe())
-
-    @property
-    def header(self) -> Header:
-        """What stands on every report."""
-        return Header(self.kind, digest_domain(self.names.describe()), self.epsilon)
-
-    def encode(self, value: Any, *, rng: Rng = SYSTEM) -> SentReport:
-        """Draw one person's report. It costs that person epsilon, whatever comes out."""
-        code = self.release(value, rng=rng).value
-        return SentReport(self.header, code.to_bytes(self.kernel.width, "little"))
-
-    def encode_many(self, values: Any, *, rng: Rng = SYSTEM) -> ReportBatch:
-        """Draw a report for each value of a column, each under its own person's guarantee."""
-        checks.instance(Rng, rng=rng)
-        places = read_column(self.names, Sensitive.wrap(values).reveal())
-        drawn = rng.perform(DrawReports(self.kernel), places)
-        return ReportBatch(self.header, fix_array(np.asarray(drawn, dtype=np.uint8)), rng.unsafe)
-
-    def estimate(
-        self, reports: ReportBatch | bytes | Iterable[SentReport | str | bytes]
-    ) -> FrequencyEstimate:
+    def estimate(self, reports: Sent) -> FrequencyEstimate:
         """Estimate how many people hold each value, without bias.
 
         Raises
@@ -165,44 +103,6 @@ class FrequencyOracle(Mechanism[Any, Any]):
         counts = (sums - len(payload) * float(scores.other)) / float(scores.contrast)
         return FrequencyEstimate(together, fix_array(counts))
 
-    def read_reports(self, reports: ReportBatch | bytes | Iterable[SentReport | str | bytes]) -> Payload:
-        """Return the payloads of reports; one that does not belong here is refused."""
-        width = self.kernel.width
-        if isinstance(reports, bytes):
-            header, data = split_bytes(reports)
-            self._require(header)
-            if len(data) % width:
-                raise refuse(f"its payloads are not of {width} bytes each")
-            payload = np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
-        elif isinstance(reports, ReportBatch):
-            self._require(reports.header)
-            payload = reports.payload
-        else:
-            payload = np.frombuffer(b"".join(map(self._read_one, reports)), dtype=np.uint8).reshape(-1, width)
-        if payload.ndim != 2 or payload.shape[1] != width or not len(payload):
-            raise refuse(f"there is none of {width} bytes")
-        self._check_payload(payload)
-        return payload
-
-    def _read_one(self, report: SentReport | str | bytes) -> bytes:
-        if not isinstance(report, SentReport):
-            report = SentReport.from_json(report)
-        self._require(report.header)
-        if len(report.payload) != self.kernel.width:
-            raise refuse(f"its payload is not of {self.kernel.width} bytes")
-        return report.payload
-
-    def _require(self, header: Header) -> None:
-        mine = self.header
-        for name in ("kind", "domain", "epsilon"):
-            if getattr(header, name) != getattr(mine, name):
-                raise refuse(f"its {name} is another one than this survey's")
-
-    def _check_payload(self, payload: Payload) -> None:
-        """Refuse what no device sends."""
-        if int(from_payload(payload).max()) >= self.kernel.size:
-            raise refuse("its payload is no report of this survey")
-
     @property
     @abstractmethod
     def scores(self) -> Scores:
@@ -215,7 +115,7 @@ class FrequencyOracle(Mechanism[Any, Any]):
     @property
     def mean_square(self) -> float:
         """The mean over all values of the squared error of the counts: the same whatever the data."""
-        scores, size = self.scores, self.names.size
+        scores, size = self.scores, self.values.size
         each = (scores.holder_variance + (size - 1) * scores.mean_other) / size
         return float(self.people * each / scores.contrast**2)
 
@@ -232,7 +132,7 @@ class FrequencyOracle(Mechanism[Any, Any]):
         Bernstein's inequality.
         """
         b = below(float(checks.probability(beta=beta)))
-        scores, values = self.scores, self.names.size
+        scores, values = self.scores, self.values.size
         events = 1 if self._mirrored else values
         log = math.log(2 * events / b)
         most = float(max(scores.holder_variance, scores.other_variance))
@@ -250,9 +150,6 @@ class FrequencyOracle(Mechanism[Any, Any]):
     def _mirrored(self) -> bool:
         """Whether there are two values whose estimates stray together."""
         return False
-
-    def _draw(self, data: Any, rng: Rng) -> Any:
-        return rng.perform(DrawReports(self.kernel), read_one(self.names, data))
 
 
 def _coin(chance: Fraction) -> ReportCoin:

@@ -56,15 +56,15 @@ class SubsetSelection(FrequencyOracle):
 
     @property
     def _mirrored(self) -> bool:
-        return self.names.size == 2
+        return self.values.size == 2
 
     def _check_payload(self, payload: Payload) -> None:
-        check_spare_bits(payload, self.names.size)
+        check_spare_bits(payload, self.values.size)
         if np.any(_count_ones(payload) != cast("SubsetKernel", self.kernel).members):
             raise refuse("its payload is a set of another size")
 
     def _sum_scores(self, payload: Payload) -> NDArray[np.int64]:
-        return sum_columns(payload, self.names.size)
+        return sum_columns(payload, self.values.size)
 
 
 @draw_many.register

@@ -35,10 +35,10 @@ class UnaryOracle(FrequencyOracle):
         return Scores.of_coins(kernel.yes, kernel.no)
 
     def _check_payload(self, payload: Payload) -> None:
-        check_spare_bits(payload, self.names.size)
+        check_spare_bits(payload, self.values.size)
 
     def _sum_scores(self, payload: Payload) -> NDArray[np.int64]:
-        return sum_columns(payload, self.names.size)
+        return sum_columns(payload, self.values.size)
 
 
 def check_spare_bits(payload: Payload, count: int) -> None:

@@ -11,6 +11,7 @@ from discreet.local.laws.direct import DirectKernel
 from discreet.local.laws.hadamard import HadamardKernel
 from discreet.local.laws.hashing import HashingKernel
 from discreet.local.laws.kernel import Kernel
+from discreet.local.laws.numbers import MixedKernel, SignKernel, WindowKernel
 from discreet.local.laws.projective import ProjectiveKernel
 from discreet.local.laws.subsets import SubsetKernel
 from discreet.local.laws.unary import UnaryKernel
@@ -30,7 +31,13 @@ FREQUENCIES: Mapping[str, Maker] = MappingProxyType(
 )
 """Reports that frequencies are estimated from: a table for a number of values and a budget."""
 
-MEANS: Mapping[str, Maker] = MappingProxyType({})
+MEANS: Mapping[str, Maker] = MappingProxyType(
+    {
+        "sign-mean": SignKernel.make,
+        "piecewise-mean": WindowKernel.make,
+        "hybrid-mean": MixedKernel.make,
+    }
+)
 """Reports that means are estimated from: a table for the places of a grid and a budget."""
 
 
