@@ -46,6 +46,7 @@ CASES = [pytest.param(case, id=f"{name}: {case.label}") for name, cases in CLAIM
 NO_THEOREM = {
     "adaptive": "a model misses every dependence that it is not told of",
     "projected-halfspaces": "what projections lose depends on the data",
+    "local-oracle": "an error belongs to the surveys that are asked",
     "max-entropy": "the fit is as far from the measurements as the data make it",
     "mwem": "the last hypothesis is not the one that the theorem is about",
     "separate-budgets": "what analysts receive is that last hypothesis",

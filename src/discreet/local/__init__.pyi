@@ -10,6 +10,7 @@ from discreet.local.frequencies.projective_response import ProjectiveResponse as
 from discreet.local.frequencies.subset_selection import SubsetSelection as SubsetSelection
 from discreet.local.frequencies.symmetric_unary import SymmetricUnary as SymmetricUnary
 from discreet.local.laws.wire import SentReport as SentReport
+from discreet.local.local_oracle import LocalOracle as LocalOracle
 from discreet.local.means.base import MeanEstimate as MeanEstimate
 from discreet.local.means.hybrid_mean import HybridMean as HybridMean
 from discreet.local.means.piecewise_mean import PiecewiseMean as PiecewiseMean

@@ -41,8 +41,13 @@ class ReportBatch:
         return f"<{len(self)} reports, {self.header.kind}, epsilon {self.header.epsilon}{ending}>"
 
 
-def read_one(domain: Domain, value: Any) -> int:
-    """Return the place of one private value. Containers are refused for their type."""
+def read_one(domain: Domain, value: Any, *, strict: bool = True) -> int:
+    """Return the place of one private value.
+
+    Containers are refused for their type, where one value was asked for; in a list they are no value.
+    """
+    if not strict:
+        return domain.read(value)
     if isinstance(value, _CONTAINERS) or (isinstance(value, np.ndarray) and value.ndim):
         raise InvalidParameter(
             name="data", rule="one value", got=f"type {type_name(value)}", hint="Use encode_many for a column"

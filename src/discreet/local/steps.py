@@ -24,6 +24,10 @@ Payload = NDArray[np.uint8]
 """Reports of many people as they travel: a row each, the lowest byte first."""
 
 
+CHUNK = 1 << 19
+"""Bytes of reports that are drawn at a time."""
+
+
 @dataclass(frozen=True, slots=True)
 class DrawReports(Primitive["int | Places", "int | Payload"]):
     """Draw a report from the kernel's table, or one for each person.
@@ -41,7 +45,12 @@ class DrawReports(Primitive["int | Places", "int | Payload"]):
     def sample(self, value: int | Places, rng: Rng) -> int | Payload:
         """Draw one report, or a row of bytes for each person."""
         if isinstance(value, np.ndarray):
-            return draw_many(self.kernel, value, rng)
+            drawn = np.empty((value.size, self.kernel.width), dtype=np.uint8)
+            chunk = max(1, CHUNK // max(self.kernel.width, 16))  # what is worked on stays in the cache
+            for start in range(0, value.size, chunk):
+                some = slice(start, start + chunk)
+                drawn[some] = draw_many(self.kernel, value[some], rng)
+            return drawn
         return self.kernel.draw(int(value), lambda bound: oracle.uniform_below(bound, rng))
 
     def law(self, value: int | Places) -> Iterator[tuple[Any, Fraction]]:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.fixed import fix_array
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import LocalReport
@@ -94,8 +93,9 @@ class LocalSurvey(Mechanism[Any, Any]):
         """Draw a report for each value of a column, each under its own person's guarantee."""
         checks.instance(Rng, rng=rng)
         places = read_column(self.values, Sensitive.wrap(values).reveal())
-        drawn = rng.perform(DrawReports(self.kernel), places)
-        return ReportBatch(self.header, fix_array(np.asarray(drawn, dtype=np.uint8)), rng.unsafe)
+        drawn = np.asarray(rng.perform(DrawReports(self.kernel), places), dtype=np.uint8)
+        drawn.flags.writeable = False
+        return ReportBatch(self.header, drawn, rng.unsafe)
 
     def read_reports(self, reports: Sent) -> Payload:
         """Return the payloads of reports; one that does not belong here is refused.

@@ -42,10 +42,21 @@ def _guide(chance: Fraction) -> Guide:
     return Guide(EightCoins(chance))
 
 
+def _toss_bytes(chance: Fraction, count: int, rng: Rng) -> Bytes:
+    """Toss eight coins for each byte: most are decided by sixteen bits, the rest by the exact inversion."""
+    words, guide = rng.words(count, np.uint16), _guide(chance)
+    found = guide.guide.take(words)
+    asked = np.flatnonzero(found < 0)
+    tossed = found.astype(np.uint8)
+    if asked.size:
+        tossed[asked] = guide.finish(words[asked], rng)
+    return tossed
+
+
 def toss_rows(chance: Fraction, rows: int, count: int, rng: Rng) -> Bytes:
     """Return rows of `count` coins, packed with the lowest bit first; spare bits of the last byte are 0."""
     width = (count + 7) // 8
-    tossed = _guide(chance).picks(rows * width, rng).astype(np.uint8).reshape(rows, width)
+    tossed = _toss_bytes(chance, rows * width, rng).reshape(rows, width)
     if count % 8:
         tossed[:, -1] &= np.uint8((1 << count % 8) - 1)
     return tossed
@@ -65,9 +76,11 @@ def sum_columns(rows: Bytes, count: int) -> NDArray[np.int64]:
     for start in range(0, len(rows), _ROWS * _GROUPS):
         block = rows[start : start + _ROWS * _GROUPS]
         groups = -(-len(block) // _ROWS)
-        padded = np.zeros((groups * _ROWS, words * 8), dtype=np.uint8)
-        padded[: len(block), : rows.shape[1]] = block
-        wide = padded.view(np.uint64).reshape(groups, _ROWS, words)
+        if block.shape != (groups * _ROWS, words * 8) or not block.flags.c_contiguous:
+            padded = np.zeros((groups * _ROWS, words * 8), dtype=np.uint8)
+            padded[: len(block), : rows.shape[1]] = block
+            block = padded
+        wide = block.reshape(-1).view(np.uint64).reshape(groups, _ROWS, words)
         for shift in range(8):  # a byte of each word counts one bit
             counted = np.add.reduce((wide >> np.uint64(shift)) & _LOW, axis=1)
             sums[shift] += counted.view(np.uint8).sum(axis=0, dtype=np.int64)

@@ -35,7 +35,7 @@ class DirectResponse(FrequencyOracle):
     --------
     >>> survey = DirectResponse(epsilon=2, domain=["bus", "car", "bicycle"], people=10_000)
     >>> survey.bits, round(survey.error(0.05))
-    (2, 246)
+    (2, 128)
     """
 
     kind: ClassVar[str] = "direct-response"

@@ -38,7 +38,7 @@ class ProjectiveResponse(FrequencyOracle):
     --------
     >>> survey = ProjectiveResponse(epsilon=1, domain=1000, people=100_000)
     >>> survey.bits, round(survey.mean_square ** 0.5)
-    (11, 614)
+    (11, 613)
     """
 
     kind: ClassVar[str] = "projective-response"

@@ -23,7 +23,6 @@ from discreet.local.tiny import ask_all
 from discreet.noise import coins
 
 _MOST = 1 << 20
-_CHUNK = 1 << 12
 
 
 @frozen
@@ -40,7 +39,7 @@ class SubsetSelection(FrequencyOracle):
     --------
     >>> survey = SubsetSelection(epsilon=2, domain=64, people=10_000)
     >>> survey.bits, round(survey.mean_square ** 0.5)
-    (64, 84)
+    (64, 83)
     """
 
     kind: ClassVar[str] = "subset-selection"
@@ -69,21 +68,13 @@ class SubsetSelection(FrequencyOracle):
 
 @draw_many.register
 def _draw(kernel: SubsetKernel, values: Places, rng: Rng) -> Payload:
-    rows = np.empty((values.size, kernel.width), dtype=np.uint8)
-    held = coins.bernoulli(kernel.inside, values.size, rng)
-    for start in range(0, values.size, _CHUNK):
-        some = slice(start, start + _CHUNK)
-        rows[some] = _draw_sets(kernel, values[some], held[some], rng)
-    return rows
-
-
-def _draw_sets(kernel: SubsetKernel, values: Places, held: NDArray[np.bool_], rng: Rng) -> Bytes:
     """Draw uniform sets of a given size that hold the value, or do not.
 
     A set from independent coins is uniform among those of its size. Taking out a uniform member, or putting
     in a uniform value that is missing, leaves it uniform among those of the next size; so it is mended, one
     value at a time, until it has the right size. One's own value stands aside all the while.
     """
+    held = coins.bernoulli(kernel.inside, values.size, rng)
     rows = toss_rows(Fraction(kernel.members, kernel.inputs), values.size, kernel.inputs, rng)
     put_bits(rows, values, np.zeros(values.size, dtype=np.bool_))
     lacking = kernel.members - held - _count_ones(rows)

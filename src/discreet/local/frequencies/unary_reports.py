@@ -18,7 +18,6 @@ from discreet.local.steps import Payload, Places, draw_many
 from discreet.noise import coins
 
 _MOST = 1 << 20
-_CHUNK = 1 << 12
 
 
 @frozen
@@ -49,9 +48,6 @@ def check_spare_bits(payload: Payload, count: int) -> None:
 
 @draw_many.register
 def _draw(kernel: UnaryKernel, values: Places, rng: Rng) -> Payload:
-    rows = np.empty((values.size, kernel.width), dtype=np.uint8)
-    for start in range(0, values.size, _CHUNK):
-        some = values[start : start + _CHUNK]
-        rows[start : start + _CHUNK] = toss_rows(kernel.no, some.size, kernel.inputs, rng)
+    rows = toss_rows(kernel.no, values.size, kernel.inputs, rng)
     put_bits(rows, values, coins.bernoulli(kernel.yes, values.size, rng))
     return rows

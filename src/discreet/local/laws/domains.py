@@ -52,7 +52,7 @@ class ValueNames(Domain):
     @classmethod
     def of(cls, given: object) -> ValueNames:
         """Return the domain that a number or a list of names stands for."""
-        if isinstance(given, ValueNames):
+        if type(given) is ValueNames:
             return given
         if isinstance(given, int) and not isinstance(given, bool):
             if not 2 <= given <= MOST_VALUES:
