@@ -72,6 +72,8 @@ class ValueNames(Domain):
 
     def read(self, value: object) -> int:
         """Return the place of a value."""
+        if type(value) is bool and not self.names:
+            return int(value)  # a column of yes and no
         if not isinstance(value, int | str) or type(value) not in (int, str):
             return 0
         if self.names:
