@@ -116,6 +116,19 @@ class BufferedCounter(StreamCounter):
         counts = np.diff([0, *ends]).tolist()
         return zip(counts, self._laws(ends), strict=True)
 
+    @property
+    def mean_variance(self) -> float:
+        """The mean of the variances of all answers: at most that in the middle of each group of steps.
+
+        Squared coefficients of the decoder fall from the second on: variances are concave in the step.
+        """
+        ends = np.array([0, *_group_ends(self.horizon)])
+        middles = (ends[:-1] + 1 + ends[1:]) / 2
+        norms = invert(self.encoding.encoder, self.decay).square_norms(middles)
+        total = float(norms @ np.diff(ends)) / self.horizon * (1 + 1e-9)
+        unit = self.elements.bounds.unit
+        return up(total * up(self.noise.variance / self.encoding.fineness**2) * up(unit * unit))
+
     def _laws(self, steps: list[int]) -> list[DecodedNoise]:
         encoding, decoder = self.encoding, invert(self.encoding.encoder, self.decay)
         variance, fine = self.noise.variance, encoding.fineness

@@ -89,11 +89,11 @@ class Decoder:
         values[0] += self.first
         return values
 
-    def square_norms(self, steps: NDArray[np.int64] | int) -> Floats:
+    def square_norms(self, steps: NDArray[np.int64] | Floats | int) -> Floats:
         """Return the sum of the first `steps` squared coefficients, for each entry of `steps`."""
         pairs = np.multiply.outer(self.weights, self.weights)
         left = -np.expm1(-np.add.outer(self.decays, self.decays))
-        sums = [float((pairs * _geometric(left, int(count))).sum()) for count in np.ravel(steps)]
+        sums = [float((pairs * _geometric(left, float(count))).sum()) for count in np.ravel(steps)]
         start = self.first**2 + 2 * self.first * float(self.weights.sum())
         return np.reshape(np.array(sums) + start, np.shape(steps))
 
@@ -146,7 +146,7 @@ def _zero_between(low: float, high: float, slow: Floats, weights: Floats) -> flo
     return middle
 
 
-def _geometric(left: Floats, horizon: int) -> Floats:
+def _geometric(left: Floats, horizon: float) -> Floats:
     """Return the sum of the first `horizon` powers of 1 - left."""
     with np.errstate(divide="ignore", invalid="ignore"):
         sums = -np.expm1(horizon * np.log1p(-left)) / left
