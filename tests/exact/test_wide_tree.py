@@ -12,8 +12,10 @@ import pytest
 from scipy.optimize import LinearConstraint, milp
 from tests.exact.test_pan_private import run
 
-from discreet.core.neighbours import Event
+from discreet.core.neighbours import Event, UserEvents
+from discreet.streams.counters.endless_counter import EndlessCounter
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter
+from discreet.streams.user_cap import UserCap
 
 SHAPES = [(), (2,), (3,), (4,), (2, 2), (3, 2), (2, 2, 2)]
 
@@ -66,3 +68,24 @@ def test_one_event_costs_what_is_claimed_and_no_less_is_paid(radices, length):
         if length >= counter.lengths[-1] and length > 1 and at_once != 3:
             assert max(moved) == counter.total_shift or radices == ()
     assert counter.total_shift / counter.noise.scale <= 1
+
+
+@pytest.mark.parametrize("length", [1, 3, 5, 8])
+@pytest.mark.parametrize("first", [1, 2, 3])
+def test_an_event_of_an_endless_stream_is_in_one_counter(length, first):
+    counter = EndlessCounter(epsilon=1, delta=0, neighbours=Event(), first=first)
+    spans = [part for span, _ in counter._spans(length) for part in [counter.make_part(span)] * span]
+    for at_once in (0, 3, length):
+        moved = find_least_moves(counter, answers_in_parts(spans[length - 1].lengths[-1], at_once), length)
+        # Each step's moves, at the scale of the counter that the step is in.
+        assert all(m / part.noise.scale <= 1 for m, part in zip(moved, spans, strict=False))
+        assert any(m / part.noise.scale > 0.999 for m, part in zip(moved, spans, strict=False))
+
+
+@pytest.mark.parametrize("cap", [1, 2])
+def test_a_user_in_several_counters_costs_no_more_than_in_one(cap):
+    counter = EndlessCounter(epsilon=1, delta=0, neighbours=UserEvents(), cap=UserCap(cap), first=1)
+    spans = [part for span, _ in counter._spans(6) for part in [counter.make_part(span)] * span]
+    for steps in itertools.combinations(range(6), cap):
+        cost = sum(len(spans[step].lengths) * spans[step].moved / spans[step].noise.scale for step in steps)
+        assert cost <= 1

@@ -118,14 +118,19 @@ class BufferedCounter(StreamCounter):
 
     @property
     def mean_variance(self) -> float:
-        """The mean of the variances of all answers: at most that in the middle of each group of steps.
+        """The mean of the variances of all answers."""
+        return self.average_up_to(self.horizon)
 
-        Squared coefficients of the decoder fall from the second on: variances are concave in the step.
+    def average_up_to(self, last: int) -> float:
+        """Return the mean of the variances of the first answers: those in the middles of groups of steps.
+
+        It is no more than that, because variances are concave: squared coefficients of the decoder
+        fall from the second on.
         """
-        ends = np.array([0, *_group_ends(self.horizon)])
+        ends = np.array([0, *_group_ends(last)])
         middles = (ends[:-1] + 1 + ends[1:]) / 2
         norms = invert(self.encoding.encoder, self.decay).square_norms(middles)
-        total = float(norms @ np.diff(ends)) / self.horizon * (1 + 1e-9)
+        total = float(norms @ np.diff(ends)) / last * (1 + 1e-9)
         unit = self.elements.bounds.unit
         return up(total * up(self.noise.variance / self.encoding.fineness**2) * up(unit * unit))
 
@@ -165,6 +170,15 @@ class DecodedNoise:
     draws: int
     off: float
     """What rounding can add."""
+
+    def __add__(self, other: DecodedNoise) -> DecodedNoise:
+        """Return a law that covers the sum of two that are independent."""
+        return DecodedNoise(
+            variance=self.variance + other.variance,
+            finest=min(self.finest, other.finest),
+            draws=self.draws + other.draws,
+            off=self.off + other.off,
+        )
 
     def beyond(self, alpha: int) -> float:
         """Return a bound on the probability that an answer is off by more than alpha."""

@@ -23,7 +23,7 @@ _POINTS = 96
 _HIDDEN, _FAR, _UNIFORMS, _CUT = 0.04, 40.0, 8, 100.0
 
 
-def log_moment(variance: float, at: Floats) -> Floats:
+def log_moment(variance: float | Floats, at: Floats) -> Floats:
     """Return the logarithm of the moment generating function of one noise; infinity where there is none."""
     left = 1 - variance * (np.cosh(at) - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -45,6 +45,10 @@ class TailBound:
     points: Floats
     logs: Floats
 
+    def __add__(self, other: TailBound) -> TailBound:
+        """Return a bound on the sum of two that are independent, looked at in the same places."""
+        return TailBound(self.variance + other.variance, self.points, self.logs + other.logs)
+
     def beyond(self, alpha: float) -> float:
         """Return a bound on P[|X| > alpha]."""
         return min(1.0, 2 * math.exp(min(0.0, float((self.logs - self.points * alpha).min()))) * _SLACK)
@@ -52,17 +56,20 @@ class TailBound:
 
 @dataclass(frozen=True)
 class WeightedSum:
-    """The sum of `times[i]` noises of one variance, each times `weights[i]`; no weight above 1."""
+    """The sum of `times[i]` noises of variance `ones[i]`, each times `weights[i]`; no weight above 1."""
 
-    one: float
-    """The variance of one noise, in units."""
+    ones: tuple[float, ...]
     times: tuple[int, ...]
     weights: tuple[float, ...]
 
     @property
     def variance(self) -> float:
         """The variance, in squares of units."""
-        return self.one * float(np.array(self.times) @ np.square(self.weights)) * _SLACK
+        return float((np.array(self.ones) * self.times) @ np.square(self.weights)) * _SLACK
+
+    def __add__(self, other: WeightedSum) -> WeightedSum:
+        """Return the law of the sum of two that are independent."""
+        return WeightedSum(self.ones + other.ones, self.times + other.times, self.weights + other.weights)
 
     def beyond(self, alpha: float) -> float:
         """Return a bound on P[|X| > alpha]."""
@@ -70,8 +77,11 @@ class WeightedSum:
 
     @cached_property
     def _chernoff(self) -> TailBound:
-        points = choose_points(self.one)
-        moments = log_moment(self.one, np.multiply.outer(self.weights, points))
+        return self.bound_at(choose_points(max(self.ones)))
+
+    def bound_at(self, points: Floats) -> TailBound:
+        """Return Chernoff's bound from moments in some places."""
+        moments = log_moment(np.array(self.ones)[:, None], np.multiply.outer(self.weights, points))
         return TailBound(self.variance, points, np.array(self.times) @ moments)
 
     @cached_property
@@ -82,7 +92,8 @@ class WeightedSum:
         at: Floats = np.arange(1, math.ceil(_CUT / (hidden * step)) + 1, dtype=np.float64) * step
         smooth = np.sinc(at * hidden / (_UNIFORMS * math.pi)) ** _UNIFORMS
         turns = 1 - np.cos(np.multiply.outer(self.weights, at))
-        return spread, at, smooth * np.exp(-(np.array(self.times) @ np.log1p(self.one * turns)))
+        logs = np.array(self.times) @ np.log1p(np.array(self.ones)[:, None] * turns)
+        return spread, at, smooth * np.exp(-logs)
 
     def _invert(self, alpha: float) -> float:
         spread, at, values = self._waves

@@ -28,7 +28,7 @@ from discreet.streams.conversation import CounterRun, StreamCounter
 from discreet.streams.noise_sums import noise_variance
 from discreet.streams.tiny import push_all
 from discreet.streams.user_cap import UserCap
-from discreet.streams.weighted_sums import TailBound, WeightedSum, choose_points, log_moment
+from discreet.streams.weighted_sums import Floats, TailBound, WeightedSum, choose_points, log_moment
 
 _WIDEST = 1 << 48  # the scale up to which noises stay far within 64-bit words
 _REACH = 1 << 12  # scales that sums of noises stay within, but for a probability of e^-1000
@@ -124,7 +124,11 @@ class WideTreeCounter(StreamCounter):
     @property
     def mean_variance(self) -> float:
         """The mean of the variances of all answers."""
-        last, total = self.horizon, Fraction(0)
+        return self.average_up_to(self.horizon)
+
+    def average_up_to(self, last: int) -> float:
+        """Return the mean of the variances of the first answers."""
+        total = Fraction(0)
         for size, (length, radix) in enumerate(zip(self.lengths, (*self.shape, None), strict=True)):
             around = last + 1 if radix is None else length * radix
             rounds, rest = divmod(last + 1, around)
@@ -137,7 +141,8 @@ class WideTreeCounter(StreamCounter):
         return up(up(total / last) * noise_variance(self.noise) * up(unit * unit))
 
     def _error_law(self, step: int) -> WeightedSum:
-        return WeightedSum(noise_variance(self.noise), *zip(*self._weigh(step), strict=True))
+        times, weights = zip(*self._weigh(step), strict=True)
+        return WeightedSum((noise_variance(self.noise),) * len(times), times, weights)
 
     def _weigh(self, step: int) -> Iterator[tuple[int, float]]:
         """Yield how many noises are in the answer of a step with what weight."""
@@ -149,13 +154,15 @@ class WideTreeCounter(StreamCounter):
         yield from ((step // top, 1.0), (1, step % top / top))
 
     def _error_laws(self) -> Iterable[tuple[int, TailBound]]:
+        return self.bound_tails(choose_points(noise_variance(self.noise)))
+
+    def bound_tails(self, points: Floats) -> Iterator[tuple[int, TailBound]]:
         """Bound the laws of the steps inside each of the largest blocks.
 
         While one of the blocks inside it is open, logarithms of moments are convex in how much of a block is
         past: so they are largest where one ends, for every size.
         """
         one, top = noise_variance(self.noise), self.lengths[-1]
-        points = choose_points(one)
         inside, wide = np.zeros_like(points), 0.0
         for place, radix in enumerate(reversed(self.shape)):
             ended = np.arange(radix + 1)

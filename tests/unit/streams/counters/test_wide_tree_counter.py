@@ -154,7 +154,7 @@ def test_the_tail_of_a_weighted_sum_is_bounded_and_not_by_much(weights, scale):
         for _ in range(count):
             law = np.convolve(law, single / single.sum())
     at = np.abs(np.arange(law.size) - law.size // 2) / parts
-    found = WeightedSum(one, times, values)
+    found = WeightedSum((one,) * len(times), times, values)
     spread = math.sqrt(found.variance)
     assert found.variance == pytest.approx(law @ at**2, rel=1e-6)
     for sigmas in (0.3, 1.0, 2.0, 3.5, 6.0):
