@@ -5,6 +5,7 @@ from discreet.core.neighbours import UserEvents as UserEvents
 from discreet.streams.buffered_counter import BufferedCounter as BufferedCounter
 from discreet.streams.checkpoint import StreamCheckpoint as StreamCheckpoint
 from discreet.streams.counters.endless_counter import EndlessCounter as EndlessCounter
+from discreet.streams.counters.keyed_counter import KeyedCounter as KeyedCounter
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter as WideTreeCounter
 from discreet.streams.elements import RealElements as RealElements
 from discreet.streams.elements import WholeElements as WholeElements
