@@ -15,3 +15,4 @@ from discreet.streams.planning import plan as plan
 from discreet.streams.tree_counter import TreeCounter as TreeCounter
 from discreet.streams.user_cap import UserCap as UserCap
 from discreet.streams.user_cap import Which as Which
+from discreet.streams.windows.window_counter import WindowCounter as WindowCounter

@@ -116,6 +116,19 @@ class BufferedCounter(StreamCounter):
         counts = np.diff([0, *ends]).tolist()
         return zip(counts, self._laws(ends), strict=True)
 
+    def law_between(self, begin: int, end: int) -> DecodedNoise:
+        """Return a law that covers the noise in the difference of two answers."""
+        first, last = self._laws([begin, end])
+        decoder = invert(self.encoding.encoder, self.decay)
+        scale = up(self.noise.variance / self.encoding.fineness**2)
+        shared = 2 * scale * decoder.overlap(begin, end - begin) * (1 - 1e-9)
+        return DecodedNoise(
+            variance=max(first.variance + last.variance - shared, 1e-6 * last.variance),
+            finest=last.finest,
+            draws=end,
+            off=first.off + last.off,
+        )
+
     @property
     def mean_variance(self) -> float:
         """The mean of the variances of all answers."""

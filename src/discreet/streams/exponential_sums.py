@@ -97,6 +97,13 @@ class Decoder:
         start = self.first**2 + 2 * self.first * float(self.weights.sum())
         return np.reshape(np.array(sums) + start, np.shape(steps))
 
+    def overlap(self, steps: int, apart: int) -> float:
+        """Return the sum of the first `steps` products of two coefficients that are `apart` steps apart."""
+        pairs = np.multiply.outer(self.weights, self.weights * np.exp(-apart * self.decays))
+        left = -np.expm1(-np.add.outer(self.decays, self.decays))
+        start = self.first * float(self.weights @ np.exp(-apart * self.decays))
+        return float((pairs * _geometric(left, float(steps))).sum()) + start
+
 
 @lru_cache(maxsize=64)
 def make_encoder(horizon: int, decay: Fraction) -> ExponentialSum:

@@ -141,17 +141,35 @@ class WideTreeCounter(StreamCounter):
         return up(up(total / last) * noise_variance(self.noise) * up(unit * unit))
 
     def _error_law(self, step: int) -> WeightedSum:
-        times, weights = zip(*self._weigh(step), strict=True)
-        return WeightedSum((noise_variance(self.noise),) * len(times), times, weights)
+        return self.law_between(0, step)
 
-    def _weigh(self, step: int) -> Iterator[tuple[int, float]]:
-        """Yield how many noises are in the answer of a step with what weight."""
+    def law_between(self, begin: int, end: int) -> WeightedSum:
+        """Return the law of the noise in the difference of two answers; the one before the first is 0."""
+        one, times, weights = noise_variance(self.noise), [], []
+        before, after = self._weigh(begin), self._weigh(end)
+        for size in range(len(self.lengths)):
+            runs = [(*run, sign) for sign, each in ((-1, before), (1, after)) for run in each[size]]
+            edges = sorted({edge for first, last, *_ in runs for edge in (first, last)})
+            for low, high in itertools.pairwise(edges):
+                weight = sum(sign * w for first, last, w, sign in runs if first <= low < last)
+                if weight:
+                    times.append(high - low)
+                    weights.append(weight)
+        if not times:
+            times, weights = [1], [0.0]
+        return WeightedSum((one,) * len(times), tuple(times), tuple(weights))
+
+    def _weigh(self, step: int) -> list[list[tuple[int, int, float]]]:
+        """Return for each size which blocks' noises are in the answer of a step: first, last + 1, weight."""
         *below, top = self.lengths
+        found = []
         for length, radix in zip(below, self.shape, strict=True):
-            past, ended = step % (length * radix), step % (length * radix) // length
-            part, share = past % length / length, past / (length * radix)
-            yield from ((ended, 1 - share), (1, part - share), (radix - ended - 1, -share))
-        yield from ((step // top, 1.0), (1, step % top / top))
+            first, past = step // (length * radix) * radix, step % (length * radix)
+            here, share = first + past // length, past / (length * radix)
+            runs = ((first, here, 1 - share), (here, here + 1, past % length / length - share))
+            found.append([*runs, (here + 1, first + radix, -share)])
+        found.append([(0, step // top, 1.0), (step // top, step // top + 1, step % top / top)])
+        return [[run for run in runs if run[0] < run[1]] for runs in found]
 
     def _error_laws(self) -> Iterable[tuple[int, TailBound]]:
         return self.bound_tails(choose_points(noise_variance(self.noise)))

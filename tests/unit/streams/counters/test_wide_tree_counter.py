@@ -85,6 +85,9 @@ def test_the_weights_of_all_noises_are_those_that_the_variance_counts(horizon, r
         law = mechanism._error_law(step)
         ours = sorted(w for n, w in zip(law.times, law.weights, strict=True) for _ in range(n) if w)
         assert ours == pytest.approx(sorted(w for w in weights[step - 1] if abs(w) > 1e-12))
+        between = mechanism.law_between(step // 3, step)
+        earlier = weights[step // 3 - 1] if step >= 3 else 0
+        assert between.variance == pytest.approx(np.square(weights[step - 1] - earlier).sum() * one)
     groups = list(mechanism._error_laws())
     assert sum(count for count, _ in groups) == horizon
     bounds = np.repeat([law.variance for _, law in groups], [count for count, _ in groups])

@@ -1,4 +1,4 @@
-"""The wide tree on all neighbouring streams of up to eight steps: the bijection of its proof, as shipped.
+"""Counters that draw noise ahead, on neighbouring streams of up to eight steps: their bijections, as shipped.
 
 An answer holds noises of blocks that have not ended, drawn before their data came. So a neighbour is hidden
 by moving noises: those of the blocks that the step is in, one of each size, and all answers are the same. A
@@ -14,8 +14,10 @@ from tests.exact.test_pan_private import run
 
 from discreet.core.neighbours import Event, UserEvents
 from discreet.streams.counters.endless_counter import EndlessCounter
+from discreet.streams.counters.keyed_counter import KeyedCounter
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter
 from discreet.streams.user_cap import UserCap
+from discreet.streams.windows.window_counter import WindowCounter
 
 SHAPES = [(), (2,), (3,), (4,), (2, 2), (3, 2), (2, 2, 2)]
 
@@ -89,3 +91,25 @@ def test_a_user_in_several_counters_costs_no_more_than_in_one(cap):
     for steps in itertools.combinations(range(6), cap):
         cost = sum(len(spans[step].lengths) * spans[step].moved / spans[step].noise.scale for step in steps)
         assert cost <= 1
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+@pytest.mark.parametrize("length", [3, 6, 8])
+def test_an_event_is_in_one_piece_of_all_windows(width, length):
+    counter = WindowCounter(width=width, horizon=length, epsilon=1, delta=0, neighbours=Event())
+    for at_once in (0, 3, length):
+        moved = find_least_moves(counter, answers_in_parts(1, at_once), length)
+        assert max(moved) == counter.part.total_shift
+    assert counter.part.total_shift / counter.part.noise.scale <= 1
+
+
+@pytest.mark.parametrize("length", [1, 2, 4])
+def test_an_event_with_another_key_moves_two_counters(length):
+    counter = KeyedCounter(keys=(0, 1), horizon=length, epsilon=1, delta=0, neighbours=Event())
+
+    def script(conversation, stream):
+        return tuple(int(number) for key in stream for number in conversation.push(key))
+
+    moved = find_least_moves(counter, script, length)
+    assert max(moved) == 2 * counter.each.total_shift
+    assert max(moved) / counter.each.noise.scale <= 1
