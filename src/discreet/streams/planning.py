@@ -89,7 +89,7 @@ def plan(
     --------
     >>> from discreet.streams import Event
     >>> type(plan(365, 1, 1e-9, Event()).best).__name__
-    'BufferedCounter'
+    'WideTreeCounter'
     """
     public: dict[str, Any] = {
         "horizon": horizon,
