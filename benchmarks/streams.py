@@ -89,7 +89,7 @@ def _compare_with_jax(steps: int, ours: Any) -> None:
 
 
 def _time_keys() -> None:
-    """A thousand keys over ten thousand steps, in one process."""
+    """Count a thousand keys over ten thousand steps, in one process."""
     for delta in (0, DELTA):
         keyed = streams.KeyedCounter(
             keys=range(1000), horizon=10_000, epsilon=EPSILON, delta=delta, neighbours=streams.Event()
