@@ -92,7 +92,7 @@ def _time_keys() -> None:
     """Count a thousand keys over ten thousand steps, in one process."""
     for delta in (0, DELTA):
         keyed = streams.KeyedCounter(
-            keys=range(1000), horizon=10_000, epsilon=EPSILON, delta=delta, neighbours=streams.Event()
+            keys=tuple(range(1000)), horizon=10_000, epsilon=EPSILON, delta=delta, neighbours=streams.Event()
         )
         began = time.process_time()
         conversation: Any = keyed.open()

@@ -19,6 +19,7 @@ def test_the_exact_loss_is_within_the_claim(tiny):
 
 LOOSE = {
     "analyst-game",
+    "buffered-counter",
     "min-cut",
     "propose-test-release",
     "query-game",
@@ -26,7 +27,8 @@ LOOSE = {
     "set-cover-split",
     "set-cover-weighted",
 }
-"""Their claims add up steps that no single tiny pair uses up, or count draws that are never shown."""
+"""Their claims add up steps that no single tiny pair uses up, count draws that are never shown, or allow for
+rounding that is next to nothing on any grid but a tiny instance's."""
 
 
 def test_every_card_has_a_tight_instance():

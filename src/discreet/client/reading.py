@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ from discreet.curator.history import AskedQuestion, Quote
 from discreet.curator.kept import written_reply
 from discreet.curator.kept.written_values import read_value
 from discreet.curator.reply import Reply
+from discreet.curator.standing.standing_answer import StandingAnswer
 from discreet.query_release.synopses.online_answer import OnlineAnswers
 
 T = TypeVar("T")
@@ -102,6 +104,34 @@ def read_names(said: Mapping[str, Any]) -> tuple[str, ...]:
 def read_conversation(said: Mapping[str, Any]) -> str:
     """Return what a conversation is called."""
     return _text(said["conversation"])
+
+
+def read_standing_name(said: Mapping[str, Any]) -> str:
+    """Return what a standing question is called."""
+    return _text(said["standing"])
+
+
+def read_standing_names(said: Mapping[str, Any]) -> dict[str, str]:
+    """Return what standing questions are called, each with its question."""
+    return {_text(name): _text(text) for name, text in said["standing"].items()}
+
+
+def read_standing(said: Mapping[str, Any]) -> StandingAnswer:
+    """Return what a standing question has answered."""
+    periods = tuple(map(datetime.date.fromisoformat, _list(said["periods"])))
+    values, errors = (tuple(float(one) for one in _list(said[name])) for name in ("values", "errors"))
+    if not len(periods) == len(values) == len(errors) or not all(map(math.isfinite, values + errors)):
+        raise ValueError
+    return StandingAnswer(
+        name=_text(said["standing"]),
+        question=_text(said["question"]),
+        is_running=bool(said["running"]),
+        periods=periods,
+        values=values,
+        errors=errors,
+        together=float(said["together"]),
+        left=int(said["left"]),
+    )
 
 
 def _text(said: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -24,7 +25,11 @@ from discreet.client.reading import (
     read_names,
     read_quote,
     read_reply,
+    read_standing,
+    read_standing_name,
+    read_standing_names,
 )
+from discreet.client.writing import write_clause, write_offer, write_question
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter, NotFree
 from discreet.curator.amounts import Amounts
@@ -33,6 +38,7 @@ from discreet.curator.kept.keys import require_key
 from discreet.curator.kept.written_reply import read_receipt
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.reply import Reply
+from discreet.curator.standing.standing_answer import StandingAnswer
 from discreet.data.schema.schema import Schema
 from discreet.data.schema.toml_file import parse_schema
 from discreet.queries.universe import Universe
@@ -115,7 +121,7 @@ class RemoteAnalyst:
         query, fresh, study, epsilon, delta
             As in `sql`.
         """
-        said = _write_question(query, fresh=fresh, study=study, epsilon=epsilon, delta=delta)
+        said = write_question(query, fresh=fresh, study=study, epsilon=epsilon, delta=delta)
         return read_as("price", read_quote, self._channel.post(f"{self._path}/plans", said))
 
     def sql(
@@ -161,7 +167,7 @@ class RemoteAnalyst:
         ServerUnreachable
             No reply came. Whether it was charged is not known; the error has the `key` to ask again with.
         """
-        said = _write_question(query, fresh=fresh, study=study, epsilon=epsilon, delta=delta)
+        said = write_question(query, fresh=fresh, study=study, epsilon=epsilon, delta=delta)
         said["insist"] = bool(insist)
         if key is not None:
             return self._ask_once({**said, "pay": bool(pay)}, require_key(key))
@@ -187,7 +193,7 @@ class RemoteAnalyst:
         conversation
             Which conversation of your own answers, in place of the shared hypothesis.
         """
-        asked = [_write_clause(one) for one in checks.several(conjunctions=conjunctions)]
+        asked = [write_clause(one) for one in checks.several(conjunctions=conjunctions)]
         if not 1 <= len(asked) <= BATCH:
             raise InvalidParameter(name="conjunctions", rule=f"1 to {BATCH} counts", got=str(len(asked)))
         said = self._channel.post(f"{self._find(conversation)}/counts", {"conjunctions": asked})
@@ -231,7 +237,7 @@ class RemoteAnalyst:
         study, key, insist
             As in `sql`.
         """
-        said = {**_write_offer(columns, epsilon, delta, study), "insist": bool(insist)}
+        said = {**_name_columns(columns), **write_offer(epsilon, delta, study), "insist": bool(insist)}
         once = secrets.token_urlsafe(24) if key is None else require_key(key)
         opened = self._channel.post(f"{self._path}/conversations", said, once=once)
         return read_as("conversation", read_conversation, opened)
@@ -251,12 +257,71 @@ class RemoteAnalyst:
         columns, epsilon, delta, study
             As in `open_conversation`.
         """
-        said = _write_offer(columns, epsilon, delta, study)
+        said = {**_name_columns(columns), **write_offer(epsilon, delta, study)}
         return read_as("price", read_quote, self._channel.post(f"{self._path}/conversations/plans", said))
 
     def close_conversation(self, conversation: str) -> None:
         """End a conversation of your own. What it cost stays charged."""
         self._channel.delete(self._find(conversation))
+
+    def open_standing(
+        self,
+        query: str,
+        *,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        study: str | None = None,
+        key: str | None = None,
+        insist: bool = False,
+    ) -> str:
+        """Open a question that stands: charged once, answered whenever a day is over. It outlives restarts.
+
+        Parameters
+        ----------
+        query
+            A count by the table's time column, or by a week or month of it.
+        epsilon, delta
+            What is charged, for all answers together.
+        study, key, insist
+            As in `sql`; under the same key it is the same question, for ever.
+        """
+        said = {**_name_query(query), **write_offer(epsilon, delta, study), "insist": bool(insist)}
+        once = secrets.token_urlsafe(24) if key is None else require_key(key)
+        opened = self._channel.post(f"{self._path}/standing", said, once=once)
+        return read_as("standing question", read_standing_name, opened)
+
+    def plan_standing(
+        self, query: str, *, epsilon: checks.Number, delta: checks.Number, study: str | None = None
+    ) -> Quote:
+        """Say what a standing question would be charged and how well it would be answered.
+
+        Parameters
+        ----------
+        query, epsilon, delta, study
+            As in `open_standing`.
+        """
+        said = {**_name_query(query), **write_offer(epsilon, delta, study)}
+        return read_as("price", read_quote, self._channel.post(f"{self._path}/standing/plans", said))
+
+    def read_standing(self, name: str, *, through: datetime.date | None = None) -> StandingAnswer:
+        """Answer a standing question for all periods that are over, at no further cost.
+
+        Parameters
+        ----------
+        name
+            What `open_standing` called it.
+        through
+            The last day that is of interest.
+        """
+        path = f"standing/{quote(checks.text(name=name), safe='')}"
+        if through is not None:
+            path += f"?through={checks.exactly(datetime.date, through=through).isoformat()}"
+        return read_as("standing question's answer", read_standing, self._get(path))
+
+    @property
+    def standing(self) -> dict[str, str]:
+        """What your standing questions are called, each with its question."""
+        return read_as("list of standing questions", read_standing_names, self._get("standing"))
 
     def close(self) -> None:
         """Close the connections. Nothing is forgotten at the server."""
@@ -288,63 +353,15 @@ class RemoteAnalyst:
         return f"{self._path}/conversations/{quote(checks.text(conversation=conversation), safe='')}"
 
 
-def _write_question(
-    query: str,
-    *,
-    fresh: bool,
-    study: str | None,
-    epsilon: checks.Number | None,
-    delta: checks.Number | None,
-) -> dict[str, Any]:
-    said: dict[str, Any] = {"sql": checks.text(query=query), "fresh": bool(fresh)}
-    if study is not None:
-        said["study"] = checks.text(study=study)
-    if epsilon is not None:
-        said["epsilon"] = _write_number(checks.positive(epsilon=epsilon), "epsilon")
-    if delta is not None:
-        said["delta"] = _write_number(checks.delta(delta=delta), "delta")
-    return said
+def _name_columns(columns: Iterable[str]) -> dict[str, Any]:
+    return {"columns": list(checks.each(checks.text, columns=columns))}
 
 
-def _write_offer(
-    columns: Iterable[str], epsilon: checks.Number, delta: checks.Number, study: str | None
-) -> dict[str, Any]:
-    said: dict[str, Any] = {
-        "columns": list(checks.each(checks.text, columns=columns)),
-        "epsilon": _write_number(checks.positive(epsilon=epsilon), "epsilon"),
-        "delta": _write_number(checks.delta(delta=delta), "delta"),
-    }
-    return said if study is None else {**said, "study": checks.text(study=study)}
+def _name_query(query: str) -> dict[str, Any]:
+    return {"sql": checks.text(query=query)}
 
 
 def _make_table(schema: Schema, columns: Mapping[str, Sequence[Any]]) -> SyntheticTable:
     universe = Universe.from_columns([schema.column(name) for name in columns])
     codes = [[universe.code(axis, one) for one in columns[name]] for axis, name in enumerate(universe.names)]
     return SyntheticTable(universe, np.array(codes).T)
-
-
-def _write_number(number: Fraction, name: str) -> float:
-    """Return the float that is written as the same decimal; a server reads decimals exactly."""
-    written = float(number)
-    if Fraction(repr(written)) != number:
-        raise InvalidParameter(name=name, rule="a decimal of at most 15 digits", value=number)
-    return written
-
-
-def _write_clause(clause: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-    given = checks.instance(Mapping, conjunction=clause)
-    return {
-        checks.text(column=column): [_write_value(value) for value in checks.several(values=values)]
-        for column, values in given.items()
-    }
-
-
-def _write_value(value: Any) -> Any:
-    if value is None or isinstance(value, bool | str):
-        return value
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, np.bool_ | np.str_):
-        return value.item()
-    rule = "text, whole numbers, True, False or None"
-    raise InvalidParameter(name="values", rule=rule, got=f"a {type(value).__name__}")

@@ -27,7 +27,8 @@ from discreet.core import checks
 from discreet.core.errors import BudgetNotKept, DiscreetError, InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
-from discreet.curator.doors import Analyst, Desk, make_door
+from discreet.curator.desks import Desk
+from discreet.curator.doors import Analyst, make_door
 from discreet.curator.expects import read_expects
 from discreet.curator.hypotheses.opening import WHO, Opening, read_version
 from discreet.curator.hypotheses.published import Published

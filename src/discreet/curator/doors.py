@@ -8,86 +8,24 @@ into it. Until a server stands between, hand doors to code that is trusted.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NoReturn, Protocol
+from typing import NoReturn
 from weakref import WeakKeyDictionary
 
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.curator.amounts import Amounts
-from discreet.curator.history import AskedQuestion, History, Quote
+from discreet.curator.desks import Desk, DoorService
+from discreet.curator.history import AskedQuestion, Quote
 from discreet.curator.reply import Reply
-from discreet.curator.ticks import FairLock
+from discreet.curator.standing.standing_answer import StandingAnswer
 from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.query_release.synopses.online_answer import OnlineAnswer
 from discreet.query_release.synopses.synthetic import SyntheticTable
-
-
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Desk:
-    """What a curator keeps for one analyst.
-
-    Attributes
-    ----------
-    name, share
-        Who asks, and the most she may use of the budget for priced questions.
-    line
-        Whoever has a turn in it is the one thread of this analyst that buys an answer.
-    history
-        What she asked.
-    """
-
-    name: str
-    share: Fraction
-    line: FairLock = field(default_factory=FairLock)
-    history: History = field(default_factory=History)
-
-
-class DoorService(Protocol):
-    """What a curator does for whoever sits at a desk."""
-
-    def universe(self, desk: Desk, conversation: str | None) -> Universe:
-        """Return what linear queries are built over."""
-
-    def plan(self, desk: Desk, text: str, *, study: str | None, **how: Any) -> Quote:
-        """Say what a question would cost."""
-
-    def sql(
-        self,
-        desk: Desk,
-        text: str,
-        *,
-        insist: bool,
-        pay: bool,
-        study: str | None,
-        key: str | None,
-        **how: Any,
-    ) -> Reply:
-        """Answer a question."""
-
-    def ask(
-        self, desk: Desk, query: LinearQuery | Workload, conversation: str | None
-    ) -> OnlineAnswer | tuple[OnlineAnswer, ...]:
-        """Answer linear queries."""
-
-    def synthetic(self, desk: Desk, rows: int, conversation: str | None) -> SyntheticTable:
-        """Make up rows."""
-
-    def open(self, desk: Desk, columns: Iterable[str], **offered: Any) -> str:
-        """Open a conversation of one's own."""
-
-    def plan_own(self, desk: Desk, columns: Iterable[str], **offered: Any) -> Quote:
-        """Say what a conversation of one's own would cost."""
-
-    def close_own(self, desk: Desk, conversation: str) -> None:
-        """End a conversation of one's own."""
-
-    def left(self, desk: Desk) -> Amounts:
-        """Return what may still be spent."""
 
 
 class Analyst:
@@ -277,6 +215,66 @@ class Analyst:
         """End a conversation of her own. What it cost stays charged."""
         service, desk = _behind(self)
         service.close_own(desk, conversation)
+
+    def plan_standing(
+        self, query: str, *, epsilon: checks.Number, delta: checks.Number, study: str | None = None
+    ) -> Quote:
+        """Say what a standing question would be charged and how well it would be answered; nothing is spent.
+
+        Parameters
+        ----------
+        query, epsilon, delta, study
+            As in `open_standing`.
+        """
+        service, desk = _behind(self)
+        return service.standing.plan(desk, query, epsilon=epsilon, delta=delta, study=study)
+
+    def open_standing(
+        self,
+        query: str,
+        *,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        study: str | None = None,
+        key: str | None = None,
+        insist: bool = False,
+    ) -> str:
+        """Open a question that stands: charged once, answered whenever a day is over. It outlives restarts.
+
+        Parameters
+        ----------
+        query
+            A count by the table's time column, or by a week or month of it: `SELECT day, COUNT(*) ...
+            GROUP BY day`, or with `SUM(COUNT(*)) OVER (ORDER BY day)` the count of all days so far.
+        epsilon, delta
+            What is charged, for all answers together.
+        study, key, insist
+            As in `sql`; under the same key it is the same question, for ever.
+        """
+        service, desk = _behind(self)
+        return service.standing.open(
+            desk, query, epsilon=epsilon, delta=delta, study=study, key=key, insist=insist
+        )
+
+    def read_standing(self, name: str, *, through: datetime.date | None = None) -> StandingAnswer:
+        """Answer a standing question for all periods that are over, at no further cost.
+
+        Parameters
+        ----------
+        name
+            What `open_standing` called it.
+        through
+            The last day that is of interest. What comes later is then not measured yet, and counts rows that
+            arrive until it is.
+        """
+        service, desk = _behind(self)
+        return service.standing.answer(desk, name, through)
+
+    @property
+    def standing(self) -> dict[str, str]:
+        """What her standing questions are called, each with its question."""
+        service, desk = _behind(self)
+        return service.standing.find_all(desk)
 
     @property
     def history(self) -> tuple[AskedQuestion, ...]:

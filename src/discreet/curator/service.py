@@ -17,7 +17,7 @@ from typing import Any
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, EngineFailed, InternalError, NotFree, Refused
 from discreet.curator.amounts import Amounts
-from discreet.curator.doors import Desk
+from discreet.curator.desks import Desk
 from discreet.curator.failures import Failures
 from discreet.curator.history import History, Quote
 from discreet.curator.hypotheses.own_conversations import OwnConversations
@@ -35,6 +35,7 @@ from discreet.curator.offers import choose_offer, read_bought
 from discreet.curator.question_reader import QuestionReader
 from discreet.curator.records import Records
 from discreet.curator.reply import Reply
+from discreet.curator.standing.standing_questions import StandingQuestions
 from discreet.curator.ticks import FairLock, Ticks
 from discreet.data.linear import Counts
 from discreet.data.plan.nodes import Policy
@@ -85,14 +86,14 @@ class Service:
         self._records, self._keyed = Records(), Records()
         self._kept = KeptReplies(ledger, self._tables, policy)
         self._reader, self._failures = QuestionReader(self._tables, policy), Failures(ledger)
-        self._own = OwnConversations(
-            table,
-            ledger,
-            engine=self.engine,
-            failures=self._failures,
-            require_open=self._require_open,
-            count_rows=self._count_rows,
-        )
+        shared: dict[str, Any] = {
+            "engine": self.engine,
+            "failures": self._failures,
+            "require_open": self._require_open,
+            "count_rows": self._count_rows,
+        }
+        self._own = OwnConversations(table, ledger, **shared)
+        self.standing = StandingQuestions(table, ledger, reader=self._reader, ticks=ticks, **shared)
         self._closed = False
         self._process = os.getpid()
 

@@ -18,6 +18,7 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.errors import InternalError
 from discreet.core.rng import Rng
+from discreet.core.sensitive import Sensitive
 from discreet.data.engines.base import Source
 from discreet.data.engines.render import render
 from discreet.data.plan.facts import Facts, SetFacts
@@ -93,6 +94,29 @@ def ask(plan: QuestionPlan, *, source: Source, rng: Rng) -> Answer:
     return Answer.of(plan, blocks, unsafe_seeded=rng.unsafe)
 
 
+def read_vector(plan: QuestionPlan, *, source: Source) -> Sensitive[tuple[int, ...]]:
+    """Read the exact numbers of a question that measures one vector: private, for mechanisms alone.
+
+    Parameters
+    ----------
+    plan
+        The question: one grouping set whose groups are declared, and one number in each of them.
+    source
+        The engine that holds the tables.
+
+    Returns
+    -------
+    Sensitive[tuple[int, ...]]
+        The numbers in the order of the declared groups, in steps; 0 where the engine found nothing. How far
+        one unit moves them, the facts of the plan say.
+    """
+    (one,), (shown,) = plan.budget.facts.sets, plan.question.shown_sets
+    ((measure, _),) = one.measures
+    totals = _read(plan.budget.facts, source).totals[one.keys, measure]
+    groups = _list_declared(plan, one.keys, shown)
+    return Sensitive(tuple(totals.get(group, 0) for group in groups))
+
+
 @dataclass(frozen=True, slots=True)
 class _Found:
     """Exact aggregates of the groups an engine found, by grouping set and measure."""
@@ -164,10 +188,7 @@ class _Releaser:
             groups = [key for key, _ in shown]
             done[finder.measure] = NoisyVector(finder, tuple(count for _, count in shown))
         else:
-            where = self.plan.question.where
-            listed = itertools.product(*(list_groups(key, where, self.plan.tables) for key in order))
-            places = [order.index(key) for key in one.keys]
-            groups = [tuple(codes[place] for place in places) for codes in listed]
+            groups = _list_declared(self.plan, one.keys, order)
         for vector in vectors:
             if vector.measure not in done:
                 totals = self.found.totals[one.keys, vector.measure]
@@ -190,6 +211,14 @@ class _Releaser:
                     found = Chosen(choice.step.point, choice.side, values, choice.extreme)
                 chosen.setdefault(choice.measure, []).append(found)
         return chosen
+
+
+def _list_declared(plan: QuestionPlan, keys: tuple[Key, ...], order: tuple[Key, ...]) -> list[Group]:
+    """List the declared groups of a grouping set, in the order of some of its keys."""
+    where = plan.question.where
+    listed = itertools.product(*(list_groups(key, where, plan.tables) for key in order))
+    places = [order.index(key) for key in keys]
+    return [tuple(codes[place] for place in places) for codes in listed]
 
 
 def _rank(tables: PlanTables, keys: tuple[Key, ...], order: tuple[Key, ...]) -> Callable[[Group], list[Code]]:

@@ -14,7 +14,8 @@ from discreet.core.errors import DiscreetError, InvalidParameter, TableHeld
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours
 from discreet.core.rng import SYSTEM, Rng
-from discreet.data.ask import ask, plan_question
+from discreet.core.sensitive import Sensitive
+from discreet.data.ask import ask, plan_question, read_vector
 from discreet.data.engines import Source, open_source
 from discreet.data.engines.bounding import bound_rows
 from discreet.data.engines.encode import encode_rows
@@ -200,6 +201,14 @@ class Table:
         """
         require_priced(plan, PlanTables.of(self.schemas))
         return ask(plan, source=self._source, rng=rng)
+
+    def read_vector(self, plan: QuestionPlan) -> Sensitive[tuple[int, ...]]:
+        """Read the exact numbers of a planned question that measures one number for each declared group.
+
+        Private, for mechanisms alone, as `histogram` is.
+        """
+        require_priced(plan, PlanTables.of(self.schemas))
+        return read_vector(plan, source=self._source)
 
     @property
     def neighbours(self) -> Neighbours:

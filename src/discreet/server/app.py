@@ -22,6 +22,7 @@ from discreet.server.routes import datasets as dataset_routes
 from discreet.server.routes import pages as page_routes
 from discreet.server.routes import questions as question_routes
 from discreet.server.routes import registry as registry_routes
+from discreet.server.routes import standing as standing_routes
 from discreet.server.routes.shortcuts import Shortcuts
 from discreet.server.strict_route import problem_response
 from discreet.server.visits import Reception
@@ -55,10 +56,17 @@ def make_app(datasets: OpenDatasets) -> App:
     app.state.reception = reception
     app.state.registries = Registries(datasets)
     app.state.public_rates = RequestRates(a_second=registry_routes.RATE, at_once=registry_routes.BURST)
-    for routes in (dataset_routes, question_routes, conversation_routes, registry_routes, page_routes):
+    asked = dataset_routes, question_routes, conversation_routes, standing_routes
+    for routes in (*asked, registry_routes, page_routes):
         app.include_router(routes.router)
     _forget_validation(app)
-    return Gate(Shortcuts(app, reception), ticks=Ticks(datasets.registration.tick))
+    ticks = Ticks(datasets.registration.tick)
+
+    def find_name(key: str) -> str | None:
+        found = datasets.access.find(key)
+        return None if found is None else found.name
+
+    return Gate(Shortcuts(app, reception), ticks=ticks, find_name=find_name)
 
 
 async def _say(request: Request, error: Exception) -> Response:

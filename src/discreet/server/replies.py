@@ -139,6 +139,31 @@ class ConversationBody(_Body):
     columns: list[str]
 
 
+class OpenedBody(_Body):
+    """A standing question that was opened."""
+
+    standing: str = Field(description="What it is called.")
+
+
+class StandingsBody(_Body):
+    """The standing questions of an analyst."""
+
+    standing: dict[str, str] = Field(description="What each is called, with the question.")
+
+
+class StandingBody(_Body):
+    """What a standing question has answered so far, period by period."""
+
+    standing: str
+    question: str
+    running: bool = Field(description="Whether each number is about all periods so far.")
+    periods: list[str] = Field(description="The first day of each.")
+    values: list[float]
+    errors: list[float] = Field(description="How far off each is in 95 of 100 cases.")
+    together: float = Field(description="What none of all its numbers is off by more than, at 95 %.")
+    left: int = Field(description="How many periods are still to come.")
+
+
 class ClosedBody(_Body):
     """A conversation that was closed."""
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 from fastapi import Header, Query
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field, WithJsonSchema
 
 from discreet.curator.kept.keys import KEY_PATTERN, MOST
 
@@ -39,6 +39,10 @@ Epsilon = Annotated[
 ]
 Delta = Annotated[Decimal, *_number(0.0, 1e-3, "Of the same; the owner's delta by default.")]
 Rows = Annotated[int, Query(ge=1, le=100_000, description="How many rows.")]
+Through = Annotated[
+    str | None,
+    Query(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", description="The last day that is of interest."),
+]
 AskersKey = Annotated[
     str | None,
     Header(
@@ -91,11 +95,29 @@ class ConversationAsked(ConversationPlanAsked):
     insist: bool = Field(default=False, description="Buy it even where it would say almost nothing.")
 
 
+class StandingPlanAsked(_Asked):
+    """A question that is to stand over time, and what an analyst would give for all its answers."""
+
+    sql: Question
+    epsilon: Epsilon
+    delta: Delta
+    study: StudyName | None = None
+
+
+class StandingAsked(StandingPlanAsked):
+    """The same, to be opened."""
+
+    insist: bool = Field(default=False, description="Buy it even where it would say almost nothing.")
+
+
 class CountsAsked(_Asked):
     """Many counts at once, each of the rows that have one of the listed values in every listed column."""
 
+    # Each stops at its first fault: whoever sends a million of them shall not have a million errors made.
     conjunctions: Annotated[
-        list[dict[str, Annotated[list[Scalar], Field(min_length=1)]]], Field(min_length=1, max_length=COUNTS)
+        list[dict[str, Annotated[list[Scalar], Field(min_length=1), FailFast()]]],
+        Field(min_length=1, max_length=COUNTS),
+        FailFast(),
     ]
 
 

@@ -2,6 +2,7 @@ from discreet.core.neighbours import Contribution as Contribution
 from discreet.core.neighbours import Event as Event
 from discreet.core.neighbours import EventPresence as EventPresence
 from discreet.core.neighbours import UserEvents as UserEvents
+from discreet.core.neighbours import UserStream as UserStream
 from discreet.streams.buffered_counter import BufferedCounter as BufferedCounter
 from discreet.streams.checkpoint import StreamCheckpoint as StreamCheckpoint
 from discreet.streams.counters.endless_counter import EndlessCounter as EndlessCounter
@@ -9,7 +10,19 @@ from discreet.streams.counters.keyed_counter import KeyedCounter as KeyedCounter
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter as WideTreeCounter
 from discreet.streams.elements import RealElements as RealElements
 from discreet.streams.elements import WholeElements as WholeElements
+from discreet.streams.pan_private.cropped_mean import CroppedMean as CroppedMean
+from discreet.streams.pan_private.dynamic_density import DynamicDensity as DynamicDensity
+from discreet.streams.pan_private.hashed_density import HashedDensity as HashedDensity
+from discreet.streams.pan_private.heavy_hitter_fraction import HeavyHitterFraction as HeavyHitterFraction
+from discreet.streams.pan_private.incidence_fraction import IncidenceFraction as IncidenceFraction
+from discreet.streams.pan_private.local_stream import LocalStream as LocalStream
+from discreet.streams.pan_private.modular_incidence import Incidences as Incidences
+from discreet.streams.pan_private.modular_incidence import ModularIncidence as ModularIncidence
 from discreet.streams.pan_private.pan_private_counter import PanPrivateCounter as PanPrivateCounter
+from discreet.streams.pan_private.pan_private_density import PanPrivateDensity as PanPrivateDensity
+from discreet.streams.pan_private.pan_private_tree import PanPrivateTree as PanPrivateTree
+from discreet.streams.pan_private.secret_storage import SecretStorage as SecretStorage
+from discreet.streams.pan_private.secret_storage import open_masked as open_masked
 from discreet.streams.planning import CounterPlan as CounterPlan
 from discreet.streams.planning import plan as plan
 from discreet.streams.tree_counter import TreeCounter as TreeCounter

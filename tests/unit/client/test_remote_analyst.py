@@ -54,7 +54,8 @@ def door(real):
 def test_the_face_is_that_of_a_door_in_ones_own_process():
     ours = {name for name in vars(Analyst) if not name.startswith("_")} - {"name", "universe", "universe_of"}
     assert ours <= set(vars(RemoteAnalyst))
-    for name in ("plan", "sql", "synthetic", "open_conversation", "plan_conversation", "close_conversation"):
+    asked = "plan", "sql", "synthetic", "open_conversation", "plan_conversation", "close_conversation"
+    for name in (*asked, "plan_standing", "open_standing", "read_standing"):
         here, there = (inspect.signature(getattr(kind, name)).parameters for kind in (Analyst, RemoteAnalyst))
         assert list(here) == list(there)[: len(here)] or set(here) == set(there)
 

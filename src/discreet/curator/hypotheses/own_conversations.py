@@ -16,7 +16,7 @@ from discreet.core.errors import ConversationClosed, EngineFailed, KeyReused, Re
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.amounts import Amounts
-from discreet.curator.doors import Desk
+from discreet.curator.desks import Desk
 from discreet.curator.failures import Failures
 from discreet.curator.history import Quote
 from discreet.curator.hypotheses.own_plans import plan_conversation
@@ -91,7 +91,8 @@ class OwnConversations:
                     raise KeyReused
                 self.find(desk, known[1])
                 return known[1]
-            if sum(who == desk.name for who, _ in self._open) >= OPEN:
+            # Listed first: others open and close theirs meanwhile.
+            if sum(who == desk.name for who, _ in list(self._open)) >= OPEN:
                 raise Refused(
                     what="conversation",
                     why=f"you have {OPEN} open, which is the most",

@@ -173,6 +173,9 @@ class Schema:
     rows
         About how many rows there are, where that may be known to all: it only helps to say beforehand which
         answers would be of no use.
+    time
+        The date column that says when a row happened, for questions that stand over time. A row keeps its
+        date: whoever corrects one in a later version of the data removes a row and adds another.
     """
 
     name: str
@@ -182,6 +185,7 @@ class Schema:
     neighbours: Neighbours
     dimensions: tuple[Dimension, ...] = ()
     rows: int | None = None
+    time: str | None = None
 
     def __post_init__(self) -> None:
         check_name(**{"schema name": self.name})
@@ -190,6 +194,7 @@ class Schema:
         object.__setattr__(self, "columns", _check_columns(self.name, self.columns))
         object.__setattr__(self, "dimensions", tuple(self.dimensions))
         self._check_unit()
+        self._check_time()
         tables = [self.name]
         for dimension in self.dimensions:
             checks.instance(Dimension, **{f"{self.name}.dimensions": dimension})
@@ -207,6 +212,12 @@ class Schema:
         if self.neighbours not in allowed:
             rule = f"AddRemove({self.unit.name!r}) or Replace({self.unit.name!r})"
             raise InvalidParameter(name=f"{self.name}.neighbours", rule=rule, value=self.neighbours)
+
+    def _check_time(self) -> None:
+        dates = [column.name for column in self.columns if isinstance(column, Date)]
+        if self.time is not None and self.time not in dates:
+            rule = f"a date column ({', '.join(dates) or 'none is declared'})"
+            raise InvalidParameter(name=f"{self.name}.time", rule=rule, value=self.time)
 
     def __repr__(self) -> str:
         return print_declaration(self)

@@ -80,7 +80,8 @@ def parse_schema(text: str) -> Schema:
     except (ValueError, RecursionError) as error:
         hint = "Fill in every bound and value; text stands in quotes, dates do not"
         raise InvalidParameter(name="schema", rule="valid TOML", got=str(error), hint=hint) from None
-    _only(given, "schema", needs=("name", "neighbours", "columns"), may=("unit", "dimensions", "rows"))
+    may = ("unit", "dimensions", "rows", "time")
+    _only(given, "schema", needs=("name", "neighbours", "columns"), may=may)
     unit = _unit(given["unit"]) if "unit" in given else Row()
     made = _NEIGHBOURS[checks.one_of(tuple(_NEIGHBOURS), neighbours=given["neighbours"])]
     return Schema(
@@ -92,6 +93,7 @@ def parse_schema(text: str) -> Schema:
             _dimension(name, one) for name, one in _mapping(given.get("dimensions", {}), "dimensions").items()
         ),
         rows=given.get("rows"),
+        time=given.get("time"),
     )
 
 
@@ -157,6 +159,8 @@ def format_schema(schema: Schema) -> str:
     lines = [f"name = {toml_value(schema.name)}", f"neighbours = {toml_value(word)}"]
     if schema.rows is not None:
         lines.append(f"rows = {schema.rows}")
+    if schema.time is not None:
+        lines.append(f"time = {toml_value(schema.time)}")
     if isinstance(schema.unit, User):
         lines += ["", "[unit]"]
         lines += [f"{field.name} = {toml_value(getattr(schema.unit, field.name))}" for field in fields(User)]

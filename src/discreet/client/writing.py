@@ -1,0 +1,68 @@
+"""What is sent to a server: plain data, exact numbers as the decimals they are written as."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter
+
+
+def write_question(
+    query: str,
+    *,
+    fresh: bool,
+    study: str | None,
+    epsilon: checks.Number | None,
+    delta: checks.Number | None,
+) -> dict[str, Any]:
+    """Return a question as it is sent."""
+    said: dict[str, Any] = {"sql": checks.text(query=query), "fresh": bool(fresh)}
+    if study is not None:
+        said["study"] = checks.text(study=study)
+    if epsilon is not None:
+        said["epsilon"] = _write_number(checks.positive(epsilon=epsilon), "epsilon")
+    if delta is not None:
+        said["delta"] = _write_number(checks.delta(delta=delta), "delta")
+    return said
+
+
+def write_offer(epsilon: checks.Number, delta: checks.Number, study: str | None) -> dict[str, Any]:
+    """Return what is offered for something that is opened."""
+    said: dict[str, Any] = {
+        "epsilon": _write_number(checks.positive(epsilon=epsilon), "epsilon"),
+        "delta": _write_number(checks.delta(delta=delta), "delta"),
+    }
+    return said if study is None else {**said, "study": checks.text(study=study)}
+
+
+def _write_number(number: Fraction, name: str) -> float:
+    """Return the float that is written as the same decimal; a server reads decimals exactly."""
+    written = float(number)
+    if Fraction(repr(written)) != number:
+        raise InvalidParameter(name=name, rule="a decimal of at most 15 digits", value=number)
+    return written
+
+
+def write_clause(clause: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    """Return the values that columns may have in one count."""
+    given = checks.instance(Mapping, conjunction=clause)
+    return {
+        checks.text(column=column): [_write_value(value) for value in checks.several(values=values)]
+        for column, values in given.items()
+    }
+
+
+def _write_value(value: Any) -> Any:
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, np.bool_ | np.str_):
+        return value.item()
+    rule = "text, whole numbers, True, False or None"
+    raise InvalidParameter(name="values", rule=rule, got=f"a {type(value).__name__}")
