@@ -5,6 +5,9 @@ from discreet.core.neighbours import UserEvents as UserEvents
 from discreet.core.neighbours import UserStream as UserStream
 from discreet.streams.buffered_counter import BufferedCounter as BufferedCounter
 from discreet.streams.checkpoint import StreamCheckpoint as StreamCheckpoint
+from discreet.streams.counters.endless_counter import EndlessCounter as EndlessCounter
+from discreet.streams.counters.keyed_counter import KeyedCounter as KeyedCounter
+from discreet.streams.counters.wide_tree_counter import WideTreeCounter as WideTreeCounter
 from discreet.streams.elements import RealElements as RealElements
 from discreet.streams.elements import WholeElements as WholeElements
 from discreet.streams.pan_private.cropped_mean import CroppedMean as CroppedMean
@@ -25,3 +28,4 @@ from discreet.streams.planning import plan as plan
 from discreet.streams.tree_counter import TreeCounter as TreeCounter
 from discreet.streams.user_cap import UserCap as UserCap
 from discreet.streams.user_cap import Which as Which
+from discreet.streams.windows.window_counter import WindowCounter as WindowCounter
