@@ -79,7 +79,7 @@ def _sections(columns: tuple[EngineField, ...]) -> Iterator[str]:
             check_name(**{"column name": column.name})
         except InvalidParameter:
             several = len(columns) == 1 and any(sign in column.name for sign in ";\t|")
-            way_out = "a CSV file has commas between its names" if several else "rename it"
+            way_out = "put commas between its names" if several else "rename it"
             yield (
                 f"# The column {toml_value(column.name)} ({column.type}) cannot be declared: {way_out},\n"
                 "# with the letters a to z, digits and _.\n"

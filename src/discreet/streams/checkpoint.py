@@ -90,8 +90,8 @@ class StreamCheckpoint:
                 name="checkpoint",
                 rule="one of a counter with the same parameters",
                 got="one of another",
-                hint="Build the counter as it was built when the checkpoint was made. This one is still good: "
-                "restore it there, or write(path) it again",
+                hint="Build the counter as it was built when the checkpoint was made. This checkpoint is "
+                "still good: restore it there, or write(path) it again",
             )
         with _LOCK:
             if number in _READ:
