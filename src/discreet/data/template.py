@@ -24,6 +24,9 @@ neighbours = "add-remove"
 # are refused before they are charged.
 # rows = 10000
 
+# Which column, of kind "date", says when a row happened, where counts are asked day by day.
+# time = "day"
+
 # Whom a guarantee protects. As it stands: one row. Where one person may have several rows, say whose
 # a row is and how many rows, and groups of one query, count for each person.
 # [unit]
