@@ -109,6 +109,10 @@ TIGHT = [
     "tree-counter",
     "buffered-counter",
     "pan-private-counter",
+    "pan-private-tree",
+    "pan-private-density",
+    "modular-incidence",
+    "local-stream",
 ]
 
 

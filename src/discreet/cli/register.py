@@ -122,12 +122,9 @@ def register(
                 raise click.UsageError(
                     "a version has the budget that was set: give files and --version alone."
                 )
-            _tell_version(
-                add_version(config, called, version=version, data=file, schema=declared),
-                version,
-                config,
-                as_json,
-            )
+            rows = {"data": file, "table": table, "dsn_env": dsn_env}
+            added = add_version(config, called, version=version, schema=declared, **rows)
+            _tell_version(added, version, config, as_json)
             return
         if epsilon is None or delta is None:
             raise click.UsageError("--epsilon and --delta say what everything ever answered may cost.")
