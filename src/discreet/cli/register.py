@@ -186,6 +186,11 @@ def _tell_version(added: Registered, version: str, config: Path, as_json: bool) 
             f"  Its shared hypothesis costs epsilon {float(later):.4g} of what is for questions, when it is "
             "first served; where that is not left, every question about it has a price."
         )
+    if later < added.shared:
+        click.echo(
+            f"  That is {float(later / added.shared):.2g} of what the first one cost: its counts are so much "
+            "further off. Look at their intervals before you rely on them."
+        )
 
 
 def _say_split(added: Registered, *, is_guessed: bool) -> Iterator[str]:

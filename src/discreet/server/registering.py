@@ -189,7 +189,13 @@ def _write(key: str, value: Any) -> str:
 def _check(added: Dataset) -> Registered:
     """Check what can be checked without measuring anything, and say how the budget will be divided."""
     read_delta(added.delta, large=added.large_delta)
-    require_own_name(added.name, read_schema(added.schema).name)
+    schema = read_schema(added.schema)
+    require_own_name(added.name, schema.name)
+    if schema.dimensions:
+        hint = "Declare what they tell as columns of the data, for instance by a view that joins them"
+        told = ", ".join(one.name for one in schema.dimensions)
+        rule = "without public tables: a server reads one table a data set"
+        raise InvalidParameter(name="dimensions", rule=rule, got=told, hint=hint)
     with open_table(added) as table:
         expected = read_expects(added.expects, table, added.columns)
         part = expected.shared if added.shared is None else added.shared

@@ -48,7 +48,7 @@ def read_json(body: bytes) -> Any:
     except UnicodeDecodeError:
         _refuse("text in UTF-8")
     except json.JSONDecodeError as problem:
-        _refuse(f"JSON; at character {problem.pos} it is not")
+        _refuse("JSON", f"something else at character {problem.pos}")
     except RecursionError:
         _refuse("JSON that nests less deeply")
     return said
@@ -96,5 +96,5 @@ def _require_letters(said: Any) -> None:
         _refuse("JSON without halves of letters")
 
 
-def _refuse(rule: str) -> NoReturn:
-    raise InvalidParameter(name="body", rule=rule, got="another one") from None
+def _refuse(rule: str, got: str = "another one") -> NoReturn:
+    raise InvalidParameter(name="body", rule=rule, got=got) from None

@@ -33,6 +33,7 @@ _FUNCTIONS: dict[str, tuple[int, int, Function]] = {
     **DATE_FUNCTIONS,
     **DATE_TEXTS,
 }
+_OF_GROUPS = ("COUNT", "COUNTIF", "SUM", "AVG", "MIN", "MAX", "MEDIAN", "STDDEV", "VARIANCE")
 ROW_FUNCTIONS = frozenset(_FUNCTIONS)
 """Names of functions that are computed in each row."""
 _KNOWN = (
@@ -82,6 +83,9 @@ def read_call(node: exp.Expression, scope: Scope) -> Operand:
         return today(scope)
     if name == "STEPS":
         return _read_steps(arguments_of(node, name, 4, MAX_ARGUMENTS), scope)
+    if name in _OF_GROUPS:
+        way_out = "A condition on it stands in HAVING; one on each unit's own stands around a subquery"
+        raise refuse(f"{name} in a row", "it is a number of many rows", way_out)
     if name not in _FUNCTIONS:
         raise refuse(f"function {node.args.get('this')}", "it is not known here", _KNOWN)
     least, most, function = _FUNCTIONS[name]
