@@ -195,11 +195,7 @@ class Ledger(LedgerView):
     def _refuse(self, lines: list[Line], charges: list[Charge]) -> Refused | BudgetExceeded | None:
         """Return why charges do not fit; None where all do. Of several lines the widest refuses."""
         if self._account.retired:
-            return Refused(
-                what="question",
-                why="the data set is retired, and nothing more is answered from it",
-                way_out="Ask its owner for another data set",
-            )
+            return _refuse_retired()
         if lines[0].sum.entries >= ENTRIES:
             return Refused(
                 what="question",
@@ -366,6 +362,11 @@ class Ledger(LedgerView):
             lambda: None if self._account.retired else Retired(self._name, why, time=self._book.now())
         )
 
+    def require_kept(self) -> None:
+        """Raise once the data set is retired: for what was charged before, and would be measured now."""
+        if self._book.look(lambda: bool(self._account.retired)):
+            raise _refuse_retired()
+
     # How -----------------------------------------------------------------------------------------------
 
     def _told(self, analyst: str, study: str | None, item: Item, bought: ApproxLoss | None) -> Amounts:
@@ -379,6 +380,14 @@ class Ledger(LedgerView):
         before = self._state(record)
         if state not in NEXT[before]:
             raise InternalError(f"entry {record.reserved.number} is {before} and cannot become {state}")
+
+
+def _refuse_retired() -> Refused:
+    return Refused(
+        what="question",
+        why="the data set is retired, and nothing more is answered from it",
+        way_out="Ask its owner for another data set",
+    )
 
 
 def find_request(what: str, study: str | None, cost: list[dict[str, str] | None]) -> str:

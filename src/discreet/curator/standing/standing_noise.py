@@ -169,6 +169,12 @@ class PricedStanding:
     noise: StandingNoise
     pair: ApproxLoss
 
+    @property
+    def digest(self) -> str:
+        """All that decides what its noisy numbers mean: under other dates a row would be in two of them."""
+        asked = self.question
+        return _digest(repr((self.noise.digest, asked.periods, asked.ends, asked.clock)))
+
 
 def choose_noise(question: StandingQuestion, pair: ApproxLoss) -> StandingNoise:
     """Choose what a question is answered with, from public facts alone."""

@@ -26,7 +26,7 @@ class StandingFacts:
     epsilon, delta
         What was charged, as fractions written out.
     noise
-        The digest of what it is answered with.
+        The digest of what it is answered with, and of which days are in which period.
     """
 
     name: str
@@ -40,7 +40,7 @@ class StandingFacts:
     def of(cls, name: str, analyst: str, priced: PricedStanding) -> StandingFacts:
         """Return the facts of a question under a name."""
         pair = str(priced.pair.value), str(priced.pair.mass)
-        return cls(name, analyst, priced.question.text, *pair, priced.noise.digest)
+        return cls(name, analyst, priced.question.text, *pair, priced.digest)
 
 
 class StandingNotes:

@@ -8,13 +8,16 @@ from fractions import Fraction
 
 from discreet.core.errors import InternalError, Refused
 from discreet.data.ask import price_plan
+from discreet.data.plan.evaluate import ABSENT
 from discreet.data.plan.facts import VectorSensitivity
 from discreet.data.plan.key_nodes import ComputedKey, Key
 from discreet.data.plan.keys import list_groups, name_group
 from discreet.data.plan.nodes import After, Aggregate, Options, Ordering, Output, Plan, Policy, Windowed
 from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
+from discreet.data.plan.tabulate import MAX_TABULATED, tabulate
 from discreet.data.pricing.question_plan import QuestionPlan
+from discreet.data.schema.columns import Code
 from discreet.data.schema.schema import Date, Row
 from discreet.data.sql.printing import to_sql
 
@@ -39,11 +42,13 @@ class StandingQuestion:
     plan
         What is read for it: a count for every period. Its noise is not the question's.
     periods, ends
-        The first days of the periods, in order, and days by which each is over.
+        What the periods are called by, in order, and the last declared day in each.
     is_running
         Whether it asks for the count of all periods so far, not for that of each.
     sensitivity
         How far one unit moves the counts of all periods.
+    clock
+        The time column as it is declared: it decides in which period a row is.
     """
 
     text: str
@@ -52,6 +57,7 @@ class StandingQuestion:
     ends: tuple[datetime.date, ...]
     is_running: bool
     sensitivity: VectorSensitivity
+    clock: Date
 
     def count_over(self, today: datetime.date) -> int:
         """Return how many periods ended before a day."""
@@ -127,31 +133,50 @@ def _plan_reading(text: str, daily: Plan, tables: PlanTables, key: Key, is_runni
     # What it is priced at here is of no account: the noise of a standing question is its own.
     plan = price_plan(daily, tables, Policy(epsilon=Fraction(1), delta=Fraction(0)))
     codes = list_groups(key, daily.where, tables)
-    periods = tuple(name_group(key, code, tables) for code in codes)
     if isinstance(key, ComputedKey) and key.kind != "date":
         raise _refuse("it must be grouped by days, weeks or months, not by numbers of them", _SHAPE)
-    if not 1 <= len(periods) <= PERIODS:
+    if not 1 <= len(codes) <= PERIODS:
         raise _refuse(
-            f"it would stand for {len(periods)} periods; {PERIODS} is the most",
+            f"it would stand for {len(codes)} periods; {PERIODS} is the most",
             "Group by week or month, or say by WHERE which days it is about",
         )
     ((_, sensitivity),) = plan.budget.facts.sets[0].measures
-    days: tuple[datetime.date, ...] = periods  # type: ignore[assignment]
-    if list(days) != sorted(days):
+    days, ends = _name_days(codes, key, tables), _find_ends(codes, key, tables)
+    if list(days) != sorted(days) or list(ends) != sorted(set(ends)):
         raise _refuse("its periods are not in the order of time", _SHAPE)
-    return StandingQuestion(text, plan, days, _find_ends(days, key, tables), is_running, sensitivity)
+    return StandingQuestion(text, plan, days, ends, is_running, sensitivity, _find_clock(key, tables))
 
 
-def _find_ends(days: tuple[datetime.date, ...], key: Key, tables: PlanTables) -> tuple[datetime.date, ...]:
-    """Return the last days of periods: a day's own, else the one before the next period's first."""
-    if isinstance(key, Field):
-        return days
-    (field,) = key.number.fields
+def _find_clock(key: Key, tables: PlanTables) -> Date:
+    (field,) = (key,) if isinstance(key, Field) else key.number.fields
     column = tables.column(field)
     if not isinstance(column, Date):
         raise InternalError(f"{field.name} is no date")
-    one = datetime.timedelta(days=1)
-    return (*(later - one for later in days[1:]), max(column.upper, days[-1]))
+    return column
+
+
+def _name_days(codes: tuple[Code, ...], key: Key, tables: PlanTables) -> tuple[datetime.date, ...]:
+    try:
+        return tuple(name_group(key, code, tables) for code in codes)  # type: ignore[misc]
+    except (ValueError, OverflowError):
+        raise _refuse("some of its periods are called by days beyond the calendar", _SHAPE) from None
+
+
+def _find_ends(codes: tuple[Code, ...], key: Key, tables: PlanTables) -> tuple[datetime.date, ...]:
+    """Return the last declared day in each period, whatever the period is called."""
+    clock = _find_clock(key, tables)
+    if isinstance(key, Field):
+        return tuple(clock.decode(code) for code in codes)  # type: ignore[misc]
+    listed = tabulate(key.number, tables)
+    if listed is None:
+        raise _refuse(
+            f"{clock.name} is declared over more than {MAX_TABULATED} days",
+            f"Group by {clock.name} itself, and say by WHERE which days it is about",
+        )
+    if listed.missing != ABSENT and clock.nullable:  # a date that is filled in would be a second period
+        raise _refuse("rows without a date are in no period", _SHAPE)
+    last = dict(zip(listed.values.tolist(), range(listed.first, listed.first + len(listed.values))))
+    return tuple(clock.decode(last[int(code)]) for code in codes)  # type: ignore[misc]
 
 
 def _refuse(why: str, way_out: str) -> Refused:

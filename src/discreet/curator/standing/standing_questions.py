@@ -39,6 +39,7 @@ from discreet.curator.standing.standing_noise import MOST_ROWS, PricedStanding, 
 from discreet.curator.standing.standing_notes import StandingFacts, StandingNotes, list_entries, require_whole
 from discreet.curator.standing.standing_question import StandingQuestion, read_standing
 from discreet.curator.ticks import FairLock, Ticks
+from discreet.data.plan.nodes import MIN_EPSILON
 from discreet.data.pricing.question_plan import ColumnError
 from discreet.data.table import Table
 
@@ -188,7 +189,7 @@ class StandingQuestions:
     def _price(self, text: str, epsilon: checks.Number, delta: checks.Number) -> PricedStanding:
         read = self._reader.read(text, epsilon=None, delta=None)
         question = read_standing(read.plan, read.tables)
-        pair = ApproxLoss(checks.positive(epsilon=epsilon), checks.delta(delta=delta))
+        pair = ApproxLoss(checks.at_least(MIN_EPSILON, epsilon=epsilon), checks.delta(delta=delta))
         return PricedStanding(question, choose_noise(question, pair), pair)
 
     def _state(self, priced: PricedStanding) -> Guarantee:
@@ -204,6 +205,8 @@ class StandingQuestions:
     def _buy(self, desk: Desk, priced: PricedStanding, study: str | None, key: str | None) -> str:
         """Charge, and write down what it is; under a key that was used, find what that stands for."""
         ticket, charge = Ticket(), Amounts()
+        # A number for a name would tell how many others have opened. What cannot be written is not charged.
+        facts = StandingFacts.of(secrets.token_hex(8), desk.name, priced)
         what, item = f"standing: {priced.question.text}", self._state(priced)
         try:
             number = self._ledger.reserve(
@@ -213,8 +216,7 @@ class StandingQuestions:
             notes = StandingNotes(self._ledger, number)
             if not notes.is_begun:  # new, or cut short behind its charge: nothing was ever measured for it
                 self._ledger.resume(number)  # whatever happens from here on, the charge stays
-                # A number for a name would tell how many others have opened.
-                notes.begin(StandingFacts.of(secrets.token_hex(8), desk.name, priced))
+                notes.begin(facts)
                 self._ledger.finish(number)
         except BaseException:
             if not self._ledger.void_unless_started(ticket):
@@ -227,6 +229,8 @@ class StandingQuestions:
     def _measure(self, desk: Desk, standing: _Standing, wanted: int) -> None:
         """Measure what is over and was not: each period once, ever. It is written down before it is told."""
         self._failures.require_few(desk.name)
+        self._ledger.refresh()  # its owner may have retired it from another process
+        self._ledger.require_kept()
         known = standing.notes.numbers
         with self._engine.turn():
             self._require_open()

@@ -2,6 +2,7 @@
 
 import datetime
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas
@@ -185,6 +186,18 @@ def test_days_that_are_not_over_are_not_counted(monkeypatch):
             "no options",
         ),
         ("SELECT day, COUNT(*) AS n FROM visits GROUP BY GROUPING SETS ((day), ())", "one GROUP BY"),
+        ("SELECT day - 1000000 AS k, COUNT(*) AS n FROM visits GROUP BY k", "beyond the calendar"),
+        ("SELECT COALESCE(day, DATE '2024-01-03') AS k, COUNT(*) AS n FROM visits GROUP BY k", "without a date"),
+        (
+            "SELECT CASE WHEN day > '2024-02-01' THEN DATE '2024-01-01' ELSE day END AS k, COUNT(*) AS n "
+            "FROM visits GROUP BY k",
+            "order of time",
+        ),
+        (
+            "SELECT CASE WHEN ward = 'north' THEN day ELSE DATE '2024-01-01' END AS k, COUNT(*) AS n "
+            "FROM visits GROUP BY k",
+            "grouped by day",
+        ),
     ],
 )
 def test_what_cannot_stand_is_refused_by_name_and_costs_nothing(query, words):
@@ -303,11 +316,70 @@ def test_a_restart_under_other_declarations_ends_it(tmp_path):
         replace(SCHEMA, time=None),
         replace(SCHEMA, columns=(Date("day", lower=FIRST, upper=LAST + datetime.timedelta(1)), COLUMNS[1])),
         replace(SCHEMA, columns=(COLUMNS[0], Integer("ward", lower=0, upper=1))),
+        replace(SCHEMA, columns=(Date("day", lower=FIRST, upper=LAST, null=LAST), COLUMNS[1])),
     ):
         with curator(tmp_path / "budget.db", schema=changed) as one:
             with pytest.raises(ConversationClosed, match="other declarations"):
                 one.analyst("acme").read_standing(name)
             assert one.analyst("acme").standing.keys() == {name}
+
+
+@pytest.mark.parametrize("query", [DAILY, RUNNING, RUNNING.replace("day", "DATE_TRUNC('week', day)")])
+def test_days_that_are_moved_by_their_declaration_are_not_measured_twice(tmp_path, query):
+    """As many periods, called as before, of which the next one to be measured was measured already."""
+    with curator(tmp_path / "budget.db") as one:
+        acme = one.analyst("acme")
+        name = acme.open_standing(query, **OFFER)
+        told = acme.read_standing(name, through=through(20))
+    for weeks in (-1, 1):
+        by = datetime.timedelta(7 * weeks)
+        moved = replace(SCHEMA, columns=(Date("day", lower=FIRST + by, upper=LAST + by), COLUMNS[1]))
+        with curator(tmp_path / "budget.db", schema=moved) as one:
+            with pytest.raises(ConversationClosed, match="other declarations"):
+                one.analyst("acme").read_standing(name)
+    with curator(tmp_path / "budget.db") as one:
+        assert one.analyst("acme").read_standing(name).values[: len(told)] == told.values
+
+
+def test_nothing_is_measured_once_the_data_are_retired(tmp_path):
+    with curator(tmp_path / "budget.db") as one:
+        acme = one.analyst("acme")
+        name = acme.open_standing(DAILY, **OFFER)
+        told = acme.read_standing(name, through=through(3))
+        one.ledger.retire("the study is over")
+        with pytest.raises(Refused, match="retired"):
+            acme.read_standing(name, through=through(4))
+        assert acme.read_standing(name, through=through(3)) == told
+
+
+@pytest.mark.parametrize(
+    "key", ["day - 7", "day + 7", "DATE_TRUNC('week', day) - 30", "DATE_TRUNC('week', day)"]
+)
+def test_periods_are_over_by_their_days_whatever_they_are_called(key):
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    first, last = (today + datetime.timedelta(days) for days in (-9, 9))
+    schema = replace(SCHEMA, columns=(Date("day", lower=first, upper=last), COLUMNS[1]))
+    past = [first + datetime.timedelta(days) for days in range(9)]
+    sundays = sum(day.isoweekday() == 7 for day in past)
+    with curator(schema=schema) as one:
+        acme = one.analyst("acme")
+        name = acme.open_standing(f"SELECT {key} AS k, COUNT(*) AS n FROM visits GROUP BY k", **OFFER)
+        assert len(acme.read_standing(name)) == (sundays if "week" in key else 9)
+        with pytest.raises(Refused, match="not over"):
+            acme.read_standing(name, through=last + datetime.timedelta(7))
+
+
+def test_offers_that_no_noise_can_be_had_for_are_refused_by_name():
+    with curator() as one:
+        acme = one.analyst("acme")
+        for query in (DAILY, RUNNING):
+            for epsilon in (1e-9, Fraction(1, 10**400)):
+                for call in (acme.plan_standing, acme.open_standing):
+                    with pytest.raises(InvalidParameter, match="epsilon"):
+                        call(query, epsilon=epsilon, delta=0)
+        with pytest.raises(ValueError, match="digits"):  # too long to be written down
+            acme.open_standing(DAILY, epsilon=Fraction(10**5000 + 1, 10**5000), delta=0)
+        assert not one.ledger.entries()
 
 
 def test_a_ledger_that_lost_rows_ends_all_of_them(tmp_path):
