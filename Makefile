@@ -41,6 +41,10 @@ peers: $(UV)                 ## the libraries to compare with, each in an enviro
 	for pair in opendp:opendp[polars] smartnoise:smartnoise-sql pipelinedp:pipeline-dp tmlt:tmlt.analytics qrlew:pyqrlew mbi:mbi jax:jax-privacy; do \
 	  $(UV) venv -q --allow-existing .peers/$${pair%%:*} && \
 	  $(UV) pip install -q --python .peers/$${pair%%:*} "$${pair#*:}" pandas pyarrow duckdb; done
+	$(UV) venv -q --allow-existing .peers/pure-ldp  # it names not all that it imports
+	$(UV) pip install -q --python .peers/pure-ldp pure-ldp scikit-learn statsmodels "xxhash<4"
+	$(UV) venv -q --allow-existing .peers/multi-freq-ldpy
+	$(UV) pip install -q --python .peers/multi-freq-ldpy multi-freq-ldpy
 	$(UV) venv -q --allow-existing .peers/lomas  # its own requirements admit what it does not run with
 	$(UV) pip install -q --python .peers/lomas lomas-server "setuptools<80" "scikit-learn<1.6"
 

@@ -46,9 +46,13 @@ def main() -> None:
         _compare_with_jax(steps, found["BufferedCounter, Gaussian"].counter)
         for each in plan.predictions:
             _time(each.counter)
+    _time_keys()
 
 
 def _largest(counter: Any) -> float:
+    if isinstance(counter, streams.WideTreeCounter):
+        noises = counter.count_noises(np.arange(1, counter.horizon + 1))
+        return math.sqrt(float(noises.max()) * counter.variance(1) / float(counter.count_noises(1)))
     return math.sqrt(max(law.variance for _, law in counter._error_laws()))  # noqa: SLF001
 
 
@@ -82,6 +86,19 @@ def _compare_with_jax(steps: int, ours: Any) -> None:
         f"{theirs['seconds']:.0f} s of search; ours is {_largest(ours) / largest:.4f} of it with "
         f"{len(ours.encoding.encoder.rates)} buffers and no search"
     )
+
+
+def _time_keys() -> None:
+    """Count a thousand keys over ten thousand steps, in one process."""
+    for delta in (0, DELTA):
+        keyed = streams.KeyedCounter(
+            keys=tuple(range(1000)), horizon=10_000, epsilon=EPSILON, delta=delta, neighbours=streams.Event()
+        )
+        began = time.process_time()
+        conversation: Any = keyed.open()
+        for first in range(0, 10_000, 1000):
+            conversation.push_many([step % 1000 for step in range(first, first + 1000)])
+        print(f"  1,000 keys x 10,000 steps, delta {delta}: {time.process_time() - began:.1f} s")
 
 
 def _time(counter: Interactive[Any, Any]) -> None:

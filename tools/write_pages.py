@@ -21,6 +21,7 @@ HEADINGS = {
     "mechanisms": "Mechanisms: noise, response, selection",
     "sparse": "Sparse vector",
     "streams": "Streams",
+    "local": "The local model: nobody is trusted",
     "query_release": "Query release: many answers or synthetic data for one budget",
     "optimisation": "Optimisation: covers, cuts, clinics, public projects",
     "analysts": "Analyst privacy",

@@ -10,7 +10,7 @@ from functools import lru_cache
 from discreet.core.card import Card
 from discreet.core.errors import InternalError, InvalidParameter
 
-FAMILIES = ("mechanisms", "sparse", "optimisation", "query_release", "analysts", "streams")
+FAMILIES = ("mechanisms", "sparse", "optimisation", "query_release", "analysts", "streams", "local")
 """The packages whose modules may hold a `CARD`, or several in `CARDS`."""
 
 

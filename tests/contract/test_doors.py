@@ -644,8 +644,10 @@ BY_DESIGN = "it runs on the data by design, and its owner promises how far it mo
 ITS_OWN = "a mechanism states its own guarantee; whoever writes one is believed"
 
 NUMBERS = "how many steps of a stream are to be answered, read as a whole number"
+SURVEYS = "surveys of the package's own classes, as text: tests/unit/local/test_local_oracle.py"
 CASES: dict[str, Any] = {
     **{f"{card.name} ask": NUMBERS for card in catalogue() if card.family == "streams"},
+    "local-oracle ask": SURVEYS,
     "adaptive workload": released("adaptive", rounds=1),
     "analyst-game book": books("analyst-game"),
     "any-queries book": check_statistics,

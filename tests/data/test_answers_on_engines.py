@@ -127,3 +127,28 @@ def test_every_engine_counts_what_duckdb_counts(engine, tmp_path, request, one_h
 @pytest.mark.parametrize("engine", ["postgres", "spark"])
 def test_every_engine_gives_the_answer_of_duckdb(engine, tmp_path, request, one_hash):
     assert list(answers(made(engine, tmp_path, request))) == list(answers(pa.table(ROWS)))
+
+
+def test_a_list_of_units_is_looked_up_in_memory(postgres_dsn: str) -> None:
+    """A server that has little memory for each step would read the list again for every row: for minutes."""
+    count = 40_000
+    columns = (Identifier("who"), Integer("x", lower=0, upper=9))
+    unit = User(column="who", max_rows=1, max_groups=1)
+    listed, others = (
+        Schema(name, columns=columns, unit=unit, neighbours=AddRemove("who")) for name in ("listed", "others")
+    )
+    with psycopg.connect(postgres_dsn, autocommit=True) as server:
+        for name, step in (("listed", 1), ("others", 2)):
+            server.execute(
+                f"CREATE TABLE {name} AS SELECT 'user ' || i * {step} AS who, i % 10 AS x "
+                f"FROM generate_series(1, {count}) AS i"
+            )
+    little = f"{postgres_dsn}?options=-c%20work_mem%3D64kB"
+    joined = [((little, "others"), others)]
+    try:
+        with Table((little, "listed"), schema=listed, joined=joined, timeout=10) as table:
+            text = "SELECT COUNT(*) FROM listed WHERE who NOT IN (SELECT who FROM others)"
+            assert table.sql(text, epsilon=10**9, delta=0).rows == ((count // 2,),)
+    finally:
+        with psycopg.connect(postgres_dsn, autocommit=True) as server:
+            server.execute("DROP TABLE listed, others")

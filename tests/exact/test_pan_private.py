@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 from discreet.core.neighbours import Event
 from discreet.core.rng import Rng
 from discreet.noise import AddNoise
-from discreet.streams import PanPrivateCounter, TreeCounter
+from discreet.streams import PanPrivateCounter, PanPrivateTree, TreeCounter
 from discreet.streams.pan_private.looks import freeze_state
 from discreet.streams.pan_private.pan_private_counter import PanPrivateRun
 
@@ -49,18 +49,24 @@ def numbers_of(view):
     return [] if isinstance(view, str) else [int(view)]
 
 
-def look(*places, at_once=False):
-    """Return what takes a stream, one by one or together, and reads the state after some numbers of steps."""
+def look(*places, at_once=False, refresh=()):
+    """Return what takes a stream, one by one or together, and reads the state after some numbers of steps.
+
+    After some of them, be there a look or not, it is refreshed.
+    """
+    stops = {*places, *refresh}
 
     def script(conversation, stream):
         seen = []
         for taken in range(len(stream) + 1):
             if taken in places:
                 seen.append(freeze_state(conversation.state.reveal()))
+            if taken in refresh and not conversation.closed:
+                conversation.refresh()
             if taken < len(stream) and not at_once:
                 seen.append(conversation.push(stream[taken]))
-            elif taken < len(stream) and (taken == 0 or taken in places):
-                end = min((place for place in places if place > taken), default=len(stream))
+            elif taken < len(stream) and (taken == 0 or taken in stops):
+                end = min((place for place in stops if place > taken), default=len(stream))
                 seen.extend(conversation.push_many(stream[taken:end]).tolist())
         return tuple(seen)
 
@@ -73,13 +79,13 @@ def run(counter, script, stream, noises=()):
     return np.array(numbers_of(seen)), rng.met
 
 
-def shifts(counter, script, length):
+def shifts(counter, script, length, *, thorough=True):
     """Return the least that noises have to move by in total to hide each of the steps; infinity for never."""
     nothing, steps = (0,) * length, np.eye(length, dtype=int)
     empty, met = run(counter, script, nothing)
     of_step = np.stack([run(counter, script, step)[0] for step in steps]) - empty
     of_noise = np.stack([run(counter, script, nothing, one)[0] for one in np.eye(met, dtype=int)]) - empty
-    every = itertools.product((0, 1), repeat=length) if length <= 5 else [(1,) * length]
+    every = itertools.product((0, 1), repeat=length) if thorough and length <= 5 else [(1,) * length]
     for place, stream in enumerate(every):  # the view is a sum indeed, on all streams
         noises = np.array([(place + 7 * n) % 11 - 5 for n in range(met)])
         seen, drawn = run(counter, script, stream, noises)
@@ -100,27 +106,65 @@ def _least(of_noise, moved):
     return np.abs(noises).sum()
 
 
-def pan_private(horizon, **given):
-    return PanPrivateCounter(**{"horizon": horizon, "epsilon": 1, "delta": 0, "neighbours": Event(), **given})
+def pan_private(horizon, kind=PanPrivateCounter, **given):
+    return kind(**{"horizon": horizon, "epsilon": 1, "delta": 0, "neighbours": Event(), **given})
 
 
+KINDS = [(PanPrivateCounter, {}), *((PanPrivateTree, {"branching": branching}) for branching in (2, 3, 5))]
+
+
+@pytest.mark.parametrize(("kind", "given"), KINDS)
 @pytest.mark.parametrize("length", LENGTHS)
-def test_one_look_at_any_moment_costs_what_is_claimed_and_no_less_is_paid(length):
-    counter = pan_private(length)
+def test_one_look_at_any_moment_costs_what_is_claimed_and_no_less_is_paid(length, kind, given):
+    counter = pan_private(length, kind, **given)
     worst = max(
         max(shifts(counter, look(at, at_once=at_once), length))
         for at in range(length + 1)
         for at_once in ((False, True))
     )
-    assert worst == counter.total_shift == length.bit_length()
+    assert worst == counter.total_shift
     assert worst / counter.noise.scale <= 1
+    if kind is PanPrivateCounter:
+        assert worst == length.bit_length()
 
 
-@pytest.mark.parametrize("length", [2, 3, 4])
-def test_two_looks_are_not_covered(length):
-    counter = pan_private(length)
+@pytest.mark.parametrize(
+    ("length", "kind", "given"),
+    [*((length, *KINDS[0]) for length in (2, 3, 4)), (5, *KINDS[1]), (4, *KINDS[2])],
+)
+def test_two_looks_are_not_covered(length, kind, given):
+    counter = pan_private(length, kind, **given)
     assert max(shifts(counter, look(0, length), length)) <= counter.total_shift
-    assert math.inf in shifts(counter, look(1, length), length)
+    two = [shifts(counter, look(a, b), length) for a in range(1, length) for b in range(a + 1, length + 1)]
+    assert any(math.inf in each for each in two)
+
+
+@pytest.mark.parametrize(("kind", "given"), KINDS)
+@pytest.mark.parametrize(
+    "length", [2, 3, 4, *(pytest.param(long, marks=pytest.mark.soak) for long in (5, 6, 7, 8))]
+)
+def test_two_looks_are_covered_with_a_refresh_at_any_moment_between_them(length, kind, given):
+    """The refresh follows the first look at once, or later; and one look may come before or after it."""
+    counter, moments = pan_private(length, kind, looks=2, **given), range(length + 1)
+    cases = {((a, b), r) for a, r, b in itertools.product(moments, repeat=3) if a <= r < b}
+    cases |= {((a,), r) for a, r in itertools.product(moments, repeat=2)}
+    worst = 0
+    for places, refresh in sorted(cases):
+        for at_once in (False, True):
+            script = look(*places, at_once=at_once, refresh=(refresh,))
+            worst = max(worst, *shifts(counter, script, length, thorough=False))
+    assert worst <= counter.total_shift
+
+
+@pytest.mark.parametrize(("kind", "given"), KINDS[:2])
+def test_a_refresh_that_cuts_a_block_in_two_is_paid_for(kind, given):
+    """With seven steps, a look, an event and a refresh after it: one noise more than without a refresh."""
+    counter, plain = pan_private(7, kind, looks=2, **given), pan_private(7, kind, **given)
+    found = max(shifts(counter, look(1, refresh=(5,)), 7))
+    if kind is PanPrivateCounter:
+        assert plain.total_shift == 3 < found == counter.total_shift == 4
+    else:
+        assert found == counter.total_shift == plain.total_shift == 3
 
 
 @pytest.mark.parametrize("length", [2, 3, 4, 8])

@@ -69,7 +69,17 @@ SHORT = st.text("aAb%_!'", max_size=4)
 NOT = st.sampled_from(["", "NOT "])
 NAMES = st.sampled_from(["note", "(note)", "notes.note"])
 SIGNS = st.sampled_from(["=", "<>"])
+# A dot is any character here, and one of the same line in DuckDB.
+EITHER = st.builds(
+    "{}{}{}".format,
+    st.sampled_from(["", "^"]),
+    st.text("aAb%_!", max_size=3),
+    st.sampled_from(["", "", "$", "\\$", "\\|", "b.b"]),
+)
+REGEXPS = st.lists(EITHER, min_size=1, max_size=3).map("|".join)
 ATOMS = st.one_of(
+    st.builds("REGEXP_MATCHES({}, '{}')".format, NAMES, REGEXPS),
+    st.builds("REGEXP_MATCHES({}, '(?i){}')".format, NAMES, REGEXPS),
     st.builds("{} {} {}".format, NAMES, SIGNS, st.sampled_from([quoted(one) for one in STRANGE[:9]])),
     st.builds("{1} {2} {0}".format, NAMES, SHORT.map(quoted), SIGNS),
     st.builds("{} {}IN ({}, {})".format, NAMES, NOT, SHORT.map(quoted), SHORT.map(quoted)),
@@ -122,6 +132,9 @@ SAME = [
     ("note LIKE 'a%' OR note IN ('b', 'c')", "note = 'c' OR note LIKE 'a%' OR note = 'b'"),
     ("note NOT IN ('a', 'b')", "note <> 'b' AND NOT note = 'a'"),
     ("STARTS_WITH(note, '5%')", "note LIKE '5!%%' ESCAPE '!'"),
+    ("note ~ 'one|^two'", "REGEXP_LIKE(note, '(one|^two)')", "note LIKE '%one%' OR note LIKE 'two%'"),
+    ("note ~ '(?i)a.*b$'", "note ILIKE '%a%b'"),
+    ("note ~ 'a.+\\.$'", "note LIKE '%a_%.'"),
 ]
 
 
@@ -154,7 +167,11 @@ REFUSED = [
     ("note = note", "nothing is computed of it"),
     ("note || 'a' = 'b'", "nothing is computed of it"),
     ("LENGTH(note) > 3", "nothing is computed of it"),
-    ("note ~ 'a'", "nothing is computed of it"),
+    ("note ~ x", "it stands in quotes"),
+    *(
+        (f"note ~ '{one}'", "a regular expression")
+        for one in ("a*", "[ab]", "(a)|b", "a\\", "\\d", "a^b", "a{2}")
+    ),
     ("CASE note WHEN 'a' THEN 1 END = 1", "nothing is computed of it"),
     ("COALESCE(note, 'a') = 'a'", "nothing is computed of it"),
     ("note LIKE note", "nothing is computed of it"),

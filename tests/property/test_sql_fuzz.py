@@ -33,11 +33,12 @@ from discreet.data import (
     User,
 )
 from discreet.data.plan.after import is_noisy
-from discreet.data.plan.nodes import After, Aggregate, Computed
+from discreet.data.plan.nodes import After, Computed, Windowed
 from discreet.data.pricing.answer import Answer
 from discreet.testing import unsafe_seeded
 
 ROWS = 60
+COMPUTED = (Computed, Windowed)
 CANARY = "canary"
 SCHEMA = Schema(
     "t",
@@ -106,6 +107,9 @@ CALLS = (
         "COVAR_SAMP(x, y)",
         "SUM({n}) / COUNT(*)", "ROUND(100.0 * AVG({n}), 1)", "SQRT(SUM({n}))", "'x'", "COUNT(*) > 3",
         "CASE WHEN COUNT(*) > 2 THEN 1 ELSE 0 END", "GREATEST(MEDIAN({n}), COUNT(*))",
+        "COUNTIF({n} > 1)", "COUNT(*) FILTER (WHERE note LIKE '%-1%')", "SUM(COUNT(*)) OVER ()",
+        "COUNT(DISTINCT who) FILTER (WHERE LOWER(note) = 'a')", "RANK() OVER (ORDER BY COUNT(*) DESC)",
+        "SUM({n}) / SUM(SUM({n})) OVER ()", "COUNT(DISTINCT CASE WHEN note <> '' THEN who END)",
     ),
     (
         "MODE(note)", "SUM(note)", "AVG(1 / {n})", "list(note)", "any_value(who)", "COUNT(DISTINCT x, y)",
@@ -118,9 +122,13 @@ TESTS = (
         "{n} > {n}", "{n} <= 3", "NOT {n} = 2", "{n} <> {n}", "x BETWEEN -2 AND 1e3", "x IN (1, 2, 99)",
         "x NOT IN (0)", "g = 'a'", "g <> 'zzz'", "g IN ('a', 'zzz')", "g LIKE '%b'", "g NOT LIKE '_'",
         "flag", "flag IS NOT TRUE", "y IS NULL", "x IS NOT NULL", "1 = 0", "TRUE",
+        "note = 'canary-note-1'", "note LIKE '%x%'", "note NOT ILIKE '%NOTE-_'", "note IN ('', 'a!%')",
+        "note LIKE '%!%%' ESCAPE '!'", "LOWER(note) <> 'b'", "who IN (SELECT who FROM t WHERE x > 3)",
+        "who NOT IN (SELECT who FROM t WHERE note LIKE '_%')", "g IN (SELECT g FROM d WHERE w > 1)",
+        "EXISTS (SELECT 1 FROM t AS o WHERE o.who = t.who AND o.flag)",
     ),
     (
-        "w > 1", "who = 'canary-user-1'", "note = 'canary-note-1'", "x / 0 > 1", "note LIKE '%x%'",
+        "w > 1", "who = 'canary-user-1'", "x / 0 > 1", "who IN (SELECT note FROM t)",
         "CAST(g AS INT) = 1", "EXISTS (SELECT 1 FROM t)", "x = (SELECT MAX(x) FROM t)", "g ~ 'a'",
         "length(note) > 3", "x = NULL",
     ),
@@ -139,8 +147,35 @@ OPTIONS = (
      "max_groups_contributed = 1, epsilon = 0.25"),
     ("epsilon = 2", "epsilon = nan", "privacy_unit_column = note"),
 )  # fmt: skip
+AROUND = (
+    (
+        "SELECT SUM(n) FROM ({q}) AS q", "SELECT g, n / (m + 1) AS r FROM ({q}) AS q WHERE n > 2",
+        "WITH q AS ({q}) SELECT g, AVG(n), COUNT(*), MAX(m) FROM q WHERE m > 0 GROUP BY g ORDER BY 2",
+        "SELECT g, n, n - LAG(n) OVER (ORDER BY g, flag) FROM ({q}) AS q",
+        "SELECT COUNTIF(n > m) FROM ({q}) AS q",
+    ),
+    ("SELECT note FROM ({q}) AS q", "SELECT n FROM ({q}) AS q LIMIT x", "SELECT MEDIAN(n) FROM ({q}) AS q"),
+)  # fmt: skip
+UNITS = (
+    (
+        "SELECT n, COUNT(*) FROM ({u}) AS u GROUP BY n", "SELECT AVG(n), SUM(m) FROM ({u}) AS u WHERE m > 1",
+        "SELECT COUNT(DISTINCT who), MEDIAN(m) FROM ({u}) AS u",
+        "SELECT COUNT(*) FROM ({u}) AS u WHERE n > 1 UNION ALL SELECT SUM(m) FROM ({u}) AS u",
+    ),
+    ("SELECT who, n FROM ({u}) AS u", "SELECT MAX(note) FROM ({u}) AS u", "SELECT g, n FROM ({u}) AS u"),
+)  # fmt: skip
 ENDS = (
-    ("", "", "", "", " ORDER BY 1", " LIMIT 3", " HAVING COUNT(*) > 1", " ORDER BY COUNT(*) DESC LIMIT 1"),
+    (
+        "",
+        "",
+        "",
+        "",
+        " ORDER BY 1",
+        " LIMIT 3",
+        " HAVING COUNT(*) > 1",
+        " ORDER BY COUNT(*) DESC LIMIT 1",
+        " QUALIFY ROW_NUMBER() OVER (ORDER BY COUNT(*)) < 3",
+    ),
     (" ORDER BY x / 2", " LIMIT x", " HAVING x > 1", " QUALIFY 1 = 1", "; SELECT note FROM t", " -- x", ";"),
 )
 WORDS = ("SELECT", "(", ")", ",", "x", "NULL", "'", "AND", "1e999", "\x00", "é", "*", "note", "OR 1 = 1")
@@ -155,18 +190,43 @@ class Questions:
 
     def one(self) -> str:
         self.odd = self.random.choice((0.0, 0.0, 0.05, 0.3))
+        form = self.random.random()
+        if form < 0.6:
+            text = self._plain()
+        elif form < 0.75:
+            texts = [self._stacked(place) for place in range(self.random.choice((2, 2, 3)))]
+            text = " UNION ALL ".join(texts) + self.random.choice(("", "", " ORDER BY 2 DESC", " LIMIT 2"))
+        elif form < 0.88:
+            inner = (
+                f"SELECT g, flag, {self._call()} AS n, COUNT(*) AS m FROM t{self._where()} GROUP BY g, flag"
+            )
+            text = self._of(AROUND).replace("{q}", inner)
+        else:
+            keys = self.random.choice(("", "", ", g", ", g, flag"))
+            value = self.random.choice(("SUM(x)", "AVG(y)", "MAX(x)", "COUNT(note)", "COUNT(DISTINCT g)"))
+            inner = f"SELECT who{keys}, COUNT(*) AS n, {value} AS m FROM t{self._where()} GROUP BY who{keys}"
+            text = self._of(UNITS).replace("{u}", inner)
+        return text if self.random.random() < 0.9 else self._spoilt(text)
+
+    def _stacked(self, place: int) -> str:
+        key = self.random.choice(("g", "g", f"'part {place}'"))
+        grouped = " GROUP BY g" if key == "g" else ""
+        return f"SELECT {key}, {self._call()} FROM t{self._where()}{grouped}"
+
+    def _call(self) -> str:
+        return self._of(CALLS).replace("{n}", self._number())
+
+    def _where(self) -> str:
+        return f" WHERE {self._condition(3)}" if self.random.random() < 0.5 else ""
+
+    def _plain(self) -> str:
         keys, clause, source = self._of(GROUPS), self._of(OPTIONS), self._of(FROM)
         shown = [key for key in ("flag", "note", "x", "y", "w") if key in _words(keys)]
         shown += ["t.g"] if "g" in _words(keys) and "JOIN" not in source else []
-        calls = [
-            self._of(CALLS).replace("{n}", self._number()) for _ in range(self.random.choice((1, 1, 2, 3)))
-        ]
+        calls = [self._call() for _ in range(self.random.choice((1, 1, 2, 3)))]
         text = "SELECT " + (f"WITH DIFFERENTIAL_PRIVACY OPTIONS ({clause}) " if clause else "")
-        text += f"{', '.join([*shown, *calls])} FROM {source}"
-        if self.random.random() < 0.5:
-            text += f" WHERE {self._condition(3)}"
-        text += (f" GROUP BY {keys}" if keys else "") + self._of(ENDS)
-        return text if self.random.random() < 0.9 else self._spoilt(text)
+        text += f"{', '.join([*shown, *calls])} FROM {source}{self._where()}"
+        return text + (f" GROUP BY {keys}" if keys else "") + self._of(ENDS)
 
     def _of(self, listed: tuple[tuple[str, ...], tuple[str, ...]]) -> str:
         return self.random.choice(listed[self.random.random() < self.odd])
@@ -213,10 +273,11 @@ def reply(table: Table, text: str, delta: Fraction) -> tuple[Any, ...]:
         return type(problem).__name__, str(problem)
     said = repr(answer) + answer._repr_html_() + repr(answer.plan)
     assert CANARY not in said and CANARY not in repr(answer.rows)
-    outputs = answer.plan.question.outputs
-    keys = [i for i, output in enumerate(outputs) if not is_noisy(output.what)]
+    question = answer.plan.question
+    columns = [question.list_column(output.name) for output in question.outputs]
+    keys = [i for i, column in enumerate(columns) if not any(map(is_noisy, column))]
     # What is computed from noisy numbers may have no value, as they say.
-    computed = [i for i, output in enumerate(outputs) if isinstance(output.what, Computed)]
+    computed = [i for i, column in enumerate(columns) if any(isinstance(one, COMPUTED) for one in column)]
     shape = tuple(
         tuple(
             row[i] if i in keys else "computed" if i in computed else _kind(row[i]) for i in range(len(row))
@@ -227,7 +288,8 @@ def reply(table: Table, text: str, delta: Fraction) -> tuple[Any, ...]:
     # A text that all rows share is shown, as it should be; one that nobody shares is not.
     declared = tuple(row for row in shape if "" not in row)
     # Which rows HAVING, ORDER BY and LIMIT show is for the noise to decide.
-    declared = declared if answer.plan.question.after == After() else ()
+    chosen = question.after != After() or any(one.having or one.qualify for one in question.branches)
+    declared = () if chosen else declared
     return "answer", answer.columns, repr(answer.plan), answer.guarantee, declared
 
 
@@ -242,7 +304,7 @@ def _check_intervals(answer: Answer) -> None:
             for value, (low, high) in pairs:
                 several = isinstance(value, tuple)
                 lows, highs = (low, high) if several else ((low,), (high,))
-                if not isinstance(output.what, Aggregate):
+                if any(isinstance(one, COMPUTED) for one in answer.plan.question.list_column(output.name)):
                     if low is None:
                         assert high is None  # surely no value
                         continue

@@ -50,6 +50,8 @@ QUESTIONS = (
     "GROUP BY who) AS t",
     "SELECT COUNT(*) FROM v JOIN d USING (who) WHERE v.who IN (SELECT who FROM v WHERE x = 3)",
     "WITH q AS (SELECT who FROM d WHERE drug = 'q') SELECT SUM(x) FROM v WHERE who IN (SELECT who FROM q)",
+    "SELECT COUNT(*) FROM v LEFT JOIN d ON d.who = v.who AND d.drug = 'q' WHERE x > 2 AND d.who IS NULL",
+    "SELECT COUNT(*) FROM v, d WHERE v.who = d.who AND (d.drug = 'q' OR v.x > 5)",
 )
 
 
@@ -99,7 +101,7 @@ REFUSED = [
     ("who IN (SELECT who FROM staff)", "both protect the same unit"),
     ("who IN (SELECT who FROM rows)", "it must compare"),
     ("who IN (SELECT who FROM d WHERE who IN (SELECT who FROM v))", "it holds another one"),
-    ("EXISTS (SELECT 1 FROM d WHERE d.who = v.who AND v.x > 3)", "no table of FROM"),
+    ("EXISTS (SELECT 1 FROM d WHERE d.who = v.who AND v.x > 3)", "with those around it"),
     ("EXISTS (SELECT 1 FROM d WHERE drug = 'p')", "it must compare who"),
     ("who IN (SELECT who FROM d LIMIT 3)", "LIMIT"),
     ("CASE WHEN who IN (SELECT who FROM d) THEN 1 ELSE 0 END = 1", "Put it in WHERE"),

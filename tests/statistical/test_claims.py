@@ -19,6 +19,7 @@ import pytest
 from tests.statistical.claims import (
     analysts,
     conversations,
+    local,
     mechanisms,
     optimisation,
     pan_private,
@@ -36,7 +37,7 @@ from discreet.queries.universe import Universe
 from discreet.query_release.linear import trees_error
 from discreet.query_release.linear.range_tree import RangeTree
 
-FAMILIES = (mechanisms, sparse, optimisation, release, conversations, analysts, streams, pan_private)
+FAMILIES = (mechanisms, sparse, optimisation, release, conversations, analysts, streams, pan_private, local)
 CLAIMS: dict[str, list[Case]] = {}
 for family in FAMILIES:
     CLAIMS |= family.cases()
@@ -45,6 +46,7 @@ CASES = [pytest.param(case, id=f"{name}: {case.label}") for name, cases in CLAIM
 NO_THEOREM = {
     "adaptive": "a model misses every dependence that it is not told of",
     "projected-halfspaces": "what projections lose depends on the data",
+    "local-oracle": "an error belongs to the surveys that are asked",
     "max-entropy": "the fit is as far from the measurements as the data make it",
     "mwem": "the last hypothesis is not the one that the theorem is about",
     "separate-budgets": "what analysts receive is that last hypothesis",
@@ -109,6 +111,10 @@ TIGHT = [
     "tree-counter",
     "buffered-counter",
     "pan-private-counter",
+    "pan-private-tree",
+    "pan-private-density",
+    "modular-incidence",
+    "local-stream",
 ]
 
 

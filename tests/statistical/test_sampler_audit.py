@@ -28,6 +28,11 @@ from discreet.core.rng import Primitive
 from discreet.data.pricing.modes import ModeChoices
 from discreet.data.pricing.quantiles import QuantileChoices
 from discreet.data.pricing.thresholds import KeysAbove
+from discreet.local.laws.direct import DirectKernel
+from discreet.local.laws.projective import ProjectiveKernel
+from discreet.local.laws.subsets import SubsetKernel
+from discreet.local.laws.unary import UnaryKernel
+from discreet.local.steps import DrawReports
 from discreet.mechanisms.randomized_response import Respond
 from discreet.mechanisms.subsample_aggregate import Partition
 from discreet.noise import (
@@ -173,6 +178,16 @@ CASES = {
     "scored order": Step("vertex-cover-weighted", "ScoredOrder", 15_000),
     "sampled greedy": Step("public-projects-sampled", "SampledGreedy", 12_000),
     "sampled run": Step("set-cover-sampled", "SampledRun", 12_000),
+    "local, one": Case(DrawReports(DirectKernel.make(4, F(1))), 2, 40_000, has_scale=False),
+    "local, bits": Case(
+        DrawReports(UnaryKernel.optimised(3, F(1))), np.array([0, 2]), 20_000, has_scale=False
+    ),
+    "local, sets": Case(
+        DrawReports(SubsetKernel.make(5, F(1, 2))), np.array([1, 4]), 20_000, has_scale=False
+    ),
+    "local, points": Case(
+        DrawReports(ProjectiveKernel.make(5, F(1))), np.array([0, 3]), 20_000, has_scale=False
+    ),
     "cut": Case(CutChoice(F(1, 8), F(16)), CUTS, 20_000, has_scale=False),
     "cell": Step("query-game", "CellChoice", 50_000),
 }

@@ -23,6 +23,17 @@ from discreet.analysts.games.scores import BitRows
 from discreet.audit.museum.protocol import Coin
 from discreet.audit.museum.sparse_vector import NoisyAboveOnly
 from discreet.core.rng import Primitive
+from discreet.local.frequencies.direct_response import DirectResponse
+from discreet.local.frequencies.hadamard_response import HadamardResponse
+from discreet.local.frequencies.local_hashing import LocalHashing
+from discreet.local.frequencies.optimised_unary import OptimisedUnary
+from discreet.local.frequencies.projective_response import ProjectiveResponse
+from discreet.local.frequencies.subset_selection import SubsetSelection
+from discreet.local.frequencies.symmetric_unary import SymmetricUnary
+from discreet.local.means.hybrid_mean import HybridMean
+from discreet.local.means.piecewise_mean import PiecewiseMean
+from discreet.local.means.sign_mean import SignMean
+from discreet.local.steps import DrawReports
 from discreet.mechanisms.randomized_response import Respond
 from discreet.mechanisms.subsample_aggregate import Partition
 from discreet.noise import (
@@ -58,6 +69,7 @@ Input = tuple[Primitive[Any, Any], Any]
 _ONE = Fraction(1)
 _SCORES = np.arange(64) * 5 % 64
 _EDGES = EdgeSet(np.array([[0, 1], [1, 2], [2, 3], [3, 4], [0, 4], [1, 3]]))
+_LOCAL = (DirectResponse, SymmetricUnary, OptimisedUnary, LocalHashing, HadamardResponse, SubsetSelection)
 _LAWS: tuple[tuple[type[Noise], Noise, Noise], ...] = (
     (DiscreteLaplace, DiscreteLaplace(Fraction(2)), DiscreteLaplace(Fraction(40))),
     (OneSidedGeometric, OneSidedGeometric(Fraction(2)), OneSidedGeometric(Fraction(40))),
@@ -90,6 +102,19 @@ def _noisy_inputs(narrow: Noise, wide: Noise) -> tuple[Input, ...]:
         (NoisyAboveOnly(narrow, _ONE), (0, 2)),
         (NoisyAboveOnly(wide, _ONE), (0, 40)),
     )
+
+
+def _local_inputs() -> Iterator[Input]:
+    """Yield local protocols on one value and on several people, whose reports are drawn another way."""
+    for kind in (*_LOCAL, ProjectiveResponse):
+        for epsilon, size in ((Fraction(1), 4), (Fraction(3), 5)):
+            step = DrawReports(kind(epsilon=epsilon, domain=size).kernel)
+            yield step, size - 1
+            yield step, np.array([size - 1, 0])
+    for mean in (SignMean, PiecewiseMean, HybridMean):
+        step = DrawReports(mean(epsilon=2, lower=-1, upper=1, steps=4).kernel)
+        yield step, 3
+        yield step, np.array([4, 1])
 
 
 @cache
@@ -137,6 +162,7 @@ def _other_inputs() -> tuple[Input, ...]:
         (CappedChoice(Fraction(1, 8), 3, _ONE), Teams(_SCORES.reshape(16, 4) % 16)),
         (Coin(), 0),
         (Coin(), 1),
+        *_local_inputs(),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -56,6 +57,12 @@ def _common(command: F) -> F:
 @data_file
 @_common
 @click.option("--insist", is_flag=True, help="Answer even where an interval spans most of what is possible.")
+@click.option(
+    "--public",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="The file of a public table that the schema declares (dimensions); once for each.",
+)
 def ask(
     data: str,
     sql: str,
@@ -66,6 +73,7 @@ def ask(
     delta: str,
     as_json: bool,
     insist: bool,
+    public: tuple[str, ...],
 ) -> None:
     """Answer one question about a .csv, .csv.gz, .parquet or .duckdb file with differential privacy.
 
@@ -74,7 +82,7 @@ def ask(
     from discreet.data.table import Table  # noqa: PLC0415  the engine is an extra
 
     try:
-        with Table(choose_data(data, table), schema=schema) as opened:
+        with Table(choose_data(data, table), schema=schema, dimensions=_read_public(public)) as opened:
             answer = opened.sql(
                 sql,
                 epsilon=read_number("epsilon", epsilon),
@@ -82,13 +90,30 @@ def ask(
                 insist=insist,
             )
     except DiscreetError as error:
-        raise click.ClickException(str(error).replace("pass insist=True", "give --insist")) from None
+        raise click.ClickException(_say_option(str(error))) from None
     if not as_json:
         click.echo(repr(answer))
         return
     intervals = {name: answer.interval(name, 0.95) for name in answer.numbers}
     reply = {"columns": answer.columns, "rows": answer.rows, "intervals_95": intervals}
     click.echo(json.dumps(reply | {"guarantee": str(answer.guarantee)}, indent=2, default=str))
+
+
+def _read_public(public: tuple[str, ...]) -> dict[str, str]:
+    """Return the files of public tables by name."""
+    found: dict[str, str] = {}
+    for one in public:
+        name, sign, file = one.partition("=")
+        if not (name and sign and file) or name in found:
+            raise click.UsageError("--public takes NAME=FILE, each name once, for instance wards=wards.csv.")
+        found[name] = file
+    return found
+
+
+def _say_option(words: str) -> str:
+    """Return what an error says to do, as it is said on a command line."""
+    words = words.replace("pass insist=True", "give --insist")
+    return re.sub(r'Pass dimensions=\{"(\w+)": "([\w.]+)"\}, say', r"Give --public \1=\2, say", words)
 
 
 @click.command(cls=_HereOrThere, epilog="Of a server: discreet plan --server URL --key-file FILE SQL")

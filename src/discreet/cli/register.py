@@ -122,12 +122,9 @@ def register(
                 raise click.UsageError(
                     "a version has the budget that was set: give files and --version alone."
                 )
-            _tell_version(
-                add_version(config, called, version=version, data=file, schema=declared),
-                version,
-                config,
-                as_json,
-            )
+            rows = {"data": file, "table": table, "dsn_env": dsn_env}
+            added = add_version(config, called, version=version, schema=declared, **rows)
+            _tell_version(added, version, config, as_json)
             return
         if epsilon is None or delta is None:
             raise click.UsageError("--epsilon and --delta say what everything ever answered may cost.")
@@ -188,6 +185,11 @@ def _tell_version(added: Registered, version: str, config: Path, as_json: bool) 
         click.echo(
             f"  Its shared hypothesis costs epsilon {float(later):.4g} of what is for questions, when it is "
             "first served; where that is not left, every question about it has a price."
+        )
+    if later < added.shared:
+        click.echo(
+            f"  That is {float(later / added.shared):.2g} of what the first one cost: its counts are so much "
+            "further off. Look at their intervals before you rely on them."
         )
 
 

@@ -38,7 +38,7 @@ def export(config: Path, *, url: str | None, out: Path, full: bool) -> None:
         files = _import("export").write_site(told, out, is_private=full)
     except DiscreetError as error:
         raise click.ClickException(str(error)) from None
-    click.echo(f"wrote {len(told)} data sets to {out}, {len(files)} files")
+    click.echo(f"wrote {len(told)} data set{'s'[: len(told) != 1]} to {out}, {len(files)} files")
 
 
 @registry.command()

@@ -7,6 +7,7 @@ from typing import Any
 
 from discreet.client.json_text import read_json
 from discreet.core.errors import (
+    AnswerLost,
     BudgetExceeded,
     ConversationClosed,
     DiscreetError,
@@ -64,5 +65,6 @@ _KINDS: dict[str, Callable[[str], DiscreetError]] = {
     "refused": _make(Refused, what="", why="", way_out=""),
     "invalid": _make(InvalidParameter, name="", rule="", value=None, hint=""),
     "internal": _make(EngineFailed),
+    "lost": _make(AnswerLost, why="", way_out=""),
     "stopped": _make(LedgerStopped),
 }

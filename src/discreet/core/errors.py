@@ -17,6 +17,7 @@
     │   ├── OpenFailed         it did so while the owner opened a table; says why by one of a few codes
     │   └── ReadFailed         a function that reads private data for a session did
     ├── LedgerRefused          a ledger is damaged, rolled back, copied or someone else's; nothing is answered
+    │   └── AnswerLost         what was charged once cannot be answered, or not again; all else is
     ├── LedgerStopped          a ledger could not write; what it was writing counts as charged
     ├── KeyReused              a key for one question came with another; nothing was charged
     ├── ServerRefused          a server said no for a reason of its own: a key, an address, too many requests
@@ -134,6 +135,10 @@ class LedgerRefused(DiscreetError):
     def __init__(self, *, why: str, way_out: str) -> None:
         self.why, self.way_out = why, way_out
         super().__init__(f"ledger: {why}. {way_out}.")
+
+
+class AnswerLost(LedgerRefused):
+    """What was charged once cannot be answered, or not again. The ledger is sound, all else is answered."""
 
 
 class LedgerStopped(DiscreetError):

@@ -19,5 +19,10 @@ class Amounts(dict[str, Fraction]):
         """What is charged, in words."""
         return words({name: amount for name, amount in self.items() if amount}) or "nothing"
 
+    @property
+    def there(self) -> str:
+        """What is left, in words: what is used up is named, for that is why something does not fit."""
+        return words(self) if any(self.values()) else "nothing"
+
     def __repr__(self) -> str:
         return "{" + ", ".join(f"{name}: {float(amount):.6g}" for name, amount in self.items()) + "}"

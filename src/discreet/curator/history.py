@@ -14,6 +14,9 @@ from discreet.curator.amounts import Amounts
 from discreet.curator.limits import HISTORY, TEXT
 from discreet.data.pricing.question_plan import ColumnError
 
+_SHOWN = 100
+"""How many characters of a question its line of the history prints."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Quote:
@@ -67,7 +70,7 @@ class Quote:
         return f"{self.kind}: costs {self.price}\n{shown}{refused}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class AskedQuestion:
     """One question an analyst asked.
 
@@ -88,6 +91,12 @@ class AskedQuestion:
     kind: str
     repeated: bool
     cost: Amounts
+
+    def __repr__(self) -> str:
+        # A key such as the week of a day is written out for every declared day: lines of numbers.
+        what = self.what if len(self.what) <= _SHOWN else self.what[: _SHOWN - 1] + "…"
+        rest = f"kind={self.kind!r}, repeated={self.repeated}, cost={self.cost}"
+        return f"AskedQuestion(number={self.number}, what={what!r}, {rest})"
 
 
 class History:

@@ -385,4 +385,5 @@ def _check_names(
         raise InvalidParameter(name="tables", rule="named differently", value=sorted(names))
     if set(given) != set(public):
         rule = f"data for exactly the declared public tables ({', '.join(sorted(public)) or 'none'})"
-        raise InvalidParameter(name="dimensions", rule=rule, value=sorted(given))
+        hint = f'Pass dimensions={{"{min(public)}": "{min(public)}.csv"}}, say' if public else ""
+        raise InvalidParameter(name="dimensions", rule=rule, value=sorted(given), hint=hint)

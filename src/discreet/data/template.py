@@ -24,6 +24,9 @@ neighbours = "add-remove"
 # are refused before they are charged.
 # rows = 10000
 
+# Which column, of kind "date", says when a row happened, where counts are asked day by day.
+# time = "day"
+
 # Whom a guarantee protects. As it stands: one row. Where one person may have several rows, say whose
 # a row is and how many rows, and groups of one query, count for each person.
 # [unit]
@@ -78,8 +81,10 @@ def _sections(columns: tuple[EngineField, ...]) -> Iterator[str]:
         try:
             check_name(**{"column name": column.name})
         except InvalidParameter:
+            several = len(columns) == 1 and any(sign in column.name for sign in ";\t|")
+            way_out = "put commas between its names" if several else "rename it"
             yield (
-                f"# The column {toml_value(column.name)} ({column.type}) cannot be declared: rename it,\n"
+                f"# The column {toml_value(column.name)} ({column.type}) cannot be declared: {way_out},\n"
                 "# with the letters a to z, digits and _.\n"
             )
             continue

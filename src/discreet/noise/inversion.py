@@ -78,10 +78,16 @@ class Guide:
         asked = np.flatnonzero(short == _ASK)
         picked = short.astype(np.int64)
         if asked.size:
-            picked[asked] = self._finish(words[asked], rng)
+            picked[asked] = self.finish(words[asked], rng)
         return picked
 
-    def _finish(self, starts: NDArray[np.uint16], rng: Rng) -> NDArray[np.int64]:
+    @property
+    def guide(self) -> NDArray[np.int16]:
+        """The outcome of every word of 16 bits; below every outcome where more bits are needed."""
+        return self._guide
+
+    def finish(self, starts: NDArray[np.uint16], rng: Rng) -> NDArray[np.int64]:
+        """Return the outcomes of words of 16 bits that decide nothing, drawing on."""
         more = rng.words(starts.size) >> np.uint64(GUIDE)
         words = (starts.astype(np.uint64) << np.uint64(WORD - GUIDE)) | more
         place = np.searchsorted(self._thresholds, words, side="right")

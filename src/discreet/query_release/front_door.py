@@ -94,7 +94,9 @@ def plan(
     for_questions = _keep_given(within=within, of=of, beta=beta)
     if isinstance(wanted, list | tuple) and wanted and all(isinstance(one, str) for one in wanted):
         _refuse_given(for_release, "questions by SQL")
-        _require_given(for_questions, "within")
+        if within is None:
+            hint = "Pass a number of rows, or a part of a public size: within=0.02, of=60_000"
+            raise InvalidParameter(name="within", rule="given", got="nothing", hint=hint)
         if not isinstance(data, PlansQuestions):
             got = "nothing" if data is None else f"a {type(data).__name__}"
             raise InvalidParameter(name="data", rule="the table or session that is asked", got=got)

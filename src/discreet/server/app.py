@@ -60,7 +60,13 @@ def make_app(datasets: OpenDatasets) -> App:
     for routes in (*asked, registry_routes, page_routes):
         app.include_router(routes.router)
     _forget_validation(app)
-    return Gate(Shortcuts(app, reception), ticks=Ticks(datasets.registration.tick))
+    ticks = Ticks(datasets.registration.tick)
+
+    def find_name(key: str) -> str | None:
+        found = datasets.access.find(key)
+        return None if found is None else found.name
+
+    return Gate(Shortcuts(app, reception), ticks=ticks, find_name=find_name)
 
 
 async def _say(request: Request, error: Exception) -> Response:

@@ -9,13 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from discreet.curator.ledger.books.crashes import reach
 from discreet.curator.ticks import Ticks
 from discreet.server.log import note
-from discreet.server.problems import NOT_JSON, TOO_LARGE, TOO_SLOW, Problem
+from discreet.server.problems import (
+    INTERNAL,
+    NO_KEY,
+    NOT_JSON,
+    TOO_LARGE,
+    TOO_OFTEN,
+    TOO_SLOW,
+    Problem,
+)
 from discreet.server.strict_json import write_json
 
 Message = MutableMapping[str, Any]
@@ -27,7 +36,10 @@ BODY = 1 << 16
 """The most bytes of a body."""
 
 COUNTS_BODY = 1 << 22
-"""The most bytes of a body that asks for many counts at once."""
+"""The most bytes of a body that asks for many counts at once. Larger ones than others need a key."""
+
+LARGE = 4
+"""The most such bodies of one name that are read and worked on at once."""
 
 SECONDS = 10.0
 """How long a body may take to arrive."""
@@ -58,10 +70,15 @@ class Gate:
         What answers.
     ticks
         When replies about data sets leave.
+    find_name
+        Returns whose key somebody sends; None where it opens nothing.
     """
 
-    def __init__(self, app: App, *, ticks: Ticks) -> None:
-        self._app, self._ticks = app, ticks
+    def __init__(
+        self, app: App, *, ticks: Ticks, find_name: Callable[[str], str | None] = lambda _: None
+    ) -> None:
+        self._app, self._ticks, self._find_name = app, ticks, find_name
+        self._large: Counter[str] = Counter()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -70,19 +87,42 @@ class Gate:
             return
         send = _with_headers(send)
         is_ticked = bool(self._ticks.every) and (scope["path"] == "/" or scope["path"].startswith(TICKED))
+        name = None
         try:
-            body = await _read_body(scope, receive)
+            name = self._find_large(scope)
+            body = await _read_body(scope, receive, BODY if name is None else COUNTS_BODY)
+            if body is None:  # whoever asked went away
+                return
+            if is_ticked:
+                await _sleep(self._ticks.find_work())
+                send = self._leave_at_ticks(send)
+            await _answer(self._app, scope, replay(body, receive), send)
         except Problem as problem:
             if is_ticked:
                 await _sleep(self._ticks.find_leave())
             await send_problem(send, problem)
-            return
-        if body is None:  # whoever asked went away
-            return
-        if is_ticked:
-            await _sleep(self._ticks.find_work())
-            send = self._leave_at_ticks(send)
-        await self._app(scope, replay(body, receive), send)
+        finally:
+            if name is not None:
+                self._large[name] -= 1
+
+    def _find_large(self, scope: Message) -> str | None:
+        """Return who sends a body that may be larger than others, and count it; None where it may not be.
+
+        What is read is kept, and what is kept is worked on: so nobody sends many of them, nor without a key.
+        """
+        headers = dict(scope["headers"])
+        length = headers.get(b"content-length", b"")
+        is_small = length.isdigit() and len(length) <= 12 and int(length) <= BODY
+        if scope["method"] != "POST" or not scope["path"].endswith("/counts") or is_small:
+            return None
+        said = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+        name = self._find_name(said[2].strip()) if said[0].lower() == "bearer" else None
+        if name is None:
+            raise NO_KEY
+        if self._large[name] >= LARGE:
+            raise TOO_OFTEN
+        self._large[name] += 1
+        return name
 
     def _leave_at_ticks(self, send: Send) -> Send:
         due = self._ticks.find_leave()
@@ -98,20 +138,37 @@ class Gate:
         return leave
 
 
+async def _answer(app: App, scope: Message, receive: Receive, send: Send) -> None:
+    """Let the application answer. What nobody foresaw is one constant reply, like any other."""
+    has_begun = False
+
+    async def begin(message: Message) -> None:
+        nonlocal has_begun
+        has_begun = True
+        await send(message)
+
+    try:
+        await app(scope, receive, begin)
+    except Exception as error:  # its words may quote data, and are nowhere written down
+        note("failed", error=type(error).__name__)
+        if not has_begun:
+            await send_problem(send, INTERNAL)
+
+
 async def send_problem(send: Send, problem: Problem) -> None:
     """Send a reply other than an answer."""
     body = write_json(problem.body)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if problem.status in (408, 413):  # the rest of the body was not read
+    if problem.status in (401, 408, 413, 429):  # the rest of the body was not read
         headers.append((b"connection", b"close"))
+    headers += [(name.lower().encode(), value.encode()) for name, value in problem.headers.items()]
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
-async def _read_body(scope: Message, receive: Receive) -> bytes | None:
+async def _read_body(scope: Message, receive: Receive, most: int) -> bytes | None:
     """Return the whole body; None where the connection was closed."""
     headers = dict(scope["headers"])
-    most = COUNTS_BODY if scope["path"].endswith("/counts") else BODY
     length = headers.get(b"content-length", b"0")
     if not length.isdigit() or len(length) > 12 or int(length) > most:
         raise TOO_LARGE

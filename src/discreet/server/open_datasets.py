@@ -104,8 +104,8 @@ class OpenDatasets:
 
     @property
     def is_apart(self) -> bool:
-        """Whether analysts of any data set of the book are promised that nobody learns what they ask."""
-        return any(one.is_apart for one in self)
+        """Whether analysts of any data set of the book, served or not, were promised to be kept apart."""
+        return self.book.look(self.book.state.is_apart)
 
     def get(self, name: str) -> OpenDataset | None:
         """Return a data set; None where there is none of that name."""

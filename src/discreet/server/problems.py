@@ -7,6 +7,7 @@ raised may quote data: it becomes one constant reply, and what it was is for the
 from __future__ import annotations
 
 from discreet.core.errors import (
+    AnswerLost,
     BudgetExceeded,
     ConversationClosed,
     EngineFailed,
@@ -40,6 +41,12 @@ class Problem(Exception):
         self.status, self.kind, self.message = status, kind, message
 
     @property
+    def headers(self) -> dict[str, str]:
+        """What is said beside it."""
+        said = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"}}
+        return said.get(self.status, {})
+
+    @property
     def body(self) -> dict[str, str]:
         """What is sent."""
         return {"error": self.kind, "message": self.message}
@@ -71,6 +78,8 @@ def find_problem(error: BaseException) -> Problem:
     """Return what is said of an error."""
     if isinstance(error, Problem):
         return error
+    if isinstance(error, AnswerLost):
+        return Problem(410, "lost", str(error))
     if isinstance(error, LedgerStopped | LedgerRefused):
         return STOPPED
     if isinstance(error, EngineFailed | InternalError):

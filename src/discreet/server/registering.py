@@ -96,7 +96,7 @@ def register(path: Path, name: str, facts: Mapping[str, Any]) -> Registered:
         return _replace(path, name, _append(before, name, facts))
 
 
-def add_version(path: Path, name: str, *, version: str, data: str | None, schema: str) -> Registered:
+def add_version(path: Path, name: str, *, version: str, schema: str, **rows: str | None) -> Registered:
     """Say that a data set is served from other rows of the same people from now on, on the same budget.
 
     Parameters
@@ -105,8 +105,9 @@ def add_version(path: Path, name: str, *, version: str, data: str | None, schema
         The registration file, and which of its data sets.
     version
         What the new state of the table is called.
-    data, schema
-        The files, as the registration file has them. The budget and all else stay as they are.
+    schema, rows
+        Where it is declared and where its rows are (data, table, dsn_env), as the registration file has them;
+        what is None stays as it was. So do the budget and all else.
 
     Raises
     ------
@@ -117,12 +118,14 @@ def add_version(path: Path, name: str, *, version: str, data: str | None, schema
         known = read_registration(path).datasets[name]
         if read_version(version) == known.version:
             raise InvalidParameter(name="version", rule="another than it has now", value=version)
-        text = _change(before, name, {"data": data, "schema": schema, "version": version})
+        wanted = {"schema": schema, "version": version}
+        wanted |= {key: value for key, value in rows.items() if value is not None}
+        text = _change(before, name, wanted)
         try:
             draft = tomllib.loads(text)["datasets"][name]
         except (tomllib.TOMLDecodeError, KeyError):
             draft = {}
-        if (draft.get("version"), draft.get("schema"), draft.get("data")) != (version, schema, data):
+        if any(draft.get(key) != value for key, value in wanted.items()):
             hint = f'Write version = "{version}" into its section by hand'
             raise InvalidParameter(name="config", rule="as this command writes it", got="another", hint=hint)
         return _replace(path, name, text)
@@ -160,7 +163,7 @@ def _append(before: str, name: str, facts: Mapping[str, Any]) -> str:
 def _change(before: str, name: str, facts: Mapping[str, Any]) -> str:
     """Return a registration with other values of some keys in the section of a data set."""
     heads = {f"[datasets.{name}]", f"[datasets.{toml_value(name)}]"}
-    lines, inside, left = [], False, {key: value for key, value in facts.items() if value is not None}
+    lines, inside, left = [], False, dict(facts)
     for line in before.splitlines():
         if line.lstrip().startswith("["):
             inside = line.strip() in heads
@@ -186,7 +189,13 @@ def _write(key: str, value: Any) -> str:
 def _check(added: Dataset) -> Registered:
     """Check what can be checked without measuring anything, and say how the budget will be divided."""
     read_delta(added.delta, large=added.large_delta)
-    require_own_name(added.name, read_schema(added.schema).name)
+    schema = read_schema(added.schema)
+    require_own_name(added.name, schema.name)
+    if schema.dimensions:
+        hint = "Declare what they tell as columns of the data, for instance by a view that joins them"
+        told = ", ".join(one.name for one in schema.dimensions)
+        rule = "without public tables: a server reads one table a data set"
+        raise InvalidParameter(name="dimensions", rule=rule, got=told, hint=hint)
     with open_table(added) as table:
         expected = read_expects(added.expects, table, added.columns)
         part = expected.shared if added.shared is None else added.shared

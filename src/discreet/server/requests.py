@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 from fastapi import Header, Query
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field, WithJsonSchema
 
 from discreet.curator.kept.keys import KEY_PATTERN, MOST
 
@@ -113,8 +113,11 @@ class StandingAsked(StandingPlanAsked):
 class CountsAsked(_Asked):
     """Many counts at once, each of the rows that have one of the listed values in every listed column."""
 
+    # Each stops at its first fault: whoever sends a million of them shall not have a million errors made.
     conjunctions: Annotated[
-        list[dict[str, Annotated[list[Scalar], Field(min_length=1)]]], Field(min_length=1, max_length=COUNTS)
+        list[dict[str, Annotated[list[Scalar], Field(min_length=1), FailFast()]]],
+        Field(min_length=1, max_length=COUNTS),
+        FailFast(),
     ]
 
 

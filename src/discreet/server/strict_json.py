@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 from discreet.core.errors import InvalidParameter
 
 DIGITS = 40
 """The most characters of a number."""
+
+NAMES = 1000
+"""The most names in one object."""
 
 _MOST_EXPONENT = 400
 _LONG_NUMBER = re.compile(rb"[-0-9]{%d}" % (DIGITS + 1))
@@ -40,14 +43,14 @@ def read_json(body: bytes) -> Any:
             # Most bodies have no long number: then none is looked at.
             parse_int=_read_integer if _LONG_NUMBER.search(body) else None,
         )
+        if _HALF_LETTER.search(body):
+            _require_letters(said)
     except UnicodeDecodeError:
         _refuse("text in UTF-8")
     except json.JSONDecodeError as problem:
-        _refuse(f"JSON; at character {problem.pos} it is not")
+        _refuse("JSON", f"something else at character {problem.pos}")
     except RecursionError:
         _refuse("JSON that nests less deeply")
-    if _HALF_LETTER.search(body):
-        _require_letters(said)
     return said
 
 
@@ -60,6 +63,8 @@ def _read_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     said = dict(pairs)
     if len(said) != len(pairs):
         _refuse("JSON that names nothing twice in one object")
+    if len(pairs) > NAMES:  # each may be wrong in its own way, and all would be listed
+        _refuse(f"JSON with at most {NAMES} names in one object")
     return said
 
 
@@ -68,7 +73,10 @@ def _refuse_constant(text: str) -> NoReturn:
 
 
 def _read_decimal(text: str) -> Decimal:
-    number = Decimal(text) if len(text) <= DIGITS else None
+    try:
+        number = Decimal(text) if len(text) <= DIGITS else None
+    except InvalidOperation:  # an exponent beyond all that a decimal can have
+        number = None
     if number is None or abs(number.adjusted()) > _MOST_EXPONENT:
         _refuse(f"JSON with numbers of at most {DIGITS} characters, between 1e±{_MOST_EXPONENT}")
     return number
@@ -88,5 +96,5 @@ def _require_letters(said: Any) -> None:
         _refuse("JSON without halves of letters")
 
 
-def _refuse(rule: str) -> NoReturn:
-    raise InvalidParameter(name="body", rule=rule, got="another one") from None
+def _refuse(rule: str, got: str = "another one") -> NoReturn:
+    raise InvalidParameter(name="body", rule=rule, got=got) from None

@@ -63,10 +63,7 @@ def error_response(error: Exception, route: str) -> Response:
 
 def problem_response(problem: Problem) -> Response:
     """Return the reply that tells of a problem."""
-    headers = {"Retry-After": "1"} if problem.status == 429 else {}
-    if problem.status == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    return json_response(problem.body, status=problem.status, headers=headers)
+    return json_response(problem.body, status=problem.status, headers=problem.headers)
 
 
 def json_response(said: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:

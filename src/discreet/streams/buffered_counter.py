@@ -116,6 +116,37 @@ class BufferedCounter(StreamCounter):
         counts = np.diff([0, *ends]).tolist()
         return zip(counts, self._laws(ends), strict=True)
 
+    def law_between(self, begin: int, end: int) -> DecodedNoise:
+        """Return a law that covers the noise in the difference of two answers."""
+        first, last = self._laws([begin, end])
+        decoder = invert(self.encoding.encoder, self.decay)
+        scale = up(self.noise.variance / self.encoding.fineness**2)
+        shared = 2 * scale * decoder.overlap(begin, end - begin) * (1 - 1e-9)
+        return DecodedNoise(
+            variance=max(first.variance + last.variance - shared, 1e-6 * last.variance),
+            finest=last.finest,
+            draws=end,
+            off=first.off + last.off,
+        )
+
+    @property
+    def mean_variance(self) -> float:
+        """The mean of the variances of all answers."""
+        return self.average_up_to(self.horizon)
+
+    def average_up_to(self, last: int) -> float:
+        """Return the mean of the variances of the first answers: those in the middles of groups of steps.
+
+        It is no more than that, because variances are concave: squared coefficients of the decoder
+        fall from the second on.
+        """
+        ends = np.array([0, *_group_ends(last)])
+        middles = (ends[:-1] + 1 + ends[1:]) / 2
+        norms = invert(self.encoding.encoder, self.decay).square_norms(middles)
+        total = float(norms @ np.diff(ends)) / last * (1 + 1e-9)
+        unit = self.elements.bounds.unit
+        return up(total * up(self.noise.variance / self.encoding.fineness**2) * up(unit * unit))
+
     def _laws(self, steps: list[int]) -> list[DecodedNoise]:
         encoding, decoder = self.encoding, invert(self.encoding.encoder, self.decay)
         variance, fine = self.noise.variance, encoding.fineness
@@ -152,6 +183,15 @@ class DecodedNoise:
     draws: int
     off: float
     """What rounding can add."""
+
+    def __add__(self, other: DecodedNoise) -> DecodedNoise:
+        """Return a law that covers the sum of two that are independent."""
+        return DecodedNoise(
+            variance=self.variance + other.variance,
+            finest=min(self.finest, other.finest),
+            draws=self.draws + other.draws,
+            off=self.off + other.off,
+        )
 
     def beyond(self, alpha: int) -> float:
         """Return a bound on the probability that an answer is off by more than alpha."""

@@ -50,9 +50,23 @@ class StreamCheckpoint:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> StreamCheckpoint:
-        """Read a file and take it away, in this order of rights: nobody else can read it as well."""
+        """Read a file and take it away, in this order of rights: nobody else can read it as well.
+
+        Raises
+        ------
+        InvalidParameter
+            Where there is no such file, or one that holds something else, which stays where it is.
+        """
         mine = Path(f"{os.fspath(path)}.{SYSTEM.bits(64):016x}")
-        Path(path).rename(mine)  # of two who read, one finds no file
+        try:
+            _require_checkpoint(Path(path).read_bytes())
+            Path(path).rename(mine)  # of two who read, one finds no file
+        except FileNotFoundError:
+            hint = "Whoever reads a checkpoint takes its file away, since it goes on once"
+            raise InvalidParameter(name="path", rule="a file that is there", got="none", hint=hint) from None
+        except OSError as problem:
+            rule, said = "a file that can be read and taken away", str(problem.strerror)
+            raise InvalidParameter(name="path", rule=rule, got=said) from None
         try:
             return cls(mine.read_text(encoding="utf-8"))
         finally:
@@ -69,20 +83,15 @@ class StreamCheckpoint:
         ConversationClosed
             Where it was restored before.
         """
-        try:
-            whole = json.loads(self._text.reveal())
-            form, number = whole["format"], str(whole["number"])
-            made, parts = whole["mechanism"], dict(whole["parts"])
-        except (ValueError, TypeError, KeyError):
-            form = None
-        if form != _FORMAT:
-            raise InvalidParameter(name="checkpoint", rule="one that a counter wrote", got="something else")
+        whole = _require_checkpoint(self._text.reveal())
+        number, made, parts = str(whole["number"]), whole["mechanism"], dict(whole["parts"])
         if made != repr(mechanism):
             raise InvalidParameter(
                 name="checkpoint",
                 rule="one of a counter with the same parameters",
                 got="one of another",
-                hint="Build the counter as it was built when the checkpoint was made",
+                hint="Build the counter as it was built when the checkpoint was made. This checkpoint is "
+                "still good: restore it there, or write(path) it again",
             )
         with _LOCK:
             if number in _READ:
@@ -100,3 +109,16 @@ class StreamCheckpoint:
 
     def __repr__(self) -> str:
         return "StreamCheckpoint(...)"
+
+
+def _require_checkpoint(text: str | bytes) -> dict[str, Any]:
+    """Return what a checkpoint says; refuse what is none without quoting it."""
+    try:
+        whole = json.loads(text)
+        known = whole["format"] == _FORMAT
+        known = known and {"number", "mechanism"} <= set(whole) and isinstance(whole["parts"], dict)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        known = False
+    if not known:
+        raise InvalidParameter(name="checkpoint", rule="one that a counter wrote", got="something else")
+    return dict(whole)

@@ -220,7 +220,7 @@ class CounterConversation(Conversation[Any]):
         self._grid = Grid(None if self._reader.unit == 1 else self._reader.unit)
         self._cap = mechanism.cap
         self._book = None if self._cap is None else CapBook(self._cap, self._horizon)
-        self._held = _read_stream(data.reveal())
+        self._held = read_stream(data.reveal())
 
     @property
     def steps(self) -> int:
@@ -331,7 +331,7 @@ class CounterConversation(Conversation[Any]):
             self.close(f"all {self._horizon} steps of its horizon have been taken")
 
 
-def _read_stream(stream: Any) -> Any:
+def read_stream(stream: Any) -> Any:
     """Return a stream as a list, a tuple or an array of its own, by its type alone."""
     plain = make_plain(stream)
     if isinstance(plain, list | tuple):

@@ -89,13 +89,20 @@ class Decoder:
         values[0] += self.first
         return values
 
-    def square_norms(self, steps: NDArray[np.int64] | int) -> Floats:
+    def square_norms(self, steps: NDArray[np.int64] | Floats | int) -> Floats:
         """Return the sum of the first `steps` squared coefficients, for each entry of `steps`."""
         pairs = np.multiply.outer(self.weights, self.weights)
         left = -np.expm1(-np.add.outer(self.decays, self.decays))
-        sums = [float((pairs * _geometric(left, int(count))).sum()) for count in np.ravel(steps)]
+        sums = [float((pairs * _geometric(left, float(count))).sum()) for count in np.ravel(steps)]
         start = self.first**2 + 2 * self.first * float(self.weights.sum())
         return np.reshape(np.array(sums) + start, np.shape(steps))
+
+    def overlap(self, steps: int, apart: int) -> float:
+        """Return the sum of the first `steps` products of two coefficients that are `apart` steps apart."""
+        pairs = np.multiply.outer(self.weights, self.weights * np.exp(-apart * self.decays))
+        left = -np.expm1(-np.add.outer(self.decays, self.decays))
+        start = self.first * float(self.weights @ np.exp(-apart * self.decays))
+        return float((pairs * _geometric(left, float(steps))).sum()) + start
 
 
 @lru_cache(maxsize=64)
@@ -146,7 +153,7 @@ def _zero_between(low: float, high: float, slow: Floats, weights: Floats) -> flo
     return middle
 
 
-def _geometric(left: Floats, horizon: int) -> Floats:
+def _geometric(left: Floats, horizon: float) -> Floats:
     """Return the sum of the first `horizon` powers of 1 - left."""
     with np.errstate(divide="ignore", invalid="ignore"):
         sums = -np.expm1(horizon * np.log1p(-left)) / left

@@ -21,7 +21,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from discreet.core.errors import InternalError
 from discreet.core.rounding import above, down, up
@@ -66,6 +65,8 @@ class NoiseSum:
     def beyond(self, alpha: int) -> float:
         """Return a bound on P[|S| > alpha]: exact for Laplace noise."""
         if isinstance(self.noise, DiscreteLaplace):
+            from scipy import special  # noqa: PLC0415  a server that starts again has no use for it yet
+
             rate = float(1 / self.noise.scale)
             ends = _ending(rate, self.times)
             left = special.nbdtrc(alpha - 1, np.arange(1, self.times + 1), -math.expm1(-rate))

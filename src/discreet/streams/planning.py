@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 from typing import Any
 
 from discreet.core import checks
+from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import Neighbours
 from discreet.streams.buffered_counter import BufferedCounter
 from discreet.streams.conversation import BITS, StreamCounter
+from discreet.streams.counters.wide_tree_counter import WideTreeCounter
 from discreet.streams.elements import Elements
 from discreet.streams.tree_counter import TreeCounter
 from discreet.streams.user_cap import UserCap
@@ -86,7 +89,7 @@ def plan(
     --------
     >>> from discreet.streams import Event
     >>> type(plan(365, 1, 1e-9, Event()).best).__name__
-    'BufferedCounter'
+    'WideTreeCounter'
     """
     public: dict[str, Any] = {
         "horizon": horizon,
@@ -95,13 +98,17 @@ def plan(
         "elements": elements,
         "cap": cap,
     }
-    found: list[StreamCounter] = [kind(delta=0, **public) for kind in _PURE]
+    kinds: list[tuple[type[StreamCounter], checks.Number]] = [(kind, 0) for kind in _PURE]
     if checks.delta(delta=delta) > 0:
-        found += [kind(delta=delta, **public) for kind in _GAUSSIAN]
+        kinds += [(kind, delta) for kind in _GAUSSIAN]
+    found: list[StreamCounter] = [TreeCounter(delta=0, **public)]  # refuses what nobody could count
+    for kind, mass in kinds:
+        with contextlib.suppress(InvalidParameter):  # some need a coarser grid than others
+            found.append(kind(delta=mass, **public))
     return CounterPlan(tuple(sorted(map(_predict, found), key=lambda each: each.typical)))
 
 
-_PURE: tuple[type[StreamCounter], ...] = (TreeCounter,)
+_PURE: tuple[type[StreamCounter], ...] = (WideTreeCounter,)
 _GAUSSIAN: tuple[type[StreamCounter], ...] = (TreeCounter, BufferedCounter)
 
 

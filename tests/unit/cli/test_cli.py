@@ -217,6 +217,23 @@ def test_ask_refuses_what_would_say_nothing_unless_told_to_insist(visits):
     assert run(*given, "--insist").exit_code == 0
 
 
+def test_ask_joins_public_tables_whose_files_are_named(visits, tmp_path):
+    data, schema = visits
+    ward = 'kind = "category"\nvalues = ["north", "south"]\n'
+    house = 'kind = "category"\nvalues = ["main", "annex"]\n'
+    told = f'[dimensions.wards]\nkey = "ward"\n[dimensions.wards.columns.ward]\n{ward}'
+    with Path(schema).open("a") as file:
+        file.write(f"{told}[dimensions.wards.columns.house]\n{house}")
+    (tmp_path / "wards.csv").write_text("ward,house\nnorth,main\nsouth,annex\n")
+    by_house = "SELECT house, COUNT(*) AS n FROM visits JOIN wards USING (ward) GROUP BY house"
+    given = ("ask", data, by_house, "--schema", schema, "--epsilon", "1000", "--delta", "0", "--json")
+    reply = run(*given, "--public", f"wards={tmp_path / 'wards.csv'}")
+    assert json.loads(reply.output)["rows"] == [["main", 40], ["annex", 60]]
+    assert "Give --public wards=wards.csv, say" in run(*given).output
+    for wrong in ("wards", "=wards.csv", "wards="):
+        assert "--public takes NAME=FILE" in run(*given, "--public", wrong).output
+
+
 def test_ask_refuses_what_is_outside_the_language(visits):
     data, schema = visits
     result = run("ask", data, "SELECT * FROM visits", "--schema", schema, "--epsilon", "1", "--delta", "0")

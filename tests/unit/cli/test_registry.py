@@ -29,7 +29,7 @@ def test_a_site_is_written_and_found_sound(home, tmp_path):
     site = tmp_path / "site"
     done = run("export", "--config", home / "discreet.toml", "--out", site)
     assert done.exit_code == 0, done.output
-    assert "wrote 1 data sets" in done.output
+    assert "wrote 1 data set to" in done.output
     said = run("verify", site)
     assert said.exit_code == 0, said.output
     assert said.output == "visits: sound. Checked: its sums, receipts among themselves (12)\n"

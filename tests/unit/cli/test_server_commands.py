@@ -95,6 +95,12 @@ def test_what_is_registered_stays_as_it_is(registered):
     assert sorted(os.listdir(registered)) == ["discreet.toml", "taxes.toml", "visits.csv", "visits.toml"]
 
 
+def test_a_version_says_how_much_less_its_hypothesis_costs(registered):
+    said = run("register", "visits.csv", "--schema", "visits.toml", "--version", "2026-12").output
+    assert "is version 2026-12 from now on" in said
+    assert "That is 0.062 of what the first one cost: its counts are so much further off" in said
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -108,6 +114,7 @@ def test_what_is_registered_stays_as_it_is(registered):
         ({"--expects": "many"}, 'expects must be a number of questions, "counts", or'),
         ({"--schema": "half.toml"}, "columns.age"),
         ({"--schema": "more.toml"}, "more"),
+        ({"--schema": "wards.toml"}, "without public tables: a server reads one table a data set, got wards"),
         ({"--config": "sub/discreet.toml"}, "leads out of it. Move it there"),
         ({"--config": "nowhere/discreet.toml"}, "a folder that exists"),
     ],
@@ -118,6 +125,9 @@ def test_what_is_wrong_is_refused_and_nothing_is_written(folder, change, words):
     whole = (folder / "visits.toml").read_text()
     (folder / "half.toml").write_text(whole.replace("upper = 9\n", ""))
     (folder / "more.toml").write_text(whole + '[columns.more]\nkind = "boolean"\n')
+    public = '[dimensions.wards]\nkey = "ward"\n[dimensions.wards.columns.ward]\n'
+    public += 'kind = "category"\nvalues = ["x"]\n'
+    (folder / "wards.toml").write_text(whole + public)
     given = {"--schema": "visits.toml", "--epsilon": "1", "--delta": "0"} | change
     said = run("register", "visits.csv", *[part for pair in given.items() for part in pair])
     assert said.exit_code == 1 and words in said.output and "Traceback" not in said.output

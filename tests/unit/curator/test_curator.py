@@ -22,6 +22,7 @@ from discreet.core.errors import (
 )
 from discreet.curator import limits, offers
 from discreet.curator.amounts import Amounts
+from discreet.curator.history import AskedQuestion
 from discreet.curator.reply import Reply
 from discreet.data import Integer, Row, Table
 from discreet.queries.kinds.marginals import Marginals
@@ -106,6 +107,12 @@ def test_python_questions_go_to_the_same_hypothesis(shared, frame):
     single = acme.ask(Marginals(shared.universe, [["smoker"]]).query(1))
     assert single.value == table[1].value
     assert [asked.kind for asked in acme.history] == ["free", "free"]
+
+
+def test_a_long_question_is_one_short_line_of_the_history():
+    asked = AskedQuestion(3, "SELECT " + "1, " * 900, "priced", False, Amounts(epsilon=Fraction(1, 4)))
+    assert repr(asked).endswith("…', kind='priced', repeated=False, cost={epsilon: 0.25})")
+    assert len(repr(asked)) < 200 and len(asked.what) == 2707
 
 
 def test_history_is_ones_own(shared):

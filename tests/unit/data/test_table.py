@@ -77,6 +77,9 @@ def test_template_reads_names_and_types_only(tmp_path):
     ):
         assert line in text
     assert '"odd name" (BIGINT) cannot be declared' in text
+    assert "cannot be declared: put commas between its names" in template(
+        pd.DataFrame({"age;ward": [1]}), name="people"
+    )
     nested = pd.DataFrame({"secret": frame["secret"]})
     nested["nested"] = pd.Series([[1]], dtype=pd.ArrowDtype(pa.list_(pa.int64())))
     assert "The column nested is of type BIGINT[], which cannot be declared" in template(

@@ -41,6 +41,10 @@ SELECTS = [
     ("AVG(note)", "note: it is free text, not a number. Use integer or decimal columns and numbers."),
     ("SUM(2 * day)", "day: it is a date, not a number."),
     ("AVG(user_id)", "user_id: it is an identifier, not a number."),
+    (
+        "COUNTIF(COUNT(*) > 3)",
+        "COUNT in a row: it is a number of many rows. A condition on it stands in HAVING",
+    ),
 ]
 
 

@@ -1,15 +1,22 @@
 """What passes the gate: sizes, times, kinds, headers and ticks; over a real socket."""
 
+import asyncio
 import json
 import socket
 import time
 
 import pytest
+from pydantic import ValidationError
 from tests.unit.server.conftest import serving as serve_home
 from tests.unit.server.conftest import write_home
 
+from discreet.core.errors import InvalidParameter
+from discreet.curator.ticks import Ticks
 from discreet.server import gate, serving
 from discreet.server.gate import BODY, HEADERS
+from discreet.server.problems import INTERNAL
+from discreet.server.requests import CountsAsked
+from discreet.server.strict_json import read_json
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 
@@ -98,6 +105,26 @@ def test_headers_have_an_end(served, begin):
     assert served.send("GET", "/v1/registry", headers={"X-Short": "a" * 4096})[0] == 200
 
 
+def test_what_nobody_foresaw_is_one_reply_without_its_words(caplog):
+    async def fail(scope, receive, send):
+        await receive()
+        raise RuntimeError("alice is 64")
+
+    sent, given = [], [{"type": "http.request", "body": b"{}"}]
+
+    async def receive():
+        return given.pop(0)
+
+    async def note(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/v1/datasets", "headers": []}
+    with caplog.at_level("INFO"):
+        asyncio.run(gate.Gate(fail, ticks=Ticks(0))(scope, receive, note))
+    assert sent[0]["status"] == 500 and json.loads(sent[1]["body"]) == INTERNAL.body
+    assert "RuntimeError" in caplog.text and "alice" not in caplog.text + str(sent)
+
+
 def test_replies_leave_at_ticks_whatever_they_say(tmp_path):
     every = 0.5
     with serve_home(write_home(tmp_path, rows=50, tick=every)) as server:
@@ -120,3 +147,51 @@ def test_replies_leave_at_ticks_whatever_they_say(tmp_path):
         # spread over the whole tick.
         assert sum(one < 0.15 for one in off) >= 4, places
         assert round(places[-1]) >= len(places)  # each had to wait for a tick of its own
+
+
+def send_counts(server, key, content, **headers):
+    sent = {"Content-Type": "application/json", **headers}
+    return server.send("POST", "/v1/datasets/visits/counts", key=key, raw=content, headers=sent)
+
+
+def test_large_bodies_are_read_from_whoever_has_a_key(served, key):
+    large = json.dumps({"conjunctions": [{"age": list(range(100))}] * 400}).encode()
+    assert len(large) > BODY
+    assert send_counts(served, key, large)[0] == 200
+    status, headers, _ = send_counts(served, "dk_wrong", large)
+    assert (status, headers["www-authenticate"], headers["connection"]) == (401, "Bearer", "close")
+    assert send_counts(served, None, large)[0] == 401
+    assert send_counts(served, key, b" " * (gate.COUNTS_BODY + 1))[0] == 413
+
+
+def test_nobody_has_many_large_bodies_read_at_once(served, key):
+    lines = []
+    head = f"POST /v1/datasets/visits/counts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
+    for _ in range(gate.LARGE + 1):
+        line = socket.create_connection(("127.0.0.1", served.port), timeout=10)
+        line.sendall(f"{head}Content-Type: application/json\r\nContent-Length: {BODY + 1}\r\n\r\n{{".encode())
+        lines.append(line)
+    assert lines[-1].recv(4096).startswith(b"HTTP/1.1 429")
+    for line in lines:
+        line.close()
+    large = json.dumps({"conjunctions": [{"age": list(range(100))}] * 400}).encode()
+    deadline = time.monotonic() + 10
+    while (status := send_counts(served, key, large)[0]) == 429 and time.monotonic() < deadline:
+        time.sleep(0.05)  # until it is noticed that the others went away
+    assert status == 200
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"conjunctions":[{"age":[' + b",".join([b"{}"] * 20_000) + b"]}]}",
+        b'{"conjunctions":[' + b",".join([b'{"age":[{}]}'] * 5_000) + b"]}",
+        b"{" + b",".join(b'"%d":1' % n for n in range(5_000)) + b"}",
+    ],
+)
+def test_a_body_with_a_thousand_faults_is_no_more_work_than_one_with_one(served, key, content):
+    with pytest.raises((ValidationError, InvalidParameter)) as refused:
+        CountsAsked.model_validate(read_json(content))
+    if isinstance(refused.value, ValidationError):
+        assert refused.value.error_count() <= 10
+    assert send_counts(served, key, content)[0] == 422

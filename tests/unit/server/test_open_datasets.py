@@ -6,6 +6,7 @@ import sys
 from contextlib import closing
 from fractions import Fraction
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 from tests.unit.server.conftest import SCHEMA, write_home
@@ -202,6 +203,21 @@ def test_a_file_that_changed_is_refused_with_the_command_that_adds_a_version(tmp
         OpenDatasets(read_registration(path))
     path.write_text(path.read_text().replace('version = "2026-12"\n', ""))
     OpenDatasets(read_registration(path)).close()  # the first one again
+
+
+def test_a_version_may_be_another_table_of_a_database(tmp_path, monkeypatch):
+    write_home(tmp_path)
+    with duckdb.connect(tmp_path / "visits.duckdb") as database:
+        for name, rows in (("first", 20), ("second", 30)):
+            database.execute(f"CREATE TABLE {name} AS SELECT 'north' AS ward, 5 AS age FROM range({rows})")
+    (tmp_path / "discreet.toml").unlink()
+    monkeypatch.chdir(tmp_path)
+    put = ("register", "visits.duckdb", "--schema", "visits.toml", "--table")
+    for given in (("first", "--epsilon", "1", "--delta", "0"), ("second", "--version", "2026-12")):
+        said = CliRunner().invoke(commands, [*put, *given])
+        assert said.exit_code == 0, said.output
+    facts = read_registration(tmp_path / "discreet.toml").datasets["visits"]
+    assert (facts.table, facts.version) == ("second", "2026-12")
 
 
 def test_a_file_that_is_written_while_it_is_read_is_refused(tmp_path, monkeypatch):

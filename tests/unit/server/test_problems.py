@@ -1,6 +1,7 @@
 import pytest
 
 from discreet.core.errors import (
+    AnswerLost,
     BudgetExceeded,
     EngineFailed,
     InternalError,
@@ -47,6 +48,7 @@ def test_what_is_wrong_with_the_book_is_for_its_owner(error):
         (NotFree(what="x", why="y", way_out="z"), 402, "priced"),
         (BudgetExceeded(asked=1, left=0), 402, "budget"),
         (KeyReused(), 422, "key_reused"),
+        (AnswerLost(why="x", way_out="y"), 410, "lost"),
         (TooMany(), 429, "too_many"),
     ],
 )

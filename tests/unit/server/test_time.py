@@ -1,6 +1,7 @@
 """Time as it is seen from outside: the same for every answer, whoever is in the data and who else asks."""
 
 import http.client
+import itertools
 import json
 import time
 
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests.unit.server.conftest import serving, write_home
+
+from discreet.data.table import Table
 
 TICK = 0.08
 
@@ -39,6 +42,18 @@ def ask_many(server, key, count):
     return clock_replies(server, bodies, key)
 
 
+def plant_delay(monkeypatch, find_seconds):
+    """Let the engine take a time that tells of what it found."""
+    answer = Table.answer
+
+    def answer_slowly(table, plan):
+        found = answer(table, plan)
+        time.sleep(find_seconds(found.rows[0][0]))
+        return found
+
+    monkeypatch.setattr(Table, "answer", answer_slowly)
+
+
 def correlation(tmp_path, tick, count):
     with serving(write_home(tmp_path, rows=300, tick=tick, options="question = [0.0001, 0]")) as server:
         seconds, said = ask_many(server, server.key(), count)
@@ -59,3 +74,44 @@ def test_the_time_of_a_reply_says_nothing_of_its_noise(tmp_path):
 def test_the_time_of_two_thousand_replies_says_nothing_of_their_noise(tmp_path):
     found, _ = correlation(tmp_path, TICK, 2000)
     assert found < 0.08
+
+
+def test_without_ticks_a_sampler_whose_time_tells_of_its_noise_is_seen(tmp_path, monkeypatch):
+    plant_delay(monkeypatch, lambda value: min(0.15, abs(value - 300) / 10**5))
+    found, _ = correlation(tmp_path, 0, 40)
+    assert found > 0.5
+
+
+def tell_apart(tmp_path, monkeypatch, tick, count, *, planted):
+    """Ask about a table with somebody, at whom the engine takes long, and without; return both times."""
+    plant_delay(monkeypatch, lambda _: planted * slow[0])
+    slow, times = [False], {True: [], False: []}
+    with serving(write_home(tmp_path, rows=300, tick=tick, options="question = [0.0001, 0]")) as server:
+        key, asked = server.key(), itertools.count()
+        while len(times[False]) < count:
+            for slow[0] in (True, False):
+                bodies = [
+                    {"sql": f"SELECT COUNT(*) AS n FROM visits WHERE age <> {k % 100} OR age < {k // 100}"}
+                    | {"insist": True, "fresh": True}
+                    for k in itertools.islice(asked, 9)
+                ]
+                # The first is asked at any moment, all others when a reply has just left.
+                times[slow[0]] += list(clock_replies(server, bodies, key)[0][1:])
+    return times
+
+
+def test_the_time_of_a_reply_does_not_tell_who_is_there(tmp_path, monkeypatch):
+    """Q8: an engine that takes long where somebody is there is seen without ticks, and not with them."""
+    (tmp_path / "bare").mkdir()
+    times = tell_apart(tmp_path / "bare", monkeypatch, 0, 24, planted=0.15)
+    assert stats.ks_2samp(times[True], times[False]).pvalue < 1e-4
+    times = tell_apart(tmp_path, monkeypatch, 0.6, 16, planted=0.1)
+    assert stats.ks_2samp(times[True], times[False]).pvalue > 1e-4
+
+
+@pytest.mark.soak
+def test_three_hundred_replies_each_do_not_tell_who_is_there(tmp_path, monkeypatch):
+    times = tell_apart(tmp_path, monkeypatch, 0.6, 300, planted=0.1)
+    assert stats.ks_2samp(times[True], times[False]).pvalue > 1e-4
+    for one in times.values():
+        assert np.mean(np.round(np.array(one) / 0.6) == 1) >= 0.99

@@ -123,3 +123,10 @@ def test_a_checkpoint_of_other_coefficients_is_refused():
     written["rates"][0] -= 1
     with pytest.raises(InvalidParameter, match="the same coefficients"):
         run.read(written)
+
+
+@pytest.mark.parametrize("given", [{"horizon": 3}, {"horizon": 700}, {"horizon": 300, "decay": 0.9}])
+def test_the_mean_variance_is_that_of_all_answers(given):
+    mechanism = counter(**given)
+    steps = [mechanism.variance(step) for step in range(1, mechanism.horizon + 1)]
+    assert np.mean(steps) <= mechanism.mean_variance * (1 + 1e-8) <= np.mean(steps) * 1.002

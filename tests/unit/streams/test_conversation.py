@@ -157,9 +157,33 @@ def test_a_checkpoint_is_restored_once(tmp_path):
     for again in (saved, StreamCheckpoint.read(file)):
         with pytest.raises(ConversationClosed, match="restored before"):
             mechanism.restore(again)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(InvalidParameter, match="path must be a file that is there, got none"):
         StreamCheckpoint.read(file)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_no_checkpoint_stays_where_it_is(tmp_path):
+    for number, told in enumerate((b"ward,beds\nA1,20\n", b"\xff\xfe", b'{"format": 1}', b"[" * 100_000)):
+        file = tmp_path / f"wards{number}.csv"
+        file.write_bytes(told)
+        with pytest.raises(InvalidParameter, match="one that a counter wrote, got something else"):
+            StreamCheckpoint.read(file)
+        assert file.read_bytes() == told
+    with pytest.raises(InvalidParameter, match="path must be a file that can be read and taken away"):
+        StreamCheckpoint.read(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_a_checkpoint_that_was_refused_can_be_written_again(tmp_path):
+    begun = counter(12).open(rng=NoNoise())
+    begun.push(1)
+    begun.checkpoint().write(tmp_path / "saved")
+    kept = StreamCheckpoint.read(tmp_path / "saved")
+    with pytest.raises(InvalidParameter, match="still good"):
+        counter(13).restore(kept)
+    kept.write(tmp_path / "saved")
+    later = counter(12).restore(StreamCheckpoint.read(tmp_path / "saved"), rng=NoNoise())
+    assert later.push(1) == 2
 
 
 def test_a_checkpoint_shows_nothing_and_holds_no_noise_to_come():

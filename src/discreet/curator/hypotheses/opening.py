@@ -7,6 +7,7 @@ cut off, has no hypothesis any more: its price stays paid, and it is not measure
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import warnings
@@ -84,13 +85,41 @@ class Opening:
         self._is_lost = ledger.is_cut or (self._known is not None and not self.notes.read())
 
     def find_price(self, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
-        """Return what the hypothesis of this version costs: the shared part, or less for a later one."""
+        """Return what the hypothesis of this version costs: the shared part, or less for a later one.
+
+        Raises
+        ------
+        LedgerRefused
+            Where the first version had another shared part. Nothing is charged.
+        """
+        if not self._others:
+            return epsilon, delta
+        self._require_same_part(epsilon, delta)
         whole = self._ledger.guarantee.loss.exact_failure()
         later = price_later(epsilon, delta, self._ledger.whole_epsilon, whole)
         if self._known is None:
-            return later if self._others else (epsilon, delta)
+            return later
         is_later = (self._known["epsilon"], self._known["delta"]) == tuple(map(str, later))
         return later if is_later else (epsilon, delta)
+
+    def _require_same_part(self, epsilon: Fraction, delta: Fraction) -> None:
+        """Refuse another shared part than the first version had: it was spent, whatever is said of it now.
+
+        The budget for questions may be the same with another whole. No later version costs more than the
+        first one, so that one is the largest of all.
+        """
+        claims = [] if self._known is None else [self._known]
+        for name in self._others:
+            with contextlib.suppress(LedgerRefused):  # a note that a recovery lost says nothing any more
+                claims.append(json.loads(self._ledger.journal(name).read()[0]))
+        for name, now in (("epsilon", epsilon), ("delta", delta)):
+            was = max((Fraction(claim[name]) for claim in claims), default=now)
+            if was != now:
+                raise LedgerRefused(
+                    why=f"its first version has a shared part with {name} {float(was):.6g}, and this one "
+                    f"would have {float(now):.6g}",
+                    way_out="Open it as it was: all versions are on one budget, which is set once",
+                )
 
     def claim(self, kind: str, universe: Universe, epsilon: Fraction, delta: Fraction) -> bool:
         """Write down that the shared part is spent, and on what; in a later life it must be the same.

@@ -91,7 +91,8 @@ class OwnConversations:
                     raise KeyReused
                 self.find(desk, known[1])
                 return known[1]
-            if sum(who == desk.name for who, _ in self._open) >= OPEN:
+            # Listed first: others open and close theirs meanwhile.
+            if sum(who == desk.name for who, _ in list(self._open)) >= OPEN:
                 raise Refused(
                     what="conversation",
                     why=f"you have {OPEN} open, which is the most",

@@ -17,7 +17,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from discreet.core.errors import DiscreetError, EngineFailed, LedgerRefused
+from discreet.core.errors import AnswerLost, DiscreetError, EngineFailed
 from discreet.curator.kept.requests import DoorRequest
 from discreet.curator.kept.written_answer import find_plan_digest, read_answer, write_answer
 from discreet.curator.kept.written_reply import read_reply, write_reply
@@ -59,7 +59,7 @@ class KeptReplies:
             return None
         try:
             written = _unpack(self._ledger.answer(number))
-        except LedgerRefused:  # lost: then it is bought again
+        except AnswerLost:  # then it is bought again
             return None
         reply = self._restore(number, written)
         if reply is None or reply.shown is None:
@@ -122,13 +122,13 @@ class KeptReplies:
 
         Raises
         ------
-        LedgerRefused
+        AnswerLost
             Where it would be another one now.
         """
         entry = self._ledger.entry(number)
         plan = self._plan(entry) if entry.question == asked.question else None
         if plan is None:
-            raise LedgerRefused(
+            raise AnswerLost(
                 why="what was charged under this key was not answered, and would be answered otherwise now",
                 way_out="Ask under a new key, which is charged anew",
             )

@@ -206,7 +206,7 @@ class Ledger(LedgerView):
             if not line.fits(charge):
                 return BudgetExceeded(
                     asked=str(charge),
-                    left=Amounts(line.left).paid,
+                    left=Amounts(line.left).there,
                     budget=line.words,
                     way_out=f"{_CHEAPER}{line.way_out}",
                 )

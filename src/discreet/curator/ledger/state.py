@@ -6,6 +6,7 @@ again changes nothing, so an interrupt in the middle of it leaves it to whoever 
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -100,6 +101,12 @@ class EntryRecord:
             self._reserved = read_reserved(self._reserved)
         return self._reserved
 
+    def is_of(self, analyst: str) -> bool:
+        """Tell whose it is, without reading what is plainly of somebody else: a book may have very many."""
+        if isinstance(self._reserved, str) and f'"analyst":{json.dumps(analyst)}' not in self._reserved:
+            return False
+        return self.reserved.analyst == analyst
+
     def move(self, state: State, answer: str | None) -> EntryRecord:
         """Return the entry in another state."""
         return EntryRecord(self._reserved, state, answer or self.answer, self.question)
@@ -175,6 +182,10 @@ class BookState:
         """The last recovery that lost rows: what journals say may not be all of it."""
         self.lost: dict[tuple[str, str], Recovered] = {}
         """Budgets that were there once, and of which no event is left."""
+
+    def is_apart(self) -> bool:
+        """Tell whether some budget promises to hide what is asked: then places in the book are not told."""
+        return any(one.opened.apart for one in self.accounts.values())
 
     def data(self, name: str) -> Account:
         """Return the account of a data set."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from discreet.core import checks
-from discreet.core.errors import DiscreetError, InvalidParameter, KeyReused, LedgerRefused
+from discreet.core.errors import AnswerLost, DiscreetError, InvalidParameter, KeyReused
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours
 from discreet.curator.amounts import Amounts
@@ -130,7 +130,7 @@ class LedgerView:
         digest = self._book.look(lambda: self._find_record(number).answer)
         if digest is None:
             return None
-        return self._read_kept(self._name, number, digest, f"the answer that was kept for entry {number}")
+        return self._read_kept(self._name, number, digest, "the answer that was kept")
 
     def given(self, analyst: str, key: str) -> bytes | None:
         """Return the reply to a request with a key that was not charged; None where there was none."""
@@ -143,7 +143,7 @@ class LedgerView:
     def _read_kept(self, where: str, number: int, digest: str, what: str) -> bytes:
         kept = self._book.read_answer(where, number)
         if kept is None or hashlib.sha256(kept).hexdigest() != digest:
-            raise LedgerRefused(
+            raise AnswerLost(
                 why=f"{what} is lost or damaged",
                 way_out="It was given once, and is not computed again. Ask anew, which is charged anew",
             )
@@ -191,7 +191,7 @@ class LedgerView:
     @property
     def tells_others(self) -> bool:
         """Whether places in the book tell what is asked of a ledger that promises to hide that."""
-        return self._book.look(lambda: any(one.opened.apart for one in self._book.state.accounts.values()))
+        return self._book.look(self._book.state.is_apart)
 
     def receipt(self, number: int) -> Receipt | None:
         """Return what proves later that an entry was made here; None where the book dies with the process."""
@@ -205,7 +205,7 @@ class LedgerView:
     def entries(self, analyst: str | None = None) -> tuple[Entry, ...]:
         """List the entries in order, or those of one analyst."""
         listed = self._book.look(lambda: list(self._account.records.values()))
-        return tuple(self._show(one) for one in listed if analyst is None or one.reserved.analyst == analyst)
+        return tuple(self._show(one) for one in listed if analyst is None or one.is_of(analyst))
 
     def uses(self) -> tuple[Used, ...]:
         """List the uses that were noted and not charged."""

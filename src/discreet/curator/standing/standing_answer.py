@@ -6,7 +6,7 @@ import datetime
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_table, value_text
+from discreet.core.shown import ROWS, data_frame, html_table, text_table, value_text
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -41,7 +41,7 @@ class StandingAnswer:
     left: int
 
     def interval(self, place: int, *, together: bool = False) -> tuple[float, float]:
-        """Return between what the true number of a period lies, at 95 %.
+        """Return between what the true number of a period lies, at 95 %. No count is negative.
 
         Parameters
         ----------
@@ -51,7 +51,7 @@ class StandingAnswer:
             Whether that is to hold for all periods of the question at once.
         """
         off = self.together if together else self.errors[place]
-        return self.values[place] - off, self.values[place] + off
+        return max(0.0, self.values[place] - off), max(0.0, self.values[place] + off)
 
     def to_pandas(self) -> Any:
         """Return a pandas frame with a row for every period."""
@@ -83,7 +83,8 @@ class StandingAnswer:
 
     @property
     def _notes(self) -> list[str]:
-        return [*more_rows(len(self)), f"intervals hold at 95 % each; {self.left} periods are still to come"]
+        earlier = [f"{len(self) - ROWS} earlier periods are not printed"] if len(self) > ROWS else []
+        return [*earlier, f"intervals hold at 95 % each; {self.left} periods are still to come"]
 
     def __repr__(self) -> str:
         return text_table(self._cells(), self._notes)

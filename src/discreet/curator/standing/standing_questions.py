@@ -270,7 +270,9 @@ class StandingQuestions:
         """Return a standing question of an analyst, as it is now or was in an earlier life."""
         found = [n for n, one in self._look().items() if (one.name, one.analyst) == (name, desk.name)]
         if not found:
-            raise ConversationClosed("you have no standing question of that name")
+            raise ConversationClosed(
+                "you have no standing question of that name: `standing` lists yours, by what they are called"
+            )
         with self._lock:
             if found[0] not in self._open:
                 self._open[found[0]] = self._restore(found[0])

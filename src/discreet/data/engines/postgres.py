@@ -57,6 +57,10 @@ SELECT pg_catalog.pg_is_in_recovery(),
 """
 _SETTINGS = {"timezone": "UTC", "standard_conforming_strings": "on", "client_encoding": "UTF8"}
 """What the meaning of our queries rests on. Everything else is as the owner set it."""
+_LISTS_IN_MEMORY = b"SET LOCAL hash_mem_multiplier = 1000"
+"""A list of units is looked up in a table in memory. Where the server expects it to be too large for that, it
+reads the list again for every row: which of the two it does would hang on how many units there are."""
+
 _ABSENT = 2**62
 """What missing codes are hashed as: no code is as large."""
 _REASONS = {
@@ -207,6 +211,8 @@ class Postgres(Source):
             try:
                 self._connection.execute("BEGIN READ ONLY")
                 self._limit_statements()
+                if any(one.args.get("query") for one in query.find_all(exp.In)):
+                    self._connection.execute(_LISTS_IN_MEMORY)
                 rows: list[tuple[object, ...]] = self._connection.execute(text).fetchall()
                 self._connection.execute("COMMIT")
             except BaseException:

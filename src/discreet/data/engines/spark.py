@@ -15,6 +15,7 @@ from discreet.data.engines.cells import bytes_text, spell, spell_bytes
 from discreet.data.engines.failures import Reason, watch
 from discreet.data.engines.readings import Family, RowReading
 from discreet.data.engines.spark_files import Checkpoint, Touched
+from discreet.data.engines.spark_patterns import match_in_order
 from discreet.data.schema.columns import Column
 
 try:
@@ -171,6 +172,10 @@ class Spark(Source):
             return node
 
         return super()._sql(query.transform(escape))
+
+    def _resolve(self, query: exp.Query) -> exp.Query:
+        """Point tables at loaded relations; patterns are matched in time that grows with the text."""
+        return super()._resolve(match_in_order(query))
 
     def _seal(self) -> None:
         for name in self._inputs:

@@ -100,6 +100,7 @@ def declare_units(units: Units, tables: PlanTables, kept: tuple[tuple[str, int],
         columns=(base.column(base.unit.column), *keys, *columns),
         unit=replace(base.unit, max_rows=most[0], max_groups=most[1]),
         dimensions=(),
+        time=None,  # a unit's rows may be of many days: what is made of them has none
     )
     return _rename(made, UNITS)
 

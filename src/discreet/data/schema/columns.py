@@ -142,7 +142,8 @@ class Category(Column):
         object.__setattr__(self, "values", tuple(given))
         if not 1 <= len(self.values) <= MAX_VALUES:
             rule, got = f"a list of 1 to {MAX_VALUES} values", f"{len(self.values)} values"
-            raise InvalidParameter(name=f"{self.name}.values", rule=rule, got=got)
+            hint = "" if self.values else "Write down every value that is public, or leave the column out"
+            raise InvalidParameter(name=f"{self.name}.values", rule=rule, got=got, hint=hint)
         kind = type(self.values[0])
         for value in self.values:
             if kind not in (str, int) or type(value) is not kind:

@@ -92,6 +92,11 @@ class Grouping:
         if isinstance(node, exp.Column) and not isinstance(node.args.get("this"), exp.Star):
             field = self._scope.field(node)
             if field not in self.keys:
+                if isinstance(self._scope.column(field), Identifier):
+                    way_out = (
+                        f"COUNT(DISTINCT {field.name}) counts them; a subquery may GROUP BY {field.name}"
+                    )
+                    raise refuse(field.name, "it would show single units", way_out)
                 why = "it is neither a key nor an aggregate"
                 raise refuse(field.name, why, f"GROUP BY {field.name}, or aggregate it")
             return field

@@ -27,6 +27,7 @@ from discreet.data.sql.rows.conditions import understand
 from discreet.data.sql.rows.language import condition
 from discreet.data.sql.selected.around import ask_around, find_inside
 from discreet.data.sql.selected.outputs import AnswerClauses, read_after, read_outputs, require_aggregate
+from discreet.data.sql.sources.join_spellings import unify_joins
 from discreet.data.sql.sources.joins import read_from
 from discreet.data.sql.sources.relations import flatten
 from discreet.data.sql.sources.unit_rows import ReadsAnswer
@@ -66,6 +67,7 @@ def parse(
     try:
         with limit_effort():
             tables = PlanTables.of(schemas).apart()
+            unify_joins(tree, tables)
             if isinstance(tree, exp.Select):
                 return _select(tree, clause, tables, policy, today)
             several = split_union(tree)

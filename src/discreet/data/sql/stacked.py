@@ -230,7 +230,8 @@ class _Part:
 
     def _count_units(self, kept: Condition) -> Aggregate:
         """Count the units of which some row counts: their rows that do, at most 1."""
-        once = None if self.plan.units is not None else _ONCE
+        units = self.plan.units
+        once = None if units is not None and not units.keys else _ONCE  # one row is at most 1 by itself
         return Aggregate("count", count_where(kept, self._scope), group_bounds=once)
 
     @property

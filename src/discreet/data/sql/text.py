@@ -145,8 +145,10 @@ def _tokens(text: str) -> list[Token]:
         raise refuse("SQL", "a quote is not closed", "Close every ' and \" and `") from None
     while found and found[-1].token_type == TokenType.SEMICOLON:
         found.pop()
-    if any(token.comments for token in found):
-        raise refuse("comment", "comments are not part of the language", "Leave it out")
+    if any(token.token_type == TokenType.HINT for token in found):
+        raise refuse("/*+ ... */", "a hint is for one engine, and none sees the request", "Leave it out")
+    for token in found:
+        token.comments = []  # they say nothing about the question
     if any(token.token_type == TokenType.SEMICOLON for token in found):
         raise refuse(";", "it must be exactly one SELECT", "Send one query at a time")
     if not found or found[0].token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.FROM):
@@ -154,6 +156,9 @@ def _tokens(text: str) -> list[Token]:
             "SQL", "it must begin with SELECT, WITH or FROM", "Write SELECT ... FROM a declared table"
         )
     _check_size(found)
+    second, third = (token.text.upper() for token in (found + found[-1:] * 2)[1:3])
+    if found[0].token_type == TokenType.SELECT and second == "TOP" and third.isdecimal():
+        raise refuse(f"TOP {third}", "it is not part of the language", f"Write LIMIT {third} at the end")
     return found
 
 

@@ -16,7 +16,8 @@ from functools import lru_cache
 from discreet.accounting.charges import Charge
 from discreet.accounting.filters import HELD_BACK, Filter, make_filter
 from discreet.core.loss import ZCDPLoss
-from discreet.curator.ledger.events import WHOLE, Capped, Opened
+from discreet.curator.hypotheses.opening import WHO
+from discreet.curator.ledger.events import ANALYST, WHOLE, Capped, Opened
 from discreet.curator.ledger.lines import read_charge
 from discreet.curator.ledger.state import Account, LineSum
 
@@ -123,11 +124,22 @@ class MeteredLine:
         The part of the whole budget that the meter's budget is.
     meter
         Reads its sums.
+    is_used
+        Whether all of it was used as soon as it was set aside: for the hypothesis of a later version, of
+        which no entry tells.
     """
 
     name: str
     share: Fraction
     meter: BudgetMeter
+    is_used: bool = False
+
+    def read(self, account: Account, total: LineSum) -> Figures:
+        """Return what it has come to if it has this sum."""
+        if self.is_used:
+            most = self.share * account.opened.epsilon
+            return Figures(most, Fraction(1), {"epsilon": most})
+        return self.meter.read(_charge(account, self.name, total))
 
 
 @lru_cache(maxsize=256)
@@ -146,7 +158,8 @@ def list_metered(account: Account) -> tuple[MeteredLine, ...]:
 
 def _meter_share(opened: Opened, capped: Capped) -> MeteredLine:
     part = capped.share
-    return MeteredLine(capped.line, part, make_meter(part * opened.epsilon, part * opened.delta))
+    is_used = capped.line.startswith(f"{ANALYST}{WHO}")
+    return MeteredLine(capped.line, part, make_meter(part * opened.epsilon, part * opened.delta), is_used)
 
 
 def read_line(account: Account, line: str, meter: BudgetMeter) -> Figures:
@@ -164,8 +177,7 @@ def add_lines(account: Account, sums: dict[str, LineSum]) -> Figures:
     zero = Account(account.opened, account.lines)
     found = []
     for line in list_metered(account):
-        total = sums.get(line.name) or zero.sum(line.name)
-        own = line.meter.read(_charge(account, line.name, total))
+        own = line.read(account, sums.get(line.name) or zero.sum(line.name))
         found.append(Figures(own.epsilon, own.part * line.share, own.charged, own.endless))
     return Figures.add(found)
 
@@ -173,9 +185,9 @@ def add_lines(account: Account, sums: dict[str, LineSum]) -> Figures:
 def find_part(account: Account, sums: dict[str, LineSum]) -> Fraction:
     """Return the part of the budget that lines with these sums take."""
     parts = (
-        line.share * line.meter.find_part(_charge(account, line.name, sums[line.name]).amounts)
+        line.share * (1 if line.is_used else line.meter.find_part(_charge(account, line.name, total).amounts))
         for line in list_metered(account)
-        if line.name in sums
+        if (total := sums.get(line.name)) is not None
     )
     return sum(parts, Fraction(0))
 

@@ -41,7 +41,7 @@ class Registries:
         self._kept: dict[tuple[str, Audience], _Kept] = {}
         self._locks = {one.facts.name: threading.Lock() for one in datasets}
         # Then when a registry was made anew would tell when somebody asked about another data set.
-        self._hides_others = any(one.is_apart for one in datasets)
+        self._hides_others = datasets.is_apart
 
     def tell(
         self, dataset: OpenDataset, audience: Audience, *, rho: bool = False, before: int | None = None

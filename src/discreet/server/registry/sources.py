@@ -119,6 +119,7 @@ def copy_open(datasets: OpenDatasets, dataset: OpenDataset, audience: Audience) 
         now=now,
         copy=copy,
         find_receipts=lambda numbers: book.find_receipts(name, numbers),
+        shares_book=datasets.is_apart,
     )
 
 
@@ -151,6 +152,12 @@ def _read_one(
         return _gather(registration, facts, schema, access, now=now)
     copy = AccountCopy.take(sound.state, schema.name, is_whole=True)
     opened = copy.account.opened
+    if opened.apart != (facts.promise is not None):
+        raise LedgerRefused(
+            why=f"{facts.name} has {'no ' * (not opened.apart)}promise between analysts in the book, "
+            "and the registration says otherwise",
+            way_out="Put the promise back as it was: what was promised stays promised",
+        )
     if opened.epsilon > facts.epsilon or opened.delta > facts.delta:
         raise LedgerRefused(
             why=f"{facts.name} has a larger budget in the book than in the registration",
@@ -158,7 +165,16 @@ def _read_one(
         )
     receipts = list_receipts(sound, schema.name)
     now = max(now, sound.state.times["last"])
-    return _gather(registration, facts, schema, access, now=now, copy=copy, find_receipts=lambda _: receipts)
+    return _gather(
+        registration,
+        facts,
+        schema,
+        access,
+        now=now,
+        copy=copy,
+        find_receipts=lambda _: receipts,
+        shares_book=sound.state.is_apart(),
+    )
 
 
 def list_receipts(sound: SoundBook, ledger: str) -> dict[int, Receipt]:
@@ -180,6 +196,7 @@ def _gather(
     now: int,
     copy: AccountCopy | None = None,
     find_receipts: Receipts = lambda _: {},
+    shares_book: bool = False,
 ) -> RegistrySource:
     grants = () if access is None else access.list_grants()
     return RegistrySource(
@@ -190,7 +207,7 @@ def _gather(
         now=now,
         copy=copy,
         find_receipts=find_receipts,
-        shares_book=any(one.promise is not None for one in registration.datasets.values()),
+        shares_book=shares_book or any(one.promise is not None for one in registration.datasets.values()),
     )
 
 

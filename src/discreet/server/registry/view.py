@@ -299,14 +299,19 @@ def _write_studies(source: RegistrySource, account: Account) -> list[dict[str, A
 
 def _write_shares(source: RegistrySource, account: Account) -> list[dict[str, Any]]:
     """List what was set aside for whom, with what each has spent: for the owner."""
-    meters = {line.name: line.meter for line in list_metered(account)}
+    metered = {line.name: line for line in list_metered(account)}
     whole = make_meter(account.opened.epsilon, account.opened.delta)
     shares = {f"{ANALYST}{name}": share for name, share in source.grants}
     shares |= {one.line: one.share for one in account.lines.values() if not one.line.startswith(_STUDY)}
     listed = []
     for line, share in sorted(shares.items()):
         is_group = line.startswith(_GROUP)
-        figures = read_line(account, line, meters.get(line, whole)) if _is_opened(account, line) else None
+        if not _is_opened(account, line):
+            figures = None
+        elif line in metered:
+            figures = metered[line].read(account, account.sum(line))
+        else:
+            figures = read_line(account, line, whole)
         listed.append(
             {
                 "kind": "group" if is_group else "analyst",

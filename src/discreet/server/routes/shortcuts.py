@@ -68,9 +68,11 @@ class Shortcuts:
     ) -> tuple[str, dict[str, Any]] | None:
         """Return a key and what the route takes; None where the long way has something to say first."""
         found = dict(headers)
-        scheme, _, credentials = found.get(b"authorization", b"").partition(b" ")
+        scheme, _, credentials = found.get(b"authorization", b"").decode("latin-1").partition(" ")
         is_plain = len(found) == len(headers) and found.get(b"content-type") == b"application/json"
-        if not is_plain or scheme != b"Bearer" or self._reception.datasets.get(name) is None:
+        # What has spaces around it is read by the framework, which takes them off.
+        is_plain &= scheme == "Bearer" and credentials.strip() == credentials
+        if not is_plain or self._reception.datasets.get(name) is None:
             return None
         try:
             arguments: dict[str, Any] = {"asked": _ROUTES[last][0].model_validate(read_json(message["body"]))}
@@ -78,4 +80,4 @@ class Shortcuts:
                 arguments["key"] = _KEY.validate_python(found[b"idempotency-key"].decode("latin-1"))
         except (ValidationError, InvalidParameter):
             return None
-        return credentials.decode("latin-1"), arguments
+        return credentials, arguments

@@ -10,36 +10,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import Loss
 from discreet.core.losses.noise import DiscreteLaplaceLoss
-from discreet.core.neighbours import Event, EventPresence, UserEvents
+from discreet.core.neighbours import Event, EventPresence
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.mechanisms.gaussian import analytic_variance, discrete_loss
 from discreet.mechanisms.laplace import laplace_scale
 from discreet.noise import AddNoise, DiscreteGaussian, DiscreteLaplace, Noise
-from discreet.streams.conversation import CounterRun, StreamCounter
+from discreet.streams.conversation import CounterRun
 from discreet.streams.elements import RealElements
-from discreet.streams.noise_sums import NoiseSum, noise_variance
+from discreet.streams.noise_sums import NoiseSum
 from discreet.streams.pan_private.looks import look_once
-
-_WIDEST = 1 << 96
-"""The variance of noise, in units, up to which sums of noises stay within 64-bit words: they are never
-clamped, which would not be post-processing here, since data are added later."""
+from discreet.streams.pan_private.pan_private_conversation import SeizableCounter, SeizableRun
 
 
 @frozen
-class PanPrivateCounter(StreamCounter):
+class PanPrivateCounter(SeizableCounter):
     """Publish the number of events so far at every step, and keep nothing that gives an event away.
 
     Privacy: (epsilon, delta) for all answers and everything kept in memory at one moment between two steps,
-    together. [DR14] Theorem 12.5.
+    or at several with a refresh between them, together. [DR14] Theorem 12.5.
     Accuracy: error(beta) over all steps, error(beta, step=t) at one; variance is the same at every step.
     Time: O(1) a step on average; 1 + log2 horizon numbers are kept.
 
-    Its parameters are those of every `StreamCounter`, but for users: who was counted how often would have to
-    be kept, and an intruder reads it.
+    Its parameters are those of every `SeizableCounter`. Users are refused: who was counted how often would
+    have to be kept, and an intruder reads it.
 
     Examples
     --------
@@ -49,24 +45,6 @@ class PanPrivateCounter(StreamCounter):
     >>> with counter.open() as visits:
     ...     noisy = [visits.push(1) for _ in range(7)]
     """
-
-    def _complete(self) -> None:
-        StreamCounter._complete(self)  # noqa: SLF001 - its base
-        if noise_variance(self.noise) > _WIDEST:
-            raise InvalidParameter(
-                name="epsilon",
-                rule="large enough for noise of at most 2**48 units of the grid",
-                value=self.epsilon,
-                hint="Declare a coarser grid, or take a larger epsilon",
-            )
-
-    def _require_relation(self) -> None:
-        if isinstance(self.neighbours, UserEvents):
-            raise NeighboursMismatch(
-                f"neighbours: to hide {self.neighbours}, the counter would have to keep who was counted how "
-                f"often, which an intruder reads. Use Event() or EventPresence()"
-            )
-        StreamCounter._require_relation(self)  # noqa: SLF001 - its base
 
     @property
     def levels(self) -> int:
@@ -79,9 +57,10 @@ class PanPrivateCounter(StreamCounter):
 
         The first one, and those of the blocks that make up the steps before the event; or, where the look
         inside came before the event, those of the blocks that make up the rest. Of numbers below the horizon
-        none has more binary digits that are one than log2 horizon, rounded down.
+        none has more binary digits that are one than log2 horizon, rounded down. A refresh cuts one of these
+        blocks in two.
         """
-        return self.horizon.bit_length()
+        return self.horizon.bit_length() if self.looks == 1 else self.levels + 1
 
     @property
     def total_shift(self) -> int:
@@ -102,20 +81,15 @@ class PanPrivateCounter(StreamCounter):
 
     @property
     def loss(self) -> Loss:
-        """The cost of all answers and of one look at the state."""
+        """The cost of all answers and of all covered looks at the state."""
         noise = self.noise
         if isinstance(noise, DiscreteGaussian):
             return discrete_loss(Fraction(self.square_shift), noise.variance)
         return DiscreteLaplaceLoss(self.total_shift, noise.scale)  # type: ignore[attr-defined]
 
-    @property
-    def words(self) -> str:
-        """The guarantee in words, with what it covers."""
-        return f"{super(StreamCounter, self).words}, for all answers and the state at one moment together"
-
     def _error_law(self, step: int) -> NoiseSum:
-        del step  # every answer holds the noise of the total and one of every level
-        return NoiseSum(self.noise, self.levels + 1)
+        del step  # every answer holds the noise of the total, that of each refresh, and one of every level
+        return NoiseSum(self.noise, self.levels + self.looks)
 
     def _error_laws(self) -> Iterable[tuple[int, NoiseSum]]:
         return [(self.horizon, self._error_law(1))]
@@ -124,7 +98,7 @@ class PanPrivateCounter(StreamCounter):
         return PanPrivateRun(self)
 
 
-class PanPrivateRun(CounterRun):
+class PanPrivateRun(SeizableRun):
     """The noisy total, and one noise a level: that of the block which is open.
 
     Noise is drawn when its block begins and overwritten when it ends, so that no noise to come and none that
@@ -171,6 +145,19 @@ class PanPrivateRun(CounterRun):
             noises[:] = 0
         self._end(now + units.size)
         return answers
+
+    def refresh(self, rng: Rng) -> None:
+        """Begin again from the noisy total: it gets noise once more, and open blocks get other noises.
+
+        What comes is then as it was at the first step: of blocks that are open, the rest.
+        """
+        now, kept = self.taken, self._kept
+        if not now or now >= self._horizon:
+            return  # nothing is here yet, or nothing changes any more
+        kept[0] += int(rng.perform(self._draw, 0))
+        for level in range(self._levels):
+            if now & ((1 << level) - 1):
+                kept[1 + level] = rng.perform(self._draw, 0)
 
     def _count_edges(self, place: int) -> int:
         """Return how many levels have a block that begins at a step, and one that ends before it."""

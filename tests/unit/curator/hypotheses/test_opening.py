@@ -183,6 +183,23 @@ def test_a_key_stands_for_its_reply_whatever_the_version(tmp_path):
     assert replies[0].rows == replies[1].rows
 
 
+@pytest.mark.parametrize("epsilon", [Fraction(15, 4), 5])
+def test_no_version_has_another_whole_beside_the_same_rest(tmp_path, epsilon):
+    """The first version's hypothesis cost 1 of 4: no later one makes that less, or more, by what it says."""
+    path, rest = tmp_path / "budget.db", 3
+    other = {"epsilon": epsilon, "shared": 1 - rest / Fraction(epsilon)}
+    with curator(ledger=path, **GIVEN) as one:
+        assert one.ledger.whole_epsilon == rest
+    for version in ("2026-12", None):
+        with pytest.raises(LedgerRefused, match="epsilon"):
+            curator(ledger=path, version=version, **GIVEN | other)
+    with curator(ledger=path, version="2026-12", **GIVEN) as one:
+        assert one.ledger.spent()["epsilon"] == PART
+    for version in ("2026-12", "2027-01", None):
+        with pytest.raises(LedgerRefused, match="epsilon"):
+            curator(ledger=path, version=version, **GIVEN | other)
+
+
 @pytest.mark.parametrize("version", ["", "a\nb", "a\0", 7])
 def test_a_version_is_one_line_of_text(version):
     with pytest.raises(InvalidParameter, match="version"):

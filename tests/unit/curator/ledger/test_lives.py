@@ -130,3 +130,22 @@ def test_many_lives():
     from hypothesis.stateful import run_state_machine_as_test
 
     run_state_machine_as_test(Lives, settings=settings(max_examples=500, stateful_step_count=50))
+
+
+def test_a_later_life_finds_the_entries_of_each_analyst(tmp_path):
+    names = ["acme", "acm", 'acme","key":"x', "Ünal", 'a "b"', "a\\b"]
+    for life in range(2):
+        book = open_book(tmp_path / "budget.db")
+        ledger = Ledger(epsilon=1, delta=0, neighbours=ROWS, book=book, name="visits")
+        for place, name in enumerate(names if not life else ()):
+            for number in range(place + 1):
+                ledger.reserve(name, f'"analyst":"{name}"', Guarantee(PureLoss(Fraction(1, 100)), ROWS))
+                ledger.start(len(ledger.entries()) - 1)
+                assert ledger.entries(name)[-1].number == len(ledger.entries()) - 1, number
+        found = {name: ledger.entries(name) for name in names}
+        assert {name: len(listed) for name, listed in found.items()} == dict(
+            zip(names, range(1, 7), strict=True)
+        )
+        assert all(entry.analyst == name for name, listed in found.items() for entry in listed)
+        assert not ledger.entries("nobody")
+        book.close()

@@ -8,6 +8,7 @@ from discreet.core.errors import BudgetExceeded, Refused
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import PureLoss
 from discreet.core.neighbours import AddRemove
+from discreet.curator.amounts import Amounts
 from discreet.curator.ledger.book import MemoryBook
 from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.ledger.people import People
@@ -54,6 +55,11 @@ def test_a_price_names_the_line_that_it_exceeds(limit, words):
         ledger.reserve("acme", "q", TENTH, study="flu")
     assert str(caught.value) == told
     assert len(ledger.entries()) == 2, "nothing is reserved by looking"
+
+
+def test_what_is_used_up_is_named_beside_what_is_left():
+    assert Amounts(epsilon=Fraction(0), delta=Fraction(1, 10)).there == "epsilon 0, delta 0.1"
+    assert Amounts(epsilon=Fraction(0), delta=Fraction(0)).there == "nothing"
 
 
 def test_a_retired_data_set_says_so_beforehand():

@@ -21,6 +21,7 @@ from discreet.core.errors import (
 )
 from discreet.curator.curator import Curator
 from discreet.curator.ledger.books.recovery import recover
+from discreet.curator.standing.standing_answer import StandingAnswer
 from discreet.data import Category, Date, Identifier, Integer, Row, Schema, Table, User
 
 __all__ = ["tmp_path"]
@@ -70,6 +71,16 @@ def test_numbers_are_as_near_as_the_price_said(query, delta):
         assert "60" not in repr(answer).splitlines()[0] and "still to come" in repr(answer)
         assert list(answer.to_pandas().columns) == ["period", "value", "low", "high"]
         assert "<table>" in answer._repr_html_()
+
+
+def test_what_is_printed_says_what_is_not_and_that_no_count_is_negative():
+    days = tuple(FIRST + datetime.timedelta(one) for one in range(25))
+    shown = {"name": "n", "question": DAILY, "is_running": False, "periods": days, "left": 3}
+    answer = StandingAnswer(**shown, values=(4.0, -30.0) * 12 + (4.0,), errors=(10.0,) * 25, together=50.0)
+    assert answer.interval(0) == (0, 14) and answer.interval(1) == (0, 0)
+    assert answer.interval(1, together=True) == (0, 20)
+    assert "5 earlier periods are not printed" in repr(answer) and "more rows" not in repr(answer)
+    assert str(days[4]) not in repr(answer) and f"{days[5]}  -30 [0, 0]" in repr(answer)
 
 
 def test_one_charge_for_all_days(tmp_path):

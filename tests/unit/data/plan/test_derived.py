@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from sql_schemas import ORDERS, STORES, TABLES, VISITS, plan
+from sql_schemas import ORDERS, POLICY, STORES, TABLES, VISITS, plan
 
 from discreet.core.errors import InternalError, Refused
 from discreet.data import Date, Identifier, Integer
@@ -25,6 +25,8 @@ from discreet.data.plan.facts import facts
 from discreet.data.plan.nodes import Join, Units, UnitValue
 from discreet.data.plan.numbers import add, constant, multiply, variable
 from discreet.data.plan.row_nodes import TRUE, Field
+from discreet.data.plan.tables import PlanTables
+from discreet.data.sql.parse import parse
 
 COST, AGE, INCOME = (variable(Field("visits", name)) for name in ("cost", "age", "income"))
 
@@ -86,6 +88,15 @@ def test_the_relation_of_units_has_one_row_of_each() -> None:
     assert isinstance(last, Date) and last.nullable
     with pytest.raises(InternalError):
         declare_units(Units("people", (), TRUE, ()), TABLES, ())
+
+
+def test_one_row_for_each_unit_has_no_time_of_its_own() -> None:
+    timed = PlanTables.of(replace(VISITS, time="day"))
+    inner = "SELECT user_id, COUNT(*) AS n, MAX(day) AS latest FROM visits GROUP BY user_id"
+    text = f"SELECT AVG(n) AS mean FROM ({inner}) AS t WHERE latest >= '2020-06-01'"
+    asked = parse(text, schemas=timed, policy=POLICY)
+    assert asked == plan(text)
+    assert facts(asked, timed).sets == facts(asked, TABLES).sets
 
 
 def test_rows_of_joined_tables_multiply_and_those_of_a_request_are_fewer() -> None:

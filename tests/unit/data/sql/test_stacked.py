@@ -50,6 +50,15 @@ def test_what_one_part_asks_is_not_measured_for_the_groups_of_another() -> None:
     )
 
 
+@pytest.mark.parametrize(("keys", "once"), [("", False), (", region", True)])
+def test_units_of_a_part_are_counted_once_each_where_they_have_several_rows(keys: str, once: bool) -> None:
+    inner = f"(SELECT user_id{keys}, COUNT(*) AS n FROM visits GROUP BY user_id{keys})"
+    text = f"SELECT COUNT(DISTINCT user_id) FROM {inner} WHERE n > 1"
+    made = plan(f"{text} UNION ALL {text.replace('> 1', '> 2')}")
+    bounds = {one.group_bounds for one in made.aggregates if one.number is not None}
+    assert bounds == {(Fraction(0), Fraction(1)) if once else None}
+
+
 def test_each_part_has_its_words_in_the_plan() -> None:
     made = price_plan(plan(f"{BY_REGION} UNION ALL SELECT 'mean', AVG(income) FROM visits"), TABLES, POLICY)
     (column,) = made.columns

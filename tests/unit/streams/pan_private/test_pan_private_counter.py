@@ -72,7 +72,7 @@ def test_the_state_is_all_there_is_and_holds_no_generator():
     conversation = counter(100).open(rng=unsafe_seeded(1))
     conversation.push_many([1] * 37)
     state = conversation.state.reveal()
-    assert sorted(state) == ["asked", "run", "taken", "users"]
+    assert sorted(state) == ["asked", "refreshes", "run", "taken", "users"]
     assert state["users"] == [] and len(state["run"]["kept"]) == 8
     assert json.loads(json.dumps(state)) == state
     held = {name: value for name, value in vars(conversation._run).items() if name != "_kept"}

@@ -67,7 +67,8 @@ def cast_operand(side: Operand, to: exp.Expression, scope: Scope, *, safe: bool)
     elif kind in _TEXTS and not parameters:
         found = _to_text(side)
     if found is None:
-        raise refuse("cast", f"{describe(side)} has no value of that type in some rows", _way_out(side))
+        rows = "any row" if safe else "some rows"
+        raise refuse("cast", f"{describe(side)} has no value of that type in {rows}", _way_out(side, safe))
     return found
 
 
@@ -78,8 +79,8 @@ def _read_type(to: exp.Expression) -> tuple[object, list[exp.Expression]]:
     return _NAMED.get(str(named).upper(), kind), list(parameters or [])
 
 
-def _way_out(side: Operand) -> str:
-    if isinstance(side, ChoiceColumn | Mapped | Labelled):
+def _way_out(side: Operand, safe: bool) -> str:
+    if isinstance(side, ChoiceColumn | Mapped | Labelled) and not safe:
         return "Use SAFE_CAST, which is missing there, or compare the values as they are"
     return "Compare it as it is; write dates as DATE '2020-12-31'"
 

@@ -9,7 +9,7 @@ from discreet.data.plan.canonical import MIRRORED, OPPOSITE, AnySign, conjunctio
 from discreet.data.plan.row_nodes import Condition
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
 from discreet.data.sql.rows.comparing import compare_sides
-from discreet.data.sql.rows.free_texts import compare_text, like_text, read_free_text
+from discreet.data.sql.rows.free_texts import compare_text, like_text, read_free_text, regexp_text
 from discreet.data.sql.rows.operands import MISSING, is_present
 from discreet.data.sql.rows.texts import like_condition, read_pattern, regexp_condition
 from discreet.data.sql.rows.translate import ConditionReader, condition, operand
@@ -141,8 +141,14 @@ def _like(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
 def _regexp(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     this, pattern, flipped = take(node, "this", "expression", "negate")
     negated = negated != bool(flipped)
-    left, right, fold = operand(this, scope), operand(pattern, scope), isinstance(node, exp.RegexpILike)
-    return regexp_condition(left, right, scope, negated=negated, fold=fold)
+    text, right, fold = (
+        read_free_text(this, scope),
+        operand(pattern, scope),
+        isinstance(node, exp.RegexpILike),
+    )
+    if text is not None:
+        return regexp_text(text, right, scope, negated=negated, fold=fold)
+    return regexp_condition(operand(this, scope), right, scope, negated=negated, fold=fold)
 
 
 def _match(node: exp.Expression, scope: Scope, negated: bool) -> Condition:

@@ -270,12 +270,24 @@ def read_interval(node: exp.Expression) -> Interval:
 
 def _date_add(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
     sign = -1 if name.endswith("SUB") else 1
+    if len(sides) == 3:
+        return _date_add_unit(name, sides, scope)
     if isinstance(sides[1], Interval):
         return add_interval(sides[0], sides[1], sign, scope)
     if isinstance(sides[0], Missing):
         return MISSING
     count = whole_of(sides[1], name, -MAX_COUNT, MAX_COUNT)
     return _later(read_day(sides[0], name), sign * count, "month" if name == "ADD_MONTHS" else "day", scope)
+
+
+def _date_add_unit(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
+    """Return a date so many of a unit later, as in DATEADD(month, 3, day)."""
+    unit, count, side = sides
+    if not isinstance(unit, str) or _name(unit) not in _UNITS:
+        raise refuse(name, "its first argument is a unit of whole days", f"Use {', '.join(_UNITS)}")
+    if isinstance(side, Missing):
+        return MISSING
+    return _later(read_day(side, name), whole_of(count, name, -MAX_COUNT, MAX_COUNT), _name(unit), scope)
 
 
 def _date_diff(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
@@ -339,11 +351,15 @@ def _trunc(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
     return truncate(part, sides[0], scope, sunday=False)
 
 
+UNIT_FIRST = frozenset({"DATEADD", "DATEPART", "DATE_PART"})
+"""Functions whose first argument is a part of a date, whatever columns are called."""
 DATE_FUNCTIONS: dict[str, tuple[int, int, Function]] = {
     "ADD_MONTHS": (2, 2, _date_add),
     "DATE": (1, 1, _date),
+    "DATEADD": (2, 3, _date_add),
     "DATEDIFF": (2, 3, _date_diff),
-    "DATE_ADD": (2, 2, _date_add),
+    "DATEPART": (2, 2, _date_part),
+    "DATE_ADD": (2, 3, _date_add),
     "DATE_DIFF": (2, 3, _date_diff),
     "DATE_PART": (2, 2, _date_part),
     "DATE_SUB": (2, 2, _date_add),

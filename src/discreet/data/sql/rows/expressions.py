@@ -144,7 +144,9 @@ def require_declared(field: Field, scope: Scope) -> None:
         raise refuse(field.name, "an identifier is never compared", "COUNT(DISTINCT ...) counts the units")
     if not column.size:
         why = "free text is compared with text in quotes, by =, <>, IN and LIKE; nothing is computed of it"
-        raise refuse(field.name, why, "GROUP BY it, or ask the owner to declare its values")
+        raise refuse(
+            field.name, why, "Write x LIKE '%text%', GROUP BY it, or ask the owner to declare its values"
+        )
 
 
 def _negative(node: exp.Expression, scope: Scope) -> Operand:

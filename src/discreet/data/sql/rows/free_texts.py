@@ -6,13 +6,15 @@ take. So patterns are written anew in one form, only A to Z are folded, and patt
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from string import ascii_lowercase, ascii_uppercase
 from typing import Literal
 
 from sqlglot import exp
 
-from discreet.data.plan.canonical import AnySign, is_there
+from discreet.data.plan.canonical import AnySign, conjunction, disjunction, is_there
 from discreet.data.plan.row_nodes import FALSE, Condition, Field, TextLike, unescape
 from discreet.data.schema.columns import Text
 from discreet.data.sql.nodes import Scope, take
@@ -38,6 +40,9 @@ _AFFIXES = {
     "CONTAINS": "%{}%",
     "CONTAINS_SUBSTR": "%{}%",
 }
+_REGEXPS = ("REGEXP_CONTAINS", "REGEXP_LIKE", "REGEXP_MATCHES")
+_PARTS = re.compile(r"\(\?:|\.[*+]?|\\.?|.", re.DOTALL)
+_REPEATED = {".": "_", ".*": "%", ".+": "_%"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +99,63 @@ def like_text(
 
 
 def read_affix(name: str, given: list[exp.Expression], scope: Scope) -> Truth | None:
-    """Return where free text starts with, ends with or holds a text; None where it is no free text."""
-    text = read_free_text(given[0], scope) if name in _AFFIXES else None
+    """Return where free text starts with, ends with, holds or matches a text; None for other text."""
+    text = read_free_text(given[0], scope) if name in _AFFIXES or name in _REGEXPS else None
     if text is None:
         return None
     wanted = operand(given[1], scope)
     if not isinstance(wanted, str):
         raise refuse(name, "it takes a short text in quotes", f"Write {name}(x, 'text')")
+    if name in _REGEXPS:
+        found, none = (regexp_text(text, wanted, scope, negated=flip, fold=False) for flip in (False, True))
+        return Truth(found, none)
     pattern, fold = _AFFIXES[name].format(_escape(wanted)), name == "CONTAINS_SUBSTR"
     sides = [like_text(text, pattern, "!", scope, negated=flip, fold=fold) for flip in (False, True)]
     return Truth(sides[0], sides[1])
+
+
+def regexp_text(text: FreeText, pattern: Operand, scope: Scope, *, negated: bool, fold: bool) -> Condition:
+    """Return the condition that free text holds, or does not hold, what a regular expression describes.
+
+    It is one that patterns can say as well: texts with `.`, `.*` and `.+`, between `|`, with `^` and `$`.
+    As in those of declared texts, `.` is any character, the end of a line among them.
+    """
+    if not isinstance(pattern, str):
+        raise refuse("a regular expression", "it stands in quotes", "Write x ~ 'text'")
+    if pattern.startswith("(?i)"):
+        pattern, fold = pattern[4:], True
+    either = [
+        like_text(text, one, "!", scope, negated=negated, fold=fold)
+        for one in _split(_PARTS.findall(pattern))
+    ]
+    return conjunction(either, scope.tables) if negated else disjunction(either, scope.tables)
+
+
+def _split(parts: list[str]) -> Iterator[str]:
+    """Yield the pattern of LIKE for each text between the `|` of a regular expression."""
+    if parts and parts[0] in ("(", "(?:") and parts[-1] == ")":
+        parts = parts[1:-1]
+    while "|" in parts:
+        place = parts.index("|")
+        yield _to_like(parts[:place])
+        parts = parts[place + 1 :]
+    yield _to_like(parts)
+
+
+def _to_like(parts: list[str]) -> str:
+    start, end = parts[:1] == ["^"], parts[-1:] == ["$"]
+    written = "" if start else "%"
+    for one in parts[start : len(parts) - end]:
+        if one in _REPEATED:
+            written += _REPEATED[one]
+        elif one[0] == "\\" and len(one) == 2 and not one[1].isalnum():
+            written += _escape(one[1])
+        elif len(one) > 1 or one in "\\*+?{}[]()^$":
+            why = "of free text it has characters, ., .*, .+, ^, $ and | alone"
+            raise refuse("a regular expression", why, "Write x LIKE '%one%' OR x LIKE '%other%'")
+        else:
+            written += _escape(one)
+    return written + ("" if end else "%")
 
 
 def _compare(text: FreeText, pattern: str, scope: Scope, *, negated: bool, fold: bool) -> Condition:

@@ -19,7 +19,7 @@ from discreet.data.plan.tables import is_declared
 from discreet.data.plan.tabulate import MAX_TABULATED, OneColumn
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.rows.date_texts import DATE_TEXTS
-from discreet.data.sql.rows.dates import DATE_FUNCTIONS, NOW, is_part, read_interval, today
+from discreet.data.sql.rows.dates import DATE_FUNCTIONS, NOW, UNIT_FIRST, is_part, read_interval, today
 from discreet.data.sql.rows.free_texts import read_affix
 from discreet.data.sql.rows.functions import FUNCTIONS, Function
 from discreet.data.sql.rows.operands import MISSING, Day, Missing, Operand, Ratio, unify, wrap
@@ -33,6 +33,7 @@ _FUNCTIONS: dict[str, tuple[int, int, Function]] = {
     **DATE_FUNCTIONS,
     **DATE_TEXTS,
 }
+_OF_GROUPS = ("COUNT", "COUNTIF", "SUM", "AVG", "MIN", "MAX", "MEDIAN", "STDDEV", "VARIANCE")
 ROW_FUNCTIONS = frozenset(_FUNCTIONS)
 """Names of functions that are computed in each row."""
 _KNOWN = (
@@ -82,6 +83,9 @@ def read_call(node: exp.Expression, scope: Scope) -> Operand:
         return today(scope)
     if name == "STEPS":
         return _read_steps(arguments_of(node, name, 4, MAX_ARGUMENTS), scope)
+    if name in _OF_GROUPS:
+        way_out = "A condition on it stands in HAVING; one on each unit's own stands around a subquery"
+        raise refuse(f"{name} in a row", "it is a number of many rows", way_out)
     if name not in _FUNCTIONS:
         raise refuse(f"function {node.args.get('this')}", "it is not known here", _KNOWN)
     least, most, function = _FUNCTIONS[name]
@@ -113,7 +117,9 @@ def _unit_place(name: str, given: Sequence[exp.Expression]) -> int | None:
     if isinstance(given[0], exp.Literal):
         return None
     words = [place for place, part in enumerate(given) if _is_unit(part)]
-    places: tuple[int, ...] = (1,) if name == "DATE_TRUNC" else (0,) if name == "DATE_PART" else ()
+    places: tuple[int, ...] = (1,) if name == "DATE_TRUNC" else (0,) if name in UNIT_FIRST else ()
+    if name == "DATE_ADD" and len(given) == 3:
+        places = (0,)
     if name in ("DATE_DIFF", "DATEDIFF") and len(given) == 3:
         places = (2, 0)
     return next((place for place in places if place in words), None)

@@ -301,7 +301,9 @@ class _Around:
         elif isinstance(node, exp.Column) and node.name.lower() not in self.columns:
             aliases = {one.alias.lower(): one.this for one in listed if isinstance(one, exp.Alias)}
             node = aliases.get(node.name.lower(), node)
-        found = translate(node, Names(self.scope, replace(self, keys=(), _within=True).find, {}))
+        named = isinstance(node, exp.Column | exp.Paren)
+        names = Names(self.scope, replace(self, keys=(), _within=True).find, {})
+        found = translate(node, names) if named else None
         if not isinstance(found, Field | ComputedKey):
             raise refuse("GROUP BY around an answer", "it names keys of the inner GROUP BY", _LATER)
         return found

@@ -13,6 +13,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.data.plan.after import MAX_DIGITS, MAX_POWER, compute, find_sort
+from discreet.data.plan.key_nodes import ComputedKey
 from discreet.data.plan.kinds import Function
 from discreet.data.plan.nodes import Computed, Constant, Shown
 from discreet.data.plan.row_nodes import Field
@@ -100,6 +101,8 @@ def translate(node: exp.Expression, names: Names) -> Shown:
             return _call(name, node, names)
         if name in ("IF", "IIF"):
             return _if(node, names)
+        if name == "GROUPING":
+            return _grouping(node, names)
     return read_aggregate(node, names.scope)
 
 
@@ -259,6 +262,17 @@ def _call(name: str, node: exp.Expression, names: Names) -> Shown:
         if function != "power" and value == 0:
             parts.pop()
     return compute(function, parts, names.scope.tables)
+
+
+def _grouping(node: exp.Expression, names: Names) -> Shown:
+    """Return 1 in rows that are totals over a key: it is missing there, and nowhere else."""
+    _, arguments = take(node, "this", "expressions")
+    keys = [translate(argument, names) for argument in arguments or []]
+    if len(keys) != 1 or not isinstance(keys[0], Field | ComputedKey):
+        raise refuse("GROUPING", "it takes one key of GROUP BY", "Write GROUPING(key) for each")
+    tables = names.scope.tables
+    parts: list[Shown] = [compute("is null", keys, tables), Constant(Fraction(1)), Constant(Fraction(0))]
+    return compute("case", parts, tables)
 
 
 def _int_div(node: exp.Expression, names: Names) -> Shown:

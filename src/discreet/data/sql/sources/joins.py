@@ -79,7 +79,8 @@ def _read_join(
     _check_join(scope.main, table, left, right, scope)
     if outer and not isinstance(table, Dimension):
         why = "only public tables are joined so"
-        raise refuse(f"LEFT JOIN {table.name}", why, "Write JOIN, or ask of one table at a time")
+        way_out = f"Write JOIN; for rows without a partner, NOT EXISTS or {left.name} NOT IN (SELECT ...)"
+        raise refuse(f"LEFT JOIN {table.name}", why, way_out)
     same = next((one for one in joins if (one.table, one.left, one.outer) == (table.name, left, outer)), None)
     if same is not None and isinstance(table, Dimension):
         # The same row of a public table under two names.

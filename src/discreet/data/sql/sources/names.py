@@ -15,7 +15,7 @@ from sqlglot import exp
 from discreet.core.errors import Refused
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.nodes import refuse_column, refuse_unknown, take, word
-from discreet.data.sql.rows.dates import DATE_FUNCTIONS, NOW
+from discreet.data.sql.rows.dates import DATE_FUNCTIONS, NOW, UNIT_FIRST
 from discreet.data.sql.sources.joins import find_relation
 from discreet.data.sql.sources.matches import is_match
 from discreet.data.sql.text import refuse
@@ -330,6 +330,8 @@ def _is_date_part(node: exp.Column) -> bool:
     if len(places) < 2 or (len(places) == 2 and "DIFF" in str(call.this).upper()):
         return False  # two dates have no word between them
     first, last = places[0], places[-1]
+    if str(call.this).upper() in UNIT_FIRST:
+        return node is first and _is_part_word(node)
     if isinstance(first, exp.Literal) and first.is_string:
         return False  # that is the word
     words = [place for place in (first, last) if _is_part_word(place)]

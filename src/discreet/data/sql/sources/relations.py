@@ -165,6 +165,9 @@ class _Reader:
     ) -> tuple[FromNames, _Rows]:
         """Read FROM, the joins and WHERE of a query."""
         source, joined, filtered = (tree.args.get(key) for key in ("from_", "joins", "where"))
+        if source is None and any(item.find(exp.Select) for item in tree.args.get("expressions") or []):
+            way_out = "Write one SELECT with all of them: SELECT COUNTIF(condition) / COUNT(*) FROM t"
+            raise refuse("a subquery in an expression", "each would be asked on its own", way_out)
         if source is None:
             raise refuse("SELECT", "it names no table", f"Write FROM {self.tables.schemas[0].name}")
         one, rows = self._source(take(source, "this")[0], before, level)
@@ -238,6 +241,10 @@ class _Reader:
             raise refuse_match(f"it must compare {key or 'a key of a public table'}, and that once")
         ((left, right),) = pairs
         if isinstance(relation, Schema):
+            lists = any(test.find(UnitMatched) for test in tests)  # refused where they are translated
+            if not lists and any(one.table != own for test in tests for one in test.find_all(exp.Column)):
+                why = "it compares rows of a private table with those around it"
+                raise refuse_match(why, "Compare with constants there, or JOIN the tables on the unit")
             looked_up = UnitMatched(key=right, left=left, table=rows.table)
             if tests:
                 looked_up.set("this", _conjoin(tests))

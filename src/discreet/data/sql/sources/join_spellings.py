@@ -1,0 +1,130 @@
+"""Joins as older SQL writes them, turned into those that the language has: on the syntax tree, before names.
+
+`FROM a, b WHERE a.key = b.key` is a join on that key. `a LEFT JOIN b ON ... WHERE b.key IS NULL` asks for the
+rows of a without a partner, which is NOT EXISTS. Nothing else is looked at: what does not fit is left as it
+is, and refused or understood where joins are read.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from discreet.data.plan.tables import PlanTables
+from discreet.data.schema.schema import Schema
+
+
+def unify_joins(tree: exp.Select | exp.SetOperation, tables: PlanTables) -> None:
+    """Rewrite the joins of all SELECTs of a tree."""
+    for select in list(tree.find_all(exp.Select)):
+        where, source = select.args.get("where"), select.args.get("from_")
+        if where is None or source is None or not select.args.get("joins"):
+            continue
+        tests = _part(where.this)
+        before = [source.this.alias_or_name.lower()]
+        kept = []
+        for join in select.args["joins"]:
+            name = join.this.alias_or_name.lower()
+            _name_key(join, name, before, tests)
+            missed = _ask_for_none(join, name, before, tests, select, tables)
+            if missed is None:
+                kept.append(join)
+                before.append(name)
+            else:
+                tests.append(missed)
+        select.set("joins", kept or None)
+        select.set("where", exp.Where(this=_conjoin(tests)) if tests else None)
+
+
+def _part(test: exp.Expression) -> list[exp.Expression]:
+    """Return the conditions that are joined by AND."""
+    rest, found = [test], []
+    while rest:
+        one = rest.pop()
+        if isinstance(one, exp.And):
+            rest += [one.expression, one.this]
+        elif isinstance(one, exp.Paren):
+            rest.append(one.this)  # a tree needs no brackets
+        else:
+            found.append(one)
+    return found
+
+
+def _conjoin(tests: list[exp.Expression]) -> exp.Expression:
+    found, *rest = tests
+    for test in rest:
+        found = exp.And(this=found, expression=test)
+    return found
+
+
+def _name_key(join: exp.Join, name: str, before: list[str], tests: list[exp.Expression]) -> None:
+    """Give a join without a condition the equality of WHERE that compares its table with one before it."""
+    if any(value for key, value in join.args.items() if key not in ("this", "kind")):
+        return
+    if (join.args.get("kind") or "CROSS") != "CROSS":
+        return
+    for test in tests:
+        if isinstance(test, exp.EQ) and _is_pair(test, name, before):
+            tests.remove(test)
+            join.set("kind", None)
+            join.set("on", test)
+            return
+
+
+def _is_pair(test: exp.EQ, name: str, before: list[str]) -> bool:
+    ends = (test.this, test.expression)
+    if not all(isinstance(end, exp.Column) for end in ends):
+        return False
+    left, right = (end.table.lower() for end in ends)
+    return (left == name and right in before) or (right == name and left in before)
+
+
+def _ask_for_none(  # noqa: PLR0917
+    join: exp.Join,
+    name: str,
+    before: list[str],
+    tests: list[exp.Expression],
+    select: exp.Select,
+    tables: PlanTables,
+) -> exp.Expression | None:
+    """Return the condition that a left join with a private table asks for; None where it asks for more."""
+    on, using = join.args.get("on"), join.args.get("using") or []
+    if join.args.get("side") != "LEFT" or join.args.get("kind") not in (None, "", "OUTER"):
+        return None
+    if not isinstance(join.this, exp.Table) or not isinstance(tables.relation(join.this.name), Schema):
+        return None
+    if on is None and len(using) == 1 and len(before) == 1:
+        ends = [exp.Column(this=using[0].copy(), table=exp.to_identifier(one)) for one in (before[0], name)]
+        on = exp.EQ(this=ends[0], expression=ends[1])
+    if on is None:
+        return None
+    equal = [end for test in _part(on) if isinstance(test, exp.EQ) for end in (test.this, test.expression)]
+    keys = {end.name.lower() for end in equal if isinstance(end, exp.Column) and end.table.lower() == name}
+    gone = next((test for test in tests if _is_missing(test, name, keys)), None)
+    if gone is None:
+        return None
+    if _is_read(name, join, gone, select):
+        return None
+    tests.remove(gone)
+    inner = exp.Select(
+        expressions=[exp.Literal.number(1)],
+        from_=exp.From(this=join.this.copy()),
+        where=exp.Where(this=on.copy()),
+    )
+    return exp.Not(this=exp.Exists(this=inner))
+
+
+def _is_missing(test: exp.Expression, name: str, keys: set[str]) -> bool:
+    """Say whether a condition is that a key of the joined table, which no partner lacks, is missing."""
+    if not isinstance(test, exp.Is) or not isinstance(test.expression, exp.Null):
+        return False
+    one = test.this
+    return isinstance(one, exp.Column) and one.table.lower() == name and one.name.lower() in keys
+
+
+def _is_read(name: str, join: exp.Join, gone: exp.Expression, select: exp.Select) -> bool:
+    """Say whether something else of the joined table is read, or all columns are."""
+    inside = {id(node) for part in (join, gone) for node in part.walk()}
+    read = [node for node in select.find_all(exp.Column) if id(node) not in inside]
+    if any(node.table.lower() == name for node in read):
+        return True
+    return any(isinstance(one, exp.Star) or isinstance(one.this, exp.Star) for one in select.expressions)

@@ -1,0 +1,93 @@
+"""What runs on a device: the standard library alone, no array library, one value at a time.
+
+>>> from discreet.local import client
+>>> survey = '{"version":1,"kind":"direct-response","epsilon":"1","domain":["bus","car","bicycle"]}'
+>>> device = client.open_survey(survey)
+>>> device.kind, device.epsilon
+('direct-response', Fraction(1, 1))
+>>> line = device.encode("car").to_json()
+
+The tables of probabilities and the wire format are those of the collector, from the same modules, and a
+report is drawn from the operating system's randomness with whole numbers only: its law is the table, exactly.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.local.laws.domains import Domain, Span, ValueNames
+from discreet.local.laws.kernel import Below, Kernel
+from discreet.local.laws.kinds import FREQUENCIES, MEANS, make_kernel
+from discreet.local.laws.wire import (
+    Header,
+    SentReport,
+    digest_domain,
+    read_epsilon,
+    read_survey,
+    refuse,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A survey as a device sees it. It keeps no answers: whoever reports twice about one fact pays twice."""
+
+    kind: str
+    epsilon: Fraction
+    domain: Domain
+
+    @property
+    def kernel(self) -> Kernel:
+        """The table of probabilities."""
+        return make_kernel(self.kind, self.domain.size, self.epsilon)
+
+    def encode(self, value: object, *, below: Below = secrets.randbelow) -> SentReport:
+        """Draw a report about one's own value.
+
+        Privacy: (epsilon, 0) for this person, towards everybody.
+
+        Parameters
+        ----------
+        value
+            One of the domain; anything else counts as its first value, or as the middle of its range.
+        below
+            Where uniform whole numbers come from. For tests alone.
+        """
+        kernel = self.kernel
+        code = kernel.draw(self.domain.read(value), below)
+        header = Header(self.kind, digest_domain(self.domain.describe()), self.epsilon)
+        return SentReport(header, code.to_bytes(kernel.width, "little"))
+
+
+def open_survey(survey: str | bytes) -> Device:
+    """Return what answers a survey, from the JSON that a collector publishes.
+
+    Raises
+    ------
+    Refused
+        When it is of another version or of a kind that is not known here.
+    """
+    kind, epsilon, described = read_survey(survey)
+    if kind in FREQUENCIES and isinstance(described, int | list):
+        return Device(kind, epsilon, ValueNames.of(described))
+    if kind in MEANS and isinstance(described, dict) and set(described) == {"lower", "upper", "steps"}:
+        return Device(kind, epsilon, _read_span(described))
+    raise refuse("this version knows no such kind, or not with such a domain")
+
+
+def _read_span(described: dict[str, object]) -> Span:
+    lower, upper, steps = described["lower"], described["upper"], described["steps"]
+    if type(steps) is not int:
+        raise refuse("its steps are no whole number")
+    return Span(_read_bound(lower), _read_bound(upper), steps)
+
+
+def _read_bound(given: object) -> Fraction:
+    """Read an exact number of either sign."""
+    if given == "0":
+        return Fraction(0)
+    if isinstance(given, str) and given.startswith("-"):
+        return -read_epsilon(given[1:])
+    return read_epsilon(given)

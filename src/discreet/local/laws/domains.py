@@ -1,0 +1,162 @@
+"""What a private value may be: one of public names, or a number between public bounds.
+
+What is none of the names counts as the first, what is no number as the middle of the range: to refuse it
+would tell of it.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from discreet.core.errors import InvalidParameter
+
+MOST_VALUES = 1 << 48
+"""More values than this are no list but a search."""
+MOST_STEPS = 1 << 20
+"""A finer grid is finer than any noise."""
+_FARTHEST = 400  # digits of a decimal that are read
+
+
+class Domain(ABC):
+    """What a private value may be, as public data."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many values are told apart."""
+
+    @abstractmethod
+    def read(self, value: object) -> int:
+        """Return the place of a value, whatever it is."""
+
+    @abstractmethod
+    def describe(self) -> Any:
+        """Return the same as plain data, for the wire."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueNames(Domain):
+    """The whole numbers 0 .. count - 1, or a list of texts or whole numbers."""
+
+    count: int
+    names: tuple[str | int, ...] = ()
+
+    @classmethod
+    def of(cls, given: object) -> ValueNames:
+        """Return the domain that a number or a list of names stands for."""
+        if type(given) is ValueNames:
+            return given
+        if isinstance(given, int) and not isinstance(given, bool):
+            if not 2 <= given <= MOST_VALUES:
+                raise _refuse(f"from 2 to {MOST_VALUES} values", int(given))
+            return cls(int(given))
+        if not isinstance(given, list | tuple | range) or not all(type(each) in (str, int) for each in given):
+            raise _refuse("a number of values, or a list of texts or whole numbers", got=_kind(given))
+        names = tuple(given)
+        if len(set(names)) != len(names) or len(names) < 2:
+            raise _refuse("two different values or more", got=f"{len(names)} of them, some alike or too few")
+        return cls(len(names)) if names == tuple(range(len(names))) else cls(len(names), names)
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self.count
+
+    def read(self, value: object) -> int:
+        """Return the place of a value."""
+        if type(value) is bool and not self.names:
+            return int(value)  # a column of yes and no
+        if not isinstance(value, int | str) or type(value) not in (int, str):
+            return 0
+        if self.names:
+            return _find_places(self.names).get(value, 0)
+        return value if isinstance(value, int) and 0 <= value < self.count else 0
+
+    def name(self, place: int) -> str | int:
+        """Return the value at a place."""
+        return self.names[place] if self.names else place
+
+    def describe(self) -> Any:
+        """Return the number, or the names."""
+        return list(self.names) if self.names else self.count
+
+    def __repr__(self) -> str:
+        return f"{self.count} values"
+
+
+@dataclass(frozen=True, slots=True)
+class Span(Domain):
+    """Numbers between two bounds, on a grid of an even number of equal steps, so that it has a middle."""
+
+    lower: Fraction
+    upper: Fraction
+    steps: int
+
+    def __post_init__(self) -> None:
+        if not self.lower < self.upper:
+            raise InvalidParameter(name="upper", rule=f"above lower={self.lower}", value=self.upper)
+        if not 2 <= self.steps <= MOST_STEPS or self.steps % 2:
+            raise InvalidParameter(name="steps", rule=f"even, from 2 to {MOST_STEPS}", value=self.steps)
+
+    @property
+    def size(self) -> int:
+        """One more than there are steps."""
+        return self.steps + 1
+
+    @property
+    def half(self) -> Fraction:
+        """Half of the range."""
+        return (self.upper - self.lower) / 2
+
+    @property
+    def middle(self) -> Fraction:
+        """The middle of the range."""
+        return (self.upper + self.lower) / 2
+
+    def read(self, value: object) -> int:
+        """Return the nearest place of the grid; a number outside the bounds counts as the bound."""
+        number = _read_number(value)
+        if number is None:
+            return self.steps // 2
+        if isinstance(number, float):
+            return self.steps if number > 0 else 0
+        place = math.floor((number - self.lower) * self.steps / (self.upper - self.lower) + Fraction(1, 2))
+        return min(max(place, 0), self.steps)
+
+    def describe(self) -> Any:
+        """Return bounds and steps."""
+        return {"lower": str(self.lower), "upper": str(self.upper), "steps": self.steps}
+
+
+def _read_number(value: object) -> Fraction | float | None:
+    """Return a number exactly, an infinity as a float, and None for what is no number."""
+    if isinstance(value, int | Fraction) and type(value) in (int, Fraction):
+        return Fraction(value)
+    if isinstance(value, float) and type(value) is float:
+        return None if math.isnan(value) else value if math.isinf(value) else Fraction(value)
+    if isinstance(value, Decimal) and type(value) is Decimal and not value.is_nan():
+        if value.is_infinite() or value.adjusted() > _FARTHEST:
+            return -math.inf if value.is_signed() else math.inf
+        return Fraction(0) if value.adjusted() < -_FARTHEST else Fraction(value)
+    return None
+
+
+@lru_cache(maxsize=64)
+def _find_places(names: tuple[str | int, ...]) -> dict[str | int, int]:
+    return {name: place for place, name in enumerate(names)}
+
+
+def _kind(given: object) -> str:
+    return f"a {type(given).__name__}"
+
+
+def _refuse(rule: str, value: object = None, got: str = "") -> InvalidParameter:
+    return InvalidParameter(name="domain", rule=rule, value=value, got=got)

@@ -1,0 +1,1 @@
+"""Means of numbers that everybody keeps to themselves."""

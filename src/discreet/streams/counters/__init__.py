@@ -1,0 +1,1 @@
+"""Counters that err less than the plain tree, or need no horizon."""

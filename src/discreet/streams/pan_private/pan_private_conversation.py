@@ -1,0 +1,113 @@
+"""What counters share whose state may be seized: how many looks are covered, and what happens after one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.neighbours import UserEvents
+from discreet.core.parameters import frozen, public
+from discreet.core.rng import Rng
+from discreet.core.sensitive import Sensitive
+from discreet.noise import Noise
+from discreet.streams.conversation import CounterConversation, CounterRun, StreamCounter
+from discreet.streams.noise_sums import noise_variance
+from discreet.streams.pan_private.user_table import require_refresh, say_covered
+
+_WIDEST = 1 << 96
+"""The variance of noise, in units, up to which sums of noises stay within 64-bit words: they are never
+clamped, which would not be post-processing here, since data are added later."""
+
+
+class SeizableRun(CounterRun):
+    """A run whose state is noisy at every moment between two steps."""
+
+    @abstractmethod
+    def refresh(self, rng: Rng) -> None:
+        """Draw noise again, so that the next look tells no more than a first one."""
+
+
+@frozen
+class SeizableCounter(StreamCounter):
+    """A counter whose state may be seized. Its parameters are those of every `StreamCounter`, and `looks`.
+
+    Parameters
+    ----------
+    looks
+        How many looks at the state are covered: with a `refresh` after each of them but the last. More cost
+        no privacy, since an event comes between two of them at most, but noise.
+    """
+
+    looks: int = public(checks.integer, 1, default=1)
+
+    def _complete(self) -> None:
+        StreamCounter._complete(self)  # noqa: SLF001 - its base
+        if noise_variance(self.noise) > _WIDEST:
+            raise InvalidParameter(
+                name="epsilon",
+                rule="large enough for noise of at most 2**48 units of the grid",
+                value=self.epsilon,
+                hint="Declare a coarser grid, or take a larger epsilon",
+            )
+
+    def _require_relation(self) -> None:
+        if isinstance(self.neighbours, UserEvents):
+            raise NeighboursMismatch(
+                f"neighbours: to hide {self.neighbours}, the counter would have to keep who was counted how "
+                f"often, which an intruder reads. Use Event() or EventPresence()"
+            )
+        StreamCounter._require_relation(self)  # noqa: SLF001 - its base
+
+    @property
+    @abstractmethod
+    def noise(self) -> Noise:
+        """One noise, in units."""
+
+    @property
+    def words(self) -> str:
+        """The guarantee in words, with what it covers."""
+        return f"{super(StreamCounter, self).words}, for {say_covered(None, self.looks)}"
+
+    def _begin(self, data: Sensitive[Any], rng: Rng) -> CounterConversation:
+        return SeizableConversation(self, data, rng)
+
+
+class SeizableConversation(CounterConversation):
+    """Takes elements and answers, and draws noise again after a look."""
+
+    def __init__(self, mechanism: SeizableCounter, data: Sensitive[Any], rng: Rng) -> None:
+        super().__init__(mechanism, data, rng)
+        self._looks = mechanism.looks
+        self.refreshes = 0
+
+    @property
+    def state(self) -> Sensitive[dict[str, Any]]:
+        """All that is kept between two steps, and all that an intruder finds."""
+        return Sensitive(self._write())
+
+    def refresh(self) -> None:
+        """Say that somebody looked inside, or may have: noise is drawn again before the next step.
+
+        Raises
+        ------
+        InvalidParameter
+            Where no further look is covered.
+        """
+        with self._turn:
+            self._require_open()
+            require_refresh(self.refreshes, self._looks)
+            try:
+                self._run.refresh(self._rng)  # type: ignore[attr-defined]
+            except BaseException:
+                self.close("a refresh was interrupted")
+                raise
+            self.refreshes += 1
+
+    def _write(self) -> dict[str, Any]:
+        return {**super()._write(), "refreshes": self.refreshes}
+
+    def _take_on(self, parts: dict[str, Any]) -> None:
+        super()._take_on(parts)
+        self.refreshes = parts["refreshes"]

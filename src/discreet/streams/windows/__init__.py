@@ -1,0 +1,1 @@
+"""Sums over the recent past, and alarms about them."""

@@ -1,0 +1,68 @@
+"""Claims of local protocols: the worst of all estimated counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from tests.statistical.claims.harness import Case
+
+from discreet import local
+from discreet.core.rng import Rng
+
+DRAWS = 100
+MEANS = (local.SignMean, local.PiecewiseMean, local.HybridMean)
+ORACLES = (
+    local.DirectResponse,
+    local.SymmetricUnary,
+    local.OptimisedUnary,
+    local.LocalHashing,
+    local.HadamardResponse,
+    local.SubsetSelection,
+    local.ProjectiveResponse,
+)
+
+
+def oracle_cases(kind: Any) -> list[Case]:
+    """Everybody alike, and all values alike."""
+    oracle = kind(epsilon=1, domain=6, people=300)
+    pair = kind(epsilon=2, domain=2, people=40)
+    return [
+        _worst("all alike", oracle, np.zeros(300, dtype=np.int64)),
+        _worst("evenly spread", oracle, np.arange(300) % 6),
+        _worst("two values", pair, np.arange(40) % 2),
+    ]
+
+
+def _worst(label: str, oracle: Any, values: Any) -> Case:
+    truth = np.bincount(values, minlength=oracle.values.size)
+
+    def off(rng: Rng) -> float:
+        counts = oracle.estimate(oracle.encode_many(values, rng=rng)).counts
+        return float(np.abs(counts - truth).max())
+
+    return Case(f"{oracle.kind}, {label}", oracle.error, off, DRAWS)
+
+
+def mean_cases(kind: Any) -> list[Case]:
+    """All at one end, all in the middle, and a grid that is too coarse."""
+    fine = kind(epsilon=1, lower=0, upper=10, people=200)
+    coarse = kind(epsilon=8, lower=0, upper=10, steps=2, people=2000)
+    return [
+        _mean("at the end", fine, np.full(200, 10.0)),
+        _mean("in the middle", fine, np.full(200, 5.0)),
+        _mean("a coarse grid", coarse, np.full(2000, 2.49)),
+    ]
+
+
+def _mean(label: str, survey: Any, values: Any) -> Case:
+    def off(rng: Rng) -> float:
+        return abs(survey.estimate(survey.encode_many(values, rng=rng)).value - float(values.mean()))
+
+    return Case(f"{survey.kind}, {label}", survey.error, off, DRAWS)
+
+
+def cases() -> dict[str, list[Case]]:
+    """All cases, by card."""
+    oracles = {kind.kind: oracle_cases(kind) for kind in ORACLES}
+    return oracles | {kind.kind: mean_cases(kind) for kind in MEANS}

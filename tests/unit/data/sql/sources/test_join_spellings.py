@@ -1,0 +1,96 @@
+"""Older ways to write joins, and other words around a question, are the plans that new ones are."""
+
+from __future__ import annotations
+
+import pytest
+from sql_schemas import plan
+
+from discreet.core.errors import Refused
+from discreet.data.plan.canonical import canonicalise
+
+SAME = [
+    (
+        "SELECT COUNT(*) FROM visits v LEFT JOIN orders o ON v.user_id = o.user_id WHERE o.user_id IS NULL",
+        "SELECT COUNT(*) FROM visits LEFT OUTER JOIN orders USING (user_id) WHERE (orders.user_id IS NULL)",
+        "SELECT COUNT(*) FROM visits WHERE user_id NOT IN (SELECT user_id FROM orders)",
+    ),
+    (
+        "SELECT COUNT(*) FROM visits v LEFT JOIN orders o ON o.user_id = v.user_id AND o.price > 3 "
+        "WHERE v.active AND (v.age > 2 OR v.cost > 1) AND o.user_id IS NULL",
+        "SELECT COUNT(*) FROM visits v WHERE active AND (age > 2 OR cost > 1) AND NOT EXISTS "
+        "(SELECT 1 FROM orders o WHERE o.user_id = v.user_id AND o.price > 3)",
+    ),
+    (
+        "SELECT s.city, COUNT(*) FROM visits v, stores s WHERE v.store = s.store AND v.active "
+        "GROUP BY s.city",
+        "SELECT s.city, COUNT(*) FROM visits v CROSS JOIN stores s WHERE s.store = v.store AND v.active "
+        "GROUP BY s.city",
+        "SELECT city, COUNT(*) FROM visits JOIN stores USING (store) WHERE active GROUP BY city",
+    ),
+    (
+        "SELECT AVG(n) FROM (SELECT v.user_id, COUNT(*) AS n FROM visits v, orders o WHERE "
+        "o.user_id = v.user_id GROUP BY v.user_id) AS t",
+        "SELECT AVG(n) FROM (SELECT visits.user_id, COUNT(*) AS n FROM visits JOIN orders ON "
+        "orders.user_id = visits.user_id GROUP BY visits.user_id) AS t",
+    ),
+    (
+        "-- all\nSELECT COUNT(*) /* of /* them */ */ FROM visits -- ; DROP",
+        "SELECT COUNT(*) FROM visits",
+    ),
+    (
+        "SELECT COUNT(*) FROM visits WHERE day > DATEADD(month, -2, DATE '2020-06-30')",
+        "SELECT COUNT(*) FROM visits WHERE day > DATE '2020-06-30' - INTERVAL 2 MONTH",
+        "SELECT COUNT(*) FROM visits WHERE day > DATE_ADD('month', -2, DATE '2020-06-30')",
+    ),
+    (
+        "SELECT DATEPART(day, day) AS d, COUNT(*) FROM visits GROUP BY d",
+        "SELECT EXTRACT(DAY FROM day) AS d, COUNT(*) FROM visits GROUP BY d",
+        "SELECT DATEPART(day, t.day) AS d, COUNT(*) FROM (SELECT day FROM visits) AS t GROUP BY d",
+    ),
+    (
+        "SELECT region, GROUPING(region) AS g, COUNT(*) FROM visits GROUP BY ROLLUP(region)",
+        "SELECT region, CASE WHEN region IS NULL THEN 1 ELSE 0 END AS g, COUNT(*) FROM visits "
+        "GROUP BY ROLLUP(region)",
+    ),
+]
+
+
+@pytest.mark.parametrize("spellings", SAME, ids=[one[0][:60] for one in SAME])
+def test_spellings_are_one_plan(spellings: tuple[str, ...]) -> None:
+    assert len({canonicalise(plan(text)) for text in spellings}) == 1
+
+
+REFUSED = [
+    (
+        "SELECT COUNT(*) FROM visits v LEFT JOIN orders o ON v.user_id = o.user_id WHERE {}",
+        ("o.price IS NULL", "o.user_id IS NULL OR v.active", "o.user_id IS NULL AND o.price > 1", "v.active"),
+        "NOT EXISTS",
+    ),
+    (
+        "SELECT {} FROM visits v LEFT JOIN orders o ON v.user_id = o.user_id WHERE o.user_id IS NULL",
+        ("COUNT(*), SUM(o.price)", "COUNT(o.user_id)"),
+        "NOT EXISTS",
+    ),
+    (
+        "SELECT COUNT(*) FROM visits v, stores s WHERE {}",
+        ("s.city = 'york'", "v.store = s.store OR v.active", "v.store < s.store", "store = s.store"),
+        "JOIN",
+    ),
+    ("SELECT COUNT(*) FROM visits v, orders o WHERE {}", ("v.age = o.price",), "on the privacy unit"),
+    ("SELECT {} COUNT(*) FROM visits", ("TOP 5",), "Write LIMIT 5 at the end"),
+    ("SELECT {} COUNT(*) FROM visits", ("/*+ BROADCAST(x) */",), "a hint is for one engine"),
+    ("SELECT {}", ("(SELECT COUNT(*) FROM visits) / 2",), "Write one SELECT with all of them"),
+    ("SELECT {}, COUNT(*) FROM visits", ("user_id",), "it would show single units"),
+    ("SELECT AVG({}) FROM visits", ("TRY_CAST(region AS INT)",), "in any row"),
+    ("SELECT GROUPING({}), COUNT(*) FROM visits GROUP BY region", ("COUNT(*)", "region, region"), "one key"),
+    ("SELECT COUNT(*) FROM visits WHERE day > DATEADD({}, 1, day)", ("'hour'", "1"), "a unit of whole days"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [(text.format(one), words) for text, listed, words in REFUSED for one in listed]
+)
+def test_what_asks_for_more_is_refused(text: str, words: str) -> None:
+    with pytest.raises(Refused) as caught:
+        plan(text)
+    assert words in str(caught.value) and caught.value.way_out
