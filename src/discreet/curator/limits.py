@@ -7,6 +7,8 @@ much is refused by name.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from discreet.core import checks
 from discreet.core.errors import Refused
 from discreet.data.linear import Counts
@@ -38,6 +40,12 @@ TEXT = 2_000
 ENTRIES = 100_000
 """The most questions that one analyst may buy."""
 
+PERIODS = 1 << 20
+"""The most periods that one analyst's standing questions may have, together."""
+
+LEAST_PERIODS = 1 << 10
+"""What a standing question counts for at least: its text is kept too."""
+
 KEYS, KEPT = 100_000, 1 << 30
 """The most replies at no cost that are kept under one analyst's keys, and the most bytes of them."""
 
@@ -49,6 +57,17 @@ def require_keys(count: int, size: int) -> None:
             what="a key for a question at no cost",
             why=f"at most {KEYS} replies and {KEPT >> 20} MB of them are kept for one analyst",
             way_out="Ask without a key: to ask again costs nothing",
+        )
+
+
+def require_periods(had: Iterable[int], more: int) -> None:
+    """Raise where one more standing question is more than is kept for one analyst."""
+    if sum(max(one, LEAST_PERIODS) for one in (*had, more)) > PERIODS:
+        raise Refused(
+            what="a standing question",
+            why=f"at most {PERIODS} periods of all your standing questions are kept, and at least "
+            f"{LEAST_PERIODS} count for each",
+            way_out="Read those that you have, or ask the question by itself",
         )
 
 

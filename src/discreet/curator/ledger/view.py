@@ -159,6 +159,13 @@ class LedgerView:
         """
         return self._book.look(lambda: self._require_use(analyst, key, request))
 
+    def has_key(self, analyst: str, key: str | None) -> bool:
+        """Tell whether an analyst's key stands for something that was answered or charged."""
+        if key is None:
+            return False
+        use = self._book.look(lambda: self._find_use(analyst, key))
+        return use is not None and not use.is_undone
+
     def _find_use(self, analyst: str, key: str) -> KeyUse | None:
         account = self._account
         given = account.given.get((analyst, key))

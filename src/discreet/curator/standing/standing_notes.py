@@ -27,6 +27,8 @@ class StandingFacts:
         What was charged, as fractions written out.
     noise
         The digest of what it is answered with, and of which days are in which period.
+    periods
+        How many there are.
     """
 
     name: str
@@ -35,12 +37,14 @@ class StandingFacts:
     epsilon: str
     delta: str
     noise: str
+    periods: int = 0
 
     @classmethod
     def of(cls, name: str, analyst: str, priced: PricedStanding) -> StandingFacts:
         """Return the facts of a question under a name."""
         pair = str(priced.pair.value), str(priced.pair.mass)
-        return cls(name, analyst, priced.question.text, *pair, priced.digest)
+        question = priced.question
+        return cls(name, analyst, question.text, *pair, priced.digest, len(question.periods))
 
 
 class StandingNotes:

@@ -175,7 +175,7 @@ def _find_ends(codes: tuple[Code, ...], key: Key, tables: PlanTables) -> tuple[d
         )
     if listed.missing != ABSENT and clock.nullable:  # a date that is filled in would be a second period
         raise _refuse("rows without a date are in no period", _SHAPE)
-    last = dict(zip(listed.values.tolist(), range(listed.first, listed.first + len(listed.values))))
+    last = {period: day for day, period in enumerate(listed.values.tolist(), listed.first)}
     return tuple(clock.decode(last[int(code)]) for code in codes)  # type: ignore[misc]
 
 

@@ -33,6 +33,7 @@ from discreet.curator.history import Quote
 from discreet.curator.kept.keys import require_key
 from discreet.curator.ledger.entries import Ticket
 from discreet.curator.ledger.ledger import Ledger
+from discreet.curator.limits import require_periods
 from discreet.curator.question_reader import QuestionReader
 from discreet.curator.standing.standing_answer import StandingAnswer
 from discreet.curator.standing.standing_noise import MOST_ROWS, PricedStanding, choose_noise
@@ -155,6 +156,9 @@ class StandingQuestions:
                     way_out="Offer a larger epsilon, ask for fewer periods, or pass insist=True",
                 )
             with desk.line.turn():
+                if not self._ledger.has_key(desk.name, once):
+                    had = [one.periods for one in self._look().values() if one.analyst == desk.name]
+                    require_periods(had, len(priced.question.periods))
                 return self._buy(desk, priced, study, once)
 
     def find_all(self, desk: Desk) -> dict[str, str]:

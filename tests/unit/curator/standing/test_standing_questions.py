@@ -187,7 +187,10 @@ def test_days_that_are_not_over_are_not_counted(monkeypatch):
         ),
         ("SELECT day, COUNT(*) AS n FROM visits GROUP BY GROUPING SETS ((day), ())", "one GROUP BY"),
         ("SELECT day - 1000000 AS k, COUNT(*) AS n FROM visits GROUP BY k", "beyond the calendar"),
-        ("SELECT COALESCE(day, DATE '2024-01-03') AS k, COUNT(*) AS n FROM visits GROUP BY k", "without a date"),
+        (
+            "SELECT COALESCE(day, DATE '2024-01-03') AS k, COUNT(*) AS n FROM visits GROUP BY k",
+            "without a date",
+        ),
         (
             "SELECT CASE WHEN day > '2024-02-01' THEN DATE '2024-01-01' ELSE day END AS k, COUNT(*) AS n "
             "FROM visits GROUP BY k",
@@ -367,6 +370,20 @@ def test_periods_are_over_by_their_days_whatever_they_are_called(key):
         assert len(acme.read_standing(name)) == (sundays if "week" in key else 9)
         with pytest.raises(Refused, match="not over"):
             acme.read_standing(name, through=last + datetime.timedelta(7))
+
+
+def test_what_is_kept_for_one_analyst_has_an_end(monkeypatch):
+    monkeypatch.setattr("discreet.curator.limits.PERIODS", 3 << 10)
+    with curator() as one:
+        acme = one.analyst("acme")
+        names = [acme.open_standing(DAILY, key=f"k{place}", epsilon=1, delta=0) for place in range(3)]
+        with pytest.raises(Refused, match="at most 3072 periods"):
+            acme.open_standing(RUNNING, epsilon=1, delta=0)
+        with pytest.raises(Refused, match="at most 3072 periods"):
+            acme.open_standing(RUNNING, key="another", epsilon=1, delta=0)
+        assert acme.open_standing(DAILY, key="k1", epsilon=1, delta=0) == names[1]
+        assert len(one.ledger.entries()) == 3 and list(acme.standing) == names
+        one.analyst("blue").open_standing(DAILY, epsilon=1, delta=0)  # whose are her own
 
 
 def test_offers_that_no_noise_can_be_had_for_are_refused_by_name():
