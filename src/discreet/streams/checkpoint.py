@@ -28,10 +28,10 @@ _LOCK = threading.Lock()
 class StreamCheckpoint:
     """The state of one conversation, to be restored once. It prints nothing of it."""
 
-    __slots__ = ("_text",)
+    __slots__ = ("_is_written", "_text")
 
     def __init__(self, text: str) -> None:
-        self._text = Sensitive(text)
+        self._text, self._is_written = Sensitive(text), False
 
     @classmethod
     def of(cls, mechanism: object, parts: dict[str, Any]) -> StreamCheckpoint:
@@ -41,12 +41,32 @@ class StreamCheckpoint:
         return cls(json.dumps(whole, sort_keys=True))
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a file that its owner alone may read. It must not exist, and holds private sums."""
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        """Write a file that its owner alone may read. It must not exist, and holds private sums.
+
+        From then on the file is the checkpoint: this one is neither restored nor written again.
+
+        Raises
+        ------
+        ConversationClosed
+            Where it was written or restored before.
+        """
+        with _LOCK:
+            self._require_unused()
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            self._is_written = True  # before anything is in the file: whatever comes now, it goes on once
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(self._text.reveal())
             file.flush()
             os.fsync(file.fileno())
+
+    def _require_unused(self) -> None:
+        if self._is_written:
+            raise ConversationClosed("this checkpoint was written to a file: read it from there, once")
+        if str(_require_checkpoint(self._text.reveal())["number"]) in _READ:
+            raise ConversationClosed(
+                "this checkpoint was restored before: its open blocks would be published twice. Open a new "
+                "conversation; it costs again"
+            )
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> StreamCheckpoint:
@@ -94,11 +114,7 @@ class StreamCheckpoint:
                 "still good: restore it there, or write(path) it again",
             )
         with _LOCK:
-            if number in _READ:
-                raise ConversationClosed(
-                    "this checkpoint was restored before: its open blocks would be published twice. "
-                    "Open a new conversation; it costs again"
-                )
+            self._require_unused()
             _READ.add(number)
         return parts
 

@@ -147,16 +147,22 @@ def test_a_checkpoint_is_restored_once(tmp_path):
         begun.push(1)
     with pytest.raises(InvalidParameter, match="open conversation"):
         begun.checkpoint()
-    saved.write(file)
+    file.write_text("taken")
     with pytest.raises(FileExistsError):
         saved.write(file)
+    file.unlink()
+    saved.write(file)  # and may be, since nothing was written
     assert file.stat().st_mode & 0o077 == 0
+    for again in (mechanism.restore, lambda one: one.write(tmp_path / "second")):
+        with pytest.raises(ConversationClosed, match="written to a file"):
+            again(saved)
+    taken = StreamCheckpoint.read(file)
     with pytest.raises(InvalidParameter, match="same parameters"):
-        counter(13).restore(saved)
-    mechanism.restore(saved)
-    for again in (saved, StreamCheckpoint.read(file)):
+        counter(13).restore(taken)
+    mechanism.restore(taken)
+    for again in (mechanism.restore, lambda one: one.write(tmp_path / "third")):
         with pytest.raises(ConversationClosed, match="restored before"):
-            mechanism.restore(again)
+            again(taken)
     with pytest.raises(InvalidParameter, match="path must be a file that is there, got none"):
         StreamCheckpoint.read(file)
     assert not list(tmp_path.iterdir())
