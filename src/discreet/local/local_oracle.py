@@ -81,16 +81,16 @@ class LocalOracle(Interactive[Any, SentReport]):
             way_out="Ask the survey for its error",
         )
 
-    def _begin(self, data: Sensitive[Any], rng: Rng) -> LocalConversation:
+    def _begin(self, data: Sensitive[Any], rng: Rng) -> OracleConversation:
         values = data.reveal()
         if not isinstance(values, list | tuple | np.ndarray) or len(values) != self.people:
             raise InvalidParameter(
                 name="data", rule=f"a list of {self.people} values", got=f"type {type_name(values)}"
             )
-        return LocalConversation(self, values, rng)
+        return OracleConversation(self, values, rng)
 
 
-class LocalConversation(Conversation[SentReport]):
+class OracleConversation(Conversation[SentReport]):
     """People who answer surveys, each with a budget of their own."""
 
     def __init__(self, oracle: LocalOracle, values: Any, rng: Rng) -> None:
