@@ -37,7 +37,7 @@ from discreet.data import (
     User,
 )
 from discreet.data.engines import base
-from discreet.data.engines.render import render
+from discreet.data.engines.rendering.render import render
 from discreet.data.plan.facts import facts
 from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables

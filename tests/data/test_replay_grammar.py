@@ -22,8 +22,8 @@ from sqlglot import exp
 from discreet import Replace, data
 from discreet.data import Column, Row, Schema, User
 from discreet.data import table as table_module
-from discreet.data.engines import render
 from discreet.data.engines.bounding import bound_rows
+from discreet.data.engines.rendering import render
 from discreet.data.plan import facts as plan_facts
 from discreet.data.plan.facts import Facts
 from discreet.data.plan.nodes import Plan, Policy

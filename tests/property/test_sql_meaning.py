@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from discreet import AddRemove
 from discreet.core.errors import Refused
 from discreet.data import Boolean, Category, Date, Decimal, Dimension, Integer, Row, Schema, Table
-from discreet.data.engines.render import EngineQuery, render
+from discreet.data.engines.rendering.render import EngineQuery, render
 from discreet.data.linear import compile_counts
 from discreet.data.plan.facts import facts
 from discreet.data.plan.measures import measures

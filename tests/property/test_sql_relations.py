@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from discreet import AddRemove
 from discreet.data import Boolean, Category, Dimension, Identifier, Integer, Schema, Table, User
-from discreet.data.engines.render import render
+from discreet.data.engines.rendering.render import render
 from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.facts import facts
 from discreet.data.plan.nodes import Plan, Policy

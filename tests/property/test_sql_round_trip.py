@@ -25,7 +25,7 @@ from discreet.data import (
     Text,
     User,
 )
-from discreet.data.engines.render import render
+from discreet.data.engines.rendering.render import render
 from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.facts import facts
 from discreet.data.plan.nodes import After, Plan, Policy

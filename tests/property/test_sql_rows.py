@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from discreet import AddRemove
 from discreet.core.errors import Refused
 from discreet.data import Boolean, Category, Date, Decimal, Integer, Row, Schema, Table
-from discreet.data.engines.render import render
+from discreet.data.engines.rendering.render import render
 from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.facts import facts, measures
 from discreet.data.plan.key_nodes import ComputedKey

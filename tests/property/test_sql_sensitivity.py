@@ -26,7 +26,7 @@ from discreet.data import Boolean, Category, Dimension, Identifier, Integer, Row
 from discreet.data.engines.bounding import bound_rows
 from discreet.data.engines.duckdb import DuckDB
 from discreet.data.engines.readings import RowReading
-from discreet.data.engines.render import EngineQuery, render
+from discreet.data.engines.rendering.render import EngineQuery, render
 from discreet.data.plan.facts import VectorSensitivity, facts
 from discreet.data.plan.measures import Measure
 from discreet.data.plan.nodes import Plan, Policy

@@ -20,7 +20,7 @@ from discreet.core.errors import InternalError
 from discreet.core.rng import Rng
 from discreet.core.sensitive import Sensitive
 from discreet.data.engines.base import Source
-from discreet.data.engines.render import render
+from discreet.data.engines.rendering.render import render
 from discreet.data.plan.facts import Facts, SetFacts
 from discreet.data.plan.key_nodes import Key, sort_keys
 from discreet.data.plan.keys import list_groups, name_group

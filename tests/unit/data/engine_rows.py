@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable
 
 from discreet.core.errors import InternalError
-from discreet.data.engines.render import EngineQuery
+from discreet.data.engines.rendering.render import EngineQuery
 from discreet.data.plan.keys import list_groups
 from discreet.data.plan.row_nodes import TRUE, Condition
 from discreet.data.plan.tables import PlanTables

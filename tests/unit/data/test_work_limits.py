@@ -24,7 +24,7 @@ from discreet import AddRemove
 from discreet.core.errors import Refused
 from discreet.data import Category, Date, Identifier, Integer, Row, Schema, Text, User
 from discreet.data.ask import plan_question
-from discreet.data.engines.render import render
+from discreet.data.engines.rendering.render import render
 from discreet.data.plan import tabulate
 from discreet.data.plan.canonical import canonicalise
 from discreet.data.plan.effort import MAX_STEPS, limit_effort

@@ -20,7 +20,7 @@ from discreet.core.errors import EngineFailed, InternalError, InvalidParameter, 
 from discreet.data.engines.cells import bytes_text, spell_bytes
 from discreet.data.engines.failures import Expired, Reason, hear_signals
 from discreet.data.engines.readings import Family, RowReading
-from discreet.data.engines.render_expressions import keyed_hash
+from discreet.data.engines.rendering.render_expressions import keyed_hash
 from discreet.data.schema.columns import Code, Column
 
 try:

@@ -16,7 +16,7 @@ from sqlglot import exp
 from discreet.core.errors import InternalError
 from discreet.data.engines.base import Source
 from discreet.data.engines.readings import CODES, PLACE, RowReading, UserRows
-from discreet.data.engines.render_expressions import (
+from discreet.data.engines.rendering.render_expressions import (
     alias,
     cast,
     name_relation,

@@ -14,7 +14,7 @@ from sqlglot import exp
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.data.engines.base import Source
 from discreet.data.engines.bounding import up_to
-from discreet.data.engines.render_expressions import (
+from discreet.data.engines.rendering.render_expressions import (
     alias,
     cast,
     column,

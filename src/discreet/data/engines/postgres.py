@@ -15,7 +15,7 @@ from discreet.data.engines.base import EngineField, Source, unknown_input
 from discreet.data.engines.failures import Reason
 from discreet.data.engines.postgres_storage import SnapshotTables, TemporaryTables, find_storage
 from discreet.data.engines.readings import Family, RowReading
-from discreet.data.engines.render_expressions import is_text
+from discreet.data.engines.rendering.render_expressions import is_text
 from discreet.data.schema.columns import Column
 
 try:

@@ -180,7 +180,7 @@ def averaging(span: Span) -> int:
 
 
 def _largest_dividend(span: Span, rows: int) -> int:
-    """Return the largest number that is divided for an average: see `engines.render_units`."""
+    """Return the largest number that is divided for an average: see `engines.rendering.render_units`."""
     return 2 * averaging(span) * rows * (span[1] - span[0]) + rows
 
 

@@ -13,7 +13,7 @@ from discreet.core.errors import Refused
 from discreet.data.plan.atoms import simplify
 from discreet.data.plan.evaluate import ABSENT, inside
 from discreet.data.plan.key_nodes import ComputedKey, Key, sort_keys, sort_sets
-from discreet.data.plan.keys import cells_of, is_listed, may_be_missing, possible_spans
+from discreet.data.plan.keys import cells_of, is_listed, may_be_missing, name_group, possible_spans
 from discreet.data.plan.narrowing import Narrowed, narrow, range_of
 from discreet.data.plan.numbers import variable
 from discreet.data.plan.row_nodes import Condition, Field, Polynomial
@@ -220,7 +220,20 @@ def make_key(side: Operand, where: Condition, scope: Scope) -> Key:
     first = settled.atoms[0]
     if isinstance(first, Field) and kind != "label" and settled == variable(first):
         return first
-    return ComputedKey(settled, kind, _codes(settled, where, scope), labels)  # type: ignore[arg-type]
+    key = ComputedKey(settled, kind, _codes(settled, where, scope), labels)  # type: ignore[arg-type]
+    if kind == "date" and key.codes:
+        _require_calendar(key, scope)
+    return key
+
+
+def _require_calendar(key: ComputedKey, scope: Scope) -> None:
+    """Refuse days that have no name: an answer could not be shown once it was paid for."""
+    try:
+        for end in (key.codes[0], key.codes[-1]):
+            name_group(key, end, scope.tables)
+    except (ValueError, OverflowError):
+        why = "some of its days lie beyond the calendar, which ends with the year 9999"
+        raise refuse("GROUP BY", why, "Add or subtract less") from None
 
 
 def _codes(found: Polynomial, where: Condition, scope: Scope) -> tuple[int, ...]:

@@ -20,8 +20,8 @@ from discreet.core.errors import InternalError, InvalidParameter
 from discreet.data import Boolean, Category, Decimal, Identifier, Integer, Row, Schema, Table, Text, User
 from discreet.data.engines.bounding import bound_rows, up_to
 from discreet.data.engines.readings import PLACE, RowReading
-from discreet.data.engines.render import render
-from discreet.data.engines.render_expressions import number
+from discreet.data.engines.rendering.render import render
+from discreet.data.engines.rendering.render_expressions import number
 from discreet.data.plan.facts import facts
 from discreet.data.plan.nodes import Plan
 from discreet.data.plan.numbers import scale

@@ -15,9 +15,9 @@ from discreet import AddRemove, Replace
 from discreet.core.errors import InternalError
 from discreet.core.rng import Primitive, Rng
 from discreet.data import Category, Dimension, Identifier, Integer, Row, Schema, Table, Text, User
-from discreet.data.engines import render as rendering
-from discreet.data.engines.render import render
-from discreet.data.engines.render_expressions import table as relation
+from discreet.data.engines.rendering import render as rendering
+from discreet.data.engines.rendering.render import render
+from discreet.data.engines.rendering.render_expressions import table as relation
 from discreet.data.plan.facts import facts
 from discreet.data.plan.measures import Measure
 from discreet.data.plan.nodes import Aggregate, Policy

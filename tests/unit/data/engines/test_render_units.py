@@ -12,11 +12,11 @@ from sql_schemas import TABLES, plan
 from sqlglot import exp
 
 from discreet.core.errors import InternalError
-from discreet.data.engines import render as rendering
-from discreet.data.engines import render_units
-from discreet.data.engines.render import render
-from discreet.data.engines.render_expressions import clamp, column
-from discreet.data.engines.render_units import _average
+from discreet.data.engines.rendering import render as rendering
+from discreet.data.engines.rendering import render_units
+from discreet.data.engines.rendering.render import render
+from discreet.data.engines.rendering.render_expressions import clamp, column
+from discreet.data.engines.rendering.render_units import _average
 from discreet.data.plan.facts import Facts, facts
 from discreet.data.plan.row_nodes import Field
 

@@ -64,6 +64,8 @@ WITHOUT_MEANING = [
     V + "GROUP BY ROLLUP(region) WITH ROLLUP WITH CUBE",
     V + "GROUP BY ALL WITH ROLLUP",
     V + "GROUP BY visits.nothing",
+    V + "GROUP BY day + 4000000",
+    V + "GROUP BY day - 800000",
     V + "GROUP BY other.age",
     V + "GROUP BY income, cost",
     V + "GROUP BY CUBE(region, age, store, active, note, income, day)",

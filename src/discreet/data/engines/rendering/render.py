@@ -20,8 +20,16 @@ from sqlglot import exp
 from discreet.core.errors import InternalError
 from discreet.data.engines.bounding import up_to
 from discreet.data.engines.readings import PLACE
-from discreet.data.engines.render_bounds import BOUNDED, FIRST, GROUPED, RANKED, TOTALS, UNIT, require_bounds
-from discreet.data.engines.render_expressions import (
+from discreet.data.engines.rendering.render_bounds import (
+    BOUNDED,
+    FIRST,
+    GROUPED,
+    RANKED,
+    TOTALS,
+    UNIT,
+    require_bounds,
+)
+from discreet.data.engines.rendering.render_expressions import (
     alias,
     cast,
     clamp,
@@ -36,7 +44,7 @@ from discreet.data.engines.render_expressions import (
     where,
     whole,
 )
-from discreet.data.engines.render_units import list_unit_columns
+from discreet.data.engines.rendering.render_units import list_unit_columns
 from discreet.data.plan.derived import UNITS
 from discreet.data.plan.facts import Facts, SetFacts
 from discreet.data.plan.key_nodes import ComputedKey, Key

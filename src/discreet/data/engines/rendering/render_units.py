@@ -11,8 +11,8 @@ import math
 from sqlglot import exp
 
 from discreet.core.errors import InternalError
-from discreet.data.engines.render_expressions import alias, cast, clamp, column, number, whole
-from discreet.data.engines.render_ranges import find_selected, is_inside, list_sources, read_range
+from discreet.data.engines.rendering.render_expressions import alias, cast, clamp, column, number, whole
+from discreet.data.engines.rendering.render_ranges import find_selected, is_inside, list_sources, read_range
 from discreet.data.plan.derived import UNITS, averaging, name_value
 from discreet.data.plan.facts import Facts
 from discreet.data.plan.nodes import Units, UnitValue

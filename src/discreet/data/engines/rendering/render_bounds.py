@@ -12,9 +12,9 @@ from sqlglot import exp
 
 from discreet.core.errors import InternalError
 from discreet.data.engines.readings import PLACE
-from discreet.data.engines.render_expressions import column
-from discreet.data.engines.render_ranges import find_selected, is_inside, list_sources, read_range
-from discreet.data.engines.render_units import require_one_row
+from discreet.data.engines.rendering.render_expressions import column
+from discreet.data.engines.rendering.render_ranges import find_selected, is_inside, list_sources, read_range
+from discreet.data.engines.rendering.render_units import require_one_row
 from discreet.data.plan.derived import UNITS
 from discreet.data.plan.facts import Facts, SetFacts
 from discreet.data.plan.measures import Measure
