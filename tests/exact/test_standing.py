@@ -16,10 +16,10 @@ from discreet.data import Date, Row, Schema
 from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse
-from discreet.streams.buffered_counter import BufferedCounter
+from discreet.streams.counters.buffered_counter import BufferedCounter
+from discreet.streams.counters.tree_counter import TreeCounter
 from discreet.streams.elements import WholeElements
 from discreet.streams.going_on import decode, go_on
-from discreet.streams.tree_counter import TreeCounter
 
 DAYS = 5
 TEXTS = {

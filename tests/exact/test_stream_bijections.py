@@ -16,8 +16,8 @@ from discreet.core.neighbours import Event, UserEvents
 from discreet.streams.counters.endless_counter import EndlessCounter
 from discreet.streams.counters.keyed_counter import KeyedCounter
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter
+from discreet.streams.counters.window_counter import WindowCounter
 from discreet.streams.user_cap import UserCap
-from discreet.streams.windows.window_counter import WindowCounter
 
 SHAPES = [(), (2,), (3,), (4,), (2, 2), (3, 2), (2, 2, 2)]
 

@@ -11,9 +11,9 @@ import pytest
 
 from discreet import audit
 from discreet.core.neighbours import Event, EventPresence, UserEvents
+from discreet.streams.counters.tree_counter import TreeCounter
 from discreet.streams.elements import RealElements, WholeElements
 from discreet.streams.tiny import push_all
-from discreet.streams.tree_counter import TreeCounter
 from discreet.streams.user_cap import UserCap, Which
 from discreet.testing import unsafe_seeded
 

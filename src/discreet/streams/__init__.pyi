@@ -3,11 +3,13 @@ from discreet.core.neighbours import Event as Event
 from discreet.core.neighbours import EventPresence as EventPresence
 from discreet.core.neighbours import UserEvents as UserEvents
 from discreet.core.neighbours import UserStream as UserStream
-from discreet.streams.buffered_counter import BufferedCounter as BufferedCounter
 from discreet.streams.checkpoint import StreamCheckpoint as StreamCheckpoint
+from discreet.streams.counters.buffered_counter import BufferedCounter as BufferedCounter
 from discreet.streams.counters.endless_counter import EndlessCounter as EndlessCounter
 from discreet.streams.counters.keyed_counter import KeyedCounter as KeyedCounter
+from discreet.streams.counters.tree_counter import TreeCounter as TreeCounter
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter as WideTreeCounter
+from discreet.streams.counters.window_counter import WindowCounter as WindowCounter
 from discreet.streams.elements import RealElements as RealElements
 from discreet.streams.elements import WholeElements as WholeElements
 from discreet.streams.pan_private.cropped_mean import CroppedMean as CroppedMean
@@ -25,7 +27,5 @@ from discreet.streams.pan_private.secret_storage import SecretStorage as SecretS
 from discreet.streams.pan_private.secret_storage import open_masked as open_masked
 from discreet.streams.planning import CounterPlan as CounterPlan
 from discreet.streams.planning import plan as plan
-from discreet.streams.tree_counter import TreeCounter as TreeCounter
 from discreet.streams.user_cap import UserCap as UserCap
 from discreet.streams.user_cap import Which as Which
-from discreet.streams.windows.window_counter import WindowCounter as WindowCounter

@@ -10,11 +10,11 @@ from typing import Any
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import Neighbours
-from discreet.streams.buffered_counter import BufferedCounter
 from discreet.streams.conversation import BITS, StreamCounter
+from discreet.streams.counters.buffered_counter import BufferedCounter
+from discreet.streams.counters.tree_counter import TreeCounter
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter
 from discreet.streams.elements import Elements
-from discreet.streams.tree_counter import TreeCounter
 from discreet.streams.user_cap import UserCap
 
 BETA = 0.05

@@ -9,9 +9,9 @@ from tests.statistical.claims.harness import Case
 
 from discreet.core.neighbours import Event, UserEvents
 from discreet.core.rng import Rng
-from discreet.streams.buffered_counter import BufferedCounter
+from discreet.streams.counters.buffered_counter import BufferedCounter
+from discreet.streams.counters.tree_counter import TreeCounter
 from discreet.streams.elements import RealElements
-from discreet.streams.tree_counter import TreeCounter
 from discreet.streams.user_cap import UserCap
 
 DRAWS = 150

@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 import pytest
-from tests.unit.streams.test_tree_counter import NoNoise, counter
+from tests.unit.streams.counters.test_tree_counter import NoNoise, counter
 
 import discreet as dp
 from discreet.core.errors import ConversationClosed, InvalidParameter, NeighboursMismatch

@@ -15,11 +15,11 @@ from discreet.core.rng import Primitive, Rng
 from discreet.core.sensitive import Sensitive
 from discreet.noise.coins import bernoulli
 from discreet.streams.conversation import CounterRun
+from discreet.streams.counters.tree_counter import TreeCounter
 from discreet.streams.pan_private.looks import list_pairs, look_at, look_between, look_once
 from discreet.streams.pan_private.pan_private_counter import PanPrivateCounter
 from discreet.streams.pan_private.pan_private_density import PanPrivateDensity
 from discreet.streams.pan_private.pan_private_tree import PanPrivateTree, PanPrivateTreeRun
-from discreet.streams.tree_counter import TreeCounter
 
 _BITS: dict[str, Any] = {"horizon": 2, "epsilon": 40, "delta": 0, "neighbours": Event()}
 _FEW: dict[str, Any] = {"horizon": 3, "epsilon": 40, "delta": 0, "neighbours": Event()}

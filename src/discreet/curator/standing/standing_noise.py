@@ -26,11 +26,11 @@ from discreet.core.rng import Rng
 from discreet.curator.standing.standing_question import StandingQuestion
 from discreet.mechanisms.laplace import laplace_step
 from discreet.noise import AddNoise
-from discreet.streams.buffered_counter import BufferedCounter
 from discreet.streams.conversation import StreamCounter
+from discreet.streams.counters.buffered_counter import BufferedCounter
+from discreet.streams.counters.tree_counter import TreeCounter
 from discreet.streams.elements import WholeElements
 from discreet.streams.going_on import decode, fingerprint, go_on
-from discreet.streams.tree_counter import TreeCounter
 
 MOST = 1 << 20
 """The most rows of one period that count in sums over periods: more are taken for so many."""

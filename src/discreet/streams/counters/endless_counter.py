@@ -18,8 +18,8 @@ from discreet.core.neighbours import Event, EventPresence
 from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
-from discreet.streams.buffered_counter import BufferedCounter, DecodedNoise
 from discreet.streams.conversation import CounterRun, StreamCounter
+from discreet.streams.counters.buffered_counter import BufferedCounter, DecodedNoise
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter
 from discreet.streams.noise_sums import ErrorLaw, noise_variance
 from discreet.streams.tiny import push_all

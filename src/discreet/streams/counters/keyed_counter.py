@@ -21,8 +21,8 @@ from discreet.core.search import narrow
 from discreet.core.sensitive import Sensitive
 from discreet.mechanisms.gaussian import analytic_variance, discrete_loss
 from discreet.mechanisms.reading import make_plain
-from discreet.streams.buffered_counter import BufferedCounter
 from discreet.streams.conversation import BITS, CounterConversation, CounterRun, StreamCounter
+from discreet.streams.counters.buffered_counter import BufferedCounter
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter
 from discreet.streams.noise_sums import ErrorLaw, find_reach
 from discreet.streams.user_cap import UserCap, read_event

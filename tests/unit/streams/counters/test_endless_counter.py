@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.unit.streams.test_tree_counter import NoNoise
+from tests.unit.streams.counters.test_tree_counter import NoNoise
 
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.streams import Event, UserCap, UserEvents, Which, WideTreeCounter

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.unit.streams.test_tree_counter import NoNoise
+from tests.unit.streams.counters.test_tree_counter import NoNoise
 
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.rng import SYSTEM

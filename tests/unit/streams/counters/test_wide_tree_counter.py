@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.unit.streams.test_tree_counter import NoNoise
+from tests.unit.streams.counters.test_tree_counter import NoNoise
 
 from discreet.core.errors import InvalidParameter
 from discreet.core.rng import Rng

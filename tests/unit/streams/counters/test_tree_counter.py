@@ -9,8 +9,8 @@ import pytest
 from discreet.core.rng import Rng
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.streams import Event, TreeCounter, UserCap, UserEvents
+from discreet.streams.counters.tree_counter import count_ones
 from discreet.streams.noise_sums import NoiseSum, find_reach
-from discreet.streams.tree_counter import count_ones
 from discreet.testing import unsafe_seeded
 
 

@@ -16,8 +16,8 @@ from discreet.core.loss import Loss
 from discreet.core.neighbours import Event, EventPresence
 from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
-from discreet.streams.buffered_counter import BufferedCounter
 from discreet.streams.conversation import CounterRun, StreamCounter
+from discreet.streams.counters.buffered_counter import BufferedCounter
 from discreet.streams.counters.endless_counter import END
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter
 from discreet.streams.noise_sums import ErrorLaw, noise_variance

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.unit.streams.test_tree_counter import NoNoise
+from tests.unit.streams.counters.test_tree_counter import NoNoise
 
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.streams import Event, UserCap, UserEvents, Which
-from discreet.streams.windows.window_counter import WindowCounter
+from discreet.streams.counters.window_counter import WindowCounter
 from discreet.testing import unsafe_seeded
 
 

@@ -1,1 +1,0 @@
-"""Sums over the recent past, and alarms about them."""
