@@ -16,15 +16,20 @@ INSTANCES = [
 NOT_STEPWISE = {
     "cropped-mean",
     "dynamic-density",
+    "endless-counter",
     "hashed-density",
     "heavy-hitter-fraction",
     "incidence-fraction",
+    "keyed-counter",
     "modular-incidence",
     "pan-private-counter",
     "pan-private-density",
     "pan-private-tree",
+    "wide-tree-counter",
+    "window-counter",
 }
-"""Cards whose noise is drawn before the data come that it hides: see tests/exact/test_pan_private*.py."""
+"""Cards whose noise is drawn before the data come that it hides: see tests/exact/test_pan_private*.py and
+test_stream_bijections.py."""
 MOST = 300  # pairs an instance; both ways round
 
 

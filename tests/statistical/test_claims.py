@@ -1,7 +1,7 @@
 """Errors exceed what a card claims no more often than it says, on all data and queries that it accepts.
 
 One-sided and seeded: a case fails where its misses, were they as rare as claimed, would have a probability
-below 3e-7, so that fresh seeds give a false alarm in one run of 10,000 at most. Misses of one half, at a
+below 2.5e-7, so that fresh seeds give a false alarm in one run of 10,000 at most. Misses of one half, at a
 claimed tenth, are found with power above 0.99; `make soak` draws twenty times as often, and finds those of a
 fifth.
 """

@@ -20,6 +20,7 @@ from discreet import audit
 from discreet.audit.inputs import INPUTS, NOISY
 from discreet.audit.museum.protocol import Coin
 from discreet.audit.museum.sparse_vector import NoisyAboveOnly
+from discreet.audit.museum.streams import Toss
 from discreet.audit.rows import collect_steps
 from discreet.audit.runs import freeze
 from discreet.catalogue import catalogue, find
@@ -171,6 +172,7 @@ CASES = {
     "quantiles": Case(QuantileChoices(F(1, 2), (0, 12), F(1, 3), ONE), ROWS, 14_000, has_scale=False),
     "modes": Case(ModeChoices(4, F(1, 2), ONE), MODES, 14_000, has_scale=False),
     "coin": Case(Coin(), 1, 30_000, has_scale=False),
+    "toss": Case(Toss(F(1, 4)), 1, 30_000, has_scale=False),
     "noisy above only": Case(NoisyAboveOnly(DiscreteLaplace(F(2)), ONE), (0, 2), 40_000),
     "capped": Step("analyst-game", "CappedChoice", 15_000),
     "degree order": Step("vertex-cover", "DegreeOrder", 15_000),

@@ -22,6 +22,7 @@ from discreet.analysts.games.cells import CellChoice, Hits
 from discreet.analysts.games.scores import BitRows
 from discreet.audit.museum.protocol import Coin
 from discreet.audit.museum.sparse_vector import NoisyAboveOnly
+from discreet.audit.museum.streams import Toss
 from discreet.core.rng import Primitive
 from discreet.local.frequencies.direct_response import DirectResponse
 from discreet.local.frequencies.hadamard_response import HadamardResponse
@@ -162,6 +163,8 @@ def _other_inputs() -> tuple[Input, ...]:
         (CappedChoice(Fraction(1, 8), 3, _ONE), Teams(_SCORES.reshape(16, 4) % 16)),
         (Coin(), 0),
         (Coin(), 1),
+        (Toss(Fraction(1, 4)), 0),
+        (Toss(Fraction(1, 4)), 1),
         *_local_inputs(),
     )
 

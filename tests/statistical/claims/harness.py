@@ -18,7 +18,7 @@ from discreet.queries.universe import Universe
 from discreet.testing import unsafe_seeded
 
 BETA = Fraction(1, 10)
-ALPHA = 3e-7
+ALPHA = 2.5e-7
 """The false-alarm rate of one case at a fresh seed; about 170 cases make 1e-4 at most."""
 DRAWS = 60
 SOAK = 20

@@ -10,7 +10,11 @@ from tests.statistical.claims.harness import Case
 from discreet.core.neighbours import Event, UserEvents
 from discreet.core.rng import Rng
 from discreet.streams.counters.buffered_counter import BufferedCounter
+from discreet.streams.counters.endless_counter import EndlessCounter
+from discreet.streams.counters.keyed_counter import KeyedCounter
 from discreet.streams.counters.tree_counter import TreeCounter
+from discreet.streams.counters.wide_tree_counter import WideTreeCounter
+from discreet.streams.counters.window_counter import WindowCounter
 from discreet.streams.elements import RealElements
 from discreet.streams.user_cap import UserCap
 
@@ -53,4 +57,36 @@ def cases() -> dict[str, list[Case]]:
     return {
         "tree-counter": counter_cases(TreeCounter),
         "buffered-counter": counter_cases(BufferedCounter, (1e-6,)),
+        "wide-tree-counter": counter_cases(WideTreeCounter, (0,)),
+        "endless-counter": endless_cases(),
+        "keyed-counter": keyed_cases(),
+        "window-counter": window_cases(),
     }
+
+
+def endless_cases() -> list[Case]:
+    """Steps behind the first pieces, each with a counter of its own."""
+    ones = np.ones(100, dtype=np.int64)
+    made = [EndlessCounter(epsilon=1, delta=delta, neighbours=Event(), horizon=100) for delta in (0, 1e-6)]
+    return [_worst(f"all steps, delta {one.delta}", one, ones, np.cumsum(ones)) for one in made]
+
+
+def keyed_cases() -> list[Case]:
+    """All keys at all steps."""
+    stream = tuple("ab"[place % 3 % 2] for place in range(60))
+    truth = np.cumsum([[one == "a", one == "b", False] for one in stream], axis=0)
+    made = [
+        KeyedCounter(keys=("a", "b", "c"), horizon=60, epsilon=1, delta=delta, neighbours=Event())
+        for delta in (0, 1e-6)
+    ]
+    return [_worst(f"all keys, delta {one.delta}", one, stream, truth) for one in made]
+
+
+def window_cases() -> list[Case]:
+    """Sums of the last seven elements."""
+    ones = np.ones(60, dtype=np.int64)
+    truth = np.minimum(np.arange(1, 61), 7)
+    made = [
+        WindowCounter(width=7, horizon=60, epsilon=1, delta=delta, neighbours=Event()) for delta in (0, 1e-6)
+    ]
+    return [_worst(f"all steps, delta {one.delta}", one, ones, truth) for one in made]

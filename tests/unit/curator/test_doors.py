@@ -57,6 +57,10 @@ def test_a_door_has_nothing_to_look_into(doors):
         "open_conversation",
         "plan_conversation",
         "close_conversation",
+        "plan_standing",
+        "open_standing",
+        "read_standing",
+        "standing",
         "history",
         "left",
     }

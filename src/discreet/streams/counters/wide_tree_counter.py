@@ -345,7 +345,7 @@ def _tiny() -> Iterator[Tiny]:
     flat = WideTreeCounter(horizon=2, epsilon=4, delta=0, neighbours=EventPresence())
     yield Tiny(flat, list(EventPresence().pairs((1,), 2)), script=push_all(2), stepwise=False)
     users = WideTreeCounter(
-        horizon=2, epsilon=24, delta=0, neighbours=UserEvents(), cap=UserCap(2), radices=(2,)
+        horizon=2, epsilon=32, delta=0, neighbours=UserEvents(), cap=UserCap(2), radices=(2,)
     )
     both = [("a", 1), ("a", 1)], [None, None]
     yield Tiny(users, [both, both[::-1]], script=push_all(2), tight=False, stepwise=False)

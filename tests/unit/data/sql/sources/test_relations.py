@@ -285,12 +285,12 @@ def joined(levels: int) -> str:
 def test_what_doubles_with_every_level_is_refused_before_it_is_built(make: object) -> None:
     assert callable(make)
     assert plan(make(2)) is not None
-    started = time.perf_counter()
+    started = time.process_time()  # of this process: others may have the cores
     with pytest.raises(Refused, match=f"{MAX_COPIED} copies|read twice at most"):
         plan(make(MAX_LEVELS))
     with pytest.raises(Refused, match="read twice at most"):
         plan(joined(3))
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 2  # built, it would take minutes
 
 
 def test_levels_are_limited() -> None:
