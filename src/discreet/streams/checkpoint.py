@@ -1,4 +1,4 @@
-"""What is left of an open counter when its process ends: enough to go on, and no noise that is still to come.
+"""What is left of an open counter when its process ends: enough to go on. It is as private as the data.
 
 A checkpoint of an ordinary counter holds exact sums, and who was counted: it is as private as the stream, and
 kept where that is kept. A conversation ends when it is written down, and a checkpoint is read once: two

@@ -39,7 +39,7 @@ _PUSHED, _SEVERAL = object(), object()
 
 
 class CounterRun(ABC):
-    """How one counter takes its steps. What it keeps is what `write` returns, and no noise to come."""
+    """How one counter takes its steps. What it keeps is what `write` returns: as private as the data."""
 
     taken: int = 0
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
-from discreet.core.errors import ConversationClosed, InvalidParameter, NeighboursMismatch
+from discreet.core.errors import ConversationClosed, InternalError, InvalidParameter, NeighboursMismatch
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import Neighbours, UserEvents, UserStream
@@ -75,7 +75,7 @@ class TableRun(ABC):
 
     def refresh(self, rng: Rng) -> None:
         """Draw the cells again such that whoever saw them learns no more from the next look than from one."""
-        raise NotImplementedError
+        raise InternalError("these cells cover one look, and are not drawn again")
 
     def take_on(self, cells: Any, refreshes: int) -> None:
         """Go on with cells that were written down."""
