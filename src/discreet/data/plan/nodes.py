@@ -159,7 +159,7 @@ class Windowed:
 
     function: WindowFunction
     what: Key | Aggregate | Constant | Computed | None
-    partition: tuple[Key | Aggregate | Constant | Computed | Windowed, ...]
+    partition: tuple[Key | Computed, ...]
     order: tuple[Ordering, ...]
     frame: tuple[int | None, int | None] | None = None
     distance: int = 1

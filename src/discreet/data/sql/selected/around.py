@@ -39,7 +39,7 @@ from discreet.data.sql.selected.outputs import (
     read_after,
     read_outputs,
 )
-from discreet.data.sql.selected.windows import looks_around
+from discreet.data.sql.selected.windows import is_public, looks_around
 from discreet.data.sql.text import refuse
 
 _LATER = "Ask the inner query on its own, and compute the rest from its answer"
@@ -142,7 +142,7 @@ class _Around:
     scope: Scope
     columns: Mapping[str, Shown]
     tests: tuple[Shown, ...] = ()
-    keys: tuple[Shown, ...] | None = None
+    keys: tuple[Key | Computed, ...] | None = None
     written: tuple[tuple[exp.Expression, Shown], ...] = ()
     _within: bool = False
 
@@ -325,7 +325,7 @@ class _Around:
 
     def _read_key(
         self, node: exp.Expression, listed: list[exp.Expression]
-    ) -> tuple[exp.Expression, Shown]:
+    ) -> tuple[exp.Expression, Key | Computed]:
         """Return a key as it is written, and what it is: one of the answer, or a function of one."""
         if isinstance(node, exp.Literal):
             item = listed[find_ordinal(node, listed)]
@@ -339,8 +339,7 @@ class _Around:
             found: Shown | None = replace(self, keys=(), _within=True).find(node)
         else:
             found = list_function(node, self.columns, self.inner, self.scope.tables)
-        computed = isinstance(found, Computed) and not is_noisy(found) and not looks_around(found)
-        if found is None or not (computed or isinstance(found, Field | ComputedKey)):
+        if not is_public(found):
             why = "it names keys of the inner GROUP BY, or what is computed of one of them"
             raise refuse("GROUP BY around an answer", why, _LATER)
         return node, found

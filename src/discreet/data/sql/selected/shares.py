@@ -10,7 +10,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from discreet.data.plan.after import compute
-from discreet.data.plan.nodes import Constant, Ordering, Shown, Windowed
+from discreet.data.plan.key_nodes import Key
+from discreet.data.plan.nodes import Computed, Constant, Ordering, Shown, Windowed
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.text import refuse
 
@@ -29,7 +30,7 @@ def turn_order(order: Sequence[Ordering]) -> tuple[Ordering, ...]:
 def read_share(
     name: str,
     arguments: Sequence[Shown],
-    partition: tuple[Shown, ...],
+    partition: tuple[Key | Computed, ...],
     order: tuple[Ordering, ...],
     tables: PlanTables,
 ) -> Shown:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import TypeGuard
 
 from sqlglot import exp
 
@@ -147,13 +148,19 @@ def _translate(
     return made
 
 
-def _read_key(node: exp.Expression, translate: Translate) -> Shown:
+def _read_key(node: exp.Expression, translate: Translate) -> Key | Computed:
     found = translate(node)
-    computed = isinstance(found, Computed) and not is_noisy(found) and not looks_around(found)
-    if not computed and not isinstance(found, Field | ComputedKey):
+    if not is_public(found):
         why = "it names keys of GROUP BY, or what is computed of them"
         raise refuse("PARTITION BY", why, "PARTITION BY a key, or leave it out")
     return found
+
+
+def is_public(what: Shown | None) -> TypeGuard[Key | Computed]:
+    """Say whether something is a key of an answer, or computed of keys in one row: no noise is in it."""
+    if isinstance(what, Computed):
+        return not is_noisy(what) and not looks_around(what)
+    return isinstance(what, Field | ComputedKey)
 
 
 def _read_value(node: exp.Expression, tables: PlanTables, translate: Translate) -> RowValue:
