@@ -37,7 +37,7 @@ Exact = Fraction | str | bool | datetime.date | None
 Sort = Literal["number", "text", "date", "truth", "anything", "list"]
 """What sort of value something is; anything for the missing one, a list for several quantiles."""
 
-MAX_PARTS = 500
+MAX_PARTS = 1_000
 """Constants, keys, aggregates and functions in all that one question computes."""
 MAX_DEPTH = 60
 """Functions inside one another."""

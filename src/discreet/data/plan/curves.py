@@ -9,7 +9,7 @@ steps, and every engine finds the same ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -46,8 +46,11 @@ _WRONG = 1e-12
 _MAX_EXACT = 1_000
 """Values that are computed exactly, of one function: of more, a coarser grid is tried."""
 _MAX_LEVEL = 2.0**52
-_VALUE, _EXACT = 3, 1_500
-"""Steps that a value takes in floats, and one in decimals: see `plan.effort`."""
+_VALUE, _EXACT, _TRIED = 3, 1_500, 3_000
+"""Steps that a value takes in floats, one in decimals, and each array of them: see `plan.effort`."""
+_UNITS = tuple(
+    times / Fraction(10) ** digits for digits in range(MAX_DECIMALS, -13, -1) for times in (1, 2, 5)
+)
 Floats = NDArray[np.float64]
 Rounding = Literal["nearest", "down", "up"]
 
@@ -127,7 +130,8 @@ def bend(
             why=f"it is computed of one column, or of a function of one with at most {MAX_TABULATED} values",
             way_out="Take it of each column on its own: LN(x) + LN(y) is LN(x * y)",
         )
-    for one in _list_units() if unit is None else (unit,):
+    ends = [end * scale(number, tables).unit for end in scale(number, tables).span]
+    for one in _list_units(curve, ends, few=known is not None) if unit is None else (unit,):
         found = _bend_line(curve, line, one, rounding, tables) if known is None and line is not None else None
         if known is not None:
             found = _bend_table(curve, known, scale(number, tables).unit, one, rounding, tables)
@@ -140,11 +144,18 @@ def bend(
     )
 
 
-def _list_units() -> Iterator[Fraction]:
-    """Yield the grids that are tried, the finest first."""
-    for digits in range(MAX_DECIMALS, -13, -1):
-        for times in (1, 2, 5):
-            yield times / Fraction(10) ** digits
+def _list_units(curve: Curve, ends: Sequence[Fraction], *, few: bool) -> Iterator[Fraction]:
+    """Yield the grids that are tried, the finest first; of many values those that can be fine enough."""
+    low, high = (max(float(end), 0.0 if curve.name != "exp" else -math.inf) for end in ends)
+    if curve.name == "exp":
+        high = min(high, float(MAX_EXPONENT))
+    reach = 0.0
+    if not few and low > 0:
+        values = curve.approximate(np.array([low, high]))
+        reach = float(values[1] - values[0]) / MAX_PIECES
+    for unit in _UNITS:
+        if unit >= reach:
+            yield unit
 
 
 def _bend_table(  # noqa: PLR0917
@@ -231,7 +242,7 @@ def _find_levels(
     curve: Curve, numbers: Codes, step: Fraction, unit: Fraction, rounding: Rounding
 ) -> Codes | None:
     """Return the function of numbers of steps, in units; None where that is too much to compute or to hold."""
-    spend(_VALUE * len(numbers))
+    spend(_TRIED + _VALUE * len(numbers))
     most = math.floor(MAX_EXPONENT / step)
     least = {"exp": -MAX_UNITS, "log": 1, "power": 0}[curve.name]
     there = (numbers != ABSENT) & (numbers >= least)

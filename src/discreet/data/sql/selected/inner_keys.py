@@ -26,7 +26,7 @@ from discreet.data.sql.text import refuse
 
 MAX_LISTED = 2_000
 """Groups of a key that a function is listed for."""
-_GROUP = 5_000
+_GROUP = 3_000
 """Steps that each of them takes: see `plan.effort`."""
 _EPOCH = datetime.date(1970, 1, 1)
 
