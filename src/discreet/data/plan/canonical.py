@@ -222,6 +222,11 @@ def conjunction(parts: Iterable[Condition], tables: PlanTables) -> Condition:
     return FALSE if FALSE in found else _assemble(And, _merge_patterns(rest, negated=True) | set(found))
 
 
+def conjoin_columns(parts: Iterable[Condition]) -> Condition:
+    """Return the condition that sets of different columns hold, each as `within` made it."""
+    return _assemble(And, set(parts))
+
+
 def disjunction(parts: Iterable[Condition], tables: PlanTables) -> Condition:
     """Return the condition that some part holds."""
     flat = [inner for part in parts for inner in (part.parts if isinstance(part, Or) else (part,))]
