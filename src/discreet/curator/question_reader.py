@@ -53,11 +53,13 @@ class QuestionReader:
     def _read(
         self, text: str, today: datetime.date, epsilon: Fraction | None, delta: Fraction | None
     ) -> ReadQuestion:
-        policy = Policy(
-            epsilon=self._policy.epsilon if epsilon is None else epsilon,
-            delta=self._policy.delta if delta is None else delta,
-        )
-        plan = self._plain.read(text) or parse(text, schemas=self._tables, policy=policy, today=today)
+        plan = self._plain.read(text)
+        if plan is None:
+            policy = Policy(
+                epsilon=self._policy.epsilon if epsilon is None else epsilon,
+                delta=self._policy.delta if delta is None else delta,
+            )
+            plan = parse(text, schemas=self._tables, policy=policy, today=today)
         options = plan.options
         for name, amount in (("epsilon", epsilon), ("delta", delta)):
             if amount is not None and getattr(options, name) is not None:

@@ -66,6 +66,8 @@ def canonicalise(plan: Plan) -> Plan:
 
 def _list_partly_measured(plan: Plan, plain: Plan) -> tuple[Branch, ...]:
     """Return the grouping sets with what is measured in each; nothing where that is all in all of them."""
+    if len(plan.sets) == 1 and not plan.branches:
+        return ()
     measured = {keys: sorted(plan.list_measured(keys), key=repr) for keys in plan.sets}
     if all(len(listed) == len(plan.aggregates) for listed in measured.values()):
         return ()
