@@ -66,8 +66,8 @@ class PrefixSearch(LocalSurvey):
     --------
     >>> from discreet.testing import unsafe_seeded
     >>> survey = PrefixSearch(epsilon=3, length=24)
-    >>> homes = ["oak", "elm"] * 3000 + ["ash"] * 2000
-    >>> found = survey.estimate(survey.encode_many(homes, rng=unsafe_seeded(1)), share=0.2)
+    >>> homes = ["oak"] * 4000 + ["elm"] * 2500 + ["ash"] * 1500
+    >>> found = survey.estimate(survey.encode_many(homes, rng=unsafe_seeded(1)), share=0.15)
     >>> found.texts
     ['oak', 'elm', 'ash']
     """
