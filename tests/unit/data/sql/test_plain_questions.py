@@ -86,6 +86,8 @@ def test_plain_questions_are_read_as_the_parser_reads_them(text: str) -> None:
         "SELECT COUNT(*) FROM people WHERE age = 5 AND",
         "SELECT COUNT(*) FROM people WHERE age = 5 AND ",
         "SELECT COUNT(*) FROM people WHERE age = 500",
+        "SELECT COUNT(*) FROM people WHERE age BETWEEN 9 AND 3",
+        "SELECT COUNT(*) FROM people WHERE age > 120 AND region <> 's'",
         "SELECT COUNT(*) FROM people WHERE age = 5.5",
         "SELECT COUNT(*) FROM people WHERE age = '5'",
         "SELECT COUNT(*) FROM people WHERE region = 'x'",
