@@ -179,8 +179,9 @@ class SharedHypothesis(ABC):
     def synthetic(self, rows: int) -> SyntheticTable:
         """Make up rows in proportion to what the hypothesis says. No row of the data is read."""
 
+    @abstractmethod
     def retire(self) -> None:
-        """Look at the data no more. What was published stays so."""
+        """Look at the data no more: from here on, what was released answers."""
 
     @abstractmethod
     def close(self) -> None:

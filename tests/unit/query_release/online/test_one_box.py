@@ -20,13 +20,16 @@ def test_the_same_answer_alone_and_in_a_workload(promise):
         universe, service = hypothesis.universe, one._service
         names = [attribute.name for attribute in universe.attributes]
         for chosen in itertools.product(*([None, *SETS[axis]] for axis in range(3))):
-            codes = {axis: np.array(one, dtype=np.int64) for axis, one in enumerate(chosen) if one is not None}
+            codes = {
+                axis: np.array(one, dtype=np.int64) for axis, one in enumerate(chosen) if one is not None
+            }
             alone = hypothesis._settle(OneBox(universe.shape, codes))
             if any(not len(one) for one in codes.values()):
                 assert (alone.values[0], alone.errors[0], alone.owns[0]) == (0, 0, 0)
                 continue
+            values = {axis: universe.attributes[axis].values for axis in codes}
             tests = [
-                f"{names[axis]} IN ({', '.join(_write(universe.attributes[axis].values[code]) for code in one)})"
+                f"{names[axis]} IN ({', '.join(_write(values[axis][code]) for code in one)})"
                 for axis, one in codes.items()
             ]
             text = "SELECT COUNT(*) AS n FROM people" + (f" WHERE {' AND '.join(tests)}" if tests else "")
@@ -40,7 +43,11 @@ def test_the_same_answer_alone_and_in_a_workload(promise):
                 continue
             many = hypothesis._predicates(counts.workload())
             assert alone.kinds.tolist() == many.kinds.tolist() == ["free"]
-            for own, other in ((alone.values, many.values), (alone.errors, many.errors), (alone.owns, many.owns)):
+            for own, other in (
+                (alone.values, many.values),
+                (alone.errors, many.errors),
+                (alone.owns, many.owns),
+            ):
                 assert own == pytest.approx(other, rel=1e-9, abs=2 / 1024)
             settled += 1
     assert settled > 20
@@ -49,11 +56,19 @@ def test_the_same_answer_alone_and_in_a_workload(promise):
 def test_a_condition_that_is_no_box_is_not_taken_for_one():
     with curator() as one:
         service, hypothesis = one._service, one._service.hypothesis
-        for where in ("region = 'north' OR age = 25", "age = 25 AND (region = 'north' OR smoker = 'yes')", "1 = 0"):
-            read = service._reader.read(f"SELECT COUNT(*) AS n FROM people WHERE {where}", epsilon=None, delta=None)
+        for where in (
+            "region = 'north' OR age = 25",
+            "age = 25 AND (region = 'north' OR smoker = 'yes')",
+            "1 = 0",
+        ):
+            read = service._reader.read(
+                f"SELECT COUNT(*) AS n FROM people WHERE {where}", epsilon=None, delta=None
+            )
             assert hypothesis.counts(read.plan, read.tables).box() is None
         grouped = service._reader.read(
-            "SELECT region, COUNT(*) AS n FROM people WHERE age = 25 GROUP BY region", epsilon=None, delta=None
+            "SELECT region, COUNT(*) AS n FROM people WHERE age = 25 GROUP BY region",
+            epsilon=None,
+            delta=None,
         )
         assert hypothesis.counts(grouped.plan, grouped.tables).box() is None
 
