@@ -147,7 +147,7 @@ class Windowed:
     what
         Of what; None for ranks, and to count rows.
     partition
-        Rows with the same of these keys are looked at together.
+        Rows with the same of these are looked at together: keys, or what is computed of keys alone.
     order
         What they are sorted by; ranks and neighbours follow it. Nothing else is sorted by what is noisy.
     frame
@@ -159,7 +159,7 @@ class Windowed:
 
     function: WindowFunction
     what: Key | Aggregate | Constant | Computed | None
-    partition: tuple[Key, ...]
+    partition: tuple[Key | Computed, ...]
     order: tuple[Ordering, ...]
     frame: tuple[int | None, int | None] | None = None
     distance: int = 1
