@@ -70,7 +70,7 @@ class Encoding:
     def take_one(self, buffers: list[int], element: int) -> int:
         """Take one element into the buffers and return its encoded number."""
         added, bits = element << self._bits, self._decay_bits
-        buffers[:] = [(x * y >> bits) + added for x, y in zip(buffers, self._decays[1], strict=True)]
+        buffers[:] = [(product >> bits) + added for product in map(mul, buffers, self._decays[1])]
         number: int = round(sum(map(mul, self._scales, buffers)))
         return number
 
@@ -156,7 +156,7 @@ class Decoding:
 
     def take_one(self, buffers: list[float], number: int) -> float:
         """Take one noisy number and return the answer of its step."""
-        buffers[:] = [x * rate + number for x, rate in zip(buffers, self._once, strict=True)]
+        buffers[:] = [left + number for left in map(mul, buffers, self._once)]
         return sum(map(mul, self._weights, buffers), self._first * number)
 
     def take(self, buffers: list[float], numbers: NDArray[np.int64]) -> Floats:
