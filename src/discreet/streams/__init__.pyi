@@ -27,5 +27,6 @@ from discreet.streams.pan_private.secret_storage import SecretStorage as SecretS
 from discreet.streams.pan_private.secret_storage import open_masked as open_masked
 from discreet.streams.planning import CounterPlan as CounterPlan
 from discreet.streams.planning import plan as plan
+from discreet.streams.stream_alarm import StreamAlarm as StreamAlarm
 from discreet.streams.user_cap import UserCap as UserCap
 from discreet.streams.user_cap import Which as Which
