@@ -56,7 +56,7 @@ def _one(label: str, counter: Any, stream: Any, step: int) -> Case:
 def cases() -> dict[str, list[Case]]:
     """All cases, by card."""
     return {
-        "tree-counter": counter_cases(TreeCounter),
+        "tree-counter": counter_cases(TreeCounter) + consistent_cases(),
         "buffered-counter": counter_cases(BufferedCounter, (1e-6,)),
         "wide-tree-counter": counter_cases(WideTreeCounter, (0,)),
         "endless-counter": endless_cases(),
@@ -64,6 +64,17 @@ def cases() -> dict[str, list[Case]]:
         "window-counter": window_cases(),
         "stream-alarm": alarm_cases(),
     }
+
+
+def consistent_cases() -> list[Case]:
+    """Blocks that are estimated from their parts as well."""
+    ones = np.ones(100, dtype=np.int64)
+    found = []
+    for delta in (0, 1e-6):
+        tree = TreeCounter(horizon=100, epsilon=1, delta=delta, neighbours=Event(), consistent=True)
+        found.append(_worst(f"consistent, delta {delta}", tree, ones, np.cumsum(ones)))
+        found.append(_one(f"consistent, step 63, delta {delta}", tree, ones, 63))
+    return found
 
 
 def endless_cases() -> list[Case]:
