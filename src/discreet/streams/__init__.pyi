@@ -7,6 +7,7 @@ from discreet.streams.checkpoint import StreamCheckpoint as StreamCheckpoint
 from discreet.streams.counters.buffered_counter import BufferedCounter as BufferedCounter
 from discreet.streams.counters.endless_counter import EndlessCounter as EndlessCounter
 from discreet.streams.counters.keyed_counter import KeyedCounter as KeyedCounter
+from discreet.streams.counters.square_root_counter import SquareRootCounter as SquareRootCounter
 from discreet.streams.counters.tree_counter import TreeCounter as TreeCounter
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter as WideTreeCounter
 from discreet.streams.counters.window_counter import WindowCounter as WindowCounter

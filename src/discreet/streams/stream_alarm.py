@@ -91,8 +91,8 @@ class StreamAlarm(StreamMechanism):
             )
         if self.alarms is not None and not self.only_rises:
             raise NeighboursMismatch(
-                f"neighbours: events of both signs are not hidden as {self.neighbours} where alarms are counted "
-                f"from the beginning. Declare elements of one sign, or leave alarms out"
+                f"neighbours: events of both signs are not hidden as {self.neighbours} where alarms are "
+                f"counted from the beginning. Declare elements of one sign, or leave alarms out"
             )
         if self.bar * (self.alarms or 1) >= LIMIT >> 1:
             raise InvalidParameter(

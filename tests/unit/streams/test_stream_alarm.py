@@ -56,7 +56,9 @@ def expect(stream, threshold, width=None, alarms=None):
     return rang
 
 
-@pytest.mark.parametrize("more", [{}, {"width": 1}, {"width": 7}, {"width": 12}, {"alarms": 1}, {"alarms": 5}])
+@pytest.mark.parametrize(
+    "more", [{}, {"width": 1}, {"width": 7}, {"width": 12}, {"alarms": 1}, {"alarms": 5}]
+)
 def test_it_rings_when_sums_reach_the_threshold_however_they_are_pushed(more):
     stream = [(place * 7 % 5) % 3 % 2 for place in range(500)]
     threshold = 1 if more.get("width") == 1 else 4 if "width" in more else 10

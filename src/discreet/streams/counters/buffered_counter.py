@@ -112,7 +112,7 @@ class BufferedCounter(StreamCounter):
         return self._laws([step])[0]
 
     def _error_laws(self) -> Iterable[tuple[int, DecodedNoise]]:
-        ends = list(_group_ends(self.horizon))
+        ends = list(group_ends(self.horizon))
         counts = np.diff([0, *ends]).tolist()
         return zip(counts, self._laws(ends), strict=True)
 
@@ -140,7 +140,7 @@ class BufferedCounter(StreamCounter):
         It is no more than that, because variances are concave: squared coefficients of the decoder
         fall from the second on.
         """
-        ends = np.array([0, *_group_ends(last)])
+        ends = np.array([0, *group_ends(last)])
         middles = (ends[:-1] + 1 + ends[1:]) / 2
         norms = invert(self.encoding.encoder, self.decay).square_norms(middles)
         total = float(norms @ np.diff(ends)) / last * (1 + 1e-9)
@@ -268,7 +268,7 @@ def _make_decoding(encoding: Encoding, decay: Fraction) -> Decoding:
     return Decoding(invert(encoding.encoder, decay), encoding.fineness)
 
 
-def _group_ends(horizon: int) -> Iterator[int]:
+def group_ends(horizon: int) -> Iterator[int]:
     """Yield steps in growing distances, the last one the horizon."""
     step = 1
     while step < horizon:

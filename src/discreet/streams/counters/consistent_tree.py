@@ -1,14 +1,14 @@
-"""The consistent estimate of a tree's blocks: what a block's parts tell of it, and its own noisy sum, weighed.
+"""The consistent estimate of a tree's blocks: a block's own noisy sum and what its parts tell, weighed.
 
-A block of level j is made of two of level j - 1. Of two independent estimates, its own noisy sum and the sum of
-those of its parts, the average that is weighed by the inverse variances errs least. With the same noise on
+A block of level j is made of two of level j - 1. Of two independent estimates, its own noisy sum and the sum
+of those of its parts, the average that is weighed by the inverse variances errs least. With the same noise on
 every block this has a closed form: with S_i the sum of the noisy blocks of level i inside it,
 
     estimate = (sum over i <= j of 2^i S_i) / (2^(j+1) - 1),    variance = 2^j / (2^(j+1) - 1)
 
-of one noise's, so two thirds on level 1 and nearly a half far up. Numerators are whole numbers, and a block's is
-2^j times its own noisy sum, plus those of its parts. Blocks that are still open could tell more of the past, but
-an answer waits for none of them [Honaker15].
+of one noise's, so two thirds on level 1 and nearly a half far up. Numerators are whole numbers, and a block's
+is 2^j times its own noisy sum, plus those of its parts. Blocks that are still open could tell more of the
+past, but an answer waits for none of them [Honaker15].
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def find_law(noise: Noise, levels: list[int]) -> ErrorLaw:
             draws=sum((2 << level) - 1 for level in levels),
             off=0.0,
         )
-    parts = [(1 << level - low, (1 << low) / ((2 << level) - 1)) for level in levels for low in range(level + 1)]
+    parts = [
+        (1 << level - low, (1 << low) / ((2 << level) - 1)) for level in levels for low in range(level + 1)
+    ]
     return WeightedSum((one,) * len(parts), *map(tuple, zip(*parts, strict=True)))  # type: ignore[arg-type]
 
 
@@ -88,7 +90,7 @@ class ConsistentRun(CounterRun):
         self._kind: Any = np.int64 if reach < LIMIT else object
 
     def step(self, units: int, rng: Rng) -> float:
-        """Take one element: a block of every level ends up to that of the lowest digit, and gets its noise."""
+        """Take one element: blocks end up to the level of the lowest digit, and each gets its noise."""
         now, level = self.taken + 1, 0
         self._total += units
         number = self._measure(0, rng)
@@ -113,7 +115,9 @@ class ConsistentRun(CounterRun):
         now, end = self.taken, self.taken + units.size
         sums = np.concatenate([[self._total], self._total + np.cumsum(units)])
         ends = [self._list_ends(level, now, end) for level in range(self._top + 1)]
-        blocks = [np.diff(sums[at - now], prepend=start) for at, start in zip(ends, self._starts, strict=True)]
+        blocks = [
+            np.diff(sums[at - now], prepend=start) for at, start in zip(ends, self._starts, strict=True)
+        ]
         noisy = np.asarray(rng.perform(self._many, np.concatenate(blocks)), dtype=self._kind)
         own = np.split(noisy, np.cumsum([at.size for at in ends])[:-1])
         answers, times = np.zeros(units.size), np.arange(now + 1, end + 1)
@@ -140,7 +144,7 @@ class ConsistentRun(CounterRun):
 
     @staticmethod
     def _join(level: int, ends: NDArray[np.int64], below: NDArray[Any], now: int) -> NDArray[Any]:
-        """Return what the two parts of each block add up to; the first entry below ended before these steps."""
+        """Return what the two parts of each block add up to; the first entry below ended before."""
         second = (ends >> level - 1) - (now >> level - 1)
         joined: NDArray[Any] = below[second] + below[second - 1]
         return joined

@@ -104,7 +104,7 @@ class TreeCounter(StreamCounter):
     def mean_variance(self) -> float:
         """The mean of the variances of all answers."""
         if not self.consistent:
-            return super(TreeCounter, self).mean_variance
+            return super().mean_variance
         whole, total = self.horizon + 1, Fraction(0)
         for level in range(self.levels):
             rounds, rest = divmod(whole, 2 << level)  # how many steps have a one there

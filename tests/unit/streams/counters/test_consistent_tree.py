@@ -57,7 +57,9 @@ def test_no_unbiased_estimate_of_a_block_from_below_errs_less(horizon):
     """Least squares over the blocks inside the blocks of the binary digits, solved as matrices."""
     mechanism = counter(horizon)
     blocks = list_blocks(horizon, mechanism.levels)
-    rows = np.array([[first <= step < last for step in range(horizon)] for first, last in blocks], dtype=float)
+    rows = np.array(
+        [[first <= step < last for step in range(horizon)] for first, last in blocks], dtype=float
+    )
     noises = np.eye(len(blocks), dtype=int)
     answers = np.zeros((len(blocks), horizon))
     for place, noise in enumerate(noises):
