@@ -13,7 +13,7 @@ demo: $(VENV)/.run           ## the main job, from a bare clone
 	$(BIN)/discreet demo
 
 test: $(VENV)/.dev           ## every test
-	$(BIN)/python -m pytest -n auto -m "not soak"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not soak"
 
 check: $(VENV)/.dev          ## lint, format, types, import direction
 	$(BIN)/ruff check .

@@ -54,6 +54,10 @@ class SparseRows(Fixed):
         """Return the matrix to compute with."""
         return scipy.sparse.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
 
+    def transposed(self) -> scipy.sparse.csc_array[Any]:
+        """Return the transpose: the same arrays, read as columns."""
+        return scipy.sparse.csc_array((self.data, self.indices, self.indptr), shape=self.shape[::-1])
+
 
 class _Step(NamedTuple):
     """Sums one table out of another: `parent` is a position among the steps, -1 the data."""
@@ -312,7 +316,7 @@ class _Pool(Fixed):
         """Return the transpose: the small tables of the vector of all."""
         pool = vector[self._places]
         for matrix in reversed(self._matrices):
-            pool = matrix.matrix().T @ pool
+            pool = matrix.transposed() @ pool
         return np.asarray(pool)
 
 

@@ -153,7 +153,7 @@ class Matrix(Workload):
         return np.asarray(self._rows.matrix() @ data.reshape(-1))
 
     def _adjoint(self, vector: Array) -> Array:
-        return np.asarray(self._rows.matrix().T @ vector).reshape(self.universe.shape)
+        return np.asarray(self._rows.transposed() @ vector).reshape(self.universe.shape)
 
     def cells(self, most: int) -> Codes | None:
         """Return one cell for each different column."""
