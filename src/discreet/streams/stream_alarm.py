@@ -327,7 +327,7 @@ def _tiny() -> Iterator[Tiny]:
     users = StreamAlarm(epsilon=8, neighbours=UserEvents(), cap=UserCap(2), **given)
     both = [("a", 1), ("a", 1)], [None, None]
     yield Tiny(users, [both, both[::-1]], script=push_all(2))
-    signed = RealElements(lower=-1, upper=1, grid=1)
+    signed = RealElements(lower=Fraction(-1), upper=Fraction(1), grid=Fraction(1))
     ways = StreamAlarm(epsilon=12, neighbours=UserEvents(), cap=UserCap(2), elements=signed, **given)
     yield Tiny(ways, [([("a", 1), ("a", -1)], [None, None])], script=push_all(2), tight=False)
     total = StreamAlarm(epsilon=8, neighbours=Event(), alarms=2, **given)

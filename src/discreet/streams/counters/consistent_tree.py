@@ -52,7 +52,7 @@ def find_law(noise: Noise, levels: list[int]) -> ErrorLaw:
     parts = [
         (1 << level - low, (1 << low) / ((2 << level) - 1)) for level in levels for low in range(level + 1)
     ]
-    return WeightedSum((one,) * len(parts), *map(tuple, zip(*parts, strict=True)))  # type: ignore[arg-type]
+    return WeightedSum((one,) * len(parts), *map(tuple, zip(*parts, strict=True)))
 
 
 def bound_laws(noise: Noise, counts: Counter[int], levels: int) -> Iterator[tuple[int, ErrorLaw]]:
