@@ -103,14 +103,13 @@ class TreeCounter(StreamCounter):
     @property
     def mean_variance(self) -> float:
         """The mean of the variances of all answers."""
-        if not self.consistent:
-            return super().mean_variance
-        whole, total = self.horizon + 1, Fraction(0)
-        for level in range(self.levels):
-            rounds, rest = divmod(whole, 2 << level)  # how many steps have a one there
-            total += ((rounds << level) + max(0, rest - (1 << level))) * share_of(level)
-        if self.horizon == 1 << self.levels:
-            total += 2 * share_of(self.levels - 1)
+        shares = [share_of(level) if self.consistent else Fraction(1) for level in range(self.levels)]
+        total = Fraction(0)
+        for level, share in enumerate(shares):
+            rounds, rest = divmod(self.horizon + 1, 2 << level)  # how many steps have a one there
+            total += ((rounds << level) + max(0, rest - (1 << level))) * share
+        if self.horizon == 1 << self.levels:  # the last answer adds up two halves
+            total += 2 * shares[-1]
         unit = self.elements.bounds.unit
         return up(up(total / self.horizon) * noise_variance(self.noise) * up(unit * unit))
 
