@@ -44,6 +44,7 @@ for family in FAMILIES:
 CASES = [pytest.param(case, id=f"{name}: {case.label}") for name, cases in CLAIMS.items() for case in cases]
 
 NO_THEOREM = {
+    "additive-logistic": "how well a label can be foretold depends on the data",
     "adaptive": "a model misses every dependence that it is not told of",
     "projected-halfspaces": "what projections lose depends on the data",
     "local-oracle": "an error belongs to the surveys that are asked",
