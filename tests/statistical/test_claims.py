@@ -19,6 +19,7 @@ import pytest
 from tests.statistical.claims import (
     analysts,
     conversations,
+    learning,
     local,
     mechanisms,
     optimisation,
@@ -37,7 +38,18 @@ from discreet.queries.universe import Universe
 from discreet.query_release.linear import trees_error
 from discreet.query_release.linear.range_tree import RangeTree
 
-FAMILIES = (mechanisms, sparse, optimisation, release, conversations, analysts, streams, pan_private, local)
+FAMILIES = (
+    mechanisms,
+    sparse,
+    optimisation,
+    release,
+    conversations,
+    analysts,
+    streams,
+    pan_private,
+    local,
+    learning,
+)
 CLAIMS: dict[str, list[Case]] = {}
 for family in FAMILIES:
     CLAIMS |= family.cases()
