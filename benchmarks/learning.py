@@ -1,4 +1,4 @@
-"""How well do private models foretell, and what does a fit take?
+"""How well private models foretell, and what a fit takes.
 
 Census income and hours a week (80/20 splits by `train_test_split` with seeds 0, 1 and 2, delta 1e-9), and two
 small tables that scikit-learn ships. Steps, bins and shares were chosen on the rows of the census that are in

@@ -68,7 +68,7 @@ def possible(unit: Row | User, kind: Kind, clause: str) -> bool:
         kind == "count_units" or clause in ("private join", "self join", "units", "max_rows", "max_groups")
     ):
         return False
-    if clause in ("steps", "choice", "quotient") and kind in ("count_units", *OF_COLUMNS):
+    if clause in ("steps", "choice", "quotient") and kind in ("count_units", "mode"):
         return False
     if clause == "row bounds":
         return kind not in ("count", "count_units", *OF_COLUMNS, *PAIRS)

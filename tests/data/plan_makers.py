@@ -155,13 +155,17 @@ class Maker:
     ) -> Windowed:
         """What is computed from several rows: ranks by anything, all else in the order of keys."""
         ranks, far = function in ("rank", "dense_rank", "row_number"), function in ("lag", "lead")
-        partition = tuple(self.draw.some(keys, 1)) if keys and self.draw.once_in(2) else ()
+        ends = function == "first_value"
+        partition: tuple[Any, ...] = tuple(self.draw.some(keys, 1)) if keys and self.draw.once_in(2) else ()
+        numbers = [key for key in keys if find_sort(key, self.tables) == "number"]
+        if numbers and self.draw.once_in(3):
+            partition = (filled(Computed, function="abs", parts=(self.draw.pick(numbers),)),)
         sorted_by = [self.draw.pick(listed)] if ranks else self.draw.some(keys, 2) if keys else []
-        if far and not sorted_by:
-            function, far = "sum", False
+        if (far or ends) and not sorted_by:
+            function, far, ends = "sum", False, False
         counted = [None, *parts, Constant(Fraction(2)), self.computed("+", parts, 1)]
         what = None if ranks else self.draw.pick(counted if function == "count" else counted[1:])
-        framed = sorted_by and not ranks and not far and self.draw.once_in(2)
+        framed = sorted_by and not ranks and not far and not ends and self.draw.once_in(2)
         return filled(
             Windowed,
             function=function,
@@ -219,7 +223,7 @@ class Maker:
             "power": lambda: (number(), filled(Constant, value=Fraction(2))),
             "round": lambda: (number(), filled(Constant, value=Fraction(self.draw.pick([-1, 1])))),
         }
-        one = ("abs", "sign", "sqrt", "floor", "ceil", "trunc", "is null")
+        one = ("abs", "sign", "sqrt", "ln", "exp", "floor", "ceil", "trunc", "is null")
         default = (lambda: (number(),)) if function in one else (lambda: (number(), number()))
         return filled(Computed, function=function, parts=makers.get(function, default)())
 
@@ -323,7 +327,9 @@ class Maker:
         counts = kind in ("count", "count_units", *OF_COLUMNS, *PAIRS)
         number = other = column = None
         computed = self.forced in ("steps", "choice", "quotient")
-        if kind in OF_COLUMNS:
+        if kind == "count_distinct" and (computed or self.draw.once_in(2)):
+            number = self.polynomial(joins, 2)
+        elif kind in OF_COLUMNS:
             column = self.draw.pick(self.told_apart(kind))
         elif kind == "count" and not computed and self.counted() and self.draw.once_in(4):
             column = self.draw.pick(self.counted())

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from plan_grammar import CASES, prepared_plans
 from replayed_plans import (
+    DUCKDB,
     NAMES,
     ZONE_ROWS,
     Opener,
@@ -27,6 +28,7 @@ from replayed_plans import (
     orders_of,
     statements,
 )
+from replayed_spellings import SPELLINGS, USER_SPELLINGS, spelt_plans
 
 from discreet import AddRemove
 from discreet.data import Schema, Table, User
@@ -126,3 +128,13 @@ def test_no_input_moves_by_more_than_its_sensitivity(name: str, request: pytest.
         cases = [case for case in CASES if isinstance(case[0], User) and case[1] is AddRemove]
     chosen = cases[list(DOSES).index(name) :: one_of]
     assert holds(Tables(opener), prepared_plans(0, chosen), pairs) == pairs * len(chosen)
+
+
+@pytest.mark.parametrize("name", ["frames", "postgres"])
+def test_no_input_of_what_is_spelt_moves_by_more_than_its_sensitivity(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    opener = DUCKDB[name] if name in DUCKDB else request.getfixturevalue(f"on_{name}")(False)
+    pairs = 3
+    count = 2 * (len(SPELLINGS) + len(USER_SPELLINGS))
+    assert holds(Tables(opener), spelt_plans(), pairs) == pairs * count

@@ -32,7 +32,7 @@ WITHOUT_NUMBERS = {
     "min-cut-exhaustive", "permute-and-flip", "public-projects", "public-projects-sampled",
     "randomized-response", "direct-response", "symmetric-unary", "optimised-unary", "local-hashing",
     "hadamard-response", "subset-selection", "projective-response", "sign-mean",
-    "piecewise-mean", "hybrid-mean", "local-oracle", "set-cover",
+    "piecewise-mean", "hybrid-mean", "prefix-search", "local-oracle", "set-cover",
     "set-cover-exhaustive", "set-cover-layered", "set-cover-sampled", "set-cover-split", "set-cover-weighted",
     "sparse", "top-k", "vertex-cover", "vertex-cover-sampled", "vertex-cover-weighted",
 }  # fmt: skip

@@ -30,6 +30,7 @@ from discreet.data.pricing.modes import ModeChoices
 from discreet.data.pricing.quantiles import QuantileChoices
 from discreet.data.pricing.thresholds import KeysAbove
 from discreet.local.laws.direct import DirectKernel
+from discreet.local.laws.prefixes import PrefixKernel
 from discreet.local.laws.projective import ProjectiveKernel
 from discreet.local.laws.subsets import SubsetKernel
 from discreet.local.laws.unary import UnaryKernel
@@ -189,6 +190,9 @@ CASES = {
     ),
     "local, points": Case(
         DrawReports(ProjectiveKernel.make(5, F(1))), np.array([0, 3]), 20_000, has_scale=False
+    ),
+    "local, prefixes": Case(
+        DrawReports(PrefixKernel(4, F(5), 2, 1)), np.array([1, 2], dtype=np.uint64), 20_000, has_scale=False
     ),
     "cut": Case(CutChoice(F(1, 8), F(16)), CUTS, 20_000, has_scale=False),
     "cell": Step("query-game", "CellChoice", 50_000),

@@ -31,6 +31,7 @@ from discreet.local.frequencies.optimised_unary import OptimisedUnary
 from discreet.local.frequencies.projective_response import ProjectiveResponse
 from discreet.local.frequencies.subset_selection import SubsetSelection
 from discreet.local.frequencies.symmetric_unary import SymmetricUnary
+from discreet.local.laws.prefixes import PrefixKernel
 from discreet.local.means.hybrid_mean import HybridMean
 from discreet.local.means.piecewise_mean import PiecewiseMean
 from discreet.local.means.sign_mean import SignMean
@@ -116,6 +117,9 @@ def _local_inputs() -> Iterator[Input]:
         step = DrawReports(mean(epsilon=2, lower=-1, upper=1, steps=4).kernel)
         yield step, 3
         yield step, np.array([4, 1])
+    search = DrawReports(PrefixKernel(4, Fraction(7), 2, 1))  # two levels of one bit
+    yield search, 2
+    yield search, np.array([3, 1], dtype=np.uint64)
 
 
 @cache

@@ -46,7 +46,7 @@ def serve(
     """
     from discreet.server.open_datasets import OpenDatasets  # noqa: PLC0415  an extra
     from discreet.server.registration import read_registration  # noqa: PLC0415
-    from discreet.server.serving import require_free, require_private  # noqa: PLC0415
+    from discreet.server.serving import load_ahead, require_free, require_private  # noqa: PLC0415
     from discreet.server.serving import serve as run  # noqa: PLC0415
 
     if (certificate is None) != (private_key is None):
@@ -69,6 +69,7 @@ def serve(
         require_private(host, certificate=certificate, behind_proxy=behind_proxy)
         require_free(host, port)
         registration = read_registration(config)
+        load_ahead()
         names = list(registration.datasets)
         listed = ", ".join(names) or "no table yet"
         with console.status("reading the budget book") as status:

@@ -38,12 +38,10 @@ from discreet.curator.ledger.books.files import open_ledger
 from discreet.curator.ledger.people import People
 from discreet.curator.service import Service
 from discreet.curator.ticks import Ticks
+from discreet.data.deltas import read_delta
 from discreet.data.plan.nodes import Policy
 from discreet.data.table import Table
 from discreet.queries.universe import Universe
-
-MOST_DELTA = Fraction(1, 1000)
-"""The largest delta that is taken for what its owner means."""
 
 
 class Curator:
@@ -296,19 +294,6 @@ def _warn_once() -> None:
         BudgetNotKept,
         stacklevel=3,
     )
-
-
-def read_delta(delta: checks.Number, *, large: bool) -> Fraction:
-    """Return the delta of a budget; one that nobody can mean must be said to be meant."""
-    value = checks.delta(delta=delta)
-    if value > MOST_DELTA and not large:
-        raise InvalidParameter(
-            name="delta",
-            rule=f"at most {float(MOST_DELTA):g}, and far below one over the number of people",
-            value=delta,
-            hint="With that probability anything may be published. Pass large_delta=True if it is meant",
-        )
-    return value
 
 
 def _read_policy(question: Any) -> Policy:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Protocol
 
 from discreet.core import checks
 from discreet.core.guarantee import Guarantee
@@ -70,6 +71,21 @@ class Quote:
         return f"{self.kind}: costs {self.price}\n{shown}{refused}"
 
 
+class Written(Protocol):
+    """A question that can be written out."""
+
+    @property
+    def text(self) -> str:
+        """The question in canonical form."""
+
+
+_Noted = tuple[int, str | Written, str, bool, dict[str, Fraction]]
+
+
+def _shorten(what: str) -> str:
+    return what if len(what) <= TEXT else what[: TEXT - 1] + "…"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class AskedQuestion:
     """One question an analyst asked.
@@ -109,26 +125,38 @@ class History:
     """
 
     def __init__(self, bought: Iterable[tuple[str, str, Mapping[str, Fraction]]] = ()) -> None:
-        self._asked: deque[AskedQuestion] = deque(maxlen=HISTORY)
+        self._asked: deque[_Noted] = deque(maxlen=HISTORY)
         self._lock = threading.Lock()  # two threads of one analyst could otherwise take the same number
         for what, kind, cost in bought:
             self.note(what, kind, cost)
 
-    def note(self, what: str, kind: str, cost: Mapping[str, Fraction], *, repeated: bool = False) -> None:
-        """Add a question."""
-        shown = what if len(what) <= TEXT else what[: TEXT - 1] + "…"
+    def note(
+        self, what: str | Written, kind: str, cost: Mapping[str, Fraction], *, repeated: bool = False
+    ) -> None:
+        """Add a question; what has a `text` is written out once somebody reads it."""
+        shown = _shorten(what) if isinstance(what, str) else what
         with self._lock:
-            self._asked.append(AskedQuestion(self._count, shown, kind, repeated, Amounts(cost)))
+            self._asked.append((self._count, shown, kind, repeated, dict(cost)))
 
     @property
     def _count(self) -> int:
         """How many were asked, those that fell out included."""
-        return self._asked[-1].number + 1 if self._asked else 0
+        return self._asked[-1][0] + 1 if self._asked else 0
 
     def list_questions(self) -> tuple[AskedQuestion, ...]:
         """List the questions that are kept, as copies: whoever reads them may write in them."""
         with self._lock:
-            return tuple(replace(asked, cost=Amounts(asked.cost)) for asked in self._asked)
+            noted = tuple(self._asked)
+        return tuple(
+            AskedQuestion(
+                number,
+                what if isinstance(what, str) else _shorten(what.text),
+                kind,
+                repeated,
+                Amounts(cost),
+            )
+            for number, what, kind, repeated, cost in noted
+        )
 
     def __str__(self) -> str:
         with self._lock:

@@ -13,6 +13,7 @@ from discreet.curator.kept.requests import ReadQuestion
 from discreet.data.plan.nodes import MIN_EPSILON, Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse
+from discreet.data.sql.plain_questions import PlainQuestions
 
 READ, LONG = 256, 2_000
 """How many questions are remembered as they were read, and the most characters of one."""
@@ -28,7 +29,7 @@ class QuestionReader:
     """
 
     def __init__(self, tables: PlanTables, policy: Policy) -> None:
-        self._tables, self._policy = tables, policy
+        self._tables, self._policy, self._plain = tables, policy, PlainQuestions(tables)
         self._remember = lru_cache(READ)(self._read)
 
     def read(self, text: str, *, epsilon: checks.Number | None, delta: checks.Number | None) -> ReadQuestion:
@@ -52,11 +53,13 @@ class QuestionReader:
     def _read(
         self, text: str, today: datetime.date, epsilon: Fraction | None, delta: Fraction | None
     ) -> ReadQuestion:
-        policy = Policy(
-            epsilon=self._policy.epsilon if epsilon is None else epsilon,
-            delta=self._policy.delta if delta is None else delta,
-        )
-        plan = parse(text, schemas=self._tables, policy=policy, today=today)
+        plan = self._plain.read(text)
+        if plan is None:
+            policy = Policy(
+                epsilon=self._policy.epsilon if epsilon is None else epsilon,
+                delta=self._policy.delta if delta is None else delta,
+            )
+            plan = parse(text, schemas=self._tables, policy=policy, today=today)
         options = plan.options
         for name, amount in (("epsilon", epsilon), ("delta", delta)):
             if amount is not None and getattr(options, name) is not None:

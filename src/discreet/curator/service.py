@@ -267,7 +267,7 @@ class Service:
                 self._records.keep(desk.name, record, reply.copy())
         if not reply.cost:
             reply = self._kept.give(desk.name, asked, reply)
-        desk.history.note(asked.text, reply.kind, reply.cost, repeated=reply.repeated)
+        desk.history.note(asked.read, reply.kind, reply.cost, repeated=reply.repeated)
         return reply
 
     def _price(self, desk: Desk, asked: DoorRequest) -> QuestionPlan:

@@ -126,6 +126,20 @@ class Counts:
         cells = math.prod(self.cells.universe.shape[place] for place in places)
         return cells * (_parts(self.condition) + len(self.groupings))
 
+    def box(self) -> dict[int, NDArray[np.int64]] | None:
+        """Return the codes that each attribute may have, by place, where it is one count of a box; else None.
+
+        A box has a set of values for each attribute on its own. What is not asked about is left out.
+        """
+        condition = self.condition
+        parts = condition.parts if isinstance(condition, And) else (condition,)
+        if self.groupings != ((),) or not all(isinstance(part, Within) for part in parts):
+            return None
+        found = {self.cells.place(part.field): part for part in parts if isinstance(part, Within)}
+        if len(found) < len(parts):
+            return None
+        return {place: np.flatnonzero(self.cells.member(part)) for place, part in found.items()}
+
     def workload(self) -> Groups:
         """Return all groups as one workload, the condition evaluated."""
         universe = self.cells.universe

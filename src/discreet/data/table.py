@@ -16,6 +16,7 @@ from discreet.core.neighbours import Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.sensitive import Sensitive
 from discreet.data.ask import ask, plan_question, read_vector
+from discreet.data.deltas import read_delta
 from discreet.data.engines import Source, open_source
 from discreet.data.engines.bounding import bound_rows
 from discreet.data.engines.encode import encode_rows
@@ -113,7 +114,9 @@ class Table:
             self._source.close()
             raise
 
-    def plan(self, query: str, *, epsilon: checks.Number, delta: checks.Number) -> QuestionPlan:
+    def plan(
+        self, query: str, *, epsilon: checks.Number, delta: checks.Number, large_delta: bool = False
+    ) -> QuestionPlan:
         """Say what a question would cost and how well it would be answered. No row is read.
 
         Parameters
@@ -122,8 +125,11 @@ class Table:
             One SELECT; see `sql`.
         epsilon, delta
             The most it may cost. The query's own OPTIONS clause may ask for less.
+        large_delta
+            Whether a delta above a thousandth is meant.
         """
-        return plan_question(query, schemas=self.schemas, policy=_policy(epsilon, delta))
+        policy = _policy(epsilon, read_delta(delta, large=large_delta))
+        return plan_question(query, schemas=self.schemas, policy=policy)
 
     def plan_within(
         self,
@@ -134,6 +140,7 @@ class Table:
         beta: checks.Number = BETA,
         epsilon: checks.Number,
         delta: checks.Number,
+        large_delta: bool = False,
     ) -> QuestionsPlan:
         """Split a budget over several questions so that all meet their wanted errors. No row is read.
 
@@ -148,10 +155,12 @@ class Table:
             With what probability any number of any answer may be further off.
         epsilon, delta
             The budget. Where that is too small, the plan says which would do.
+        large_delta
+            Whether a delta above a thousandth is meant.
         """
         tables = PlanTables.of(self.schemas)
         fits = make_fits(epsilon=epsilon, delta=delta, neighbours=self.neighbours)
-        missed = checks.delta(delta=delta)
+        missed = read_delta(delta, large=large_delta)
         return plan_questions(
             questions, tables=tables, within=within, of=of, beta=beta, delta=missed, fits=fits
         )
@@ -164,6 +173,7 @@ class Table:
         delta: checks.Number,
         rng: Rng = SYSTEM,
         insist: bool = False,
+        large_delta: bool = False,
     ) -> Answer:
         """Answer a question with noise. It costs `Answer.guarantee`, whatever comes out.
 
@@ -177,6 +187,8 @@ class Table:
             Where the noise comes from.
         insist
             Whether to answer even where an interval would span most of what is possible.
+        large_delta
+            Whether a delta above a thousandth is meant.
 
         Raises
         ------
@@ -188,7 +200,7 @@ class Table:
         TableClosed
             Where the table was closed before.
         """
-        plan = self.plan(query, epsilon=epsilon, delta=delta)
+        plan = self.plan(query, epsilon=epsilon, delta=delta, large_delta=large_delta)
         if not checks.instance(bool, insist=insist):
             require_useful(plan.budget)
         return self.answer(plan, rng=rng)

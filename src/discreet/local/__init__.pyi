@@ -17,3 +17,5 @@ from discreet.local.means.piecewise_mean import PiecewiseMean as PiecewiseMean
 from discreet.local.means.sign_mean import SignMean as SignMean
 from discreet.local.planning import OraclePlan as OraclePlan
 from discreet.local.planning import plan as plan
+from discreet.local.searches.descent import FoundValues as FoundValues
+from discreet.local.searches.prefix_search import PrefixSearch as PrefixSearch

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InvalidParameter
-from discreet.local.laws.domains import Domain, Span, ValueNames
+from discreet.local.laws.domains import BitStrings, Domain, Span, ValueNames
 from discreet.local.laws.wire import Header, SentReport
 from discreet.local.steps import Payload
 from discreet.mechanisms.reading import make_plain, type_name
@@ -59,7 +59,7 @@ def read_one(domain: Domain, value: Any, *, strict: bool = True) -> int:
     )
 
 
-def read_column(domain: Domain, values: Any) -> NDArray[np.int64]:
+def read_column(domain: Domain, values: Any) -> NDArray[Any]:
     """Return the places of many private values: of a list, an array, or a column of a data frame."""
     if hasattr(values, "to_pylist"):  # Arrow
         values = values.to_pylist()
@@ -71,11 +71,14 @@ def read_column(domain: Domain, values: Any) -> NDArray[np.int64]:
             return _read_numbers(domain.count, plain)
         if isinstance(domain, Span) and plain.dtype.kind in "iuf":
             return _round_numbers(domain, plain)
+        if isinstance(domain, BitStrings) and plain.dtype.kind in "iu":
+            return _mix_numbers(domain, plain)
         plain = plain.tolist()
     if not isinstance(plain, list | tuple):
         raise InvalidParameter(name="data", rule="a column of values", got=f"type {type_name(values)}")
     read = domain.read
-    return np.fromiter((read(_plain_entry(each)) for each in plain), dtype=np.int64, count=len(plain))
+    dtype = np.uint64 if isinstance(domain, BitStrings) else np.int64
+    return np.fromiter((read(_plain_entry(each)) for each in plain), dtype=dtype, count=len(plain))
 
 
 def _plain_entry(value: Any) -> Any:
@@ -97,3 +100,11 @@ def _round_numbers(span: Span, numbers: NDArray[Any]) -> NDArray[np.int64]:
     inside = np.clip(numbers.astype(np.float64), low, high)
     places = np.floor((inside - low) * (span.steps / (high - low)) + 0.5)
     return np.clip(np.where(np.isnan(places), span.steps // 2, places), 0, span.steps).astype(np.int64)
+
+
+def _mix_numbers(strings: BitStrings, numbers: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return the places of numbers, multiplied as words of 64 bits are; of strange ones that of 0."""
+    most = np.uint64(strings.size - 1)
+    words = np.where(numbers >= 0, numbers, 0).astype(np.uint64)
+    words[words > most] = 0
+    return (words * np.uint64(strings.multiplier)) & most

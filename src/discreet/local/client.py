@@ -17,9 +17,9 @@ import secrets
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.local.laws.domains import Domain, Span, ValueNames
+from discreet.local.laws.domains import BitStrings, Domain, Span, ValueNames
 from discreet.local.laws.kernel import Below, Kernel
-from discreet.local.laws.kinds import FREQUENCIES, MEANS, make_kernel
+from discreet.local.laws.kinds import FREQUENCIES, MEANS, SEARCHES, make_kernel
 from discreet.local.laws.wire import (
     Header,
     SentReport,
@@ -51,7 +51,7 @@ class Device:
         Parameters
         ----------
         value
-            One of the domain; anything else counts as its first value, or as the middle of its range.
+            One of the domain; anything else counts as its first value, as the middle of its range, or as 0.
         below
             Where uniform whole numbers come from. For tests alone.
         """
@@ -74,6 +74,10 @@ def open_survey(survey: str | bytes) -> Device:
         return Device(kind, epsilon, ValueNames.of(described))
     if kind in MEANS and isinstance(described, dict) and set(described) == {"lower", "upper", "steps"}:
         return Device(kind, epsilon, _read_span(described))
+    if kind in SEARCHES and isinstance(described, dict) and set(described) == {"bits", "salt"}:
+        if type(described["bits"]) is not int or type(described["salt"]) is not int:
+            raise refuse("its bits or its salt are no whole numbers")
+        return Device(kind, epsilon, BitStrings(**described))
     raise refuse("this version knows no such kind, or not with such a domain")
 
 

@@ -24,11 +24,12 @@ from discreet.local.means.hybrid_mean import HybridMean
 from discreet.local.means.piecewise_mean import PiecewiseMean
 from discreet.local.means.sign_mean import SignMean
 from discreet.local.planning import ORACLES
+from discreet.local.searches.prefix_search import PrefixSearch
 from discreet.local.steps import DrawReports
 from discreet.local.surveys import LocalSurvey
 from discreet.mechanisms.reading import type_name
 
-_KNOWN = (*ORACLES, SignMean, PiecewiseMean, HybridMean)
+_KNOWN = (*ORACLES, SignMean, PiecewiseMean, HybridMean, PrefixSearch)
 """Surveys whose tables were checked: a survey of any other class could answer anything."""
 _LOCAL = LocalReport()
 

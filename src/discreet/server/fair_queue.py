@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, TypeVar
 
 from discreet.core.errors import DiscreetError
@@ -21,6 +22,8 @@ AT_ONCE = 4
 """The most questions of one analyst that are worked on."""
 
 T = TypeVar("T")
+_Begun = tuple[asyncio.AbstractEventLoop, str, Callable[[], Any], "asyncio.Future[Any]"]
+_Ended = tuple[str, "asyncio.Future[Any]", Any, BaseException | None]
 
 
 class TooMany(DiscreetError):
@@ -40,8 +43,12 @@ class FairQueue:
     """
 
     def __init__(self, threads: int) -> None:
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="question")
-        self._free = threads
+        self._begun: SimpleQueue[_Begun | None] = SimpleQueue()
+        self._ended: deque[_Ended] = deque()
+        self._pool = [Thread(target=self._serve, name=f"question-{k}", daemon=True) for k in range(threads)]
+        for thread in self._pool:
+            thread.start()
+        self._free, self._woken = threads, False
         self._lines: OrderedDict[str, deque[tuple[Callable[[], Any], asyncio.Future[Any]]]] = OrderedDict()
         self._running: dict[str, int] = {}
 
@@ -64,7 +71,11 @@ class FairQueue:
 
     def close(self) -> None:
         """Let what runs end, and begin nothing more."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._lines.clear()
+        for _ in self._pool:
+            self._begun.put(None)
+        for thread in self._pool:
+            thread.join()
 
     def _begin(self) -> None:
         """Begin what may begin, one of each line in turn."""
@@ -81,22 +92,28 @@ class FairQueue:
                 del self._lines[who]
             self._free -= 1
             self._running[who] = self._running.get(who, 0) + 1
-            self._pool.submit(self._work, asyncio.get_running_loop(), who, work, done)
+            self._begun.put((asyncio.get_running_loop(), who, work, done))
 
-    def _work(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        who: str,
-        work: Callable[[], Any],
-        done: asyncio.Future[Any],
-    ) -> None:
-        """Do the work, in a thread, and let the loop know what came of it."""
-        result, problem = None, None
-        try:
-            result = work()
-        except BaseException as error:  # whatever it was: whoever waits is told
-            problem = error
-        loop.call_soon_threadsafe(self._end, who, done, result, problem)
+    def _serve(self) -> None:
+        """Do what was begun, in a thread, one after the other, and let the loop know what came of it."""
+        while (begun := self._begun.get()) is not None:
+            loop, who, work, done = begun
+            result, problem = None, None
+            try:
+                result = work()
+            except BaseException as error:  # whatever it was: whoever waits is told
+                problem = error
+            self._ended.append((who, done, result, problem))
+            if not self._woken:  # the loop takes all that ended by then: it is not woken for each
+                self._woken = True
+                loop.call_soon_threadsafe(self._end_all)
+            del begun, work, done, result, problem  # nothing of a question is kept while waiting for another
+
+    def _end_all(self) -> None:
+        self._woken = False  # before anything is taken: what ends from here on wakes the loop again
+        while self._ended:
+            self._end(*self._ended.popleft())
+        self._begin()
 
     def _end(self, who: str, done: asyncio.Future[Any], result: Any, problem: BaseException | None) -> None:
         self._free += 1
@@ -108,4 +125,3 @@ class FairQueue:
                 done.set_result(result)
             else:
                 done.set_exception(problem)
-        self._begin()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.errors import InvalidParameter
-from discreet.curator.curator import read_delta
+from discreet.data.deltas import read_delta
 from discreet.curator.expects import read_expects
 from discreet.curator.hypotheses.opening import price_later, read_version
 from discreet.curator.hypotheses.shared import choose_columns

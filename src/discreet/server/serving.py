@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
+import importlib
 import ipaddress
 import resource
 import socket
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,6 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from discreet.core.errors import InvalidParameter
-from discreet.server.app import make_app
 from discreet.server.gate import App
 from discreet.server.open_datasets import OpenDatasets
 
@@ -27,6 +29,16 @@ HEADER_SECONDS = 10.0
 
 HEADER_BYTES = 1 << 16
 """The most bytes of them that are kept before they are complete."""
+
+
+def load_ahead() -> None:
+    """Begin to import what the first answer needs, to be called before tables are opened.
+
+    An engine that reads rows leaves the interpreter free meanwhile.
+    """
+    names = ("discreet.server.app", "scipy.sparse")
+    load = threading.Thread(target=lambda: [importlib.import_module(name) for name in names], daemon=True)
+    load.start()
 
 
 class _ImpatientProtocol(HttpToolsProtocol):
@@ -90,9 +102,13 @@ def serve(
     ready
         Called with the port once it is open.
     """
+    from discreet.server.app import make_app  # noqa: PLC0415  see `load_ahead`
+
     require_private(host, certificate=certificate, behind_proxy=behind_proxy)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold rows
     app = make_app(datasets)
+    gc.collect()
+    gc.freeze()  # what is there now stays: it is not looked through again and again while questions come
     make_server(app, ready, host=host, port=port, ssl_certfile=certificate, ssl_keyfile=private_key).run()
 
 

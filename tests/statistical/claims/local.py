@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from tests.statistical.claims.harness import Case
+from tests.statistical.claims.harness import BETA, Case
 
 from discreet import local
 from discreet.core.rng import Rng
@@ -62,7 +62,29 @@ def _mean(label: str, survey: Any, values: Any) -> Case:
     return Case(f"{survey.kind}, {label}", survey.error, off, DRAWS)
 
 
+def search_cases() -> list[Case]:
+    """As many as the claim says hold one value, and all others the same other one, or none twice."""
+    survey = local.PrefixSearch(epsilon=6, length=16, people=4000)
+    short = local.PrefixSearch(epsilon=4, length=5, people=4000)
+    return [_missed("16 bits", survey), _missed("5 bits", short)]
+
+
+def _missed(label: str, survey: Any) -> Case:
+    """The error is how many people hold the most common value that is not found."""
+    enough = int(survey.error(BETA)) + 1
+    last = (1 << survey.length) - 1
+    values = np.append(np.full(enough, last), np.arange(survey.people - enough) % last)
+
+    def off(rng: Rng) -> float:
+        reports = survey.encode_many(values, rng=rng)
+        found = survey.estimate(reports, share=enough / survey.people, beta=BETA).values
+        return 0.0 if last in found else float(enough)
+
+    return Case(f"{survey.kind}, {label}", survey.error, off, DRAWS)
+
+
 def cases() -> dict[str, list[Case]]:
     """All cases, by card."""
     oracles = {kind.kind: oracle_cases(kind) for kind in ORACLES}
-    return oracles | {kind.kind: mean_cases(kind) for kind in MEANS}
+    means = {kind.kind: mean_cases(kind) for kind in MEANS}
+    return oracles | means | {"prefix-search": search_cases()}

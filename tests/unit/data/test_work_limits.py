@@ -201,7 +201,7 @@ LONG = Schema(
     unit=User(column="who", max_rows=3, max_groups=2),
     neighbours=AddRemove("who"),
 )
-TOO_LONG = "more than 12000000 steps to plan"
+TOO_LONG = f"more than {MAX_STEPS} steps to plan"
 WORST: dict[str, str] = {
     "cases": listed(f"SUM(CASE WHEN w > {k} THEN w ELSE {k} END)" for k in range(90)),
     "cases of many spans": listed(

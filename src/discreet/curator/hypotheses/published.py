@@ -32,8 +32,9 @@ from discreet.query_release.explicit.mwem import MWEM
 from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.online.boxes import Boxes, read_workload
 from discreet.query_release.online.lives import Journal, read_numbers
+from discreet.query_release.online.one_box import OneBox, add_errors, settle_box
 from discreet.query_release.online.questions import read_question
-from discreet.query_release.online.warm_start import add_errors, all_marginals, known_by
+from discreet.query_release.online.warm_start import all_marginals, known_by
 from discreet.query_release.synopses.marginal_tables import MarginalTables
 from discreet.query_release.synopses.online_answer import FREE, STALE, OnlineAnswer, OnlineAnswers
 from discreet.query_release.synopses.synopsis import Synopsis, Weights
@@ -117,6 +118,9 @@ class Published(SharedHypothesis):
                 error = float(add_errors(off, noise, 1))
             own = float(self._known.own_errors(np.array([said]), np.array([deviation]))[0])
         return OnlineAnswer(said, error, FREE if error < math.inf else STALE, min(own, error))
+
+    def _settle(self, box: OneBox) -> OnlineAnswers | None:
+        return settle_box(box, self._known, scale=None, most=math.inf, bar=math.inf)
 
     def _predicates(self, workload: Workload) -> OnlineAnswers:
         """Answer predicates together, as each would be answered alone but for the rounding of sums."""

@@ -38,6 +38,7 @@ from discreet.queries.workload import Workload
 from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.online.conversation import WeightsConversation
 from discreet.query_release.online.multiplicative_weights import MultiplicativeWeights
+from discreet.query_release.online.one_box import OneBox
 from discreet.query_release.online.warm_start import all_marginals
 from discreet.query_release.synopses.online_answer import OnlineAnswer, OnlineAnswers
 from discreet.query_release.synopses.synthetic import SyntheticTable
@@ -103,7 +104,13 @@ class SharedHypothesis(ABC):
 
     def answer(self, plan: Plan, counts: Counts) -> Reply:
         """Answer a question that counts rows, all groups at once."""
-        return make_reply(plan, counts, self.ask_many(counts.workload()))
+        codes = counts.box()
+        answers = None if codes is None else self._settle(OneBox(self.universe.shape, codes))
+        return make_reply(plan, counts, self.ask_many(counts.workload()) if answers is None else answers)
+
+    @abstractmethod
+    def _settle(self, box: OneBox) -> OnlineAnswers | None:
+        """Answer one box from what was released; None where it needs a look at the data, or is not known."""
 
     @abstractmethod
     def ask(self, query: LinearQuery) -> OnlineAnswer:
@@ -224,6 +231,9 @@ class Shared(SharedHypothesis):
                 return self._conversation.ask(given)  # type: ignore[no-any-return]
         except (ConversationClosed, LedgerRefused):  # or another curator goes on with it
             return self._conversation.last(query)
+
+    def _settle(self, box: OneBox) -> OnlineAnswers | None:
+        return self._conversation.settle_box(box)
 
     def _predicates(self, workload: Workload) -> OnlineAnswers:
         """Answer predicates; what needs the gate, a block at a time, so that nobody waits long for it."""

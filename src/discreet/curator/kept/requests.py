@@ -50,18 +50,22 @@ class ReadQuestion:
         What is asked, and of what.
     form
         What its numbers are found by.
-    text
-        The question in its canonical form.
     """
 
     plan: Plan
     tables: PlanTables
     form: QuestionForm = field(init=False, compare=False)
-    text: str = field(init=False, compare=False)
+    _text: str = field(init=False, compare=False, repr=False, default="")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "form", QuestionForm(self.plan))
-        object.__setattr__(self, "text", to_sql(self.plan, self.tables))
+
+    @property
+    def text(self) -> str:
+        """The question in its canonical form, written when it is first asked for."""
+        if not self._text:
+            object.__setattr__(self, "_text", to_sql(self.plan, self.tables))
+        return self._text
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,12 @@ Codes are read off the type or the number of an engine's exception, never off it
 from __future__ import annotations
 
 import enum
+import math
+import os
+import queue
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -70,28 +74,73 @@ def watch(seconds: float | None, cancel: Callable[[], object]) -> Iterator[None]
     if seconds is None:
         yield
         return
-    ended, late = threading.Event(), threading.Event()
-
-    def wait() -> None:
-        if ended.wait(seconds):
-            return
-        late.set()
-        while not ended.is_set():
-            with suppress(Exception):  # what the body waits for may have gone away by itself
-                cancel()
-            ended.wait(_AGAIN)
-
-    watcher = threading.Thread(target=wait, name="discreet-timeout", daemon=True)
-    watcher.start()
+    watched = _Watched(time.monotonic() + seconds, cancel)
+    _WATCHER.begin(watched)
     try:
         yield
     except Exception:
-        if late.is_set():
+        if watched.is_late:
             raise Expired from None
         raise
     finally:
-        ended.set()
-        watcher.join()
+        watched.end()
+
+
+class _Watched:
+    """Something that must end by a time, and is cancelled again and again from then on until it does."""
+
+    def __init__(self, due: float, cancel: Callable[[], object]) -> None:
+        self.due, self.is_late, self.has_ended = due, False, False
+        self._cancel, self._lock = cancel, threading.Lock()
+
+    def end(self) -> None:
+        """Cancel nothing any more: whatever the engine does next is somebody else's."""
+        with self._lock:
+            self.has_ended = True
+
+    def stop(self) -> None:
+        """Cancel it, unless it has ended."""
+        with self._lock:
+            if not self.has_ended:
+                self.is_late = True
+                with suppress(Exception):  # what the body waits for may have gone away by itself
+                    self._cancel()
+
+
+class _Watcher:
+    """One thread that looks after all queries, begun with the first: a thread for each would cost more."""
+
+    def __init__(self) -> None:
+        self._begun: queue.SimpleQueue[_Watched] = queue.SimpleQueue()
+        self._lock, self._process = threading.Lock(), 0
+
+    def begin(self, watched: _Watched) -> None:
+        """Look after a query from now on."""
+        if self._process != os.getpid():  # a fork takes no threads along
+            with self._lock:
+                if self._process != os.getpid():
+                    self._begun = queue.SimpleQueue()
+                    thread = threading.Thread(target=self._serve, name="discreet-timeout", daemon=True)
+                    thread.start()
+                    self._process = os.getpid()
+        self._begun.put(watched)
+
+    def _serve(self) -> None:
+        running: list[_Watched] = []
+        while True:
+            first = min((one.due for one in running), default=math.inf) - time.monotonic()
+            with suppress(queue.Empty):
+                # What ended is forgotten a few at a time: nobody is woken for it.
+                running.append(self._begun.get(timeout=None if first == math.inf else max(first, 0.0)))
+            running = [one for one in running if not one.has_ended]
+            for one in running:
+                if one.due <= time.monotonic():
+                    one.due += _AGAIN
+                    # In a thread of its own: an engine that hangs on being stopped keeps up nobody else.
+                    threading.Thread(target=one.stop, name="discreet-late", daemon=True).start()
+
+
+_WATCHER = _Watcher()
 
 
 @contextmanager

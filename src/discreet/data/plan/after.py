@@ -15,6 +15,7 @@ from typing import Literal
 from discreet.core.errors import InternalError, Refused
 from discreet.data.plan.key_nodes import ComputedKey, Key
 from discreet.data.plan.kinds import Function
+from discreet.data.plan.logarithms import MAX_EXPONENT, exponential, ln
 from discreet.data.plan.measures import find_day
 from discreet.data.plan.nodes import (
     Aggregate,
@@ -36,7 +37,7 @@ Exact = Fraction | str | bool | datetime.date | None
 Sort = Literal["number", "text", "date", "truth", "anything", "list"]
 """What sort of value something is; anything for the missing one, a list for several quantiles."""
 
-MAX_PARTS = 500
+MAX_PARTS = 1_000
 """Constants, keys, aggregates and functions in all that one question computes."""
 MAX_DEPTH = 60
 """Functions inside one another."""
@@ -339,6 +340,10 @@ def apply_to_numbers(function: Function, numbers: Sequence[Fraction]) -> Fractio
         return first ** int(second)
     if function == "sqrt":
         return None if first < 0 else root(first)
+    if function == "ln":
+        return None if first <= 0 else ln(first)
+    if function == "exp":
+        return None if first > MAX_EXPONENT else exponential(first)
     return round_number(function, first, int(second))
 
 

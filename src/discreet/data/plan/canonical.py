@@ -66,6 +66,8 @@ def canonicalise(plan: Plan) -> Plan:
 
 def _list_partly_measured(plan: Plan, plain: Plan) -> tuple[Branch, ...]:
     """Return the grouping sets with what is measured in each; nothing where that is all in all of them."""
+    if len(plan.sets) == 1 and not plan.branches:
+        return ()
     measured = {keys: sorted(plan.list_measured(keys), key=repr) for keys in plan.sets}
     if all(len(listed) == len(plan.aggregates) for listed in measured.values()):
         return ()
@@ -220,6 +222,11 @@ def conjunction(parts: Iterable[Condition], tables: PlanTables) -> Condition:
         missing = all(one.missing for one in listed)
         found.append(within(field, gaps(left_out, everything), missing=missing, tables=tables))
     return FALSE if FALSE in found else _assemble(And, _merge_patterns(rest, negated=True) | set(found))
+
+
+def conjoin_columns(parts: Iterable[Condition]) -> Condition:
+    """Return the condition that sets of different columns hold, each as `within` made it."""
+    return _assemble(And, set(parts))
 
 
 def disjunction(parts: Iterable[Condition], tables: PlanTables) -> Condition:

@@ -14,8 +14,8 @@ from contextvars import ContextVar
 
 from discreet.core.errors import Refused
 
-MAX_STEPS = 12_000_000
-"""Steps that planning one question may take: ordinary questions take less than a twentieth of them."""
+MAX_STEPS = 10_000_000
+"""Steps that planning one question may take: ordinary questions take less than a tenth of them."""
 _left: ContextVar[list[int] | None] = ContextVar("left", default=None)
 
 

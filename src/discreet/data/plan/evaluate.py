@@ -122,6 +122,9 @@ def holds(condition: Condition, columns: Columns, tables: PlanTables) -> Any:
 
 def inside(codes: Codes, spans: tuple[Span, ...], missing: bool) -> NDArray[np.bool_]:
     """Say which codes lie in some ascending spans; `missing` of those that are not there."""
+    if len(spans) == 1:
+        ((first, last),) = spans
+        return np.asarray(((codes >= first) & (codes <= last)) | (missing & (codes == ABSENT)))
     low, high = np.array(spans, dtype=np.int64).reshape(-1, 2).T
     # Of the spans that begin at or below a code, the last is the one that may hold it.
     before = np.searchsorted(low, codes, side="right")

@@ -36,6 +36,8 @@ Function = Literal[
     "abs",
     "sign",
     "sqrt",
+    "ln",
+    "exp",
     "floor",
     "ceil",
     "round",
@@ -66,5 +68,6 @@ WindowFunction = Literal[
     "row_number",
     "lag",
     "lead",
+    "first_value",
 ]
 """What is computed from the released values of several rows of an answer."""

@@ -86,6 +86,9 @@ def measures(aggregate: Aggregate, tables: PlanTables) -> tuple[Measure, ...]:
         return _pair_measures(aggregate.number, aggregate.other, aggregate.kind, tables)
     if aggregate.kind in ("quantile", "minimum", "maximum"):
         return (Measure("histogram", aggregate.number, unit, row),)
+    if aggregate.kind == "count_distinct":
+        # Combinations are told apart by a number that says nothing else: what is counted has no unit.
+        return (Measure("distinct", aggregate.number, row=row),)
     if aggregate.kind == "sum":
         group = _steps(aggregate.group_bounds, exact.unit)
         return (Measure("sum", aggregate.number, unit, row, group=group),)

@@ -147,7 +147,7 @@ class Windowed:
     what
         Of what; None for ranks, and to count rows.
     partition
-        Rows with the same of these keys are looked at together.
+        Rows with the same of these are looked at together: keys, or what is computed of keys alone.
     order
         What they are sorted by; ranks and neighbours follow it. Nothing else is sorted by what is noisy.
     frame
@@ -159,7 +159,7 @@ class Windowed:
 
     function: WindowFunction
     what: Key | Aggregate | Constant | Computed | None
-    partition: tuple[Key, ...]
+    partition: tuple[Key | Computed, ...]
     order: tuple[Ordering, ...]
     frame: tuple[int | None, int | None] | None = None
     distance: int = 1
@@ -256,8 +256,14 @@ class Policy:
         object.__setattr__(self, "delta", checks.delta(delta=self.delta))
 
 
+class _Remembered:
+    """A place for what follows from a plan and is asked for again and again. It is no part of the plan."""
+
+    __slots__ = ("_asked_for", "_branches_shown")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(_Remembered):
     """A checked question.
 
     Parameters
@@ -309,7 +315,12 @@ class Plan:
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
         """Everything that is asked of the data, each once: what is shown, computed with or looked at."""
-        return self._list_aggregates(self.shown_branches)
+        try:
+            found: tuple[Aggregate, ...] = self._asked_for
+        except AttributeError:
+            found = self._list_aggregates(self.shown_branches)
+            object.__setattr__(self, "_asked_for", found)
+        return found
 
     def list_measured(self, keys: tuple[Key, ...]) -> tuple[Aggregate, ...]:
         """Return what is asked of the groups of one grouping set."""
@@ -320,9 +331,17 @@ class Plan:
         """The SELECTs that the rows of the answer come from: itself, where it is one."""
         if self.branches:
             return self.branches
+        try:
+            found: tuple[Branch, ...] = self._branches_shown
+        except AttributeError:
+            found = (self._show_alone(),)
+            object.__setattr__(self, "_branches_shown", found)
+        return found
+
+    def _show_alone(self) -> Branch:
         outputs, order = (one.what for one in self.outputs), (one.what for one in self.after.order)
         after = self.after
-        return (Branch(self, self.sets, tuple(outputs), after.having, tuple(order), after.qualify),)
+        return Branch(self, self.sets, tuple(outputs), after.having, tuple(order), after.qualify)
 
     def list_column(self, name: str) -> tuple[Shown, ...]:
         """Return what a column is in each SELECT."""

@@ -17,6 +17,7 @@ from fractions import Fraction
 from discreet.data.plan.after import Exact, apply_to_numbers, compare_values, evaluate, root, round_number
 from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.kinds import Function
+from discreet.data.plan.logarithms import MAX_EXPONENT, exponential, ln
 from discreet.data.plan.nodes import Aggregate, Computed, Constant, Shown, Windowed
 
 End = Fraction | float
@@ -223,6 +224,8 @@ def _of_one(function: Function, parts: Sequence[Enclosed]) -> Enclosed:
             return NOTHING
         low = Fraction(0) if one.low <= 0 else _root(one.low, upwards=False)
         return Enclosed(low, _root(one.high, upwards=True), missing=one.low < 0)
+    if function in ("ln", "exp"):
+        return _bend(function, one)
     if function in _RISING:
         low, high = (
             end if isinstance(end, float) else round_number(function, end, second)
@@ -238,6 +241,25 @@ def _of_one(function: Function, parts: Sequence[Enclosed]) -> Enclosed:
     if function == "abs" and one.low <= 0 <= one.high:
         low = Fraction(0)
     return Enclosed(low, max(ends))
+
+
+def _bend(function: Function, one: Enclosed) -> Enclosed:
+    """Enclose a logarithm or an exponential: both rise, and neither has a value everywhere."""
+    if function == "exp":
+        low = Fraction(0) if one.low == -math.inf else _bend_end(exponential, one.low, upwards=False)
+        return Enclosed(low, _bend_end(exponential, one.high, upwards=True), missing=one.high > MAX_EXPONENT)
+    if one.high <= 0:
+        return NOTHING
+    low = -math.inf if one.low <= 0 else _bend_end(ln, one.low, upwards=False)
+    return Enclosed(low, _bend_end(ln, one.high, upwards=True), missing=one.low <= 0)
+
+
+def _bend_end(curve: Callable[..., Fraction], end: End, *, upwards: bool) -> End:
+    if isinstance(end, float):
+        return math.inf
+    if curve is exponential and end > MAX_EXPONENT:
+        return math.inf if upwards else exponential(Fraction(MAX_EXPONENT))
+    return curve(end, upwards=upwards)
 
 
 def _root(end: End, *, upwards: bool) -> End:

@@ -67,6 +67,7 @@ class WindowRows:
         found: list[Exact] = [None] * self._count
         for rows in self._parts:
             own = self._ranks(rows) or self._neighbours(rows, column, self._window.otherwise.value)
+            own = own or self._firsts(rows, column)
             for row, value in zip(rows, own or self._totals(rows, column), strict=True):
                 found[row] = value
         return found
@@ -81,6 +82,9 @@ class WindowRows:
                 exact = [exactly(rank) for rank in self._ranks(rows) or ()]
                 noisy = any(is_noisy(one.what) for one in self._window.order)
                 own = self._possible_ranks(rows, orders[0]) if noisy else exact
+            elif function == "first_value":
+                noisy = any(is_noisy(one.what) for one in self._window.order)
+                own = [OneOf(None)] * len(rows) if noisy else self._firsts(rows, column)
             else:
                 own = self._neighbours(rows, column, exactly(self._window.otherwise.value))
             for row, value in zip(rows, own or self._possible_totals(rows, column), strict=True):
@@ -112,6 +116,9 @@ class WindowRows:
         far = self._window.distance * (-1 if self._window.function == "lag" else 1)
         size = len(rows)
         return [column[rows[place + far]] if 0 <= place + far < size else otherwise for place in range(size)]
+
+    def _firsts(self, rows: Rows, column: Sequence[T]) -> list[T] | None:
+        return [column[rows[0]]] * len(rows) if self._window.function == "first_value" else None
 
     def _frames(self, rows: Rows) -> list[tuple[int, int]]:
         """Return the first row that is looked at from each row, and the first one after that is not."""

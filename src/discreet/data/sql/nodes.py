@@ -34,6 +34,7 @@ _WORDS = {
     "order": ("ORDER BY", "Leave it out"),
     "qualify": ("QUALIFY", "Use HAVING, ORDER BY and LIMIT"),
     "percent": ("PERCENT", "Write LIMIT 10"),
+    "pivots": ("PIVOT", "Write COUNTIF(x = 1) AS one, COUNTIF(x = 2) AS two, or GROUP BY x"),
     "query": ("a subquery", "List the values"),
     "rollup": ("WITH ROLLUP", "Write GROUP BY ROLLUP (...)"),
     "sample": ("TABLESAMPLE", "Leave it out"),

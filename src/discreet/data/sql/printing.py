@@ -173,7 +173,9 @@ def _output(what: Shown, unit: Field, tables: PlanTables) -> str:
         return f"COUNT(DISTINCT {name_sql(unit)})"
     arguments = [number_sql(one, tables) for one in (what.number, what.other) if one is not None] or ["*"]
     if what.column is not None:
-        arguments = [("DISTINCT " if what.kind == "count_distinct" else "") + name_sql(what.column)]
+        arguments = [name_sql(what.column)]
+    if what.kind == "count_distinct":
+        arguments = [f"DISTINCT {arguments[0]}"]
     call, tail = _CALLS.get(what.kind, "COUNT"), ""
     if what.kind == "quantile":
         call, last, tail = quantile_call(what.points)
@@ -194,7 +196,7 @@ def _window(window: Windowed, unit: Field, tables: PlanTables) -> str:
         arguments = ["*"]
     over = []
     if window.partition:
-        over.append(f"PARTITION BY {', '.join(_key(key, tables) for key in window.partition)}")
+        over.append(f"PARTITION BY {', '.join(_output(key, unit, tables) for key in window.partition)}")
     if window.order:
         over.append(f"ORDER BY {', '.join(_ordering(one, unit, tables) for one in window.order)}")
     if window.frame is not None:

@@ -247,7 +247,7 @@ def _exchange(what: Shown, known: Mapping[Shown, Shown]) -> Shown:
         return replace(
             what,
             what=None if what.what is None else _exchange(what.what, known),  # type: ignore[arg-type]
-            partition=tuple(known[key] for key in what.partition),  # type: ignore[misc]
+            partition=tuple(_exchange(key, known) for key in what.partition),  # type: ignore[misc]
             order=tuple(replace(one, what=_exchange(one.what, known)) for one in what.order),
         )
     return what if isinstance(what, Constant) else known[what]

@@ -1,4 +1,4 @@
-"""What a private value may be: one of public names, or a number between public bounds.
+"""What a private value may be: one of public names, a number between public bounds, or a string of bits.
 
 What is none of the names counts as the first, what is no number as the middle of the range: to refuse it
 would tell of it.
@@ -6,6 +6,7 @@ would tell of it.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ from discreet.core.errors import InvalidParameter
 
 MOST_VALUES = 1 << 48
 """More values than this are no list but a search."""
+MOST_SALT = (1 << 64) - 1
+LONGEST_STRING = 64
+"""Bits of the strings that a search finds."""
 MOST_STEPS = 1 << 20
 """A finer grid is finer than any noise."""
 _FARTHEST = 400  # digits of a decimal that are read
@@ -134,6 +138,62 @@ class Span(Domain):
     def describe(self) -> Any:
         """Return bounds and steps."""
         return {"lower": str(self.lower), "upper": str(self.upper), "steps": self.steps}
+
+
+@dataclass(frozen=True, slots=True)
+class BitStrings(Domain):
+    """Whole numbers below 2**bits, or texts and bytes that are no longer: far too many for a list.
+
+    The place of a value is its number times an odd number that the salt decides, modulo 2**bits. That has an
+    inverse, and values that begin alike no longer do: two of them share their first m bits for at most
+    2 / 2**m of all multipliers [DHKP97].
+    """
+
+    bits: int
+    salt: int = 0
+
+    def __post_init__(self) -> None:
+        for name, given, least, most in (
+            ("bits", self.bits, 1, LONGEST_STRING),
+            ("salt", self.salt, 0, MOST_SALT),
+        ):
+            if type(given) is not int or not least <= given <= most:
+                raise InvalidParameter(name=name, rule=f"a whole number from {least} to {most}", value=given)
+
+    @property
+    def size(self) -> int:
+        """All strings of bits."""
+        return 1 << self.bits
+
+    @property
+    def multiplier(self) -> int:
+        """What values are multiplied by: an odd number below 2**bits."""
+        return _find_multiplier(self.bits, self.salt)
+
+    def read(self, value: object) -> int:
+        """Return the place of a value; a text counts as its bytes, with zeros at the end."""
+        number = 0
+        if isinstance(value, str) and type(value) is str:
+            value = value.encode(errors="replace")
+        if isinstance(value, bytes) and type(value) is bytes and len(value) <= self.bits // 8:
+            number = int.from_bytes(value, "big") << (self.bits - 8 * len(value))
+        elif isinstance(value, int) and type(value) is int and 0 <= value < self.size:
+            number = value
+        return number * self.multiplier % self.size
+
+    def find_value(self, place: int) -> int:
+        """Return the number whose place it is."""
+        return place * pow(self.multiplier, -1, self.size) % self.size
+
+    def describe(self) -> Any:
+        """Return bits and salt."""
+        return {"bits": self.bits, "salt": self.salt}
+
+
+@lru_cache(maxsize=64)
+def _find_multiplier(bits: int, salt: int) -> int:
+    digest = hashlib.sha256(f"discreet prefix search, {salt}".encode()).digest()
+    return (int.from_bytes(digest[:8], "big") | 1) % (1 << bits)
 
 
 def _read_number(value: object) -> Fraction | float | None:

@@ -12,6 +12,7 @@ from discreet.local.laws.hadamard import HadamardKernel
 from discreet.local.laws.hashing import HashingKernel
 from discreet.local.laws.kernel import Kernel
 from discreet.local.laws.numbers import MixedKernel, SignKernel, WindowKernel
+from discreet.local.laws.prefixes import PrefixKernel
 from discreet.local.laws.projective import ProjectiveKernel
 from discreet.local.laws.subsets import SubsetKernel
 from discreet.local.laws.unary import UnaryKernel
@@ -40,8 +41,13 @@ MEANS: Mapping[str, Maker] = MappingProxyType(
 )
 """Reports that means are estimated from: a table for the places of a grid and a budget."""
 
+SEARCHES: Mapping[str, Maker] = MappingProxyType({"prefix-search": PrefixKernel.make})
+"""Reports that values are found from: a table for a power of two of values and a budget."""
+
+_ALL: Mapping[str, Maker] = MappingProxyType({**FREQUENCIES, **MEANS, **SEARCHES})
+
 
 @lru_cache(maxsize=256)
 def make_kernel(kind: str, inputs: int, epsilon: Fraction) -> Kernel:
     """Return the table of a kind of report."""
-    return (FREQUENCIES[kind] if kind in FREQUENCIES else MEANS[kind])(inputs, epsilon)
+    return _ALL[kind](inputs, epsilon)

@@ -12,8 +12,9 @@ from discreet.core.fixed import Array, Integers
 from discreet.query_release.fitting.weights import Hypothesis
 from discreet.query_release.online.boxes import WorkloadReading
 from discreet.query_release.online.history import Record
+from discreet.query_release.online.one_box import add_errors
 from discreet.query_release.online.questions import Key
-from discreet.query_release.online.warm_start import Known, add_errors
+from discreet.query_release.online.warm_start import Known
 from discreet.query_release.synopses.online_answer import FREE, MEASURED, STALE, OnlineAnswer, OnlineAnswers
 
 BLOCK = 1 << 13

@@ -26,8 +26,9 @@ from discreet.query_release.online.boxes import Boxes, read_workload
 from discreet.query_release.online.gate import NONE, FirstAbove
 from discreet.query_release.online.history import MeasuredBand, Record, relearn
 from discreet.query_release.online.lives import Journal, Lives
+from discreet.query_release.online.one_box import OneBox, add_errors, settle_box
 from discreet.query_release.online.questions import Question, read_question
-from discreet.query_release.online.warm_start import add_errors, known_by, starting_weights
+from discreet.query_release.online.warm_start import known_by, starting_weights
 from discreet.query_release.synopses.online_answer import FREE, MEASURED, STALE, OnlineAnswer, OnlineAnswers
 from discreet.query_release.synopses.synopsis import Weights
 from discreet.sparse.plan import Form
@@ -214,6 +215,10 @@ class WeightsConversation(Conversation[Any]):
     def answers(self, batch: Batch) -> OnlineAnswers:
         """Return the answers to a batch; questions that are still open are answered as `last` would."""
         return batch.answers(self._hypothesis, self._record)
+
+    def settle_box(self, box: OneBox) -> OnlineAnswers | None:
+        """Answer one box where that needs no look at the data; None where it does. Takes no turn."""
+        return settle_box(box, self._known, scale=self._scale, most=self._most, bar=self._plan.bar)
 
     def settle(self, query: LinearQuery) -> Question | OnlineAnswer:
         """Read a question; answer it where that needs no look at the data. Takes no turn."""

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from discreet.core.errors import Refused
-from discreet.core.fixed import Bools, Floats
+from discreet.core.fixed import Array, Bools, Floats
 from discreet.core.neighbours import Replace
 from discreet.core.rounding import up
 from discreet.queries.kinds.marginals import Marginals
+from discreet.queries.query import Axes
 from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.query_release.base import WorkloadRelease
@@ -31,6 +32,7 @@ from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.online.boxes import Boxes
 from discreet.query_release.online.lives import Journal
 from discreet.query_release.online.misfit import centre_table, estimate_misfit
+from discreet.query_release.online.one_box import OneBox
 from discreet.query_release.online.own_errors import VERSION, OwnErrors, learn_own_errors
 from discreet.query_release.online.questions import Question
 from discreet.query_release.online.table_weights import CLOSE, FLAT, UNIFORM, fit_weights
@@ -39,6 +41,7 @@ from discreet.query_release.synopses.marginal_tables import MarginalTables
 from discreet.query_release.synopses.synopsis import Synopsis, Weights
 
 _BLOCK = 1024  # boxes looked at together
+_ROOM = 1 << 18  # cells of tables that are made beforehand; more of them where the universe is larger
 _TRIPLES = 3  # attributes: what they depend on together, and two of them, tells about more
 
 
@@ -96,6 +99,7 @@ class Known:
         self._tables = KeptTables(lambda axes: marginal_table(self.array, axes), self.universe.size)
         self._measured = mechanism, tables
         self.array = self._estimates(tables)
+        _ = self._kept
 
     @property
     def _axes(self) -> range:
@@ -116,6 +120,36 @@ class Known:
     def estimate(self, question: Question) -> float:
         """Return the estimate of a box in units of the grid."""
         return float(np.vdot(self._tables[question.axes], question.units))
+
+    def look_at(self, box: OneBox) -> tuple[float, float, float, float] | None:
+        """Return what is known of one box: the answer, the estimate, its deviation, and the bound on its noise.
+
+        As `spreads` and sums over all boxes at once give them; None where no measured table tells it.
+        """
+        tables = self._kept.get(box.axes)
+        if tables is None:
+            return None
+        deviation = float(self._deviations(box.sizes)[0])
+        bound = deviation * float(self._factors(box.sizes, box.runs)[0]) * (1 + 1e-9)
+        said, estimate = (box.add_up(table) for table in tables)
+        return said, estimate, deviation, bound
+
+    @cached_property
+    def _kept(self) -> dict[Axes, tuple[Array, Array]]:
+        """Tables of weights and estimates over attributes that were measured together, while there is room.
+
+        All are made at once, so that no question takes longer or shorter for another one.
+        """
+        kept: dict[Axes, tuple[Array, Array]] = {}
+        room = max(_ROOM, self.universe.size)
+        known = (tuple(np.flatnonzero(row).tolist()) for row in self._sets)
+        subsets = {part for one in known for size in range(len(one) + 1) for part in itertools.combinations(one, size)}
+        for axes in sorted(subsets, key=lambda axes: (len(axes), axes)):
+            room -= math.prod(self.universe.shape[axis] for axis in axes)
+            if room < 0:
+                break
+            kept[axes] = marginal_table(self.weights.array, axes), marginal_table(self.array, axes)
+        return kept
 
     def noise(self, boxes: Boxes) -> Floats:
         """Bound the noise of the estimates of some boxes, all boxes at once; infinite where not measured.
@@ -198,15 +232,6 @@ class Known:
         used = sizes < shape
         odds = self._odds + (used * np.where(runs[:, None], intervals, sets)).sum(axis=1)
         return np.asarray(np.sqrt(2 * odds))
-
-
-def add_errors(off: Any, noise: Any, scale: int) -> Any:
-    """Return how far a hypothesis may be off, in units: from the estimate, and that from the truth.
-
-    Rounded up to 1 / 1024 of a unit, far beyond the last digits: these depend on where numbers lie in
-    memory, and the same question has the same answer.
-    """
-    return np.ceil((off + noise * scale) * 1024) / 1024
 
 
 def known_by(start: WorkloadRelease | None, synopsis: Any, *, beta: float) -> Known | None:

@@ -100,18 +100,14 @@ def test_a_number_or_date_that_cannot_occur_is_refused(condition: str, words: st
     "condition",
     [
         "age < 200",
-        "age > 500",
         "age BETWEEN -5 AND 500",
         "NOT age > 500",
-        "day > DATE '2030-01-01'",
         "age = 120",
         "cost = -5",
         "cost = 0.05",
         "income = age",
         "2 * age = 240",
-        "1 = 2",
         "region NOT LIKE 'x%'",
-        "region = 'n' AND region = 's'",
     ],
 )
 def test_what_can_be_said_of_the_declared_values_stays_legal(condition: str) -> None:

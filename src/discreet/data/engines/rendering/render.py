@@ -141,7 +141,7 @@ class _Renderer:
         plan, tables = self.known.plan, self.known.tables
         tests = [] if plan.where == TRUE else [where(plan.where, tables)]
         needed = [key if isinstance(key, Field) else key.number for key in keys]
-        if measures[0].kind == "histogram" and measures[0].number is not None:
+        if measures[0].kind in ("histogram", "distinct") and measures[0].number is not None:
             needed.append(measures[0].number)
         if measures[0].kind in ("values", "distinct") and measures[0].column is not None:
             needed.append(measures[0].column)

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from discreet.data.plan.atoms import complement
 from discreet.data.plan.canonical import MIRRORED, OPPOSITE, AnySign, conjunction, disjunction, is_there
-from discreet.data.plan.row_nodes import Condition
+from discreet.data.plan.row_nodes import FALSE, Condition
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
 from discreet.data.sql.rows.comparing import compare_sides
 from discreet.data.sql.rows.free_texts import compare_text, like_text, read_free_text, regexp_text
@@ -111,6 +111,8 @@ def _in(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     this, listed = take(node, "this", "expressions")
     if not listed or len(listed) > MAX_LIST:
         raise refuse("IN", f"it must list 1 to {MAX_LIST} values", "List fewer values, or use a range")
+    if isinstance(this, exp.Tuple):
+        return _in_pairs(this, listed, scope, negated)
     sign: AnySign = "<>" if negated else "="
     text = read_free_text(this, scope)
     if text is not None:
@@ -119,6 +121,34 @@ def _in(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
         left = operand(this, scope)
         parts = [compare_sides(left, sign, operand(item, scope), scope) for item in listed]
     return conjunction(parts, scope.tables) if negated else disjunction(parts, scope.tables)
+
+
+def read_where(clause: exp.Expression, where: Condition, scope: Scope) -> Condition:
+    """Return the condition of WHERE beside another one; refuse what by the declared values no row can meet."""
+    found = conjunction([where, condition(take(clause, "this")[0], scope)], scope.tables)
+    if found == FALSE:
+        why = "by what is declared no row can meet it: its answer is known, and it would be charged for"
+        raise refuse("WHERE", why, "Look for two conditions that exclude each other, or a bound beyond the declared")
+    return found
+
+
+def _in_pairs(
+    this: exp.Expression, listed: list[exp.Expression], scope: Scope, negated: bool
+) -> Condition:
+    """(a, b) IN ((1, 2), (3, 4)): each value like the one in its place, for one of those that are listed."""
+    (parts,) = take(this, "expressions")
+    if len(listed) * len(parts) > MAX_LIST:
+        raise refuse("IN", f"it lists more than {MAX_LIST} values", "List fewer values, or use a range")
+    found = []
+    for item in listed:
+        values = take(item, "expressions")[0] if isinstance(item, exp.Tuple) else []
+        if len(values) != len(parts):
+            way_out = "Write (a, b) IN ((1, 2), (3, 4))"
+            raise refuse("IN", f"each in the list has {len(parts)} values, as what is looked up", way_out)
+        equal = [exp.EQ(this=left.copy(), expression=right) for left, right in zip(parts, values, strict=True)]
+        tests = [condition(one, scope, negated) for one in equal]
+        found.append((disjunction if negated else conjunction)(tests, scope.tables))
+    return (conjunction if negated else disjunction)(found, scope.tables)
 
 
 def _like(node: exp.Expression, scope: Scope, negated: bool) -> Condition:

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
-from discreet.data.plan.atoms import choose, from_values
+from discreet.data.plan.atoms import MAX_PIECES, choose, from_values
 from discreet.data.plan.evaluate import ABSENT
 from discreet.data.plan.narrowing import exclude, narrow
-from discreet.data.plan.numbers import value_of
-from discreet.data.plan.row_nodes import Condition, Polynomial
+from discreet.data.plan.numbers import value_of, variable
+from discreet.data.plan.row_nodes import Condition, Polynomial, StepFunction
 from discreet.data.plan.tables import is_declared
 from discreet.data.plan.tabulate import MAX_TABULATED, OneColumn
 from discreet.data.sql.nodes import Scope, take
+from discreet.data.sql.rows.curved import CURVED_FUNCTIONS, read_rounded
 from discreet.data.sql.rows.date_texts import DATE_TEXTS
 from discreet.data.sql.rows.dates import DATE_FUNCTIONS, NOW, UNIT_FIRST, is_part, read_interval, today
 from discreet.data.sql.rows.free_texts import read_affix
@@ -32,16 +33,17 @@ _FUNCTIONS: dict[str, tuple[int, int, Function]] = {
     **TEXT_FUNCTIONS,
     **DATE_FUNCTIONS,
     **DATE_TEXTS,
+    **CURVED_FUNCTIONS,
 }
 _OF_GROUPS = ("COUNT", "COUNTIF", "SUM", "AVG", "MIN", "MAX", "MEDIAN", "STDDEV", "VARIANCE")
 ROW_FUNCTIONS = frozenset(_FUNCTIONS)
 """Names of functions that are computed in each row."""
 _KNOWN = (
     "Known are CASE, IF, COALESCE, NULLIF, ABS, SIGN, ROUND, FLOOR, CEIL, TRUNC, MOD, LEAST, GREATEST, "
-    "SAFE_DIVIDE, CAST, LOWER, UPPER, SUBSTR, TRIM, CONCAT, REPLACE, LIKE, REGEXP_LIKE, EXTRACT, DATE_TRUNC, "
+    "SAFE_DIVIDE, LN, LOG10, SQRT, EXP, POWER, CAST, LOWER, UPPER, SUBSTR, TRIM, CONCAT, REPLACE, LIKE, REGEXP_LIKE, EXTRACT, DATE_TRUNC, "
     "DATE_ADD, DATE_DIFF"
 )
-_DEPEND = ("DIV", "MOD", "SAFE_DIVIDE")
+_DEPEND = ("DIV", "MOD", "SAFE_DIVIDE", *CURVED_FUNCTIONS)
 """What is refused or made by what is known of the rows: not the same in every place."""
 MAX_ARGUMENTS = 4_000
 
@@ -93,6 +95,9 @@ def read_call(node: exp.Expression, scope: Scope) -> Operand:
     told = read_affix(name, given, scope)
     if told is not None:
         return told
+    curved = read_rounded(name, given, scope) if given else None
+    if curved is not None:
+        return curved
     word = _unit_place(name, given)
     sides = [
         str(part.name).lower() if place == word else _argument(name, part, scope)
@@ -147,8 +152,15 @@ def _read_steps(given: list[exp.Expression], scope: Scope) -> Operand:
     lasts, codes = listed[::2], listed[1::2]
     pairs = zip([low - 1, *lasts[:-1]], lasts, strict=True)
     ascend = all(a is not None and b is not None and a < b for a, b in pairs)
-    if len(lasts) != len(codes) or not ascend or lasts[-1] != high or high - low >= MAX_TABULATED:
+    if len(lasts) != len(codes) or not ascend or lasts[-1] != high:
         raise refuse("STEPS", "its codes ascend to the last one of the column", way_out)
+    if high - low >= MAX_TABULATED:
+        # Of a column with more codes than are listed there are logarithms and roots: as they were printed.
+        pairs_ = zip(codes[:-1], codes[1:], strict=True)
+        if any(one == other for one, other in pairs_) or missing is not None or len(codes) > MAX_PIECES:
+            raise refuse("STEPS", f"it has at most {MAX_PIECES} different steps there", way_out)
+        pieces = tuple((last, code) for last, code in zip(lasts, codes, strict=True) if last is not None)
+        return variable(StepFunction(field, pieces, None))
     counts = np.diff([low - 1, *(last for last in lasts if last is not None)])
     numbers = np.array([ABSENT if code is None else code for code in codes], dtype=np.int64)
     known = OneColumn(field, low, np.repeat(numbers, counts), ABSENT if missing is None else missing)

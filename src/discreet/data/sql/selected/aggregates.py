@@ -69,6 +69,8 @@ INSTEAD = {
     "BROUND": ("halves are rounded away from 0 here", "Write ROUND(x, 1)"),
     "COLLECT_LIST": ("it lists the values of single rows", "GROUP BY the value and ask for COUNT(*)"),
     "COLLECT_SET": ("it lists the values of single rows", "GROUP BY the value and ask for COUNT(*)"),
+    "MAX_BY": (_PERSON, "GROUP BY the value, and ORDER BY MAX(x) DESC LIMIT 1"),
+    "MIN_BY": (_PERSON, "GROUP BY the value, and ORDER BY MIN(x) LIMIT 1"),
     "STRING_AGG": ("it lists the values of single rows", "GROUP BY the value and ask for COUNT(*)"),
 }
 INSTEAD |= {"LOGICAL_AND": INSTEAD["BOOL_AND"], "LOGICAL_OR": INSTEAD["BOOL_OR"]}

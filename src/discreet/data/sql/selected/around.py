@@ -32,13 +32,14 @@ from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.nodes import Scope, refuse_column, take, word
 from discreet.data.sql.selected.calls import AGGREGATES
 from discreet.data.sql.selected.computed import Names, condition, translate
+from discreet.data.sql.selected.inner_keys import list_function
 from discreet.data.sql.selected.outputs import (
     AnswerClauses,
     find_ordinal,
-    looks_around,
     read_after,
     read_outputs,
 )
+from discreet.data.sql.selected.windows import is_public, looks_around
 from discreet.data.sql.text import refuse
 
 _LATER = "Ask the inner query on its own, and compute the rest from its answer"
@@ -132,7 +133,8 @@ def _name_columns(inner: Plan, inside: AnswerInside) -> dict[str, Shown]:
 class _Around:
     """Reads a query around an answer.
 
-    `tests` is what chooses among the rows that an aggregate is of; `keys` is what they are grouped by.
+    `tests` is what chooses among the rows that an aggregate is of; `keys` is what they are grouped by, and
+    `written` how the outer query writes those that are computed of keys of the answer.
     """
 
     inner: Plan
@@ -140,7 +142,8 @@ class _Around:
     scope: Scope
     columns: Mapping[str, Shown]
     tests: tuple[Shown, ...] = ()
-    keys: tuple[Key, ...] | None = None
+    keys: tuple[Key | Computed, ...] | None = None
+    written: tuple[tuple[exp.Expression, Shown], ...] = ()
     _within: bool = False
 
     def is_grouped(self, tree: exp.Select) -> bool:
@@ -152,7 +155,7 @@ class _Around:
             _is_aggregate(node) and not isinstance(node.parent, exp.Window)
             for part in parts
             if part is not None
-            for node in part.walk()
+            for node in part.walk(prune=lambda node: isinstance(node, exp.Subquery))
         )
 
     def project(self, tree: exp.Select) -> Plan:
@@ -174,6 +177,12 @@ class _Around:
         windows = [output.what for output in self.inner.outputs if looks_around(output.what)]
         having: list[Shown | None] = [before.having, *tests]
         chosen: list[Shown | None] = [before.qualify, after.qualify]
+        looked_up = any(node.find(exp.Subquery) for node in [*listed, *clauses, filtered] if node is not None)
+        if looked_up and any(looks_around(one) for one in tests):
+            raise refuse("a subquery in WHERE", "it looks at other rows of the answer", "Use QUALIFY")
+        if looked_up:
+            # What is said of the whole answer is said of all its rows; a condition around it comes after.
+            having, chosen = [before.having], [*chosen[:1], *tests, *chosen[1:]]
         if windows or before.qualify is not None:
             # Windows of the answer look at all of its rows; what is around them comes after.
             having, chosen = [before.having], [before.qualify, *tests, after.qualify]
@@ -194,8 +203,10 @@ class _Around:
         tests: list[Shown] = [] if before.having is None else [before.having]
         tests += [] if filtered is None else [self._read_test(filtered, "WHERE")]
         nodes = [] if grouped is None else take(grouped, "expressions")[0]
-        keys = tuple(dict.fromkeys(self._read_key(node, listed) for node in nodes))
-        reader = replace(self, tests=tuple(tests), keys=keys)
+        pairs = [self._read_key(node, listed) for node in nodes]
+        keys = tuple(dict.fromkeys(key for _, key in pairs))
+        written = tuple(pair for pair in pairs if isinstance(pair[1], Computed))
+        reader = replace(self, tests=tuple(tests), keys=keys, written=written)
         outputs = read_outputs(
             self._expand(listed, grouped=True), reader.find, self.scope, taken=self.columns
         )
@@ -224,6 +235,11 @@ class _Around:
 
     def find(self, node: exp.Expression) -> Shown | None:
         """Return the column of the answer that a node is, or an aggregate of it; None where it is neither."""
+        for tree, key in self.written:
+            if node == tree:
+                return key
+        if isinstance(node, exp.Subquery) and not self._within:
+            return self._look_up(node)
         if isinstance(node, exp.Column):
             return self._find_column(node)
         if isinstance(node, exp.Window):
@@ -233,6 +249,19 @@ class _Around:
         if self.keys is None or self._within:
             raise refuse("an aggregate of an aggregate", "it is not part of the language here", _LATER)
         return self._read_aggregate(node)
+
+    def _look_up(self, node: exp.Expression) -> Shown:
+        """Read (SELECT SUM(n) FROM t), where t is the answer itself: a number of all its rows."""
+        inner, alias = take(node, "this", "alias")
+        source = inner.args.get("from_") if isinstance(inner, exp.Select) else None
+        one = source.this if source is not None else None
+        own = isinstance(one, exp.Table) and one.name.lower() == (self.inside.name or "").lower()
+        listed, filtered = take(inner, "expressions", "where", "from_")[:2] if own else ([], None)
+        if alias is not None or len(listed) != 1:
+            raise refuse("a subquery around an answer", "it is one number of the same answer", _LATER)
+        tests = () if filtered is None else (self._read_test(filtered, "WHERE"),)
+        reader = replace(self, keys=(), tests=tests, written=())
+        return translate(listed[0], Names(self.scope, reader.find, {}))
 
     def _find_column(self, node: exp.Expression) -> Shown:
         name, table = take(node, "this", "table")
@@ -294,19 +323,26 @@ class _Around:
         names = Names(self.scope, replace(self, _within=True).find, {})
         return condition(take(clause, "this")[0], names, name)
 
-    def _read_key(self, node: exp.Expression, listed: list[exp.Expression]) -> Key:
+    def _read_key(
+        self, node: exp.Expression, listed: list[exp.Expression]
+    ) -> tuple[exp.Expression, Key | Computed]:
+        """Return a key as it is written, and what it is: one of the answer, or a function of one."""
         if isinstance(node, exp.Literal):
             item = listed[find_ordinal(node, listed)]
             node = item.this if isinstance(item, exp.Alias) else item
         elif isinstance(node, exp.Column) and node.name.lower() not in self.columns:
             aliases = {one.alias.lower(): one.this for one in listed if isinstance(one, exp.Alias)}
             node = aliases.get(node.name.lower(), node)
-        named = isinstance(node, exp.Column | exp.Paren)
-        names = Names(self.scope, replace(self, keys=(), _within=True).find, {})
-        found = translate(node, names) if named else None
-        if not isinstance(found, Field | ComputedKey):
-            raise refuse("GROUP BY around an answer", "it names keys of the inner GROUP BY", _LATER)
-        return found
+        while isinstance(node, exp.Paren):
+            (node,) = take(node, "this")
+        if isinstance(node, exp.Column):
+            found: Shown | None = replace(self, keys=(), _within=True).find(node)
+        else:
+            found = list_function(node, self.columns, self.inner, self.scope.tables)
+        if not is_public(found):
+            why = "it names keys of the inner GROUP BY, or what is computed of one of them"
+            raise refuse("GROUP BY around an answer", why, _LATER)
+        return node, found
 
     def _expand(self, listed: list[exp.Expression], *, grouped: bool) -> list[exp.Expression]:
         """Put the columns of the answer in the place of *; each is shown under its own name."""

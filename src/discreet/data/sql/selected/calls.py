@@ -19,9 +19,11 @@ from discreet.data.plan.measures import find_day, measures
 from discreet.data.plan.nodes import Aggregate
 from discreet.data.plan.numbers import add, constant, multiply, variable
 from discreet.data.plan.row_nodes import Field, Polynomial
+from discreet.data.plan.tables import is_declared
 from discreet.data.schema.columns import Date, Decimal, Identifier, Integer, Text
 from discreet.data.schema.schema import User
 from discreet.data.sql.nodes import Scope, take
+from discreet.data.sql.rows.function_calls import is_now
 from discreet.data.sql.rows.language import condition, numeric, operand
 from discreet.data.sql.rows.operands import Day
 from discreet.data.sql.selected.aggregates import (
@@ -34,6 +36,7 @@ from discreet.data.sql.selected.aggregates import (
     read_arguments,
     read_number,
 )
+from discreet.data.sql.selected.combinations import count_combinations
 from discreet.data.sql.selected.counted import keep
 from discreet.data.sql.text import refuse
 
@@ -108,6 +111,9 @@ def _filter(node: exp.Expression, scope: Scope) -> Aggregate:
     if found.kind == "count" and found.number is None:
         there = [] if found.column is None else [is_there(found.column, scope.tables)]
         return count_rows(conjunction([kept, *there], scope.tables), None, scope)[0]
+    if found.kind == "count_distinct" and found.column is not None and is_declared(scope.column(found.column)):
+        listed = take(places[0], "expressions")[0] if isinstance(places[0], exp.Distinct) else places
+        found = count_combinations(name, listed, scope)
     if found.number is None:
         way_out = "Put the condition in WHERE, and ask for it alone"
         raise refuse(f"{name} FILTER", "it is for counts and numbers", way_out)
@@ -118,7 +124,7 @@ def _count(what: exp.Expression, scope: Scope) -> Aggregate | None:
     """Count the present or different values of a column; None where that is something else."""
     if isinstance(what, exp.Distinct):
         (columns,) = take(what, "expressions")
-        if len(columns) == 1 and is_choice(columns[0]):
+        if len(columns) == 1 and is_choice(columns[0]) and _names_unit(columns[0], scope):
             return None  # the units of which some row meets a condition
         return _distinct("COUNT(DISTINCT ...)", columns, scope)
     if not isinstance(what, exp.Column) or isinstance(what.args.get("this"), exp.Star):
@@ -133,11 +139,19 @@ def _count(what: exp.Expression, scope: Scope) -> Aggregate | None:
 
 
 def _distinct(name: str, columns: Arguments, scope: Scope) -> Aggregate:
+    if len(columns) == 1 and isinstance(columns[0], exp.Tuple):
+        (columns,) = take(columns[0], "expressions")
+    while len(columns) == 1 and isinstance(columns[0], exp.Paren):
+        columns = list(take(columns[0], "this"))
     if len(columns) != 1 or not isinstance(columns[0], exp.Column):
-        way_out = "Write COUNT(DISTINCT column), or GROUP BY them and count the groups of the answer"
-        raise refuse(name, "it counts the different values of one column", way_out)
+        return count_combinations(name, columns, scope)
     field = scope.field(columns[0])
     return Aggregate("count_units") if field == _unit(scope) else Aggregate("count_distinct", column=field)
+
+
+def _names_unit(node: exp.Expression, scope: Scope) -> bool:
+    listed = [one for one in node.find_all(exp.Column) if isinstance(one.args.get("this"), exp.Identifier)]
+    return any(not is_now(one, scope) and scope.field(one) == _unit(scope) for one in listed)
 
 
 def _unit(scope: Scope) -> Field | None:

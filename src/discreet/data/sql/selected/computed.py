@@ -17,6 +17,7 @@ from discreet.data.plan.key_nodes import ComputedKey
 from discreet.data.plan.kinds import Function
 from discreet.data.plan.nodes import Computed, Constant, Shown
 from discreet.data.plan.row_nodes import Field
+from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Category
 from discreet.data.sql.nodes import Scope, refuse_unknown, take, word
 from discreet.data.sql.selected.calls import read_aggregate
@@ -46,11 +47,13 @@ _CALLS: dict[str, tuple[Function, int, int]] = {
     "CEIL": ("ceil", 1, 1),
     "CEILING": ("ceil", 1, 1),
     "COALESCE": ("coalesce", 1, 100),
+    "EXP": ("exp", 1, 1),
     "FLOOR": ("floor", 1, 1),
     "GREATEST": ("greatest", 1, 100),
     "IFNULL": ("coalesce", 2, 2),
     "INT": ("trunc", 1, 1),
     "LEAST": ("least", 1, 100),
+    "LN": ("ln", 1, 1),
     "MOD": ("%", 2, 2),
     "NULLIF": ("nullif", 2, 2),
     "NVL": ("coalesce", 2, 2),
@@ -101,8 +104,8 @@ def translate(node: exp.Expression, names: Names) -> Shown:
             return _call(name, node, names)
         if name in ("IF", "IIF"):
             return _if(node, names)
-        if name == "GROUPING":
-            return _grouping(node, names)
+        if name in _MORE_CALLS:
+            return _MORE_CALLS[name](name, node, names)
     return read_aggregate(node, names.scope)
 
 
@@ -252,6 +255,9 @@ def _call(name: str, node: exp.Expression, names: Names) -> Shown:
         count = str(fewest) if fewest == most else f"{fewest} to {most}"
         raise refuse(name, f"it takes {count} values", _LATER)
     parts = [translate(argument, names) for argument in arguments]
+    exponent = parts[1].value if function == "power" and isinstance(parts[1], Constant) else None
+    if isinstance(exponent, Fraction) and exponent.denominator != 1:
+        return _broken_power(parts[0], exponent, names.scope.tables)
     if function in ("round", "trunc", "power") and len(parts) == 2:
         largest = MAX_POWER if function == "power" else MAX_DIGITS
         smallest = 0 if function == "power" else -MAX_DIGITS
@@ -264,8 +270,54 @@ def _call(name: str, node: exp.Expression, names: Names) -> Shown:
     return compute(function, parts, names.scope.tables)
 
 
-def _grouping(node: exp.Expression, names: Names) -> Shown:
+def _broken_power(what: Shown, exponent: Fraction, tables: PlanTables) -> Shown:
+    """Return a power that is no product: a root, or what the logarithm of a positive number tells."""
+    if exponent == Fraction(1, 2):
+        return compute("sqrt", [what], tables)
+    return compute("exp", [compute("*", [Constant(exponent), compute("ln", [what], tables)], tables)], tables)
+
+
+def _log(name: str, node: exp.Expression, names: Names) -> Shown:
+    """Return a logarithm to some base: a quotient of natural ones. The base is the number of the two."""
+    _, arguments = take(node, "this", "expressions")
+    parts = [translate(argument, names) for argument in arguments or []]
+    if name != "LOG" and len(parts) == 1:
+        parts.append(Constant(Fraction(10 if name == "LOG10" else 2)))
+    elif name != "LOG" or len(parts) != 2:
+        why = "of one number some dialects take the natural logarithm, others that to base 10"
+        raise refuse(name, why, "Write LN(x), LOG10(x) or LOG(2, x)")
+    if isinstance(parts[0], Constant):
+        parts.reverse()
+    base = parts[1].value if isinstance(parts[1], Constant) else None
+    if not isinstance(base, Fraction) or base <= 1:
+        raise refuse(name, "the base is a number above 1", "Write LN(x), LOG10(x) or LOG(2, x)")
+    tables = names.scope.tables
+    return compute("/", [compute("ln", [part], tables) for part in parts], tables)
+
+
+def _count_days(name: str, node: exp.Expression, names: Names) -> Shown:
+    """Return the days between two dates of an answer: `DATEDIFF(to, from)`, with or without the word DAY."""
+    _, arguments = take(node, "this", "expressions")
+    listed = list(arguments or [])
+    words = [one for one in listed if _is_word(one, "day")]
+    dates = [one for one in listed if one not in words]
+    if len(dates) != 2 or len(words) > 1:
+        raise refuse(f"{name} of an answer", "it counts the days between two dates", "Write MAX(x) - MIN(x)")
+    if words and listed[0] is words[0]:
+        dates.reverse()  # with the word in front, what comes first is where counting begins
+    return _compute("-", dates, names)
+
+
+def _is_word(node: exp.Expression, said: str) -> bool:
+    if isinstance(node, exp.Literal):
+        return bool(node.args.get("is_string")) and str(node.this).lower() == said
+    bare = isinstance(node, exp.Var) or (isinstance(node, exp.Column) and node.args.get("table") is None)
+    return bare and node.name.lower() == said
+
+
+def _grouping(name: str, node: exp.Expression, names: Names) -> Shown:
     """Return 1 in rows that are totals over a key: it is missing there, and nowhere else."""
+    del name
     _, arguments = take(node, "this", "expressions")
     keys = [translate(argument, names) for argument in arguments or []]
     if len(keys) != 1 or not isinstance(keys[0], Field | ComputedKey):
@@ -313,6 +365,11 @@ def _window(node: exp.Expression, names: Names) -> Shown:
     return read_window(node, names.scope.tables, lambda part: translate(part, names))
 
 
+_MORE_CALLS: dict[str, Callable[[str, exp.Expression, Names], Shown]] = {
+    "GROUPING": _grouping,
+    **dict.fromkeys(("LOG", "LOG10", "LOG2"), _log),
+    **dict.fromkeys(("DATEDIFF", "DATE_DIFF"), _count_days),
+}
 _NODES: dict[type[exp.Expression], Callable[[exp.Expression, Names], Shown]] = {
     exp.And: _chain,
     exp.Between: _between,

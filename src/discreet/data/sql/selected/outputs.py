@@ -21,15 +21,13 @@ from discreet.data.plan.nodes import (
     Ordering,
     Output,
     Shown,
-    Windowed,
-    operands,
 )
 from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.nodes import Scope, refuse_unknown, take, word
 from discreet.data.sql.selected.aggregates import default_name
 from discreet.data.sql.selected.computed import Names, condition, translate
-from discreet.data.sql.selected.windows import refuse_rows
+from discreet.data.sql.selected.windows import looks_around, refuse_rows
 from discreet.data.sql.text import number, refuse, shorten
 from discreet.data.sql.values import list_values
 
@@ -37,7 +35,7 @@ MAX_OUTPUTS = 100
 MAX_ORDER = 20
 MAX_ROWS = 10**9
 """The largest LIMIT and OFFSET: beyond any answer."""
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_NAME = re.compile(r"(?=.{1,63}$)[A-Za-z_][A-Za-z0-9_]*(?: [A-Za-z0-9_]+)*", re.ASCII)
 _KEPT_NAMES = ("round", "trunc", "floor", "ceil", "coalesce", "abs")
 KeyFinder = Callable[[exp.Expression], Shown | None]
 """Returns the key that a node is, or what it stands for; None where it is none. Refuses other columns."""
@@ -68,7 +66,7 @@ def read_outputs(
         node, alias = take(item, "this", "alias") if isinstance(item, exp.Alias) else (item, None)
         name = None if alias is None else word(alias)
         if name is not None and (not _NAME.fullmatch(name) or name.lower() in used):
-            why = "names are letters, digits and _, each used once"
+            why = "names are letters, digits, _ and single blanks, each used once"
             raise refuse(f"AS {shorten(name)}", why, "Choose another")
         if isinstance(node, exp.Star) or isinstance(node.args.get("this"), exp.Star):
             raise refuse_unknown(node, "SELECT")
@@ -117,11 +115,6 @@ def _read_condition(clause: exp.Expression, names: Names, word_: str) -> Compute
     found = condition(take(clause, "this")[0], names, word_)
     is_true = (found, Constant(True))  # a key that is true or false, or a constant
     return found if isinstance(found, Computed) else compute("=", is_true, names.scope.tables)
-
-
-def looks_around(what: Shown) -> bool:
-    """Say whether something is computed from several rows of an answer."""
-    return any(isinstance(one, Windowed) for one in operands(what))
 
 
 def require_aggregate(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import TypeGuard
 
 from sqlglot import exp
 
@@ -21,6 +22,7 @@ from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.nodes import take
 from discreet.data.sql.selected.calls import AGGREGATES
+from discreet.data.sql.selected.shares import SHARES, read_share, turn_order
 from discreet.data.sql.text import number, refuse, shorten
 
 MAX_FRAME = 1_000
@@ -39,7 +41,11 @@ _ROWS = (
     "GROUP BY what parts the rows, and look at the groups: SUM(COUNT(*)) OVER (), "
     "RANK() OVER (ORDER BY SUM(x) DESC)"
 )
-_KNOWN = "SUM, AVG, COUNT, MIN, MAX, RANK, DENSE_RANK, ROW_NUMBER, LAG, LEAD and RATIO_TO_REPORT are known"
+_KNOWN = (
+    "SUM, AVG, COUNT, MIN, MAX, RANK, DENSE_RANK, ROW_NUMBER, PERCENT_RANK, CUME_DIST, NTILE, LAG, LEAD, "
+    "FIRST_VALUE, LAST_VALUE and RATIO_TO_REPORT are known"
+)
+_ENDS = ("FIRST_VALUE", "LAST_VALUE")
 Translate = Callable[[exp.Expression], Shown]
 RowValue = Key | Aggregate | Constant | Computed
 """What may be looked at in each row of a window."""
@@ -72,6 +78,11 @@ def read_window(node: exp.Expression, tables: PlanTables, translate: Translate) 
         raise refuse_rows(f"{name} OVER") from None
 
 
+def looks_around(what: Shown) -> bool:
+    """Say whether something looks at other rows of the answer."""
+    return any(isinstance(one, Windowed) for one in operands(what))
+
+
 def refuse_rows(what: str) -> Refused:
     """Return the refusal of a window over the rows of a table."""
     return refuse(what, "over the rows of a table it would show single rows", _ROWS)
@@ -95,7 +106,7 @@ def _translate(
     translate: Translate,
 ) -> Shown:
     parted, order, spec = over
-    if name not in (*_RANKS, *_NEIGHBOURS, *_TOTALS, "RATIO_TO_REPORT"):
+    if name not in (*_RANKS, *SHARES, *_NEIGHBOURS, *_TOTALS, *_ENDS, "RATIO_TO_REPORT"):
         raise refuse(f"{name} OVER", f"of windows over an answer {_KNOWN}", "Compute it from the answer")
     partition = tuple(dict.fromkeys(_read_key(one, translate) for one in parted))
     orders = () if order is None else _read_order(order, tables, translate)
@@ -105,6 +116,12 @@ def _translate(
                 name, "it takes nothing but an order", f"Write {name}() OVER (ORDER BY COUNT(*) DESC)"
             )
         return Windowed(_RANKS[name], None, partition, orders)
+    if name in SHARES:
+        if spec is not None or not orders:
+            raise refuse(name, "it takes an order", f"Write {name}(...) OVER (ORDER BY COUNT(*) DESC)")
+        return read_share(name, [translate(one) for one in arguments], partition, orders, tables)
+    if name in _ENDS:
+        return _end(name, arguments, Windowed("first_value", None, partition, orders), spec, tables, translate)
     if any(is_noisy(one.what) for one in orders):
         why = "the rows that it looks at would be chosen by noise"
         raise refuse(f"{name} OVER (ORDER BY an aggregate)", why, "ORDER BY a key, or use RANK()")
@@ -131,16 +148,24 @@ def _translate(
     return made
 
 
-def _read_key(node: exp.Expression, translate: Translate) -> Key:
+def _read_key(node: exp.Expression, translate: Translate) -> Key | Computed:
     found = translate(node)
-    if not isinstance(found, Field | ComputedKey):
-        raise refuse("PARTITION BY", "it names keys of GROUP BY", "PARTITION BY a key, or leave it out")
+    if not is_public(found):
+        why = "it names keys of GROUP BY, or what is computed of them"
+        raise refuse("PARTITION BY", why, "PARTITION BY a key, or leave it out")
     return found
+
+
+def is_public(what: Shown | None) -> TypeGuard[Key | Computed]:
+    """Say whether something is a key of an answer, or computed of keys in one row: no noise is in it."""
+    if isinstance(what, Computed):
+        return not is_noisy(what) and not looks_around(what)
+    return isinstance(what, Field | ComputedKey)
 
 
 def _read_value(node: exp.Expression, tables: PlanTables, translate: Translate) -> RowValue:
     found = translate(node)
-    if isinstance(found, Windowed) or any(isinstance(one, Windowed) for one in operands(found)):
+    if isinstance(found, Windowed) or looks_around(found):
         raise refuse("OVER in OVER", "it is not part of the language", "Compute the rest from the answer")
     find_sort(found, tables)
     return found
@@ -174,6 +199,32 @@ def _neighbour(  # noqa: PLR0917
         raise refuse(name, "its default is a constant", f"Write {name}(COUNT(*), 1, 0)")
     distance = 1 if not rest else _read_distance(rest[0].value if isinstance(rest[0], Constant) else None)
     made = replace(window, what=what, distance=distance, otherwise=otherwise)
+    find_sort(made, tables)
+    return made
+
+
+def _end(  # noqa: PLR0917
+    name: str,
+    arguments: list[exp.Expression],
+    window: Windowed,
+    spec: exp.Expression | None,
+    tables: PlanTables,
+    translate: Translate,
+) -> Windowed:
+    """FIRST_VALUE, and LAST_VALUE of all rows: the first one of those in the opposite order."""
+    over = "OVER (ORDER BY a key ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
+    if len(arguments) != 1 or not window.order:
+        raise refuse(name, "it takes a value, with an order", f"Write {name}(COUNT(*)) {over}")
+    orders, frame = _read_frame(spec, window.order)
+    if (frame is not None and frame[0] is not None) or (name == "LAST_VALUE" and (spec is None or orders)):
+        why = "it is of all rows of a partition, or of those from the first one on"
+        raise refuse(f"a frame of {name}", why, f"Write {name}(COUNT(*)) {over}")
+    what = _read_value(arguments[0], tables, translate)
+    order = turn_order(window.order) if name == "LAST_VALUE" else window.order
+    made = replace(window, what=what, order=order)
+    if any(is_noisy(one.what) for one in order) and (is_noisy(what) or find_sort(what, tables) != "text"):
+        why = "the row that it looks at would be chosen by noise"
+        raise refuse(f"{name} OVER (ORDER BY an aggregate)", why, "ORDER BY a key, or use MAX(...) OVER ()")
     find_sort(made, tables)
     return made
 

@@ -213,7 +213,7 @@ REFUSED = [
     ("SUM(note)", "free text"),
     ("SUM(CASE WHEN note < 'x' THEN 1 END)", "ask the owner to declare its values"),
     ("COUNT(DISTINCT CASE WHEN age > 1 THEN user_id ELSE user_id END)", "it has one condition"),
-    ("SUM(POWER(age, 0.5))", "it takes a whole number"),
+    ("SUM(POWER(age, -1))", "its exponent is a number from 0 to 10"),
     ("SUM(STEPS(age, 0, 1, 2))", "ascend"),
     ("SUM(STEPS(note, 0, 1, 2))", "a declared column"),
     ("SUM(WIDTH_BUCKET(age, 10, 0, 3))", "two bounds"),

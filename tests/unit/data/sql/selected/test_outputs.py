@@ -48,7 +48,7 @@ def test_order_by_all(word: str) -> None:
         ("SOUNDEX(region)", "function SOUNDEX: it is not known here"),
         ("COUNT(DISTINCT IF(active, user_id, region))", "it is the unit or NULL"),
         ("MIN(CASE WHEN active THEN day + 7 END)", "one column as they are"),
-        ("NTILE(4) OVER (ORDER BY COUNT(*))", "of windows over an answer SUM, AVG"),
+        ("NTH_VALUE(COUNT(*), 2) OVER (ORDER BY region)", "of windows over an answer SUM, AVG"),
         ("SUM(COUNT(*)) OVER (ORDER BY COUNT(*))", "ORDER BY a key, or use RANK()"),
         ("SUM(age) OVER (PARTITION BY region)", "SUM OVER: over the rows of a table"),
         ("ROW_NUMBER() OVER (ORDER BY age)", "ROW_NUMBER OVER: over the rows of a table"),

@@ -1,0 +1,1 @@
+"""Searches: which values are common, among far more than could be listed."""
