@@ -7,7 +7,7 @@ import pytest
 from tests.unit.curator.conftest import curator
 
 from discreet.analysts import OneAnalystToMany
-from discreet.query_release.online.one_box import OneBox
+from discreet.query_release.online.one_box import OneBox, settle_box
 
 SETS = {0: ([0], [0, 2], [0, 1, 2], []), 1: ([0], [3, 4, 5], [1, 7, 9], list(range(10))), 2: ([1], [0, 1])}
 
@@ -70,6 +70,26 @@ def test_a_condition_that_is_no_box_is_not_taken_for_one():
             delta=None,
         )
         assert hypothesis.counts(grouped.plan, grouped.tables).box() is None
+
+
+class _Known:
+    """Knows one box: 10 rows, an estimate of 7, and noise of 2 beside that."""
+
+    def look_at(self, box):
+        return 10.2, 7.0, 1.0, 2.0
+
+    def own_errors(self, said, deviations):
+        return deviations.copy()
+
+
+def test_a_box_that_is_not_known_well_enough_needs_a_look_at_the_data():
+    box = OneBox((3, 4), {0: np.array([1])})
+    how = {"scale": 1, "most": 100}
+    told = settle_box(box, _Known(), bar=5, **how)
+    assert (told.values[0], told.errors[0], told.owns[0]) == (10.0, 5.0, 1.0)
+    assert settle_box(box, _Known(), bar=4.999, **how) is None
+    assert settle_box(box, _Known(), bar=5, scale=1, most=9).values[0] == 9
+    assert settle_box(box, None, bar=5, **how) is None
 
 
 def _write(value):
