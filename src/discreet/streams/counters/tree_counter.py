@@ -250,7 +250,7 @@ def _tiny() -> Iterator[Tiny]:
     yield Tiny(users, [loud, loud[::-1], mixed, mixed[::-1]], script=push_all(2))
     gaussian = TreeCounter(horizon=2, epsilon=4, delta=Fraction(1, 100), neighbours=Event())
     yield Tiny(gaussian, list(Event().pairs(bits, 2)), script=push_all(2))
-    # Consistent estimates have many noises in one answer; tests/exact/test_streams.py counts what blocks move.
+    # Consistent answers hold many noises; tests/exact/test_streams.py counts what their blocks move by.
 
 
 CARD = Card(
