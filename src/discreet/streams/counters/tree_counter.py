@@ -250,10 +250,7 @@ def _tiny() -> Iterator[Tiny]:
     yield Tiny(users, [loud, loud[::-1], mixed, mixed[::-1]], script=push_all(2))
     gaussian = TreeCounter(horizon=2, epsilon=4, delta=Fraction(1, 100), neighbours=Event())
     yield Tiny(gaussian, list(Event().pairs(bits, 2)), script=push_all(2))
-    fine = TreeCounter(horizon=3, epsilon=24, delta=0, neighbours=Event(), consistent=True)
-    some = [((0, 0, 0), (0, 1, 0)), ((1, 0, 0), (0, 0, 0))]
-    yield Tiny(fine, some, script=push_all(3), tight=False)
-    yield Tiny(fine, some, script=push_all(2, at_once=True))
+    # Consistent answers hold many noises; tests/exact/test_streams.py counts what their blocks move by.
 
 
 CARD = Card(
