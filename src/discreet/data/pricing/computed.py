@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.data.plan.after import Exact, apply_to_numbers, compare_values, evaluate, root, round_number
+from discreet.data.plan.curved.logarithms import MAX_EXPONENT, exponential, ln
 from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.kinds import Function
-from discreet.data.plan.logarithms import MAX_EXPONENT, exponential, ln
 from discreet.data.plan.nodes import Aggregate, Computed, Constant, Shown, Windowed
 
 End = Fraction | float
