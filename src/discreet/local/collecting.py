@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
@@ -41,17 +42,19 @@ def open_collector(survey: str | bytes) -> LocalSurvey:
     """
     device = client.open_survey(survey)
     found = (getattr(local, name) for name in dir(local))
-    kind = next(
+    kind: Any = next(
         one
         for one in found
         if isinstance(one, type) and issubclass(one, LocalSurvey) and getattr(one, "kind", "") == device.kind
     )
     domain = device.domain
     if isinstance(domain, Span):
-        return kind(epsilon=device.epsilon, lower=domain.lower, upper=domain.upper, steps=domain.steps)
-    if isinstance(domain, BitStrings):
-        return kind(epsilon=device.epsilon, length=domain.bits, salt=domain.salt)
-    return kind(epsilon=device.epsilon, domain=domain)
+        made = kind(epsilon=device.epsilon, lower=domain.lower, upper=domain.upper, steps=domain.steps)
+    elif isinstance(domain, BitStrings):
+        made = kind(epsilon=device.epsilon, length=domain.bits, salt=domain.salt)
+    else:
+        made = kind(epsilon=device.epsilon, domain=domain)
+    return cast("LocalSurvey", made)
 
 
 class Collection:
