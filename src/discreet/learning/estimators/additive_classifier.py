@@ -42,7 +42,7 @@ class AdditiveClassifier(ClassifierMixin, DeclaredEstimator):
     steps
         How many noisy gradients are taken: 10 below epsilon 0.5, else 16 where left out.
     budget
-        A filter that every fit of this estimator and of its clones is charged to, before anything is released.
+        A filter that every fit of this estimator and its clones is charged to, before anything is released.
 
     Attributes
     ----------

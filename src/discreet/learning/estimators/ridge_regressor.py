@@ -41,7 +41,7 @@ class RidgeRegressor(RegressorMixin, DeclaredEstimator):
     ridge
         The least ridge, in rows; it is never below what the noise calls for.
     budget
-        A filter that every fit of this estimator and of its clones is charged to, before anything is released.
+        A filter that every fit of this estimator and its clones is charged to, before anything is released.
 
     Attributes
     ----------
