@@ -14,7 +14,7 @@ AIMED = {"median-mechanism", "median-polytope"}
 """Cards whose threshold is a part of the wanted error."""
 SLOW = AIMED | {"numeric-sparse"}
 """Cards whose plans take seconds."""
-OTHERWISE = {"split", "propose-test-release", "population-count"}
+OTHERWISE = {"split", "propose-test-release", "population-count", "memoised-unary"}
 """Cards that share a budget between parts, or whose own beta has another name here: see their own tests."""
 
 

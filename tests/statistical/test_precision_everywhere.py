@@ -31,7 +31,7 @@ WITHOUT_NUMBERS = {
     "above-threshold", "exponential", "k-median", "k-median-exhaustive", "k-median-histogram", "min-cut",
     "min-cut-exhaustive", "permute-and-flip", "public-projects", "public-projects-sampled",
     "randomized-response", "direct-response", "symmetric-unary", "optimised-unary", "local-hashing",
-    "hadamard-response", "subset-selection", "projective-response", "sign-mean",
+    "hadamard-response", "subset-selection", "projective-response", "memoised-unary", "sign-mean",
     "piecewise-mean", "hybrid-mean", "prefix-search", "local-oracle", "set-cover",
     "set-cover-exhaustive", "set-cover-layered", "set-cover-sampled", "set-cover-split", "set-cover-weighted",
     "sparse", "top-k", "vertex-cover", "vertex-cover-sampled", "vertex-cover-weighted",

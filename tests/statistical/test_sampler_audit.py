@@ -29,7 +29,9 @@ from discreet.core.rng import Primitive
 from discreet.data.pricing.modes import ModeChoices
 from discreet.data.pricing.quantiles import QuantileChoices
 from discreet.data.pricing.thresholds import KeysAbove
+from discreet.local.frequencies.memoised_unary import TurnBits
 from discreet.local.laws.direct import DirectKernel
+from discreet.local.laws.memos import MemoKernel
 from discreet.local.laws.prefixes import PrefixKernel
 from discreet.local.laws.projective import ProjectiveKernel
 from discreet.local.laws.subsets import SubsetKernel
@@ -193,6 +195,12 @@ CASES = {
     ),
     "local, prefixes": Case(
         DrawReports(PrefixKernel(4, F(5), 2, 1)), np.array([1, 2], dtype=np.uint64), 20_000, has_scale=False
+    ),
+    "local, memos": Case(
+        TurnBits(MemoKernel.make(3, F(3), F(1))),
+        np.array([[2], [5]], dtype=np.uint8),
+        20_000,
+        has_scale=False,
     ),
     "cut": Case(CutChoice(F(1, 8), F(16)), CUTS, 20_000, has_scale=False),
     "cell": Step("query-game", "CellChoice", 50_000),

@@ -24,3 +24,7 @@ from discreet.accounting.post import Processed as Processed
 from discreet.accounting.post import post_process as post_process
 from discreet.accounting.sampled_gaussian import dp_sgd as dp_sgd
 from discreet.accounting.sampled_gaussian import dp_sgd_noise as dp_sgd_noise
+from discreet.accounting.shuffling.closed_form import shuffle_bound as shuffle_bound
+from discreet.accounting.shuffling.shuffled_loss import ShuffledLoss as ShuffledLoss
+from discreet.accounting.shuffling.shuffled_loss import local_epsilon as local_epsilon
+from discreet.accounting.shuffling.shuffled_loss import shuffle as shuffle

@@ -27,6 +27,7 @@ from discreet.core.rng import Primitive
 from discreet.local.frequencies.direct_response import DirectResponse
 from discreet.local.frequencies.hadamard_response import HadamardResponse
 from discreet.local.frequencies.local_hashing import LocalHashing
+from discreet.local.frequencies.memoised_unary import MemoisedUnary, TurnBits
 from discreet.local.frequencies.optimised_unary import OptimisedUnary
 from discreet.local.frequencies.projective_response import ProjectiveResponse
 from discreet.local.frequencies.subset_selection import SubsetSelection
@@ -117,6 +118,9 @@ def _local_inputs() -> Iterator[Input]:
         step = DrawReports(mean(epsilon=2, lower=-1, upper=1, steps=4).kernel)
         yield step, 3
         yield step, np.array([4, 1])
+    repeated = MemoisedUnary(epsilon=3, once=1, domain=3).memos
+    yield TurnBits(repeated), 5
+    yield TurnBits(repeated), np.array([[2], [5]], dtype=np.uint8)
     search = DrawReports(PrefixKernel(4, Fraction(7), 2, 1))  # two levels of one bit
     yield search, 2
     yield search, np.array([3, 1], dtype=np.uint64)

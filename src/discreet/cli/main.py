@@ -19,6 +19,7 @@ _COMMANDS = {
     "ask": "Answer SQL about a data file, with error bars.",
     "audit": "Try to break the guarantees of mechanisms.",
     "catalogue": "List every algorithm with its theorem.",
+    "collect": "Keep reports of the local model in a file; estimate from them.",
     "demo": "Three analysts, 100,000 questions, one budget; a report.",
     "init": "Write a schema template for a data file.",
     "ledger": "Check a durable budget, or recover a damaged one.",

@@ -5,10 +5,13 @@ from discreet.local.frequencies.direct_response import DirectResponse as DirectR
 from discreet.local.frequencies.estimates import FrequencyEstimate as FrequencyEstimate
 from discreet.local.frequencies.hadamard_response import HadamardResponse as HadamardResponse
 from discreet.local.frequencies.local_hashing import LocalHashing as LocalHashing
+from discreet.local.frequencies.memoised_unary import MemoBatch as MemoBatch
+from discreet.local.frequencies.memoised_unary import MemoisedUnary as MemoisedUnary
 from discreet.local.frequencies.optimised_unary import OptimisedUnary as OptimisedUnary
 from discreet.local.frequencies.projective_response import ProjectiveResponse as ProjectiveResponse
 from discreet.local.frequencies.subset_selection import SubsetSelection as SubsetSelection
 from discreet.local.frequencies.symmetric_unary import SymmetricUnary as SymmetricUnary
+from discreet.local.laws.memos import Memo as Memo
 from discreet.local.laws.wire import SentReport as SentReport
 from discreet.local.local_oracle import LocalOracle as LocalOracle
 from discreet.local.means.base import MeanEstimate as MeanEstimate

@@ -17,9 +17,11 @@ import secrets
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.local.laws.domains import BitStrings, Domain, Span, ValueNames
+from discreet.core.errors import Refused
+from discreet.local.laws.domains import BitStrings, Domain, RepeatedNames, Span, ValueNames
 from discreet.local.laws.kernel import Below, Kernel
-from discreet.local.laws.kinds import FREQUENCIES, MEANS, SEARCHES, make_kernel
+from discreet.local.laws.kinds import FREQUENCIES, MEANS, REPEATED, SEARCHES, make_kernel
+from discreet.local.laws.memos import KEEP, REPEATS, Memo, MemoKernel
 from discreet.local.laws.wire import (
     Header,
     SentReport,
@@ -32,7 +34,10 @@ from discreet.local.laws.wire import (
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A survey as a device sees it. It keeps no answers: whoever reports twice about one fact pays twice."""
+    """A survey as a device sees it. It keeps no answers: whoever reports twice about one fact pays twice.
+
+    Where reports are repeated by design, `memoise` is what is called once, and its memo is what is kept.
+    """
 
     kind: str
     epsilon: Fraction
@@ -41,7 +46,7 @@ class Device:
     @property
     def kernel(self) -> Kernel:
         """The table of probabilities."""
-        return make_kernel(self.kind, self.domain.size, self.epsilon)
+        return make_kernel(self.kind, self.domain, self.epsilon)
 
     def encode(self, value: object, *, below: Below = secrets.randbelow) -> SentReport:
         """Draw a report about one's own value.
@@ -56,9 +61,48 @@ class Device:
             Where uniform whole numbers come from. For tests alone.
         """
         kernel = self.kernel
+        if isinstance(kernel, MemoKernel):
+            raise Refused(what="report", why=REPEATS, way_out=KEEP)
         code = kernel.draw(self.domain.read(value), below)
-        header = Header(self.kind, digest_domain(self.domain.describe()), self.epsilon)
-        return SentReport(header, code.to_bytes(kernel.width, "little"))
+        return SentReport(self.header, code.to_bytes(kernel.width, "little"))
+
+    def memoise(self, value: object, *, below: Below = secrets.randbelow) -> Memo:
+        """Draw, once and for ever, what all reports to a survey that is repeated are made from.
+
+        Privacy: (epsilon, 0) for this person, towards everybody, for all reports together. Whoever calls it
+        again for the same survey pays again: keep the memo, and read it back with `read_memo`.
+
+        Parameters
+        ----------
+        value
+            One of the domain; anything else counts as its first value.
+        below
+            Where uniform whole numbers come from. For tests alone.
+        """
+        kernel = self._repeated
+        return Memo(self.header, kernel, kernel.kept.draw(self.domain.read(value), below))
+
+    def read_memo(self, text: str | bytes) -> Memo:
+        """Return the memo that was kept as text: what its `to_json` wrote.
+
+        Raises
+        ------
+        Refused
+            When it is a memo of another survey, or none.
+        """
+        return Memo.from_json(text, self.header, self._repeated)
+
+    @property
+    def header(self) -> Header:
+        """What stands on every report."""
+        return Header(self.kind, digest_domain(self.domain.describe()), self.epsilon)
+
+    @property
+    def _repeated(self) -> MemoKernel:
+        kernel = self.kernel
+        if not isinstance(kernel, MemoKernel):
+            raise refuse("this survey is answered once, without a memo")
+        return kernel
 
 
 def open_survey(survey: str | bytes) -> Device:
@@ -72,6 +116,11 @@ def open_survey(survey: str | bytes) -> Device:
     kind, epsilon, described = read_survey(survey)
     if kind in FREQUENCIES and isinstance(described, int | list):
         return Device(kind, epsilon, ValueNames.of(described))
+    if kind in REPEATED and isinstance(described, dict) and set(described) == {"values", "once"}:
+        names, once = ValueNames.of(described["values"]), read_epsilon(described["once"])
+        if once >= epsilon:
+            raise refuse("one of its reports costs as much as all of them")
+        return Device(kind, epsilon, RepeatedNames(names.count, names.names, once))
     if kind in MEANS and isinstance(described, dict) and set(described) == {"lower", "upper", "steps"}:
         return Device(kind, epsilon, _read_span(described))
     if kind in SEARCHES and isinstance(described, dict) and set(described) == {"bits", "salt"}:

@@ -62,7 +62,7 @@ class LocalSurvey(Mechanism[Any, Any]):
     @property
     def kernel(self) -> Kernel:
         """The exact table of probabilities."""
-        return make_kernel(self.kind, self.values.size, self.epsilon)
+        return make_kernel(self.kind, self.values, self.epsilon)
 
     @property
     def loss(self) -> Loss:

@@ -44,6 +44,28 @@ def _worst(label: str, oracle: Any, values: Any) -> Case:
     return Case(f"{oracle.kind}, {label}", oracle.error, off, DRAWS)
 
 
+def memo_cases() -> list[Case]:
+    """The tenth report of people who keep a memo."""
+    oracle = local.MemoisedUnary(epsilon=3, once=1, domain=6, people=300)
+    pair = local.MemoisedUnary(epsilon=2, once=1, domain=2, people=40)
+    return [
+        _later("all alike", oracle, np.zeros(300, dtype=np.int64)),
+        _later("evenly spread", oracle, np.arange(300) % 6),
+        _later("two values", pair, np.arange(40) % 2),
+    ]
+
+
+def _later(label: str, oracle: Any, values: Any) -> Case:
+    truth = np.bincount(values, minlength=oracle.values.size)
+
+    def off(rng: Rng) -> float:
+        memos = oracle.memoise_many(values, rng=rng)
+        reports = [memos.encode_many(rng=rng) for _ in range(10)]
+        return float(np.abs(oracle.estimate(reports[-1]).counts - truth).max())
+
+    return Case(f"{oracle.kind}, {label}", oracle.error, off, DRAWS)
+
+
 def mean_cases(kind: Any) -> list[Case]:
     """All at one end, all in the middle, and a grid that is too coarse."""
     fine = kind(epsilon=1, lower=0, upper=10, people=200)
@@ -87,4 +109,4 @@ def cases() -> dict[str, list[Case]]:
     """All cases, by card."""
     oracles = {kind.kind: oracle_cases(kind) for kind in ORACLES}
     means = {kind.kind: mean_cases(kind) for kind in MEANS}
-    return oracles | means | {"prefix-search": search_cases()}
+    return oracles | means | {"prefix-search": search_cases(), "memoised-unary": memo_cases()}

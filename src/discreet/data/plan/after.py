@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.core.errors import InternalError, Refused
+from discreet.data.plan.curved.logarithms import MAX_EXPONENT, exponential, ln
 from discreet.data.plan.key_nodes import ComputedKey, Key
 from discreet.data.plan.kinds import Function
-from discreet.data.plan.logarithms import MAX_EXPONENT, exponential, ln
 from discreet.data.plan.measures import find_day
 from discreet.data.plan.nodes import (
     Aggregate,

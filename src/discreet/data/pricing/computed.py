@@ -23,9 +23,9 @@ from discreet.data.plan.after import (
     root,
     round_number,
 )
+from discreet.data.plan.curved.logarithms import MAX_EXPONENT, exponential, ln
 from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.kinds import Function
-from discreet.data.plan.logarithms import MAX_EXPONENT, exponential, ln
 from discreet.data.plan.nodes import Aggregate, Computed, Constant, Shown, Windowed
 
 End = Fraction | float

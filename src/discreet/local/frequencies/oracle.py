@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -97,7 +97,7 @@ class FrequencyOracle(LocalSurvey):
             When a report is of another version, kind, domain or epsilon, or no report at all.
         """
         payload = self.read_reports(reports)
-        together = type(self)(epsilon=self.epsilon, domain=self.domain, people=len(payload))
+        together = replace(self, people=len(payload))
         scores = together.scores
         sums = self._sum_scores(payload).astype(np.float64)
         counts = (sums - len(payload) * float(scores.other)) / float(scores.contrast)

@@ -41,6 +41,11 @@ class Domain(ABC):
     def read(self, value: object) -> int:
         """Return the place of a value, whatever it is."""
 
+    @property
+    def more(self) -> tuple[Any, ...]:
+        """What a table depends on besides the number of values."""
+        return ()
+
     @abstractmethod
     def describe(self) -> Any:
         """Return the same as plain data, for the wire."""
@@ -94,6 +99,22 @@ class ValueNames(Domain):
 
     def __repr__(self) -> str:
         return f"{self.count} values"
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedNames(ValueNames):
+    """Values that are reported again and again, with the budget of one report."""
+
+    once: Fraction = Fraction(1)
+
+    @property
+    def more(self) -> tuple[Any, ...]:
+        """The budget of one report."""
+        return (self.once,)
+
+    def describe(self) -> Any:
+        """Return the values and that budget."""
+        return {"values": ValueNames.describe(self), "once": str(self.once)}
 
 
 @dataclass(frozen=True, slots=True)

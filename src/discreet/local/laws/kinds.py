@@ -6,18 +6,21 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
 from discreet.local.laws.direct import DirectKernel
+from discreet.local.laws.domains import Domain
 from discreet.local.laws.hadamard import HadamardKernel
 from discreet.local.laws.hashing import HashingKernel
 from discreet.local.laws.kernel import Kernel
+from discreet.local.laws.memos import MemoKernel
 from discreet.local.laws.numbers import MixedKernel, SignKernel, WindowKernel
 from discreet.local.laws.prefixes import PrefixKernel
 from discreet.local.laws.projective import ProjectiveKernel
 from discreet.local.laws.subsets import SubsetKernel
 from discreet.local.laws.unary import UnaryKernel
 
-Maker = Callable[[int, Fraction], Kernel]
+Maker = Callable[..., Kernel]
 
 FREQUENCIES: Mapping[str, Maker] = MappingProxyType(
     {
@@ -32,6 +35,9 @@ FREQUENCIES: Mapping[str, Maker] = MappingProxyType(
 )
 """Reports that frequencies are estimated from: a table for a number of values and a budget."""
 
+REPEATED: Mapping[str, Maker] = MappingProxyType({"memoised-unary": MemoKernel.make})
+"""Reports about one fact that are sent again and again: a table for both budgets."""
+
 MEANS: Mapping[str, Maker] = MappingProxyType(
     {
         "sign-mean": SignKernel.make,
@@ -44,10 +50,14 @@ MEANS: Mapping[str, Maker] = MappingProxyType(
 SEARCHES: Mapping[str, Maker] = MappingProxyType({"prefix-search": PrefixKernel.make})
 """Reports that values are found from: a table for a power of two of values and a budget."""
 
-_ALL: Mapping[str, Maker] = MappingProxyType({**FREQUENCIES, **MEANS, **SEARCHES})
+_ALL: Mapping[str, Maker] = MappingProxyType({**FREQUENCIES, **REPEATED, **MEANS, **SEARCHES})
+
+
+def make_kernel(kind: str, domain: Domain, epsilon: Fraction) -> Kernel:
+    """Return the table of a kind of report."""
+    return _make(kind, domain.size, epsilon, *domain.more)
 
 
 @lru_cache(maxsize=256)
-def make_kernel(kind: str, inputs: int, epsilon: Fraction) -> Kernel:
-    """Return the table of a kind of report."""
-    return _ALL[kind](inputs, epsilon)
+def _make(kind: str, inputs: int, epsilon: Fraction, *more: Any) -> Kernel:
+    return _ALL[kind](inputs, epsilon, *more)

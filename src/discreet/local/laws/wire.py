@@ -68,7 +68,7 @@ class SentReport:
 
     def to_json(self) -> str:
         """Write one line of JSON."""
-        return _write({**self.header.describe(), "report": self.payload.hex()})
+        return write_line({**self.header.describe(), "report": self.payload.hex()})
 
     @classmethod
     def from_json(cls, text: str | bytes) -> SentReport:
@@ -81,7 +81,7 @@ class SentReport:
 
     def to_bytes(self) -> bytes:
         """Write the header's line and the payload."""
-        return _write(self.header.describe()).encode() + b"\n" + self.payload
+        return write_line(self.header.describe()).encode() + b"\n" + self.payload
 
 
 def split_bytes(given: bytes) -> tuple[Header, bytes]:
@@ -94,12 +94,12 @@ def split_bytes(given: bytes) -> tuple[Header, bytes]:
 
 def digest_domain(described: Any) -> str:
     """Return sixteen hexadecimal digits that stand for a domain."""
-    return hashlib.sha256(_write(described).encode()).hexdigest()[:16]
+    return hashlib.sha256(write_line(described).encode()).hexdigest()[:16]
 
 
 def write_survey(kind: str, epsilon: Fraction, described: Any) -> str:
     """Write a survey as one line of JSON."""
-    return _write({"version": VERSION, "kind": kind, "epsilon": str(epsilon), "domain": described})
+    return write_line({"version": VERSION, "kind": kind, "epsilon": str(epsilon), "domain": described})
 
 
 def read_survey(text: str | bytes) -> tuple[str, Fraction, Any]:
@@ -146,5 +146,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _write(given: Any) -> str:
+def write_line(given: Any) -> str:
+    """Write plain data as one line of JSON, always the same."""
     return json.dumps(given, separators=(",", ":"), ensure_ascii=True, sort_keys=isinstance(given, dict))

@@ -13,9 +13,9 @@ from discreet import AddRemove
 from discreet.core.errors import Refused
 from discreet.data import Decimal, Integer, Row, Schema
 from discreet.data.plan.atoms import MAX_PIECES
-from discreet.data.plan.curves import Curve, bend
+from discreet.data.plan.curved.curves import RowCurve, bend
+from discreet.data.plan.curved.logarithms import exponential, ln
 from discreet.data.plan.evaluate import ABSENT, evaluate
-from discreet.data.plan.logarithms import exponential, ln
 from discreet.data.plan.numbers import add, constant, multiply, negate, scale, variable
 from discreet.data.plan.row_nodes import Field, Polynomial
 from discreet.data.plan.tables import PlanTables
@@ -33,7 +33,7 @@ TABLES = PlanTables.of(
     )
 )
 N, M, WIDE = (Field("t", name) for name in ("n", "m", "wide"))
-LOG, ROOT = Curve("log"), Curve("power", Fraction(1, 2))
+LOG, ROOT = RowCurve("log"), RowCurve("power", Fraction(1, 2))
 
 
 def steps(number: Polynomial | None, field: Field, codes: np.ndarray) -> tuple[Fraction, list[int]]:
@@ -49,15 +49,15 @@ def steps(number: Polynomial | None, field: Field, codes: np.ndarray) -> tuple[F
         (LOG, add(variable(M), constant(1)), M, lambda x: math.log(x + 1)),
         (LOG, variable(M), M, lambda x: math.log(x) if x > 0 else None),
         (LOG, add(constant(1001), negate(variable(M))), M, lambda x: math.log(1001 - x)),
-        (Curve("log", Fraction(10)), variable(WIDE), WIDE, math.log10),
+        (RowCurve("log", Fraction(10)), variable(WIDE), WIDE, math.log10),
         (ROOT, variable(N), N, lambda x: math.sqrt(x) if x >= 0 else None),
         (ROOT, variable(M), M, math.sqrt),
-        (Curve("power", Fraction(3, 2)), multiply(constant(2), variable(M)), M, lambda x: (2 * x) ** 1.5),
-        (Curve("exp"), multiply(constant(Fraction(1, 10)), variable(N)), N, lambda x: math.exp(x / 10)),
+        (RowCurve("power", Fraction(3, 2)), multiply(constant(2), variable(M)), M, lambda x: (2 * x) ** 1.5),
+        (RowCurve("exp"), multiply(constant(Fraction(1, 10)), variable(N)), N, lambda x: math.exp(x / 10)),
     ],
 )
 def test_every_value_is_right_to_half_a_step(
-    curve: Curve, number: Polynomial, field: Field, exact: Callable[[float], float | None]
+    curve: RowCurve, number: Polynomial, field: Field, exact: Callable[[float], float | None]
 ) -> None:
     low, high = TABLES.span(field)
     codes = np.unique(np.linspace(low, high, 30_001).astype(np.int64))
@@ -72,7 +72,7 @@ def test_every_value_is_right_to_half_a_step(
 
 
 def test_steps_end_where_the_next_one_begins() -> None:
-    found = bend(Curve("log", Fraction(10)), variable(WIDE), TABLES, rounding="down", unit=Fraction(1))
+    found = bend(RowCurve("log", Fraction(10)), variable(WIDE), TABLES, rounding="down", unit=Fraction(1))
     ends = [10**k for k in range(1, 10)]
     _, before = steps(found, WIDE, np.array([end - 1 for end in ends]))
     _, at = steps(found, WIDE, np.array(ends))
@@ -93,7 +93,7 @@ def test_what_cannot_be_listed_is_refused() -> None:
     with pytest.raises(Refused, match=f"more than {MAX_PIECES} steps"):
         bend(ROOT, variable(WIDE), TABLES, unit=Fraction(1, 100))
     with pytest.raises(Refused, match="beyond 64-bit"):
-        bend(Curve("exp"), variable(N), TABLES)
+        bend(RowCurve("exp"), variable(N), TABLES)
 
 
 @pytest.mark.parametrize("number", [Fraction(1, 10**9), Fraction(1, 3), Fraction(2), Fraction(10) ** 30])

@@ -64,7 +64,7 @@ def _is_same(text: str) -> bool:
         "select count(*) as N from PEOPLE",
         "SELECT COUNT( * ) AS age FROM people WHERE age < 5",
         "SELECT COUNT(*) FROM people WHERE age BETWEEN 3 AND 17 AND region = 'n'",
-        "\n SELECT\tCOUNT(*)\r\nFROM people\nWHERE\tage>=7\nAND age!=9 AND age <> 11 AND REGION IN ('n','s')\n",
+        "\n SELECT\tCOUNT(*)\r\nFROM people\nWHERE\tage>=7\nAND age!=9 AND REGION IN ('n','s')\n",
         "SELECT COUNT(*) FROM people WHERE age >= 0",
         "SELECT COUNT(*) FROM visits WHERE cost < 2.505 AND income IN (1, 2, 3 , 5)",
         "SELECT COUNT(*) FROM visits WHERE region IN ('e', 'n', 's', 'w')",

@@ -1,6 +1,6 @@
 """LN, LOG, SQRT, EXP and broken powers in each row: where the declared range leaves them a value everywhere.
 
-They are steps that are computed when a question is read (`plan.curves`), so no engine rounds or fails.
+They are steps that are computed when a question is read (`plan.curved.curves`), so no engine rounds or fails.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from discreet.data.plan.atoms import choose
 from discreet.data.plan.canonical import compare
-from discreet.data.plan.curves import Curve, Rounding, bend
+from discreet.data.plan.curved.curves import Rounding, RowCurve, bend
 from discreet.data.plan.narrowing import range_of
 from discreet.data.plan.numbers import scale, value_of
 from discreet.data.plan.row_nodes import Polynomial
@@ -32,14 +32,14 @@ _LEAST_BASE = Fraction(101, 100)
 _HALF = Fraction(1, 2)
 
 
-def _read(name: str, sides: Sequence[Operand]) -> tuple[Curve, Operand]:
+def _read(name: str, sides: Sequence[Operand]) -> tuple[RowCurve, Operand]:
     """Return the function that a call names, and what it is of."""
     if name == "EXP":
-        return Curve("exp"), sides[0]
+        return RowCurve("exp"), sides[0]
     if name == "SQRT":
-        return Curve("power", _HALF), sides[0]
+        return RowCurve("power", _HALF), sides[0]
     if name != "LOG":
-        return Curve("log", _BASES[name]), sides[0]
+        return RowCurve("log", _BASES[name]), sides[0]
     if len(sides) != 2:
         why = "in some dialects it is the natural logarithm, in others that to base 10"
         raise refuse("LOG(x)", why, "Write LN(x) or LOG10(x)")
@@ -53,11 +53,11 @@ def _read(name: str, sides: Sequence[Operand]) -> tuple[Curve, Operand]:
     if base is None or base < _LEAST_BASE:
         why = f"the base is a number from {float(_LEAST_BASE)} on"
         raise refuse("LOG(b, x)", why, "Write LN(x), LOG10(x) or LOG(2, x)")
-    return Curve("log", base), what
+    return RowCurve("log", base), what
 
 
 def _compute(  # noqa: PLR0917
-    name: str, curve: Curve, side: Operand, scope: Scope, rounding: Rounding = "nearest", digits: int = -1
+    name: str, curve: RowCurve, side: Operand, scope: Scope, rounding: Rounding = "nearest", digits: int = -1
 ) -> Polynomial | None:
     given = number_of(side, name)
     number = None if isinstance(given, Missing) else as_number(given, scope.tables)
@@ -86,7 +86,7 @@ def _power(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
         raise refuse(name, f"its exponent is a number from 0 to {MAX_POWER}", "Write the number itself")
     if exponent.denominator == 1 and exponent <= 4:
         return FUNCTIONS[name][2](name, sides, scope)
-    found = _compute(name, Curve("power", exponent), sides[0], scope)
+    found = _compute(name, RowCurve("power", exponent), sides[0], scope)
     return MISSING if found is None else found
 
 

@@ -18,15 +18,7 @@ from discreet.data.plan.derived import relate
 from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.keys import is_listed
 from discreet.data.plan.kinds import WindowFunction
-from discreet.data.plan.nodes import (
-    Aggregate,
-    Computed,
-    Constant,
-    Ordering,
-    Plan,
-    Shown,
-    Windowed,
-)
+from discreet.data.plan.nodes import Aggregate, Computed, Constant, Ordering, Plan, Shown, Windowed
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.nodes import Scope, refuse_column, take, word
 from discreet.data.sql.selected.calls import AGGREGATES

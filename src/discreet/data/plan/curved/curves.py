@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import Refused
 from discreet.data.plan.atoms import MAX_PIECES, from_values
+from discreet.data.plan.curved.logarithms import MAX_EXPONENT, exponential, ln
 from discreet.data.plan.effort import spend
 from discreet.data.plan.evaluate import ABSENT, Codes
-from discreet.data.plan.logarithms import MAX_EXPONENT, exponential, ln
 from discreet.data.plan.numbers import (
     MAX_UNITS,
     constant,
@@ -56,7 +56,7 @@ Rounding = Literal["nearest", "down", "up"]
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class RowCurve:
     """A function that rises over its whole domain.
 
     Parameters
@@ -95,7 +95,7 @@ class Curve:
 
 
 def bend(
-    curve: Curve,
+    curve: RowCurve,
     number: Polynomial,
     tables: PlanTables,
     *,
@@ -144,7 +144,7 @@ def bend(
     )
 
 
-def _list_units(curve: Curve, ends: Sequence[Fraction], *, few: bool) -> Iterator[Fraction]:
+def _list_units(curve: RowCurve, ends: Sequence[Fraction], *, few: bool) -> Iterator[Fraction]:
     """Yield the grids that are tried, the finest first; of many values those that can be fine enough."""
     low, high = (max(float(end), 0.0 if curve.name != "exp" else -math.inf) for end in ends)
     if curve.name == "exp":
@@ -159,7 +159,7 @@ def _list_units(curve: Curve, ends: Sequence[Fraction], *, few: bool) -> Iterato
 
 
 def _bend_table(  # noqa: PLR0917
-    curve: Curve, known: OneColumn, step: Fraction, unit: Fraction, rounding: Rounding, tables: PlanTables
+    curve: RowCurve, known: OneColumn, step: Fraction, unit: Fraction, rounding: Rounding, tables: PlanTables
 ) -> tuple[Polynomial | None] | None:
     """Return a function of a number whose values are listed; None where it has too many steps."""
     levels = _find_levels(curve, np.append(known.values, known.missing), step, unit, rounding)
@@ -196,7 +196,7 @@ def _find_line(number: Polynomial, tables: PlanTables) -> _Line | None:
 
 
 def _bend_line(
-    curve: Curve, line: _Line, unit: Fraction, rounding: Rounding, tables: PlanTables
+    curve: RowCurve, line: _Line, unit: Fraction, rounding: Rounding, tables: PlanTables
 ) -> tuple[Polynomial | None] | None:
     """Return a function of a line: where each step begins is found by halving, all of them at once."""
     low, high = tables.span(line.field)
@@ -239,7 +239,7 @@ def _bend_line(
 
 
 def _find_levels(
-    curve: Curve, numbers: Codes, step: Fraction, unit: Fraction, rounding: Rounding
+    curve: RowCurve, numbers: Codes, step: Fraction, unit: Fraction, rounding: Rounding
 ) -> Codes | None:
     """Return the function of numbers of steps, in units; None where that is too much to compute."""
     spend(_TRIED + _VALUE * len(numbers))
@@ -264,7 +264,7 @@ def _find_levels(
     return np.where(there, found, ABSENT)
 
 
-def _settle(curve: Curve, number: Fraction, unit: Fraction, rounding: Rounding) -> int:
+def _settle(curve: RowCurve, number: Fraction, unit: Fraction, rounding: Rounding) -> int:
     """Return one value in units, exactly; at the border of two steps it belongs to the upper one."""
     value = curve.compute(number) / unit
     if rounding == "up":

@@ -1,0 +1,1 @@
+"""What shuffling reports adds to the guarantee that each has by itself."""

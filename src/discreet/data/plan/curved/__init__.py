@@ -1,0 +1,1 @@
+"""Functions that are not whole numbers: logarithms, roots, exponentials and powers."""
