@@ -223,9 +223,9 @@ def is_whole(what: Shown, is_whole_leaf: Callable[[Key | Aggregate], bool]) -> b
         return True
     if what.function == "case":
         parts = (*parts[1:-1:2], parts[-1])
-    elif what.function in ("power", *_ROUNDING):
+    elif what.function in _ROUNDING:
         parts = parts[:1]
-    elif what.function not in _AS_PARTS:
+    elif what.function not in (*_AS_PARTS, "power"):
         return False
     return all(is_whole(part, is_whole_leaf) for part in parts)
 
@@ -337,7 +337,7 @@ def apply_to_numbers(function: Function, numbers: Sequence[Fraction]) -> Fractio
             return None
         return first / second if function == "/" else first - second * math.trunc(first / second)
     if function == "power":
-        return first ** int(second)
+        return first ** int(second) if second.denominator == 1 else raise_to(first, second)
     if function == "sqrt":
         return None if first < 0 else root(first)
     if function == "ln":
@@ -363,6 +363,16 @@ def round_number(function: Function, number: Fraction, digits: int) -> Fraction:
     away = Fraction(1, 2) if function == "round" else Fraction(0)
     size = math.floor(abs(number) * scale + away)
     return size / scale if number >= 0 else -size / scale
+
+
+def raise_to(number: Fraction, exponent: Fraction) -> Fraction | None:
+    """Return a broken power, rounded so that 32 to the power of 0.2 is 2; None of less than 0."""
+    if number <= 0:
+        return None if number < 0 else number
+    product = exponent * ln(number)
+    if product > MAX_EXPONENT:
+        return None
+    return round_number("round", exponential(product), MAX_DIGITS)
 
 
 def root(number: Fraction, *, upwards: bool = False) -> Fraction:

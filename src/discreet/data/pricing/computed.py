@@ -14,7 +14,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from discreet.data.plan.after import Exact, apply_to_numbers, compare_values, evaluate, root, round_number
+from discreet.data.plan.after import (
+    Exact,
+    apply_to_numbers,
+    compare_values,
+    evaluate,
+    raise_to,
+    root,
+    round_number,
+)
 from discreet.data.plan.curved.logarithms import MAX_EXPONENT, exponential, ln
 from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.kinds import Function
@@ -226,6 +234,8 @@ def _of_one(function: Function, parts: Sequence[Enclosed]) -> Enclosed:
         return Enclosed(low, _root(one.high, upwards=True), missing=one.low < 0)
     if function in ("ln", "exp"):
         return _bend(function, one)
+    if function == "power" and parts[1].low != second:
+        return _raise(one, Fraction(parts[1].low))
     if function in _RISING:
         low, high = (
             end if isinstance(end, float) else round_number(function, end, second)
@@ -252,6 +262,21 @@ def _bend(function: Function, one: Enclosed) -> Enclosed:
         return NOTHING
     low = -math.inf if one.low <= 0 else _bend_end(ln, one.low, upwards=False)
     return Enclosed(low, _bend_end(ln, one.high, upwards=True), missing=one.low <= 0)
+
+
+def _raise(one: Enclosed, exponent: Fraction) -> Enclosed:
+    """Enclose a broken power, which rises from 0 on."""
+    if one.high < 0:
+        return NOTHING
+    low, high = (
+        end if isinstance(end, float) else raise_to(max(end, Fraction(0)), exponent)
+        for end in (one.low, one.high)
+    )
+    low = Fraction(0) if one.low <= 0 else low
+    beyond = high is None or isinstance(high, float)
+    return Enclosed(
+        Fraction(0) if low is None else low, math.inf if high is None else high, missing=one.low < 0 or beyond
+    )
 
 
 def _bend_end(curve: Callable[..., Fraction], end: End, *, upwards: bool) -> End:

@@ -27,6 +27,8 @@ _BASES: dict[str, Fraction | None] = {"LN": None, "LOG10": Fraction(10), "LOG2":
 _CURVES = (*_BASES, "LOG", "SQRT", "EXP")
 _ROUNDED = ("FLOOR", "CEIL", "CEILING", "ROUND", "TRUNC", "TRUNCATE", "INT")
 _DIGITS = 6
+_LEAST_BASE = Fraction(101, 100)
+"""Nearer to 1, the logarithm of the base is too small to divide by what floats are wrong by."""
 _HALF = Fraction(1, 2)
 
 
@@ -48,8 +50,9 @@ def _read(name: str, sides: Sequence[Operand]) -> tuple[RowCurve, Operand]:
             "LOG(b, x)", "one of the two is the base, a number", "Write LN(x), LOG10(x) or LOG(2, x)"
         )
     base, what = (known[0], sides[1]) if known[1] is None else (known[1], sides[0])
-    if base is None or base <= 1:
-        raise refuse("LOG(b, x)", "the base is a number above 1", "Write LN(x), LOG10(x) or LOG(2, x)")
+    if base is None or base < _LEAST_BASE:
+        why = f"the base is a number from {float(_LEAST_BASE)} on"
+        raise refuse("LOG(b, x)", why, "Write LN(x), LOG10(x) or LOG(2, x)")
     return RowCurve("log", base), what
 
 

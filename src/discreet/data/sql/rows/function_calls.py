@@ -161,7 +161,7 @@ def _read_steps(given: list[exp.Expression], scope: Scope) -> Operand:
         if same or missing is not None or len(codes) > MAX_PIECES:
             raise refuse("STEPS", f"it has at most {MAX_PIECES} different steps there", way_out)
         pieces = tuple((last, code) for last, code in zip(lasts, codes, strict=True) if last is not None)
-        return variable(StepFunction(field, pieces, None))
+        return MISSING if codes == [None] else variable(StepFunction(field, pieces, None))
     counts = np.diff([low - 1, *(last for last in lasts if last is not None)])
     numbers = np.array([ABSENT if code is None else code for code in codes], dtype=np.int64)
     known = OneColumn(field, low, np.repeat(numbers, counts), ABSENT if missing is None else missing)

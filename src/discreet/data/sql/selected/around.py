@@ -18,15 +18,7 @@ from discreet.data.plan.derived import relate
 from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.keys import is_listed
 from discreet.data.plan.kinds import WindowFunction
-from discreet.data.plan.nodes import (
-    Aggregate,
-    Computed,
-    Constant,
-    Ordering,
-    Plan,
-    Shown,
-    Windowed,
-)
+from discreet.data.plan.nodes import Aggregate, Computed, Constant, Ordering, Plan, Shown, Windowed
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.nodes import Scope, refuse_column, take, word
 from discreet.data.sql.selected.calls import AGGREGATES
@@ -57,11 +49,12 @@ _ONE = Constant(Fraction(1))
 
 @dataclass(frozen=True, slots=True)
 class AnswerInside:
-    """A query whose one source is another query: that one, and what it is called."""
+    """A query whose one source is another query: that one, what it is called here, and by what WITH."""
 
     tree: exp.Select
     name: str | None
     renamed: tuple[str, ...]
+    defined: str | None
 
 
 def find_inside(tree: exp.Select) -> AnswerInside | None:
@@ -69,7 +62,7 @@ def find_inside(tree: exp.Select) -> AnswerInside | None:
     source = tree.args.get("from_")
     if source is None or tree.args.get("joins"):
         return None
-    one, before = source.this, tree.args.get("with_")
+    one, before, defined = source.this, tree.args.get("with_"), None
     listed = [] if before is None else take(before, "expressions")[0]
     if isinstance(one, exp.Subquery):
         inner, alias = take(one, "this", "alias")
@@ -78,7 +71,7 @@ def find_inside(tree: exp.Select) -> AnswerInside | None:
         _, alias = take(one, "this", "alias")
         inner, own, _ = take(named[0], "this", "alias", "materialized")
         alias = own if alias is None else exp.TableAlias(this=alias.this, columns=own.args.get("columns"))
-        read = listed[: listed.index(named[0])]
+        read, defined = listed[: listed.index(named[0])], named[0].alias
         if len(read) + 1 < len(listed):
             raise refuse(f"WITH {listed[-1].alias}", "nothing reads it", "Leave it out")
     else:
@@ -91,7 +84,8 @@ def find_inside(tree: exp.Select) -> AnswerInside | None:
         later = [] if own_before is None else take(own_before, "expressions")[0]
         inner.set("with_", exp.With(expressions=[*(d.copy() for d in read), *later]))
     name, columns = (None, None) if alias is None else take(alias, "this", "columns")
-    return AnswerInside(inner, None if name is None else word(name), tuple(map(word, columns or ())))
+    renamed = tuple(map(word, columns or ()))
+    return AnswerInside(inner, None if name is None else word(name), renamed, defined)
 
 
 def ask_around(tree: exp.Select, inside: AnswerInside, inner: Plan, tables: PlanTables) -> Plan:
@@ -179,6 +173,10 @@ class _Around:
         looked_up = any(node.find(exp.Subquery) for node in [*listed, *clauses, filtered] if node is not None)
         if looked_up and any(looks_around(one) for one in tests):
             raise refuse("a subquery in WHERE", "it looks at other rows of the answer", "Use QUALIFY")
+        if looked_up and any(
+            node.find(exp.Window) for node in [*listed, order, qualify] if node and filtered
+        ):
+            raise refuse("OVER beside a subquery", "WHERE comes before one and after the other", _LATER)
         if looked_up:
             # What is said of the whole answer is said of all its rows; a condition around it comes after.
             having, chosen = [before.having], [*chosen[:1], *tests, *chosen[1:]]
@@ -250,16 +248,22 @@ class _Around:
         return self._read_aggregate(node)
 
     def _look_up(self, node: exp.Expression) -> Shown:
-        """Read (SELECT SUM(n) FROM t), where t is the answer itself: a number of all its rows."""
+        """Read (SELECT SUM(n) FROM t), where WITH calls the answer itself t: a number of all its rows."""
         inner, alias = take(node, "this", "alias")
         source = inner.args.get("from_") if isinstance(inner, exp.Select) else None
         one = source.this if source is not None else None
-        own = isinstance(one, exp.Table) and one.name.lower() == (self.inside.name or "").lower()
-        listed, filtered = take(inner, "expressions", "where", "from_")[:2] if own else ([], None)
+        # The name of a subquery in FROM means nothing in another one: there it is a table of the owner.
+        defined = (self.inside.defined or "").lower()
+        listed, filtered = [], None
+        if isinstance(one, exp.Table) and one.name.lower() == defined:
+            take(one, "this", "alias")
+            listed, filtered = take(inner, "expressions", "where", "from_")[:2]
         if alias is not None or len(listed) != 1:
             raise refuse("a subquery around an answer", "it is one number of the same answer", _LATER)
-        tests = () if filtered is None else (self._read_test(filtered, "WHERE"),)
-        reader = replace(self, keys=(), tests=tests, written=())
+        before = self.inner.after.having if self.keys is not None else None  # else it stays where it is
+        tests: list[Shown] = [] if before is None else [before]
+        tests += [] if filtered is None else [self._read_test(filtered, "WHERE")]
+        reader = replace(self, keys=(), tests=tuple(tests), written=())
         return translate(listed[0], Names(self.scope, reader.find, {}))
 
     def _find_column(self, node: exp.Expression) -> Shown:
@@ -337,6 +341,9 @@ class _Around:
         if isinstance(node, exp.Column):
             found: Shown | None = replace(self, keys=(), _within=True).find(node)
         else:
+            for one in node.find_all(exp.Column):
+                if one.args.get("table") is not None:  # which is that of the answer
+                    replace(self, keys=(), _within=True).find(one)
             found = list_function(node, self.columns, self.inner, self.scope.tables)
         if not is_public(found):
             why = "it names keys of the inner GROUP BY, or what is computed of one of them"

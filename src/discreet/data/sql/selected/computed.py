@@ -271,10 +271,12 @@ def _call(name: str, node: exp.Expression, names: Names) -> Shown:
 
 
 def _broken_power(what: Shown, exponent: Fraction, tables: PlanTables) -> Shown:
-    """Return a power that is no product: a root, or what the logarithm of a positive number tells."""
+    """Return a power that is no product: of what is not negative."""
     if exponent == Fraction(1, 2):
         return compute("sqrt", [what], tables)
-    return compute("exp", [compute("*", [Constant(exponent), compute("ln", [what], tables)], tables)], tables)
+    if exponent < 0 or exponent > MAX_POWER:
+        raise refuse("POWER", f"its exponent is a number from 0 to {MAX_POWER}", _LATER)
+    return compute("power", [what, Constant(exponent)], tables)
 
 
 def _log(name: str, node: exp.Expression, names: Names) -> Shown:
@@ -292,7 +294,9 @@ def _log(name: str, node: exp.Expression, names: Names) -> Shown:
     if not isinstance(base, Fraction) or base <= 1:
         raise refuse(name, "the base is a number above 1", "Write LN(x), LOG10(x) or LOG(2, x)")
     tables = names.scope.tables
-    return compute("/", [compute("ln", [part], tables) for part in parts], tables)
+    quotient = compute("/", [compute("ln", [part], tables) for part in parts], tables)
+    # Rounded, so that the one of 1000 to base 10 is 3: neither logarithm is known to the last digit.
+    return compute("round", [quotient, Constant(Fraction(MAX_DIGITS))], tables)
 
 
 def _count_days(name: str, node: exp.Expression, names: Names) -> Shown:

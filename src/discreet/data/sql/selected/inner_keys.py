@@ -61,18 +61,26 @@ def list_function(
         group = name_group(key, code, tables)
         whole = isinstance(group, int | Fraction) and not isinstance(group, bool)
         value: Exact = Fraction(group) if whole else group  # type: ignore[arg-type,assignment]
-        tree = node.copy()
-        for one in list(tree.find_all(exp.Column)):
-            if one is tree:
-                tree = _write(value)
-            else:
-                one.replace(_write(value))
-        found.append((value, _read(operand(tree, Scope(tables, {}, {})))))
-    return _choose(key, found, tables)
+        found.append((value, _apply(node, value, tables)))
+    totals = any(key not in one for one in inner.sets)
+    return _choose(key, found, _apply(node, None, tables) if totals else None, tables)
+
+
+def _apply(node: exp.Expression, value: Exact, tables: PlanTables) -> Exact:
+    """Return what a function is where the column that it is of has some value."""
+    tree = node.copy()
+    for one in list(tree.find_all(exp.Column)):
+        if one is tree:
+            tree = _write(value)
+        else:
+            one.replace(_write(value))
+    return _read(operand(tree, Scope(tables, {}, {})))
 
 
 def _write(value: Exact) -> exp.Expression:
     """Return a value as a request would have written it."""
+    if value is None:
+        return exp.Null()
     if isinstance(value, bool):
         return exp.Boolean(this=value)
     if isinstance(value, str):
@@ -80,7 +88,7 @@ def _write(value: Exact) -> exp.Expression:
     if isinstance(value, datetime.date):
         to = exp.DataType(this=exp.DataType.Type.DATE)
         return exp.Cast(this=exp.Literal.string(value.isoformat()), to=to)
-    number = Fraction(value or 0)
+    number = Fraction(value)
     top = exp.Literal.number(abs(number.numerator))
     whole = exp.Paren(this=exp.Neg(this=top)) if number < 0 else top
     if number.denominator == 1:
@@ -106,8 +114,8 @@ def _read(side: Operand) -> Exact:
     return _EPOCH + datetime.timedelta(days=int(value)) if isinstance(side, Day) else value
 
 
-def _choose(key: Key, found: Sequence[tuple[Exact, Exact]], tables: PlanTables) -> Shown:
-    """Return the choice: by ranges where groups have an order, else by equality. Of totals it is missing."""
+def _choose(key: Key, found: Sequence[tuple[Exact, Exact]], total: Exact, tables: PlanTables) -> Shown:
+    """Return the choice: by ranges where groups have an order, else by equality. In totals no test holds."""
     ordered = find_sort(key, tables) in ("number", "date")
     listed = sorted(found, key=lambda pair: pair[0]) if ordered else list(found)  # type: ignore[arg-type,return-value]
     runs: list[tuple[list[Exact], Exact]] = []
@@ -125,4 +133,4 @@ def _choose(key: Key, found: Sequence[tuple[Exact, Exact]], tables: PlanTables) 
             tests = [compute("=", [key, Constant(group)], tables) for group in groups]
             test = tests[0] if len(tests) == 1 else compute("or", tests, tables)
         parts += [test, Constant(value)]
-    return compute("case", [*parts, Constant(None)], tables)
+    return compute("case", [*parts, Constant(total)], tables)
