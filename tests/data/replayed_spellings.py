@@ -74,10 +74,10 @@ USER_SPELLINGS = (
 )
 
 
-def spelt_plans() -> Iterator[tuple[tuple[Row | User, Any, str, str], QuestionPlan]]:
-    """Each spelling, of a unit and a change that go round."""
+def spelt_plans(turn: int) -> Iterator[tuple[tuple[Row | User, Any, str, str], QuestionPlan]]:
+    """Each spelling, of a unit and a change that go round; two turns have both changes of each."""
     for place, text in enumerate((*SPELLINGS, *USER_SPELLINGS)):
         unit = UNITS[1] if text in USER_SPELLINGS else UNITS[place % 2]
-        for change in (AddRemove, Replace):
-            tables = PlanTables.of(schemas(unit, change))
-            yield (unit, change, "spelt", text), plan_question(text, schemas=tables, policy=DELTA)
+        change = (AddRemove, Replace)[(place // 2 + turn) % 2]
+        tables = PlanTables.of(schemas(unit, change))
+        yield (unit, change, "spelt", text), plan_question(text, schemas=tables, policy=DELTA)

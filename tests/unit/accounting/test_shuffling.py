@@ -10,7 +10,7 @@ import pytest
 
 from discreet import local
 from discreet.accounting import ShuffledLoss, local_epsilon, shuffle, shuffle_bound
-from discreet.accounting.shuffling.clones import Crowd
+from discreet.accounting.shuffling.clones import Clones
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
@@ -60,7 +60,7 @@ def test_no_exact_law_of_direct_response_is_beyond_the_bounds(k, people, odds):
     near = []
     for ratio, true in zip(RATIOS, worst_deltas(direct(odds, k), people), strict=True):
         e0, e = logs(odds, ratio)
-        tight, anyone = Crowd(e0, people, k).delta(e), Crowd(e0, people).delta(e)
+        tight, anyone = Clones(e0, people, k).delta(e), Clones(e0, people).delta(e)
         assert true <= Fraction(tight) <= Fraction(anyone) * (1 + Fraction(1, 10**9)), (ratio, true)
         near.append(float(true) / tight if true else 1.0)
     assert near[0] > 0.85  # at epsilon 0; with all others alike nothing but their own truths is lost
@@ -85,7 +85,7 @@ def test_no_randomizer_is_beyond_the_bound_for_any(seed):
     for people in (2, 4):
         for ratio, true in zip(RATIOS, worst_deltas(table, people), strict=True):
             e0, e = logs(odds, ratio)
-            assert true <= Fraction(Crowd(e0, people).delta(e))
+            assert true <= Fraction(Clones(e0, people).delta(e))
 
 
 @pytest.mark.parametrize("kind", [local.OptimisedUnary, local.SubsetSelection, local.ProjectiveResponse])
@@ -120,7 +120,7 @@ def test_the_numbers_are_those_of_the_definition(people, k):
     share = Fraction(k) / (odds + k - 1) if k else 1 / odds
     for ratio in RATIOS:
         e0, e = logs(odds, ratio)
-        exact, found = reduced(odds, people, k or 2, share, ratio), Crowd(e0, people, k).delta(e)
+        exact, found = reduced(odds, people, k or 2, share, ratio), Clones(e0, people, k).delta(e)
         assert exact <= Fraction(found) <= exact * (1 + Fraction(1, 10**8)) + Fraction(1, 10**10)
 
 
@@ -128,17 +128,17 @@ def test_the_numbers_are_those_of_the_definition(people, k):
 def test_blocks_lose_little_and_never_promise_more(values, monkeypatch):
     people, e0 = 600, 1.0
     for epsilon in (0.05, 0.15):
-        coarse = Crowd(e0, people, values).delta(epsilon)
+        coarse = Clones(e0, people, values).delta(epsilon)
         with monkeypatch.context() as patch:
             patch.setattr("discreet.accounting.shuffling.clones._CLONES", 10**6)
             patch.setattr("discreet.accounting.shuffling.clones._CLONES_OF_MANY", 100)
             patch.setattr("discreet.accounting.shuffling.clones._NAMED", 10**6)
-            fine = Crowd(e0, people, values).delta(epsilon)
+            fine = Clones(e0, people, values).delta(epsilon)
         assert fine <= coarse * (1 + 1e-12) and coarse <= 1.25 * fine
 
 
 def test_every_block_is_above_each_of_its_numbers():
-    crowd, epsilon, reports = Crowd(1.5, 200, 4), 0.2, 100
+    crowd, epsilon, reports = Clones(1.5, 200, 4), 0.2, 100
     for named in range(40, 60):
         whole = crowd._tail(reports, 60, 20, epsilon)
         assert crowd._tail(reports, named, 0, epsilon) <= whole

@@ -36,7 +36,7 @@ _CLONES_OF_MANY = 40  # the same where there are both
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class Clones:
     """The shuffled reports of `people`, with odds e^epsilon each.
 
     Parameters

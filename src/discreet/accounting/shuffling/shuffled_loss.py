@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.accounting.shuffling.clones import MOST_PEOPLE, Crowd
+from discreet.accounting.shuffling.clones import MOST_PEOPLE, Clones
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.guarantee import Guarantee
@@ -158,4 +158,4 @@ def local_epsilon(*, people: int, epsilon: checks.Number, delta: checks.Number, 
 
 @lru_cache(maxsize=1024)
 def _delta(local: float, people: int, values: int, epsilon: float) -> float:
-    return Crowd(local, people, values).delta(epsilon)
+    return Clones(local, people, values).delta(epsilon)
