@@ -58,7 +58,7 @@ $(VENV)/.run: $(UV) pyproject.toml constraints.txt
 	$(UV) pip install -q --python $(VENV) -c constraints.txt -e '.[server]'
 	touch $@
 $(VENV)/.dev: $(VENV)/.run
-	$(UV) pip install -q --python $(VENV) -c constraints.txt --group dev -e '.[server,postgres,spark,graphs,accounting]'
+	$(UV) pip install -q --python $(VENV) -c constraints.txt --group dev -e '.[server,postgres,spark,graphs,accounting,learning]'
 	touch $@
 $(VENV)/.bench: $(VENV)/.dev
 	$(UV) pip install -q --python $(VENV) -c constraints.txt --group bench

@@ -22,6 +22,7 @@ HEADINGS = {
     "sparse": "Sparse vector",
     "streams": "Streams",
     "local": "The local model: nobody is trusted",
+    "learning": "Learning",
     "query_release": "Query release: many answers or synthetic data for one budget",
     "optimisation": "Optimisation: covers, cuts, clinics, public projects",
     "analysts": "Analyst privacy",

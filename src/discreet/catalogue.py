@@ -10,8 +10,20 @@ from functools import lru_cache
 from discreet.core.card import Card
 from discreet.core.errors import InternalError, InvalidParameter
 
-FAMILIES = ("mechanisms", "sparse", "optimisation", "query_release", "analysts", "streams", "local")
+FAMILIES = (
+    "mechanisms",
+    "sparse",
+    "optimisation",
+    "query_release",
+    "analysts",
+    "streams",
+    "local",
+    "learning",
+)
 """The packages whose modules may hold a `CARD`, or several in `CARDS`."""
+
+
+_FACES = "discreet.learning.estimators"  # they need scikit-learn, and the cards are those of the mechanisms
 
 
 @lru_cache(maxsize=1)
@@ -42,6 +54,8 @@ def find(name: str) -> Card:
 def _cards(family: str) -> Iterator[Card]:
     package = importlib.import_module(f"discreet.{family}")
     for found in pkgutil.walk_packages(package.__path__, prefix=f"{package.__name__}."):
+        if found.name.startswith(_FACES):
+            continue
         module = importlib.import_module(found.name)
         if hasattr(module, "CARD"):
             yield module.CARD

@@ -363,7 +363,10 @@ def _constructor_arguments(card: Card) -> dict[str, Any]:
 
 
 def _are_numbers(value: Any) -> bool:
-    return np.asarray(value).dtype.kind in "iuf"
+    try:
+        return np.asarray(value).dtype.kind in "iuf"
+    except ValueError:  # arrays of several shapes
+        return False
 
 
 def _miss(mechanism: Any, value: Any, truth: Any) -> float | None:

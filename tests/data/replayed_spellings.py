@@ -26,38 +26,49 @@ SPELLINGS = (
     "SELECT FLOOR(LN(z + 25)) AS k, SUM(ROUND(SQRT(y), 1)) AS a FROM events GROUP BY k",
     "SELECT CASE WHEN x > 0 THEN LN(x) END AS k, COUNT(*) AS n FROM events GROUP BY k",
     "SELECT SUM(LN(x)) AS a, EXP(AVG(LN(x))) AS b, POWER(COUNT(*), 0.25) AS d FROM events WHERE x > 0",
-    "SELECT s, NTILE(2) OVER (ORDER BY COUNT(*)) AS a, PERCENT_RANK() OVER (ORDER BY SUM(x)) AS b, CUME_DIST() "
-    "OVER (ORDER BY COUNT(*) DESC) AS d, LAST_VALUE(SUM(x)) OVER (ORDER BY s ROWS BETWEEN UNBOUNDED PRECEDING "
+    "SELECT s, NTILE(2) OVER (ORDER BY COUNT(*)) AS a, PERCENT_RANK() OVER (ORDER BY SUM(x)) AS b, "
+    "CUME_DIST() "
+    "OVER (ORDER BY COUNT(*) DESC) AS d, LAST_VALUE(SUM(x)) OVER (ORDER BY s ROWS BETWEEN UNBOUNDED "
+    "PRECEDING "
     "AND UNBOUNDED FOLLOWING) AS e FROM events GROUP BY s",
     "WITH i AS (SELECT day, COUNT(*) AS n FROM events GROUP BY day) SELECT EXTRACT(DAY FROM day) % 2 AS k, "
     "SUM(n) AS s, AVG(n) AS a FROM i WHERE n > 1 GROUP BY k",
-    "WITH i AS (SELECT g, SUM(x) AS n FROM events GROUP BY g) SELECT g, n / (SELECT SUM(n) FROM i) AS a FROM i",
+    "WITH i AS (SELECT g, SUM(x) AS n FROM events GROUP BY g) SELECT g, n / (SELECT SUM(n) FROM i) "
+    "AS a FROM i",
     "SELECT COUNT(*) AS n, SUM(x) AS a FROM events WHERE (g, flag) IN (('a', TRUE), ('b', FALSE))",
     "SELECT DATEDIFF(MAX(day), MIN(day)) AS a, COUNT(*) AS n FROM events",
     # Older spellings of joins, free text, dates and totals.
     "SELECT COUNT(*) AS n, SUM(weight) AS a FROM events, zones WHERE events.g = zones.g AND weight > 0",
     "SELECT g, COUNT(*) AS n FROM events SEMI JOIN zones USING (g) GROUP BY g",
     "SELECT COUNT(*) AS n, SUM(x) AS a FROM events ANTI JOIN zones ON events.g = zones.g",
-    "SELECT COUNTIF(note ~ '^p') AS a, COUNTIF(note ILIKE '%Q%') AS b, COUNTIF(STARTS_WITH(note, 'only')) AS d, "
+    "SELECT COUNTIF(note ~ '^p') AS a, COUNTIF(note ILIKE '%Q%') AS b, COUNTIF(STARTS_WITH(note, "
+    "'only')) AS d, "
     "SUM(CASE WHEN LOWER(note) = 'p' THEN x END) AS e FROM events",
-    "SELECT COUNT(*) AS n FROM events WHERE DATEADD(day, 1, day) > '2020-01-03' AND DATEPART(year, day) = 2020",
-    "SELECT g, flag, GROUPING(g) AS t, COUNT(*) AS n FROM events GROUP BY ROLLUP(g, flag) HAVING GROUPING(g) = 0",
+    "SELECT COUNT(*) AS n FROM events WHERE DATEADD(day, 1, day) > '2020-01-03' AND DATEPART(year, "
+    "day) = 2020",
+    "SELECT g, flag, GROUPING(g) AS t, COUNT(*) AS n FROM events GROUP BY ROLLUP(g, flag) HAVING "
+    "GROUPING(g) = 0",
     "SELECT COUNT(*) AS n /* all of them */ FROM events -- and no others",
-    "SELECT 'a' AS k, COUNT(*) AS n FROM events WHERE note LIKE 'p%' UNION ALL SELECT 'b', SUM(x) FROM events",
+    "SELECT 'a' AS k, COUNT(*) AS n FROM events WHERE note LIKE 'p%' UNION ALL SELECT 'b', SUM(x) "
+    "FROM events",
 )
 USER_SPELLINGS = (
     "SELECT COUNT(*) AS n, SUM(x) AS a FROM events WHERE who IN (SELECT who FROM orders WHERE price > 2)",
-    "SELECT COUNT(DISTINCT who) AS n FROM events WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.who = events.who "
+    "SELECT COUNT(DISTINCT who) AS n FROM events WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE "
+    "o.who = events.who "
     "AND o.price = 0)",
     "SELECT COUNT(*) AS n, AVG(x) AS a FROM events LEFT JOIN orders ON events.who = orders.who "
     "WHERE orders.who IS NULL",
     "SELECT COUNT(*) AS n FROM events WHERE who IN (SELECT who FROM events WHERE flag AND x > 0)",
-    "SELECT s, AVG(n) AS a, SUM(m) AS b FROM (SELECT who, s, COUNT(*) AS n, MAX(x) AS m FROM events GROUP BY who, s)"
+    "SELECT s, AVG(n) AS a, SUM(m) AS b FROM (SELECT who, s, COUNT(*) AS n, MAX(x) AS m FROM events "
+    "GROUP BY who, s)"
     " AS t GROUP BY s",
     "SELECT n, COUNT(*) AS c FROM (SELECT who, g, COUNT(*) AS n FROM events GROUP BY who, g) AS t GROUP BY n",
-    "SELECT SUM(LN(n)) AS a, COUNT(DISTINCT n, d) AS b FROM (SELECT who, COUNT(*) AS n, COUNT(DISTINCT g) AS d "
+    "SELECT SUM(LN(n)) AS a, COUNT(DISTINCT n, d) AS b FROM (SELECT who, COUNT(*) AS n, "
+    "COUNT(DISTINCT g) AS d "
     "FROM events GROUP BY who) AS t",
-    "SELECT COUNT(DISTINCT who) AS n FROM (SELECT who, s, SUM(x) AS t FROM events GROUP BY who, s) AS u WHERE t > 1 "
+    "SELECT COUNT(DISTINCT who) AS n FROM (SELECT who, s, SUM(x) AS t FROM events GROUP BY who, s) "
+    "AS u WHERE t > 1 "
     "UNION ALL SELECT SUM(t) FROM (SELECT who, s, SUM(x) AS t FROM events GROUP BY who, s) AS u",
     "SELECT COUNT(DISTINCT CASE WHEN flag THEN who END) AS n, COUNT(DISTINCT x, s) AS a FROM events",
 )

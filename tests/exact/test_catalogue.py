@@ -26,6 +26,7 @@ LOOSE = {
     "separate-budgets",
     "set-cover-split",
     "set-cover-weighted",
+    "square-root-counter",
 }
 """Their claims add up steps that no single tiny pair uses up, count draws that are never shown, or allow for
 rounding that is next to nothing on any grid but a tiny instance's."""

@@ -117,11 +117,13 @@ QUERIES += (
     "COUNT(DISTINCT x) FILTER (WHERE flag) AS d_ FROM t GROUP BY g",
     "SELECT g, AVG(LN(x + 4)) AS a_, SUM(SQRT(y)) AS b_, SUM(EXP(x)) AS c_, STDDEV(POWER(y, 1.5)) AS d_, "
     "MEDIAN(LOG(2, x + 4)) AS e_ FROM t GROUP BY g",
-    "SELECT FLOOR(LOG10(x + 8)) AS k, EXP(AVG(LN(x))) AS e_, LOG10(COUNT(*)) AS l_ FROM t WHERE x > 0 GROUP BY k",
+    "SELECT FLOOR(LOG10(x + 8)) AS k, EXP(AVG(LN(x))) AS e_, LOG10(COUNT(*)) AS l_ FROM t WHERE x > "
+    "0 GROUP BY k",
     "SELECT g, NTILE(2) OVER (ORDER BY COUNT(*)) AS n_, PERCENT_RANK() OVER (ORDER BY SUM(x)) AS p_, "
     "CUME_DIST() OVER (ORDER BY SUM(x) DESC) AS c_, FIRST_VALUE(COUNT(*)) OVER (ORDER BY g) AS f_ FROM t "
     "GROUP BY g",
-    "WITH i AS (SELECT g, COUNT(*) AS n FROM t GROUP BY g) SELECT UPPER(g) AS k, SUM(n) AS s_ FROM i GROUP BY k",
+    "WITH i AS (SELECT g, COUNT(*) AS n FROM t GROUP BY g) SELECT UPPER(g) AS k, SUM(n) AS s_ FROM i "
+    "GROUP BY k",
     "WITH i AS (SELECT g, COUNT(*) AS n FROM t GROUP BY g) SELECT g, n / (SELECT SUM(n) FROM i) AS s_ FROM i",
     "SELECT COUNT(*), SUM(x) FROM t WHERE (g, flag) IN (('a', TRUE), ('b', FALSE))",
 )

@@ -19,6 +19,7 @@ import pytest
 from tests.statistical.claims import (
     analysts,
     conversations,
+    learning,
     local,
     mechanisms,
     optimisation,
@@ -37,13 +38,25 @@ from discreet.queries.universe import Universe
 from discreet.query_release.linear import trees_error
 from discreet.query_release.linear.range_tree import RangeTree
 
-FAMILIES = (mechanisms, sparse, optimisation, release, conversations, analysts, streams, pan_private, local)
+FAMILIES = (
+    mechanisms,
+    sparse,
+    optimisation,
+    release,
+    conversations,
+    analysts,
+    streams,
+    pan_private,
+    local,
+    learning,
+)
 CLAIMS: dict[str, list[Case]] = {}
 for family in FAMILIES:
     CLAIMS |= family.cases()
 CASES = [pytest.param(case, id=f"{name}: {case.label}") for name, cases in CLAIMS.items() for case in cases]
 
 NO_THEOREM = {
+    "additive-logistic": "how well a label can be foretold depends on the data",
     "adaptive": "a model misses every dependence that it is not told of",
     "projected-halfspaces": "what projections lose depends on the data",
     "local-oracle": "an error belongs to the surveys that are asked",

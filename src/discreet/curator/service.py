@@ -22,7 +22,7 @@ from discreet.curator.failures import Failures
 from discreet.curator.history import History, Quote
 from discreet.curator.hypotheses.own_conversations import OwnConversations
 from discreet.curator.hypotheses.released_counts import find_least_sure
-from discreet.curator.hypotheses.shared import SharedHypothesis
+from discreet.curator.hypotheses.shared import Shared, SharedHypothesis
 from discreet.curator.kept.kept_replies import KeptReplies
 from discreet.curator.kept.keys import require_key
 from discreet.curator.kept.requests import DoorRequest
@@ -95,6 +95,8 @@ class Service:
         self._own = OwnConversations(table, ledger, **shared)
         self.standing = StandingQuestions(table, ledger, reader=self._reader, ticks=ticks, **shared)
         self._closed = False
+        if isinstance(hypothesis, Shared):
+            hypothesis.may_look = self._own.may_look
         self._process = os.getpid()
 
     def close(self) -> None:
@@ -379,4 +381,6 @@ class Service:
                 why="this curator was opened without one",
                 way_out="Ask by SQL, or open it with shared above 0",
             )
+        if self._ledger.is_retired:
+            self.hypothesis.retire()
         return self.hypothesis

@@ -227,6 +227,8 @@ def below_exp(over: int, under: int, start: Bits, rng: Rng) -> bool:
     # 1 - x + x^2 / 2 - x^3 / 6 <= exp(-x) <= 1 - x + x^2 / 2 decides nearly always, in a few products.
     low = (over << bits) // under
     high = low + 1
+    if prefix + high < 1 << bits:  # 1 - x <= exp(-x), and cheaper still
+        return True
     if prefix >= (1 << bits) - low + (high * high >> bits + 1) + 1:
         return False
     if prefix < (1 << bits) - high + (low * low >> bits + 1) - (high**3 // 6 >> 2 * bits) - 2:

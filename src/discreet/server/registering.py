@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.errors import InvalidParameter
-from discreet.data.deltas import read_delta
 from discreet.curator.expects import read_expects
 from discreet.curator.hypotheses.opening import price_later, read_version
 from discreet.curator.hypotheses.shared import choose_columns
+from discreet.data.deltas import read_delta
 from discreet.data.schema.toml_file import read_schema, toml_value
 from discreet.server.open_datasets import open_table
 from discreet.server.registration import Dataset, read_registration, require_own_name

@@ -7,6 +7,7 @@ from discreet.streams.checkpoint import StreamCheckpoint as StreamCheckpoint
 from discreet.streams.counters.buffered_counter import BufferedCounter as BufferedCounter
 from discreet.streams.counters.endless_counter import EndlessCounter as EndlessCounter
 from discreet.streams.counters.keyed_counter import KeyedCounter as KeyedCounter
+from discreet.streams.counters.square_root_counter import SquareRootCounter as SquareRootCounter
 from discreet.streams.counters.tree_counter import TreeCounter as TreeCounter
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter as WideTreeCounter
 from discreet.streams.counters.window_counter import WindowCounter as WindowCounter
@@ -27,5 +28,6 @@ from discreet.streams.pan_private.secret_storage import SecretStorage as SecretS
 from discreet.streams.pan_private.secret_storage import open_masked as open_masked
 from discreet.streams.planning import CounterPlan as CounterPlan
 from discreet.streams.planning import plan as plan
+from discreet.streams.stream_alarm import StreamAlarm as StreamAlarm
 from discreet.streams.user_cap import UserCap as UserCap
 from discreet.streams.user_cap import Which as Which

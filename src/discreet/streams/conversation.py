@@ -1,4 +1,4 @@
-"""What every counter shares: public parameters, the conversation it opens, and what is known beforehand.
+"""What everything on a stream shares: public parameters, the conversation it opens, what is known beforehand.
 
 A counter is pushed one element after another and publishes the sum of all so far, again and again, under one
 guarantee that is charged when it is opened. What it publishes shows how many steps there were, so it can only
@@ -45,11 +45,11 @@ class CounterRun(ABC):
 
     @abstractmethod
     def step(self, units: int, rng: Rng) -> int | float:
-        """Take one element and return the estimate of the sum so far, in units."""
+        """Take one element and return the answer: of a counter the estimate of the sum so far, in units."""
 
     @abstractmethod
     def steps(self, units: NDArray[np.int64], rng: Rng) -> NDArray[Any]:
-        """Take several at once and return the estimate after each."""
+        """Take several at once and return the answer after each."""
 
     @abstractmethod
     def write(self) -> dict[str, Any]:
@@ -61,8 +61,8 @@ class CounterRun(ABC):
 
 
 @frozen
-class StreamCounter(Interactive[Any, Any]):
-    """Public parameters of a counter of a stream, and what follows from them.
+class StreamMechanism(Interactive[Any, Any]):
+    """Public parameters of whatever answers at every step of a stream, and what follows from them.
 
     Parameters
     ----------
@@ -127,6 +127,42 @@ class StreamCounter(Interactive[Any, Any]):
     def _start(self) -> CounterRun:
         """Return a run that has taken no step."""
 
+    def open(self, data: Any = (), *, rng: Rng = SYSTEM) -> CounterConversation:
+        """Start a conversation. Everything it will ever answer costs `guarantee`, once.
+
+        Parameters
+        ----------
+        data
+            A stream that is there already: `ask(n)` answers its next n steps. Others are pushed.
+        rng
+            The source of randomness.
+        """
+        checks.instance(Rng, rng=rng)
+        return self._begin(Sensitive.wrap(data), rng)
+
+    def _begin(self, data: Sensitive[Any], rng: Rng) -> CounterConversation:
+        return CounterConversation(self, data, rng)
+
+    def restore(
+        self, checkpoint: StreamCheckpoint, data: Any = (), *, rng: Rng = SYSTEM
+    ) -> CounterConversation:
+        """Go on where a conversation of the same counter was written down. That costs nothing, once.
+
+        Raises
+        ------
+        ConversationClosed
+            Where the checkpoint was restored before.
+        """
+        parts = checks.instance(StreamCheckpoint, checkpoint=checkpoint).take(self)
+        conversation = self.open(data, rng=rng)
+        conversation._take_on(parts)  # noqa: SLF001 - its own conversation
+        return conversation
+
+
+@frozen
+class StreamCounter(StreamMechanism):
+    """A counter of a stream: its parameters are those of every `StreamMechanism`."""
+
     @abstractmethod
     def _error_law(self, step: int) -> ErrorLaw:
         """Return the law of the noise in the answer of a step, counted from 1."""
@@ -177,42 +213,11 @@ class StreamCounter(Interactive[Any, Any]):
             raise InvalidParameter(name="step", rule=f"at most the horizon, {self.horizon}", value=step)
         return found
 
-    def open(self, data: Any = (), *, rng: Rng = SYSTEM) -> CounterConversation:
-        """Start a conversation. Everything it will ever answer costs `guarantee`, once.
-
-        Parameters
-        ----------
-        data
-            A stream that is there already: `ask(n)` answers its next n steps. Others are pushed.
-        rng
-            The source of randomness.
-        """
-        checks.instance(Rng, rng=rng)
-        return self._begin(Sensitive.wrap(data), rng)
-
-    def _begin(self, data: Sensitive[Any], rng: Rng) -> CounterConversation:
-        return CounterConversation(self, data, rng)
-
-    def restore(
-        self, checkpoint: StreamCheckpoint, data: Any = (), *, rng: Rng = SYSTEM
-    ) -> CounterConversation:
-        """Go on where a conversation of the same counter was written down. That costs nothing, once.
-
-        Raises
-        ------
-        ConversationClosed
-            Where the checkpoint was restored before.
-        """
-        parts = checks.instance(StreamCheckpoint, checkpoint=checkpoint).take(self)
-        conversation = self.open(data, rng=rng)
-        conversation._take_on(parts)  # noqa: SLF001 - its own conversation
-        return conversation
-
 
 class CounterConversation(Conversation[Any]):
     """Takes elements and answers the noisy sum so far, until the horizon is reached."""
 
-    def __init__(self, mechanism: StreamCounter, data: Sensitive[Any], rng: Rng) -> None:
+    def __init__(self, mechanism: StreamMechanism, data: Sensitive[Any], rng: Rng) -> None:
         super().__init__(mechanism, rng)
         self._run = mechanism._start()  # noqa: SLF001 - its own mechanism
         self._horizon = mechanism.horizon
@@ -287,12 +292,20 @@ class CounterConversation(Conversation[Any]):
         """Take a step, whole or not at all: what comes again after an interrupt may count twice."""
         try:
             answer = take(units, self._rng)
-            if self._run.taken >= self._horizon:
-                self.close(f"all {self._horizon} steps of its horizon have been taken")
-            return self._grid.from_units(answer)
+            self._end()
+            return self._show(answer)
         except BaseException:
             self.close("a step was interrupted")
             raise
+
+    def _end(self) -> None:
+        """Close where the last step has been taken."""
+        if self._run.taken >= self._horizon:
+            self.close(f"all {self._horizon} steps of its horizon have been taken")
+
+    def _show(self, answer: Any) -> Any:
+        """Return an answer as it is published."""
+        return self._grid.from_units(answer)
 
     def _next(self, count: object) -> Any:
         wanted = checks.integer(1, query=count)
@@ -327,8 +340,7 @@ class CounterConversation(Conversation[Any]):
         self._run.taken, self.asked = parts["taken"], parts["asked"]
         if self._cap is not None:
             self._book = CapBook.restore(self._cap, self._horizon, parts["users"])
-        if self._run.taken >= self._horizon:
-            self.close(f"all {self._horizon} steps of its horizon have been taken")
+        self._end()
 
 
 def read_stream(stream: Any) -> Any:

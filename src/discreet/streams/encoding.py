@@ -21,7 +21,9 @@ from discreet.core.rounding import above, shorten_up, up
 from discreet.streams.exponential_sums import WEIGHT_BITS, Decoder, ExponentialSum, Floats
 
 BLOCK = 128
-"""How many elements meet in one matrix product."""
+"""How many elements meet in one row of a matrix product."""
+
+_ROWS = 15  # rows at a time: larger products are shared out among threads, which wait for busy cores
 
 STRAY = Fraction(3, 4)
 """How far an encoded number may be from the exact one: half for rounding it, the rest for what led to it."""
@@ -68,7 +70,7 @@ class Encoding:
     def take_one(self, buffers: list[int], element: int) -> int:
         """Take one element into the buffers and return its encoded number."""
         added, bits = element << self._bits, self._decay_bits
-        buffers[:] = [(x * y >> bits) + added for x, y in zip(buffers, self._decays[1], strict=True)]
+        buffers[:] = [(product >> bits) + added for product in map(mul, buffers, self._decays[1])]
         number: int = round(sum(map(mul, self._scales, buffers)))
         return number
 
@@ -154,7 +156,7 @@ class Decoding:
 
     def take_one(self, buffers: list[float], number: int) -> float:
         """Take one noisy number and return the answer of its step."""
-        buffers[:] = [x * rate + number for x, rate in zip(buffers, self._once, strict=True)]
+        buffers[:] = [left + number for left in map(mul, buffers, self._once)]
         return sum(map(mul, self._weights, buffers), self._first * number)
 
     def take(self, buffers: list[float], numbers: NDArray[np.int64]) -> Floats:
@@ -175,9 +177,10 @@ class Decoding:
 
 
 def cut_rows(numbers: NDArray[np.int64]) -> Iterator[Floats]:
-    """Yield a matrix of whole blocks, and a row of what is left."""
+    """Yield matrices of whole blocks, and a row of what is left."""
     whole = len(numbers) // BLOCK * BLOCK
-    yield numbers[:whole].astype(np.float64).reshape(-1, BLOCK)
+    rows = numbers[:whole].astype(np.float64).reshape(-1, BLOCK)
+    yield from (rows[first : first + _ROWS] for first in range(0, len(rows), _ROWS))
     if whole < len(numbers):
         yield numbers[whole:].astype(np.float64).reshape(1, -1)
 

@@ -20,7 +20,7 @@ from discreet.curator.desks import Desk
 from discreet.curator.failures import Failures
 from discreet.curator.history import Quote
 from discreet.curator.hypotheses.own_plans import plan_conversation
-from discreet.curator.hypotheses.shared import CELLS, Shared
+from discreet.curator.hypotheses.shared import CELLS, RETIRED, Shared
 from discreet.curator.kept.keys import require_key
 from discreet.curator.ledger.entries import Ticket
 from discreet.curator.ledger.ledger import Ledger
@@ -146,6 +146,9 @@ class OwnConversations:
             Where she has none of that name: it was closed, belongs to somebody else, or never was.
         """
         self._require_open()
+        if self._ledger.is_retired:
+            self.close_all()
+            raise ConversationClosed(f"{RETIRED}: all conversations of one's own have ended")
         found = self._open.get((desk.name, name))
         if found is None:
             raise ConversationClosed(_ENDED)
@@ -198,9 +201,15 @@ class OwnConversations:
                 desk.history.note(what, "failed", charge)
             raise
         name = secrets.token_hex(8)  # a number would tell how many others have opened
+        opened.may_look = self.may_look
         self._open[desk.name, name] = opened
         desk.history.note(what, "priced", charge)
         return name
+
+    def may_look(self) -> bool:
+        """Tell whether the data may still be looked at, as the book has it now."""
+        self._ledger.refresh()  # its owner may have retired it from another process
+        return not self._ledger.is_retired
 
     def _measure(self, names: tuple[str, ...], pair: ApproxLoss) -> Shared | None:
         """Return what was opened; None where that fails, for whatever is said then may quote data."""

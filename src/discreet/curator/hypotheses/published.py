@@ -153,6 +153,9 @@ class Published(SharedHypothesis):
         """Make up rows in proportion to what was published."""
         return self.synopsis.synthetic(rows)
 
+    def retire(self) -> None:
+        """Do nothing: the data were looked at once."""
+
     def close(self) -> None:
         """Do nothing: what is published stays."""
 

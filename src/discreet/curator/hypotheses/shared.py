@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
@@ -54,6 +54,9 @@ WARM = Fraction(3, 4)
 
 UPDATES = 20
 """How many questions may be measured afterwards."""
+
+RETIRED = "the data set is retired, and its data are not looked at any more"
+"""Why a conversation ended."""
 
 
 class SharedHypothesis(ABC):
@@ -177,6 +180,10 @@ class SharedHypothesis(ABC):
         """Make up rows in proportion to what the hypothesis says. No row of the data is read."""
 
     @abstractmethod
+    def retire(self) -> None:
+        """Look at the data no more: from here on, what was released answers."""
+
+    @abstractmethod
     def close(self) -> None:
         """Answer nothing more from the data."""
 
@@ -189,6 +196,8 @@ class Shared(SharedHypothesis):
     def __init__(self, conversation: WeightsConversation, universe: Universe, guarantee: Guarantee) -> None:
         self._conversation, self.universe, self.guarantee = conversation, universe, guarantee
         self._line = FairLock()
+        self.may_look: Callable[[], bool] = lambda: True
+        """Tells, before the data are looked at again, whether they still may be."""
 
     @classmethod
     def open(
@@ -228,6 +237,7 @@ class Shared(SharedHypothesis):
             return given
         try:
             with self._line.turn():
+                self._require_look()
                 return self._conversation.ask(given)  # type: ignore[no-any-return]
         except (ConversationClosed, LedgerRefused):  # or another curator goes on with it
             return self._conversation.last(query)
@@ -242,8 +252,19 @@ class Shared(SharedHypothesis):
             while batch.is_open:
                 batch.say(self._conversation.hypothesis)
                 with self._line.turn():
+                    self._require_look()
                     self._conversation.ask(batch)
         return self._conversation.answers(batch)
+
+    def _require_look(self) -> None:
+        if not self.may_look():
+            self.retire()
+            raise ConversationClosed(RETIRED)
+
+    def retire(self) -> None:
+        """Look at the data no more: from here on, what was released answers."""
+        if not self._conversation.closed:
+            self._conversation.close(RETIRED)
 
     def _foretell(self, workload: Workload) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return self._conversation.foretell(workload)

@@ -208,7 +208,7 @@ class Ledger(LedgerView):
                     asked=str(charge),
                     left=Amounts(line.left).there,
                     budget=line.words,
-                    way_out=f"{_CHEAPER}{line.way_out}",
+                    way_out=f"Ask cheaper questions, {line.way_out}",
                 )
         return None
 
@@ -362,9 +362,14 @@ class Ledger(LedgerView):
             lambda: None if self._account.retired else Retired(self._name, why, time=self._book.now())
         )
 
+    @property
+    def is_retired(self) -> bool:
+        """Whether nothing more is measured of the data set."""
+        return self._book.look(lambda: bool(self._account.retired))
+
     def require_kept(self) -> None:
         """Raise once the data set is retired: for what was charged before, and would be measured now."""
-        if self._book.look(lambda: bool(self._account.retired)):
+        if self.is_retired:
             raise _refuse_retired()
 
     # How -----------------------------------------------------------------------------------------------
@@ -393,6 +398,3 @@ def _refuse_retired() -> Refused:
 def find_request(what: str, study: str | None, cost: list[dict[str, str] | None]) -> str:
     """Return the digest of a question, which its key stands for: at another price it is another one."""
     return hashlib.sha256(json.dumps([study, what, cost], sort_keys=True).encode()).hexdigest()
-
-
-_CHEAPER = "Ask cheaper questions, "

@@ -18,10 +18,10 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.core.neighbours import Neighbours
 from discreet.core.search import first_integer
-from discreet.data.deltas import read_delta
 from discreet.curator.ledger.entries import SpendingLedger
 from discreet.curator.sessions.purchases import Purchase, PurchaseBook, SessionHistory
 from discreet.curator.ticks import FairLock
+from discreet.data.deltas import read_delta
 
 Value = TypeVar("Value")
 

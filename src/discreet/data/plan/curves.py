@@ -2,7 +2,7 @@
 
 Engines round these functions differently in their last digits, and fail outside their domain. So none of them
 is ever sent to one: the function is made of the declared values, rounded to the finest grid on which it has
-few enough steps, and is one more function of a column. The range that noise is drawn for is the range of these
+few enough steps, and is one more function of a column. The range that noise is drawn for is that of these
 steps, and every engine finds the same ones.
 """
 
@@ -241,7 +241,7 @@ def _bend_line(
 def _find_levels(
     curve: Curve, numbers: Codes, step: Fraction, unit: Fraction, rounding: Rounding
 ) -> Codes | None:
-    """Return the function of numbers of steps, in units; None where that is too much to compute or to hold."""
+    """Return the function of numbers of steps, in units; None where that is too much to compute."""
     spend(_TRIED + _VALUE * len(numbers))
     most = math.floor(MAX_EXPONENT / step)
     least = {"exp": -MAX_UNITS, "log": 1, "power": 0}[curve.name]

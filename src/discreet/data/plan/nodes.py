@@ -260,6 +260,8 @@ class _Remembered:
     """A place for what follows from a plan and is asked for again and again. It is no part of the plan."""
 
     __slots__ = ("_asked_for", "_branches_shown")
+    _asked_for: tuple[Aggregate, ...]
+    _branches_shown: tuple[Branch, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

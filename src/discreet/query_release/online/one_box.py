@@ -1,7 +1,7 @@
 """One box by itself, which is what most questions are: answered from what was released, in a few steps.
 
-The same numbers as a workload of this one box has, but for the rounding of sums. All of it is public: whatever
-needs a look at the data is not answered here.
+The same numbers as a workload of this one box has, but for the rounding of sums. All of it is public:
+whatever needs a look at the data is not answered here.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ class Known:
         return float(np.vdot(self._tables[question.axes], question.units))
 
     def look_at(self, box: OneBox) -> tuple[float, float, float, float] | None:
-        """Return what is known of one box: the answer, the estimate, its deviation, and the bound on its noise.
+        """Return what is known of one box: the answer, the estimate, its deviation, and a bound on its noise.
 
         As `spreads` and sums over all boxes at once give them; None where no measured table tells it.
         """
@@ -143,7 +143,12 @@ class Known:
         kept: dict[Axes, tuple[Array, Array]] = {}
         room = max(_ROOM, self.universe.size)
         known = (tuple(np.flatnonzero(row).tolist()) for row in self._sets)
-        subsets = {part for one in known for size in range(len(one) + 1) for part in itertools.combinations(one, size)}
+        subsets = {
+            part
+            for one in known
+            for size in range(len(one) + 1)
+            for part in itertools.combinations(one, size)
+        }
         for axes in sorted(subsets, key=lambda axes: (len(axes), axes)):
             room -= math.prod(self.universe.shape[axis] for axis in axes)
             if room < 0:

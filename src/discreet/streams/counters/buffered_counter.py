@@ -112,7 +112,7 @@ class BufferedCounter(StreamCounter):
         return self._laws([step])[0]
 
     def _error_laws(self) -> Iterable[tuple[int, DecodedNoise]]:
-        ends = list(_group_ends(self.horizon))
+        ends = list(group_ends(self.horizon))
         counts = np.diff([0, *ends]).tolist()
         return zip(counts, self._laws(ends), strict=True)
 
@@ -140,7 +140,7 @@ class BufferedCounter(StreamCounter):
         It is no more than that, because variances are concave: squared coefficients of the decoder
         fall from the second on.
         """
-        ends = np.array([0, *_group_ends(last)])
+        ends = np.array([0, *group_ends(last)])
         middles = (ends[:-1] + 1 + ends[1:]) / 2
         norms = invert(self.encoding.encoder, self.decay).square_norms(middles)
         total = float(norms @ np.diff(ends)) / last * (1 + 1e-9)
@@ -173,8 +173,10 @@ class DecodedNoise:
 
     A discrete Gaussian of variance v and a continuous one of variance s have together a density of at most
     1 + r times that of a continuous one of variance v + s, where r = 2 q / (1 - q), q = exp(-2 pi^2 w) and
-    1 / w = 1 / v + 1 / s (Poisson's formula). So with s = 4 the tail of the sum is that of a normal variable,
-    but for the little that the added noise can hide; and it is never above a sub-Gaussian one [CKS20].
+    1 / w = 1 / v + 1 / s (Poisson's formula). So with a small s the tail of the sum and of what was added is
+    that of a normal variable. What was added takes no more than h of its deviations away with a probability
+    of Phi(h), whatever the sum is: so the tail of the sum alone is at most that of both, as much nearer, over
+    Phi(h). And it is never above a sub-Gaussian one [CKS20].
     """
 
     variance: float
@@ -198,15 +200,16 @@ class DecodedNoise:
         left = alpha - self.off
         if left <= 0:
             return 1.0
-        smooth, hidden = 4.0, 12.0
-        spread = math.sqrt(self.variance * (1 + smooth / self.finest))
-        w = self.finest * smooth / (self.finest + smooth)
-        q = math.exp(-2 * math.pi**2 * w)
-        # The added noise has sqrt(smooth / finest) of the whole's deviation; beyond 12 of it lies 4e-33.
-        inner = left - hidden * math.sqrt(self.variance * smooth / self.finest)
-        close = math.exp(self.draws * 2 * q / (1 - q)) * math.erfc(max(0.0, inner) / (spread * math.sqrt(2)))
-        sub_gaussian = 2 * math.exp(-(left**2) / (2 * self.variance))
-        return min(1.0, close + math.erfc(hidden / math.sqrt(2)), sub_gaussian) * (1 + 1e-9)
+        found = 2 * math.exp(-(left**2) / (2 * self.variance))
+        for smooth in (0.5, 1.0, 2.0, 4.0):
+            q = math.exp(-2 * math.pi**2 * self.finest * smooth / (self.finest + smooth))
+            spread = math.sqrt(2 * self.variance * (1 + smooth / self.finest))
+            added = math.sqrt(self.variance * smooth / self.finest)
+            more = math.exp(min(700.0, self.draws * 2 * q / (1 - q)))
+            for hidden in (1.0, 2.0, 3.0, 4.5, 6.0):
+                beyond = math.erfc(max(0.0, left - hidden * added) / spread)
+                found = min(found, more * beyond / (0.5 * math.erfc(-hidden / math.sqrt(2))))
+        return min(1.0, found * (1 + 1e-9))
 
 
 class BufferedRun(CounterRun):
@@ -265,7 +268,7 @@ def _make_decoding(encoding: Encoding, decay: Fraction) -> Decoding:
     return Decoding(invert(encoding.encoder, decay), encoding.fineness)
 
 
-def _group_ends(horizon: int) -> Iterator[int]:
+def group_ends(horizon: int) -> Iterator[int]:
     """Yield steps in growing distances, the last one the horizon."""
     step = 1
     while step < horizon:

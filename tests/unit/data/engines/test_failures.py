@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from discreet.data.engines.failures import hear_signals
+from discreet.data.engines.failures import Expired, hear_signals, watch
 
 
 @pytest.fixture(autouse=True)
@@ -53,3 +53,18 @@ def test_other_threads_hear_nothing() -> None:
     thread.start()
     thread.join()
     assert seen == [signal.getsignal(signal.SIGINT), []]
+
+
+def test_what_takes_too_long_is_stopped_until_it_ends_and_nothing_else_is() -> None:
+    """Two at once on one watcher: the late one is cancelled, the other never, nor is one that has ended."""
+    stopped, others = threading.Event(), []
+    with watch(60, lambda: others.append("patient")):
+        with watch(0.01, lambda: others.append("quick")):
+            pass
+        with pytest.raises(Expired), watch(0.05, stopped.set):
+            assert stopped.wait(20)
+            raise RuntimeError("the engine gives up")
+    with pytest.raises(RuntimeError), watch(60, lambda: others.append("failed")):
+        raise RuntimeError("by itself")
+    time.sleep(0.1)
+    assert not others

@@ -124,18 +124,18 @@ def _in(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
 
 
 def read_where(clause: exp.Expression, where: Condition, scope: Scope) -> Condition:
-    """Return the condition of WHERE beside another one; refuse what by the declared values no row can meet."""
+    """Return the condition of WHERE beside another one; refuse what by what is declared no row can meet."""
     found = conjunction([where, condition(take(clause, "this")[0], scope)], scope.tables)
     if found == FALSE:
         why = "by what is declared no row can meet it: its answer is known, and it would be charged for"
-        raise refuse("WHERE", why, "Look for two conditions that exclude each other, or a bound beyond the declared")
+        raise refuse(
+            "WHERE", why, "Look for two conditions that exclude each other, or a bound beyond the declared"
+        )
     return found
 
 
-def _in_pairs(
-    this: exp.Expression, listed: list[exp.Expression], scope: Scope, negated: bool
-) -> Condition:
-    """(a, b) IN ((1, 2), (3, 4)): each value like the one in its place, for one of those that are listed."""
+def _in_pairs(this: exp.Expression, listed: list[exp.Expression], scope: Scope, negated: bool) -> Condition:
+    """Read (a, b) IN ((1, 2), (3, 4)): each value is like the one in its place, for one of the listed."""
     (parts,) = take(this, "expressions")
     if len(listed) * len(parts) > MAX_LIST:
         raise refuse("IN", f"it lists more than {MAX_LIST} values", "List fewer values, or use a range")
@@ -145,7 +145,9 @@ def _in_pairs(
         if len(values) != len(parts):
             way_out = "Write (a, b) IN ((1, 2), (3, 4))"
             raise refuse("IN", f"each in the list has {len(parts)} values, as what is looked up", way_out)
-        equal = [exp.EQ(this=left.copy(), expression=right) for left, right in zip(parts, values, strict=True)]
+        equal = [
+            exp.EQ(this=left.copy(), expression=right) for left, right in zip(parts, values, strict=True)
+        ]
         tests = [condition(one, scope, negated) for one in equal]
         found.append((disjunction if negated else conjunction)(tests, scope.tables))
     return (conjunction if negated else disjunction)(found, scope.tables)

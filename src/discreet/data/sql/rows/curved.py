@@ -44,7 +44,9 @@ def _read(name: str, sides: Sequence[Operand]) -> tuple[Curve, Operand]:
     # The base is the number: some dialects write it first, others last.
     known = [value_of(side) if isinstance(side, Polynomial) else None for side in sides]
     if (known[0] is None) == (known[1] is None):
-        raise refuse("LOG(b, x)", "one of the two is the base, a number", "Write LN(x), LOG10(x) or LOG(2, x)")
+        raise refuse(
+            "LOG(b, x)", "one of the two is the base, a number", "Write LN(x), LOG10(x) or LOG(2, x)"
+        )
     base, what = (known[0], sides[1]) if known[1] is None else (known[1], sides[0])
     if base is None or base <= 1:
         raise refuse("LOG(b, x)", "the base is a number above 1", "Write LN(x), LOG10(x) or LOG(2, x)")

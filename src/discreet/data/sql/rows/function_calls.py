@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,8 @@ ROW_FUNCTIONS = frozenset(_FUNCTIONS)
 """Names of functions that are computed in each row."""
 _KNOWN = (
     "Known are CASE, IF, COALESCE, NULLIF, ABS, SIGN, ROUND, FLOOR, CEIL, TRUNC, MOD, LEAST, GREATEST, "
-    "SAFE_DIVIDE, LN, LOG10, SQRT, EXP, POWER, CAST, LOWER, UPPER, SUBSTR, TRIM, CONCAT, REPLACE, LIKE, REGEXP_LIKE, EXTRACT, DATE_TRUNC, "
-    "DATE_ADD, DATE_DIFF"
+    "SAFE_DIVIDE, LN, LOG10, SQRT, EXP, POWER, CAST, LOWER, UPPER, SUBSTR, TRIM, CONCAT, REPLACE, LIKE, "
+    "REGEXP_LIKE, EXTRACT, DATE_TRUNC, DATE_ADD, DATE_DIFF"
 )
 _DEPEND = ("DIV", "MOD", "SAFE_DIVIDE", *CURVED_FUNCTIONS)
 """What is refused or made by what is known of the rows: not the same in every place."""
@@ -156,8 +157,8 @@ def _read_steps(given: list[exp.Expression], scope: Scope) -> Operand:
         raise refuse("STEPS", "its codes ascend to the last one of the column", way_out)
     if high - low >= MAX_TABULATED:
         # Of a column with more codes than are listed there are logarithms and roots: as they were printed.
-        pairs_ = zip(codes[:-1], codes[1:], strict=True)
-        if any(one == other for one, other in pairs_) or missing is not None or len(codes) > MAX_PIECES:
+        same = any(one == other for one, other in pairwise(codes))
+        if same or missing is not None or len(codes) > MAX_PIECES:
             raise refuse("STEPS", f"it has at most {MAX_PIECES} different steps there", way_out)
         pieces = tuple((last, code) for last, code in zip(lasts, codes, strict=True) if last is not None)
         return variable(StepFunction(field, pieces, None))

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from discreet.data.plan.after import compute, find_sort, is_noisy
 from discreet.data.plan.derived import relate
-from discreet.data.plan.key_nodes import ComputedKey, Key
+from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.keys import is_listed
 from discreet.data.plan.kinds import WindowFunction
 from discreet.data.plan.nodes import (
@@ -27,7 +27,6 @@ from discreet.data.plan.nodes import (
     Shown,
     Windowed,
 )
-from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.nodes import Scope, refuse_column, take, word
 from discreet.data.sql.selected.calls import AGGREGATES

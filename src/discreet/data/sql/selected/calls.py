@@ -111,7 +111,11 @@ def _filter(node: exp.Expression, scope: Scope) -> Aggregate:
     if found.kind == "count" and found.number is None:
         there = [] if found.column is None else [is_there(found.column, scope.tables)]
         return count_rows(conjunction([kept, *there], scope.tables), None, scope)[0]
-    if found.kind == "count_distinct" and found.column is not None and is_declared(scope.column(found.column)):
+    if (
+        found.kind == "count_distinct"
+        and found.column is not None
+        and is_declared(scope.column(found.column))
+    ):
         listed = take(places[0], "expressions")[0] if isinstance(places[0], exp.Distinct) else places
         found = count_combinations(name, listed, scope)
     if found.number is None:

@@ -1,4 +1,4 @@
-"""COUNT(DISTINCT a, b) and COUNT(DISTINCT of something computed): each combination of values is one number."""
+"""COUNT(DISTINCT a, b), and of what is computed: each combination of values is one number."""
 
 from __future__ import annotations
 

@@ -59,7 +59,8 @@ def list_function(
     for code in list_groups(key, inner.where, tables):
         spend(_GROUP)
         group = name_group(key, code, tables)
-        value: Exact = Fraction(group) if type(group) in (int, Fraction) else group  # type: ignore[assignment]
+        whole = isinstance(group, int | Fraction) and not isinstance(group, bool)
+        value: Exact = Fraction(group) if whole else group  # type: ignore[arg-type,assignment]
         tree = node.copy()
         for one in list(tree.find_all(exp.Column)):
             if one is tree:

@@ -98,7 +98,7 @@ def _aggregates(node: exp.Expression, within: exp.Expression) -> bool:
     )
 
 
-def _translate(
+def _translate(  # noqa: PLR0912
     name: str,
     arguments: list[exp.Expression],
     over: tuple[list[exp.Expression], exp.Expression | None, exp.Expression | None],
@@ -121,7 +121,9 @@ def _translate(
             raise refuse(name, "it takes an order", f"Write {name}(...) OVER (ORDER BY COUNT(*) DESC)")
         return read_share(name, [translate(one) for one in arguments], partition, orders, tables)
     if name in _ENDS:
-        return _end(name, arguments, Windowed("first_value", None, partition, orders), spec, tables, translate)
+        return _end(
+            name, arguments, Windowed("first_value", None, partition, orders), spec, tables, translate
+        )
     if any(is_noisy(one.what) for one in orders):
         why = "the rows that it looks at would be chosen by noise"
         raise refuse(f"{name} OVER (ORDER BY an aggregate)", why, "ORDER BY a key, or use RANK()")

@@ -1,0 +1,9 @@
+from discreet.learning.additive_logistic import AdditiveLogistic as AdditiveLogistic
+from discreet.learning.additive_model import AdditiveModel as AdditiveModel
+from discreet.learning.declared import Choices as Choices
+from discreet.learning.declared import Range as Range
+from discreet.learning.estimators.additive_classifier import AdditiveClassifier as AdditiveClassifier
+from discreet.learning.estimators.ridge_regressor import RidgeRegressor as RidgeRegressor
+from discreet.learning.moments import LinearFit as LinearFit
+from discreet.learning.moments import Moments as Moments
+from discreet.learning.second_moments import SecondMoments as SecondMoments

@@ -1,0 +1,193 @@
+"""Declared columns: what a learner may know of a table before it sees a row.
+
+Bounds and values are never read from data. A number outside its range counts as the nearest end; what is
+missing, no number, or not among the declared values has a code of its own, the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from discreet.core import checks
+from discreet.core.errors import InvalidParameter
+from discreet.core.fixed import Array, Floats, Integers
+from discreet.core.parameters import Exact, Public, checked, public
+from discreet.mechanisms.reading import read_names
+
+BINS = 32
+"""Into how many parts a range is cut where nobody says."""
+
+
+@checked
+class Range:
+    """A column of numbers between declared bounds. Public.
+
+    Parameters
+    ----------
+    lower, upper
+        The bounds; what lies outside counts as the nearest one.
+    bins
+        Into how many parts of one width models that count cut it.
+
+    Examples
+    --------
+    >>> Range(0, 100, bins=4).encode(np.array([-5, 30, 99.5, np.nan]))
+    array([0, 1, 3, 4])
+    """
+
+    lower: Exact = public(checks.exact)
+    upper: Exact = public(checks.exact)
+    bins: int = public(checks.integer, 1, default=BINS)
+
+    def _complete(self) -> None:
+        if not self.lower < self.upper:
+            raise InvalidParameter(name="upper", rule="above lower", value=self.upper)
+
+    @property
+    def size(self) -> int:
+        """How many codes there are, with that of what is missing."""
+        return self.bins + 1
+
+    def encode(self, column: Array) -> Integers:
+        """Return the part that each number is in. Total."""
+        # Each of these operations rounds correctly, so a code depends on its own number alone.
+        parts = np.floor(self.place(column) * self.bins)
+        known = np.minimum(np.nan_to_num(parts, nan=0.0), self.bins - 1).astype(np.int64)
+        return np.where(np.isnan(parts), self.bins, known)
+
+    def place(self, column: Array) -> Floats:
+        """Return where each number lies between the bounds, from 0 to 1; NaN where there is none. Total."""
+        numbers = read_numbers(column)
+        low, high = float(self.lower), float(self.upper)
+        return np.clip((np.clip(numbers, low, high) - low) / (high - low), 0.0, 1.0)
+
+
+@checked
+class Choices:
+    """A column of declared values. Public.
+
+    Parameters
+    ----------
+    values
+        Every value that counts; another one counts as missing.
+
+    Examples
+    --------
+    >>> Choices(("north", "south")).encode(np.array(["south", "west"], dtype=object))
+    array([1, 2])
+    """
+
+    values: Public[Iterable[Hashable], tuple[Hashable, ...]] = public(read_names)
+
+    @property
+    def size(self) -> int:
+        """How many codes there are, with that of what is missing."""
+        return len(self.values) + 1
+
+    def encode(self, column: Array) -> Integers:
+        """Return the place of each value among the declared ones. Total."""
+        places = {value: place for place, value in enumerate(self.values)}
+        missing = len(places)
+        listed = column.tolist()
+        try:
+            codes = [places.get(value, missing) for value in listed]
+        except Exception:  # a value that cannot be hashed or compared is none of the declared ones
+            codes = [_find(places, value, missing) for value in listed]
+        return np.array(codes, dtype=np.int64).reshape(len(listed))
+
+
+Declared = Range | Choices
+"""What can be said of a column."""
+
+
+def read_numbers(column: Array) -> Floats:
+    """Return a column as floats; NaN in the place of what is no number."""
+    if column.dtype.kind in "iuf":
+        with np.errstate(over="ignore"):
+            return column.astype(np.float64)
+    if column.dtype.kind == "b":
+        return column.astype(np.float64)
+    return np.array([_read(value) for value in column.tolist()], dtype=np.float64).reshape(len(column))
+
+
+def _read(value: object) -> float:
+    if isinstance(value, bool):
+        return float(value)
+    number = checks.read_number(value)
+    if number is None:
+        return np.nan
+    try:
+        return float(number)
+    except OverflowError:
+        return np.inf if isinstance(number, Fraction) and number > 0 else -np.inf
+
+
+def _find(places: Mapping[Any, int], value: Any, missing: int) -> int:
+    try:
+        return places.get(value, missing)
+    except Exception:  # as above: what it raises is about the data
+        return missing
+
+
+@runtime_checkable
+class HasColumns(Protocol):
+    """A declared schema, such as `discreet.data.Schema`."""
+
+    @property
+    def columns(self) -> Iterable[Any]:
+        """The declared columns, each with its name."""
+
+
+def _read_declared(column: Any) -> Declared | None:
+    """Return a column of a schema as a range or as choices; None where its values are not declared."""
+    if hasattr(column, "grid"):
+        return Range(column.lower, column.upper, bins=min(BINS, column.size))
+    return None if column.size is None else Choices(column.domain())
+
+
+def read_columns(columns: Any, names: Sequence[Any]) -> tuple[Declared, ...]:
+    """Return what was declared of each column.
+
+    Parameters
+    ----------
+    columns
+        A declaration for every column, a list of one a column, a mapping from names, or a declared schema,
+        whose numbers become ranges and whose other values become choices.
+    names
+        The names of the columns, or their places.
+    """
+    if isinstance(columns, Range | Choices):
+        return (columns,) * len(names)
+    if isinstance(columns, HasColumns):
+        columns = {each.name: _read_declared(each) for each in columns.columns}
+    if isinstance(columns, Mapping):
+        missing = [name for name in names if name not in columns]
+        if missing:
+            raise InvalidParameter(
+                name="columns",
+                rule="a declaration for every column",
+                got=f"none for {missing[0]!r}",
+                hint="Pass Range(lower, upper) or Choices(values) for it, or leave the column out of X",
+            )
+        columns = [columns[name] for name in names]
+    listed = columns if isinstance(columns, list | tuple) else ()
+    if len(listed) != len(names) or not all(isinstance(each, Range | Choices) for each in listed):
+        raise InvalidParameter(
+            name="columns",
+            rule=f"{len(names)} declarations, one a column",
+            got=f"a {type(columns).__name__} of something else",
+            hint="Pass Range(lower, upper) or Choices(values) for each; bounds are never read from data",
+        )
+    return tuple(listed)
+
+
+def encode(declared: Sequence[Declared], table: Array) -> Integers:
+    """Return the codes of a table, a row of them for each of its rows."""
+    codes = np.empty(table.shape, dtype=np.int64)
+    for place, column in enumerate(declared):
+        codes[:, place] = column.encode(table[:, place])
+    return codes

@@ -1,0 +1,1 @@
+"""Faces of the learners for scikit-learn: fit, predict, score, pipelines and clones."""
