@@ -290,9 +290,10 @@ def all_of(one, door):
     one.analyst(f"more {threading.get_ident()}", share=0.01)
 
 
+BY_SMOKER = "SELECT smoker, COUNT(*) AS n FROM people GROUP BY smoker"  # no box
 HOLDS = {
-    "an answer from the hypothesis": (Shared, "_predicates", "SELECT COUNT(*) AS n FROM people"),
-    "reading a workload": (WeightsConversation, "read", "SELECT COUNT(*) AS n FROM people"),
+    "an answer from the hypothesis": (Shared, "_predicates", BY_SMOKER),
+    "reading a workload": (WeightsConversation, "read", BY_SMOKER),
     "asking the hypothesis before the gate": (online_batch.Batch, "say", ODD + " AND smoker = 'no'"),
     "the engine": (Table, "answer", MEAN),
 }

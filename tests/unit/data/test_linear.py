@@ -54,6 +54,7 @@ def names(query: LinearQuery) -> set[str]:
     ("condition", "holds"),
     [
         ("TRUE", lambda a, r, q, m: True),
+        ("1 = 0", lambda a, r, q, m: False),
         (
             "age >= 2 AND region IN ('n', 'w')",
             lambda a, r, q, m: a is not None and a >= 2 and r in ("n", "w"),
@@ -110,18 +111,20 @@ def test_groups_are_queries_in_declared_order() -> None:
         "rows with region = 'w'",
     ]
     assert all(len(counted(query)) > 0 for query in narrowed)
+    nothing = compiled("SELECT COUNT(*) FROM people WHERE 1 = 0 GROUP BY region, member")
+    assert len(nothing) == 6 and not any(map(counted, nothing))
 
 
 def test_compiled_queries_are_a_workload() -> None:
     everything = compiled("SELECT COUNT(*) FROM people")
     assert [(query.axes, query.name) for query in everything] == [((), "rows")]
-    texts = ("TRUE", "age IS NULL", "age > 2 * rate", "region = 'n'")
+    texts = ("TRUE", "1 = 0", "age > 2 * rate", "region = 'n'")
     queries = [compiled(f"SELECT COUNT(*) FROM people WHERE {text}")[0] for text in texts]
     workload = Queries(ALL, queries)
     ones = np.ones(ALL.shape, dtype=np.int64)
     assert workload.answers(ones).tolist() == [len(counted(query)) for query in queries]
     assert workload.sensitivity(AddRemove("row"), norm=1) == 3
-    assert (workload.adjoint(np.array([1, 0, 0, 0])) == ones).all()
+    assert (workload.adjoint(np.array([1, 5, 0, 0])) == ones).all()
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from fractions import Fraction
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from discreet.data.plan.canonical import conjunction
 from discreet.data.plan.derived import drop_unread
 from discreet.data.plan.effort import limit_effort
 from discreet.data.plan.narrowing import narrow
@@ -23,7 +24,7 @@ from discreet.data.schema.schema import Schema
 from discreet.data.sql.group import Grouping, check_sets
 from discreet.data.sql.nodes import take
 from discreet.data.sql.rows.conditions import understand
-from discreet.data.sql.rows.language import read_where
+from discreet.data.sql.rows.language import condition
 from discreet.data.sql.selected.around import ask_around, find_inside
 from discreet.data.sql.selected.outputs import AnswerClauses, read_after, read_outputs, require_aggregate
 from discreet.data.sql.sources.join_spellings import unify_joins
@@ -100,7 +101,7 @@ def _select(
     if flat.units is not None and not flat.units.keys:
         options = replace(options, max_groups=None)  # one row of each unit is in one group
     if filtered is not None:
-        where = read_where(filtered, where, scope)
+        where = conjunction([where, condition(take(filtered, "this")[0], scope)], scope.tables)
     # An expression is computed for the rows that count, and for no others.
     scope = replace(scope, known=narrow(scope.known, where, scope.tables))
     grouping = Grouping(listed, where, scope)

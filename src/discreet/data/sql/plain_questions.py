@@ -92,7 +92,7 @@ class PlainQuestions:
             where = TRUE if begun.group(3) is None else self._read_tests(text, begun.end(), table)
         except Refused:  # said by `parse`
             return None
-        if where is None or where == FALSE:  # what no row can meet is refused by `parse`
+        if where is None or where == FALSE:  # what no row can meet is odd
             return None
         what = whole.outputs[0].what
         named = name or default_name(what) if isinstance(what, Aggregate) else None

@@ -432,7 +432,7 @@ def test_totals_come_first_and_then_the_first_key_selected(visits: Table) -> Non
 
 
 def test_found_groups_are_sorted_by_the_keys_as_they_were_selected(visits: Table) -> None:
-    public = {"epsilon": 10**6, "delta": Fraction(1, 10)}
+    public = {"epsilon": 10**6, "delta": Fraction(1, 10), "large_delta": True}
     found = visits.sql("SELECT region, note, COUNT(*) AS n FROM visits GROUP BY note, region", **public)
     keys = keys_of(found, "region", "note")
     assert len(keys) == 3

@@ -59,6 +59,7 @@ def test_a_condition_that_is_no_box_is_not_taken_for_one():
         for where in (
             "region = 'north' OR age = 25",
             "age = 25 AND (region = 'north' OR smoker = 'yes')",
+            "1 = 0",
         ):
             read = service._reader.read(
                 f"SELECT COUNT(*) AS n FROM people WHERE {where}", epsilon=None, delta=None

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from discreet.data.plan.atoms import complement
 from discreet.data.plan.canonical import MIRRORED, OPPOSITE, AnySign, conjunction, disjunction, is_there
-from discreet.data.plan.row_nodes import FALSE, Condition
+from discreet.data.plan.row_nodes import Condition
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
 from discreet.data.sql.rows.comparing import compare_sides
 from discreet.data.sql.rows.free_texts import compare_text, like_text, read_free_text, regexp_text
@@ -121,17 +121,6 @@ def _in(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
         left = operand(this, scope)
         parts = [compare_sides(left, sign, operand(item, scope), scope) for item in listed]
     return conjunction(parts, scope.tables) if negated else disjunction(parts, scope.tables)
-
-
-def read_where(clause: exp.Expression, where: Condition, scope: Scope) -> Condition:
-    """Return the condition of WHERE beside another one; refuse what by what is declared no row can meet."""
-    found = conjunction([where, condition(take(clause, "this")[0], scope)], scope.tables)
-    if found == FALSE:
-        why = "by what is declared no row can meet it: its answer is known, and it would be charged for"
-        raise refuse(
-            "WHERE", why, "Look for two conditions that exclude each other, or a bound beyond the declared"
-        )
-    return found
 
 
 def _in_pairs(this: exp.Expression, listed: list[exp.Expression], scope: Scope, negated: bool) -> Condition:

@@ -26,7 +26,7 @@ from discreet.data.plan.tables import PlanTables, is_declared
 from discreet.data.schema.columns import Date, Decimal, Integer, Text
 from discreet.data.schema.schema import Schema, User
 from discreet.data.sql.nodes import Scope, take
-from discreet.data.sql.rows.language import condition, numeric, read_where
+from discreet.data.sql.rows.language import condition, numeric
 from discreet.data.sql.selected.counted import count_where, keep
 from discreet.data.sql.sources.joins import read_from
 from discreet.data.sql.sources.names import Listed, Meaning, strip_alias
@@ -97,7 +97,7 @@ def read_units(
     scope, joins, where = read_from(source, joined or [], tables, today)
     unit, others = _require_unit(keys, shown, scope)
     if filtered is not None:
-        where = read_where(filtered, where, scope)
+        where = conjunction([where, condition(take(filtered, "this")[0], scope)], scope.tables)
     # A value is computed of the rows that count, and of no others.
     scope = replace(scope, known=narrow(scope.known, where, scope.tables))
     kept = list_rows(scope.main.name, joins, max_rows(scope.main), tables)
