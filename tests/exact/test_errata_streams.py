@@ -7,6 +7,7 @@ import pytest
 
 from discreet.core.neighbours import Event
 from discreet.streams import TreeCounter, WideTreeCounter
+from discreet.streams.book import corollary_12_3, lemma_12_2
 from discreet.testing import unsafe_seeded
 
 
@@ -25,17 +26,30 @@ def laplace_sum_tail(times, at):
 
 @pytest.mark.parametrize("times", [1, 4, 9])
 def test_lemma_12_2_holds(times):
-    for share in (0.1, 0.4, 0.7, 0.99):
+    for share in (0.1, 0.4, 0.7, 0.99, 1.5, 3):
         at = share * 2 * math.sqrt(2) * times
-        assert laplace_sum_tail(times, at) <= math.exp(-(at**2) / (8 * times)) + 1e-9
+        assert laplace_sum_tail(times, at) <= lemma_12_2(scales=[1] * times, beyond=at) + 1e-9
+        if share < 1:
+            assert lemma_12_2(scales=[1] * times, beyond=at) == pytest.approx(
+                math.exp(-(at**2) / (8 * times))
+            )
 
 
 def test_corollary_12_3_holds_and_the_exact_error_is_smaller():
+    for times in (1, 4, 9):
+        for beta in (0.5, 0.1, 1e-3):
+            at = corollary_12_3(scales=[1] * times, beta=beta)
+            assert 2 * laplace_sum_tail(times, at) <= beta
     counter = TreeCounter(horizon=1024, epsilon=1, delta=0, neighbours=Event())
     for step, beta in ((512, 0.05), (1023, 0.05), (1023, 1e-6)):
-        ones, scale = step.bit_count(), 10
-        spread = scale * max(math.sqrt(ones), math.sqrt(math.log(2 / beta)))
-        assert counter.error(beta, step=step) <= spread * math.sqrt(8 * math.log(2 / beta))
+        book = corollary_12_3(scales=[counter.levels] * step.bit_count(), beta=beta)
+        assert counter.error(beta, step=step) <= book
+
+
+def test_the_bounds_of_the_book_refuse_what_is_none():
+    for given in ({"scales": []}, {"scales": [0]}, {"scales": [1], "beta": 2}):
+        with pytest.raises(ValueError, match=r"scales|beta"):
+            corollary_12_3(**{"beta": 0.1, **given})
 
 
 def test_corollary_12_4_is_upside_down():

@@ -8,6 +8,7 @@ checked in whole numbers. Where no noises do, the two can be told apart for cert
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from scipy.optimize import linprog
 
 from discreet.core.neighbours import Event
 from discreet.core.rng import Rng
+from discreet.mechanisms.gaussian import discrete_loss
 from discreet.noise import AddNoise
 from discreet.streams import PanPrivateCounter, PanPrivateTree, TreeCounter
 from discreet.streams.pan_private.looks import freeze_state
@@ -80,7 +82,10 @@ def run(counter, script, stream, noises=()):
 
 
 def shifts(counter, script, length, *, thorough=True):
-    """Return the least that noises have to move by in total to hide each of the steps; infinity for never."""
+    """Return the least that noises have to move by in total to hide each of the steps; infinity for never.
+
+    No noise moves by more than one: so the sum of squares, which Gaussian noise is paid by, is the same.
+    """
     nothing, steps = (0,) * length, np.eye(length, dtype=int)
     empty, met = run(counter, script, nothing)
     of_step = np.stack([run(counter, script, step)[0] for step in steps]) - empty
@@ -103,6 +108,7 @@ def _least(of_noise, moved):
     half = of_noise.shape[1]
     noises = np.rint(found.x[:half] - found.x[half:]).astype(int)
     assert (of_noise @ noises == moved).all(), "the bijection is one of whole numbers"
+    assert np.abs(noises).max(initial=0) <= 1
     return np.abs(noises).sum()
 
 
@@ -122,8 +128,11 @@ def test_one_look_at_any_moment_costs_what_is_claimed_and_no_less_is_paid(length
         for at in range(length + 1)
         for at_once in ((False, True))
     )
-    assert worst == counter.total_shift
+    assert worst == counter.total_shift == counter.square_shift
     assert worst / counter.noise.scale <= 1
+    gaussian = pan_private(length, kind, delta=1e-3, **given)
+    assert gaussian.loss.epsilon(1e-3) <= 1
+    assert gaussian.loss == discrete_loss(Fraction(worst), gaussian.noise.variance)
     if kind is PanPrivateCounter:
         assert worst == length.bit_length()
 

@@ -6,17 +6,19 @@ from fractions import Fraction
 
 import pytest
 
-from discreet import audit
-from discreet.core.neighbours import UserEvents, UserStream
+from discreet import audit, local
+from discreet.core.neighbours import Event, UserEvents, UserStream
 from discreet.streams import (
     CroppedMean,
+    DynamicDensity,
     HashedDensity,
     HeavyHitterFraction,
     IncidenceFraction,
+    LocalStream,
     ModularIncidence,
     PanPrivateDensity,
 )
-from discreet.streams.pan_private.looks import list_pairs, look_between
+from discreet.streams.pan_private.looks import list_pairs, look_at_reports, look_between
 
 ONE = tuple(list_pairs(((0, 1),), 3))
 TWO = tuple(list_pairs(((0, 1), (1, 1)), 3))
@@ -190,3 +192,50 @@ def test_streams_of_different_lengths_look_the_same():
     pairs = [(tuple(left), tuple(right)) for left, right in UserStream().pairs(((0, 1), (1, 1)), 3)]
     found = measure(mechanism, pairs, look_between(9, (9,), ()))
     assert found == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", [local.DirectResponse, local.HadamardResponse, local.SubsetSelection])
+def test_a_survey_on_a_stream_costs_one_report_at_all_moments_together(kind):
+    """The joint law of the states after every step, on all pairs of streams."""
+    survey = kind(epsilon=1, domain=3)
+    stream = LocalStream(horizon=3, epsilon=2, randomizer=survey, neighbours=Event())
+    found = measure(stream, list(Event().pairs(range(3), 2)), look_at_reports(2))
+    assert found <= 1 and found == pytest.approx(1, rel=1e-9)
+
+
+HASHED = {"users": 3, "cells": 1, "key": 1}
+TABLES = {
+    "density": lambda **given: PanPrivateDensity(users=1, **given),
+    "hashed": lambda **given: HashedDensity(**HASHED, **given),
+    "dynamic": lambda **given: DynamicDensity(modulus=3, **HASHED, **given),
+    "modular": lambda **given: ModularIncidence(users=1, modulus=3, **given),
+    "mean": lambda **given: CroppedMean(users=1, crop=2, **given),
+    "heavy": lambda **given: HeavyHitterFraction(users=1, times=2, **given),
+    "exactly": lambda **given: IncidenceFraction(users=1, times=1, **given),
+}
+
+
+LENGTHS = {"heavy": (3, 5), "exactly": (3, 5)}  # several tables have far more paths; others have eight steps
+
+
+@pytest.mark.parametrize(
+    ("name", "length"),
+    [
+        *((name, LENGTHS.get(name, (4, 8))[0]) for name in TABLES),
+        *(pytest.param(name, LENGTHS.get(name, (4, 8))[1], marks=pytest.mark.soak) for name in TABLES),
+    ],
+)
+def test_every_moment_of_longer_streams_costs_what_the_state_may_cost(name, length):
+    """All ways for a user to come, or not, at each of the steps; one look, at every moment."""
+    mechanism = TABLES[name](epsilon=2, neighbours=UserEvents())
+    pairs = tuple(list_pairs(((0, 1),), length))
+    found = [measure(mechanism, pairs, look_between(length, (at,), ())) for at in range(length + 1)]
+    assert found[0] == 0 and max(found) == pytest.approx(float(2 * mechanism.share), abs=1e-9)
+    assert found == sorted(found), "and later ones cost no less"
+
+
+@pytest.mark.parametrize("length", [4, pytest.param(8, marks=pytest.mark.soak)])
+def test_reports_of_longer_streams_cost_one_report_at_all_moments_together(length):
+    stream = LocalStream(horizon=length, epsilon=1, neighbours=Event())
+    found = measure(stream, list(Event().pairs((0, 1), length)), look_at_reports(length))
+    assert found == pytest.approx(1, rel=1e-9)

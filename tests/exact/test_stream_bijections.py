@@ -12,7 +12,7 @@ import pytest
 from scipy.optimize import LinearConstraint, milp
 from tests.exact.test_pan_private import run
 
-from discreet.core.neighbours import Event, UserEvents
+from discreet.core.neighbours import Contribution, Event, UserEvents
 from discreet.streams.counters.endless_counter import EndlessCounter
 from discreet.streams.counters.keyed_counter import KeyedCounter
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter
@@ -112,4 +112,20 @@ def test_an_event_with_another_key_moves_two_counters(length):
 
     moved = find_least_moves(counter, script, length)
     assert max(moved) == 2 * counter.each.total_shift
+    assert max(moved) / counter.each.noise.scale <= 1
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3])
+def test_a_person_in_several_numbers_of_a_step_moves_as_many_counters(parts):
+    """A step is told by which of three numbers the person is in: the noises of no others move."""
+    counter = KeyedCounter(
+        keys=(0, 1, 2), horizon=4, epsilon=1, delta=0, neighbours=Contribution(1), parts=parts
+    )
+
+    def script(conversation, stream):
+        rows = [[step * (key < parts) for key in range(3)] for step in stream]
+        return tuple(int(number) for row in rows for number in conversation.push(row))
+
+    moved = find_least_moves(counter, script, 4)
+    assert max(moved) == parts * counter.each.total_shift
     assert max(moved) / counter.each.noise.scale <= 1

@@ -10,9 +10,11 @@ by whoever reads it, and who copies it pays again, like whoever copies a ledger.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import threading
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +22,34 @@ from discreet.core.errors import ConversationClosed, InvalidParameter
 from discreet.core.rng import SYSTEM
 from discreet.core.sensitive import Sensitive
 
-_FORMAT = 1
+_FORMAT = 2
 _READ: set[str] = set()
 _LOCK = threading.Lock()
+_WRITTEN = "this checkpoint was written to a file: read it from there, once"
+_RESTORED = (
+    "this checkpoint was restored before: its open blocks would be published twice. Open a new conversation; "
+    "it costs again"
+)
 
 
 class StreamCheckpoint:
-    """The state of one conversation, to be restored once. It prints nothing of it."""
+    """The state of one conversation, to be restored once. It prints nothing of it.
 
-    __slots__ = ("_is_written", "_text")
+    Once it was restored or written it holds nothing any more: beside the state of the conversation that goes
+    on, an earlier one would be a second look that nobody announced.
+    """
+
+    __slots__ = ("_is_written", "_process", "_text")
 
     def __init__(self, text: str) -> None:
-        self._text, self._is_written = Sensitive(text), False
+        self._text: Sensitive[str] | None = Sensitive(text)
+        self._is_written, self._process = False, os.getpid()
 
     @classmethod
     def of(cls, mechanism: object, parts: dict[str, Any]) -> StreamCheckpoint:
         """Write down the parts of a conversation of a mechanism, under a number of its own."""
         number = f"{SYSTEM.bits(128):032x}"
-        whole = {"format": _FORMAT, "number": number, "mechanism": repr(mechanism), "parts": parts}
+        whole = {"format": _FORMAT, "number": number, "mechanism": write_exactly(mechanism), "parts": parts}
         return cls(json.dumps(whole, sort_keys=True))
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -50,23 +62,36 @@ class StreamCheckpoint:
         ConversationClosed
             Where it was written or restored before.
         """
+        self._require_here()
         with _LOCK:
             self._require_unused()
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            self._is_written = True  # before anything is in the file: whatever comes now, it goes on once
+            text, self._is_written = self._reveal(), True
+            self.forget()  # before anything is in the file: whatever comes now, it goes on once
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(self._text.reveal())
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
 
-    def _require_unused(self) -> None:
-        if self._is_written:
-            raise ConversationClosed("this checkpoint was written to a file: read it from there, once")
-        if str(_require_checkpoint(self._text.reveal())["number"]) in _READ:
+    def forget(self) -> None:
+        """Hold nothing any more: it was restored, or is in a file."""
+        self._text = None
+
+    def _reveal(self) -> str:
+        if self._text is None:
+            raise ConversationClosed(_WRITTEN if self._is_written else _RESTORED)
+        return self._text.reveal()
+
+    def _require_here(self) -> None:
+        """Refuse what a fork copied, which would go on in both. Before the lock, which may be left taken."""
+        if os.getpid() != self._process:
             raise ConversationClosed(
-                "this checkpoint was restored before: its open blocks would be published twice. Open a new "
-                "conversation; it costs again"
+                "this checkpoint was made in another process: write it to a file there, and read that here"
             )
+
+    def _require_unused(self) -> None:
+        if str(_require_checkpoint(self._reveal())["number"]) in _READ:
+            raise ConversationClosed(_RESTORED)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> StreamCheckpoint:
@@ -103,9 +128,9 @@ class StreamCheckpoint:
         ConversationClosed
             Where it was restored before.
         """
-        whole = _require_checkpoint(self._text.reveal())
+        whole = _require_checkpoint(self._reveal())
         number, made, parts = str(whole["number"]), whole["mechanism"], dict(whole["parts"])
-        if made != repr(mechanism):
+        if made != write_exactly(mechanism):
             raise InvalidParameter(
                 name="checkpoint",
                 rule="one of a counter with the same parameters",
@@ -113,10 +138,16 @@ class StreamCheckpoint:
                 hint="Build the counter as it was built when the checkpoint was made. This checkpoint is "
                 "still good: restore it there, or write(path) it again",
             )
+        self._require_here()
         with _LOCK:
             self._require_unused()
             _READ.add(number)
         return parts
+
+    def _give_back(self) -> None:
+        """Let it be restored after all: what took it could not go on, and answered nothing."""
+        with _LOCK:
+            _READ.discard(str(_require_checkpoint(self._reveal())["number"]))
 
     def __reduce_ex__(self, protocol: object) -> Any:
         raise InvalidParameter(
@@ -125,6 +156,20 @@ class StreamCheckpoint:
 
     def __repr__(self) -> str:
         return "StreamCheckpoint(...)"
+
+
+def write_exactly(value: Any) -> str:
+    """Return public parameters in full: printed ones are rounded, and two budgets would look the same."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        parts = [
+            f"{each.name}={write_exactly(getattr(value, each.name))}" for each in dataclasses.fields(value)
+        ]
+        return f"{type(value).__qualname__}({', '.join(parts)})"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(write_exactly, value))})"
+    if isinstance(value, Fraction):  # in hexadecimal digits, of which any number may be printed
+        return f"{value.numerator:x}/{value.denominator:x}"
+    return f"{value:x}" if type(value) is int else repr(value)
 
 
 def _require_checkpoint(text: str | bytes) -> dict[str, Any]:

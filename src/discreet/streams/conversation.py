@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,10 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
-from discreet.core.mechanism import Conversation, Interactive
+from discreet.core.mechanism import Conversation
 from discreet.core.neighbours import Contribution, Event, EventPresence, Neighbours, UserEvents
 from discreet.core.parameters import Exact, frozen, public
-from discreet.core.rng import SYSTEM, Rng
+from discreet.core.rng import Rng
 from discreet.core.rounding import down, up
 from discreet.core.sensitive import Sensitive
 from discreet.mechanisms.grid import LIMIT, Grid
@@ -30,6 +31,7 @@ from discreet.mechanisms.reading import make_plain
 from discreet.streams.checkpoint import StreamCheckpoint
 from discreet.streams.elements import ElementReader, Elements, WholeElements, read_elements
 from discreet.streams.noise_sums import ErrorLaw, find_reach
+from discreet.streams.opening import GoesOn
 from discreet.streams.user_cap import CapBook, UserCap, read_event
 
 BITS = WholeElements(1)
@@ -61,7 +63,7 @@ class CounterRun(ABC):
 
 
 @frozen
-class StreamMechanism(Interactive[Any, Any]):
+class StreamMechanism(GoesOn["CounterConversation"]):
     """Public parameters of whatever answers at every step of a stream, and what follows from them.
 
     Parameters
@@ -127,36 +129,8 @@ class StreamMechanism(Interactive[Any, Any]):
     def _start(self) -> CounterRun:
         """Return a run that has taken no step."""
 
-    def open(self, data: Any = (), *, rng: Rng = SYSTEM) -> CounterConversation:
-        """Start a conversation. Everything it will ever answer costs `guarantee`, once.
-
-        Parameters
-        ----------
-        data
-            A stream that is there already: `ask(n)` answers its next n steps. Others are pushed.
-        rng
-            The source of randomness.
-        """
-        checks.instance(Rng, rng=rng)
-        return self._begin(Sensitive.wrap(data), rng)
-
     def _begin(self, data: Sensitive[Any], rng: Rng) -> CounterConversation:
         return CounterConversation(self, data, rng)
-
-    def restore(
-        self, checkpoint: StreamCheckpoint, data: Any = (), *, rng: Rng = SYSTEM
-    ) -> CounterConversation:
-        """Go on where a conversation of the same counter was written down. That costs nothing, once.
-
-        Raises
-        ------
-        ConversationClosed
-            Where the checkpoint was restored before.
-        """
-        parts = checks.instance(StreamCheckpoint, checkpoint=checkpoint).take(self)
-        conversation = self.open(data, rng=rng)
-        conversation._take_on(parts)  # noqa: SLF001 - its own conversation
-        return conversation
 
 
 @frozen
@@ -201,7 +175,11 @@ class StreamCounter(StreamMechanism):
         reach = self._find_reach(missed, None if step is None else last)
         bounds = self.elements.bounds
         off = 0 if bounds.unit == 1 else bounds.rounding
-        return up(reach * bounds.unit + last * off)
+        return up(reach * bounds.unit + self._count_added(last) * off)
+
+    def _count_added(self, step: int) -> Fraction | int:
+        """Return how many elements, by their weights, the answers up to a step add up at most."""
+        return step
 
     def _find_reach(self, missed: float, step: int | None) -> int:
         """Return what the noise of one step, or of any, exceeds with a probability of at most `missed`."""
@@ -235,7 +213,7 @@ class CounterConversation(Conversation[Any]):
     @property
     def state(self) -> Sensitive[dict[str, Any]]:
         """All that is kept between two steps: exact sums of blocks that are open, so it is private."""
-        return Sensitive(self._write())
+        return self._look()
 
     def push(self, element: Any) -> Any:
         """Take one element, and answer the sum so far. For `UserEvents`, a pair (user, element).
@@ -259,24 +237,35 @@ class CounterConversation(Conversation[Any]):
 
     def checkpoint(self) -> StreamCheckpoint:
         """End this conversation and return what it takes to go on elsewhere. It is private."""
+        self._require_here()
         with self._turn:
             self._require_open()
             made = StreamCheckpoint.of(self.mechanism, self._write())
             self.close("it was written down, and goes on wherever its checkpoint is restored")
             return made
 
+    def _look(self) -> Sensitive[dict[str, Any]]:
+        """Return what is kept once a step is over: half-way it may hold an element without any noise."""
+        self._require_here()
+        with self._turn:
+            if self._answering:  # whoever interrupted this very thread would wait for ever
+                raise InvalidParameter(name="state", rule="read between two steps", got="a look within one")
+            return Sensitive(self._write())
+
     def _require_open(self) -> None:
-        if self._closed_because:
+        if self._closed_because or self._answering:  # half a step would be taken again, and count twice
             raise InvalidParameter(
-                name="checkpoint", rule="made of an open conversation", got=f"one that is {self!r}"
+                name="checkpoint",
+                rule="made of an open conversation, between two steps",
+                got=f"one that is {self!r}",
             )
 
     def _answer(self, query: Any, **public: Any) -> Any:
         """Answer after one pushed element, after several, or after the next `query` of the stream held."""
         if query is _PUSHED:
             return self._take(self._run.step, self._read_one(public["element"], self._run.taken))
-        events = public["element"] if query is _SEVERAL else self._next(query)
-        count = _count(events)
+        events = _hold(public["element"] if query is _SEVERAL else self._next(query))
+        count = len(events)
         if count > self._horizon - self._run.taken:
             raise InvalidParameter(
                 name="elements",
@@ -337,7 +326,7 @@ class CounterConversation(Conversation[Any]):
 
     def _take_on(self, parts: dict[str, Any]) -> None:
         self._run.read(parts["run"])
-        self._run.taken, self.asked = parts["taken"], parts["asked"]
+        self._run.taken, self._asked = parts["taken"], parts["asked"]
         if self._cap is not None:
             self._book = CapBook.restore(self._cap, self._horizon, parts["users"])
         self._end()
@@ -358,8 +347,11 @@ def read_stream(stream: Any) -> Any:
     )
 
 
-def _count(events: Any) -> int:
+def _hold(events: Any) -> Any:
+    """Return elements as a tuple or an array: as many are taken as were counted, whoever adds to a list."""
     plain = make_plain(events)
-    if isinstance(plain, list | tuple) or (type(plain) is np.ndarray and plain.ndim == 1):
-        return len(plain)
+    if isinstance(plain, list):
+        return tuple(plain)
+    if isinstance(plain, tuple) or (type(plain) is np.ndarray and plain.ndim == 1):
+        return plain
     raise InvalidParameter(name="elements", rule="a sequence", got=f"a {type(events).__name__}")

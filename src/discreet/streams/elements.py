@@ -22,7 +22,7 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import Contribution, Event, Neighbours
 from discreet.core.parameters import checked, public
-from discreet.mechanisms.grid import Bounds, Grid
+from discreet.mechanisms.grid import LIMIT, Bounds, Grid
 from discreet.mechanisms.reading import make_plain, read_entry
 
 _HINT = "Pass a list, a tuple, or an array or column of numbers"
@@ -135,7 +135,8 @@ class ElementReader:
             if plain.dtype.kind == "b":
                 plain = plain.astype(np.int8)
             if plain.dtype.kind in "iu" and self.unit == 1:
-                return np.asarray(np.clip(plain, *self._ends_of(plain.dtype)), dtype=np.int64)
+                whole = np.minimum(plain, LIMIT) if plain.dtype.str[1:] == "u8" else plain
+                return np.asarray(np.clip(whole.astype(np.int64), self.low, self.high))
             if plain.dtype.kind in "iuf":
                 units = Grid(self.unit).to_units(plain, plain.size)
                 return np.clip(units, self.low, self.high)
@@ -145,8 +146,3 @@ class ElementReader:
             got=f"a {type(values).__name__}",
             hint=_HINT,
         )
-
-    def _ends_of(self, kind: np.dtype[Any]) -> tuple[int, int]:
-        """Return the ends as far as an integer type reaches."""
-        reach = np.iinfo(kind)
-        return max(self.low, reach.min), min(self.high, reach.max)

@@ -58,10 +58,16 @@ class Encoding:
         top = self.fineness * self.largest * float(weights @ self.encoder.reach(self.horizon))
         return terms * 2.0**-52 * top
 
-    def square_shift(self, moved: int, events: int) -> Fraction:
-        """Bound the squared L2 distance of two encoded streams that differ by `moved` at `events` steps."""
+    def square_shift(self, moved: int, events: int, streams: int = 1) -> Fraction:
+        """Bound the squared L2 distance of two encoded streams that differ by `moved` at `events` steps.
+
+        Or of several streams together, where each event is in one of them: encoded exactly these are no
+        further apart than if all events were in one, where each is charged as if it came first and any two
+        overlap. Rounding moves each.
+        """
         exact = self.fineness * moved * math.sqrt(self.encoder.square_norm(self.horizon, events))
-        return shorten_up(Fraction(above(exact + 2 * up(STRAY) * math.sqrt(self.horizon))) ** 2, 12)
+        rounded = 2 * up(STRAY) * math.sqrt(self.horizon * streams)
+        return shorten_up(Fraction(above(exact + rounded)) ** 2, 12)
 
     def begin(self) -> list[int]:
         """Return the buffers before the first element."""
@@ -69,7 +75,7 @@ class Encoding:
 
     def take_one(self, buffers: list[int], element: int) -> int:
         """Take one element into the buffers and return its encoded number."""
-        added, bits = element << self._bits, self._decay_bits
+        added, bits = element << self.bits, self._decay_bits
         buffers[:] = [(product >> bits) + added for product in map(mul, buffers, self._decays[1])]
         number: int = round(sum(map(mul, self._scales, buffers)))
         return number
@@ -89,8 +95,15 @@ class Encoding:
         numbers = rows @ self._inside[:size, :size].T + held @ self._carried[:size].T
         return np.rint(numbers).ravel().astype(np.int64)
 
+    def take_rows(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the encoded numbers of streams from their first element on, each a row."""
+        size = rows.shape[1]
+        if size > BLOCK:
+            return np.array([self.take(self.begin(), row) for row in rows])
+        return np.rint(rows.astype(np.float64) @ self._inside[:size, :size].T).astype(np.int64)
+
     @cached_property
-    def _bits(self) -> int:
+    def bits(self) -> int:
         """Fractional bits of the buffers: all that is lost in them moves an encoded number by at most 1/8.
 
         A buffer loses at most a unit for a decay, one for a rounded sum and as many as an element is large
@@ -104,11 +117,11 @@ class Encoding:
     @cached_property
     def _decay_bits(self) -> int:
         """Fractional bits of the decays: more than a buffer has, so that a decay is off by less than one."""
-        return self._bits + (self.largest * self.horizon).bit_length() + 2
+        return self.bits + (self.largest * self.horizon).bit_length() + 2
 
     @cached_property
     def _scales(self) -> list[float]:
-        return [math.ldexp(self.fineness * w, -WEIGHT_BITS - self._bits) for w in self.encoder.weights]
+        return [math.ldexp(self.fineness * w, -WEIGHT_BITS - self.bits) for w in self.encoder.weights]
 
     @cached_property
     def _decays(self) -> list[list[int]]:
@@ -123,7 +136,7 @@ class Encoding:
     @cached_property
     def _powers(self) -> Floats:
         """What one element of a block adds to every buffer at the block's end, the last element last."""
-        added: Floats = np.ldexp(self._rates[:BLOCK][::-1], self._bits)
+        added: Floats = np.ldexp(self._rates[:BLOCK][::-1], self.bits)
         return added
 
     @cached_property
@@ -162,6 +175,14 @@ class Decoding:
     def take(self, buffers: list[float], numbers: NDArray[np.int64]) -> Floats:
         """Take many noisy numbers and return the answers of their steps."""
         return np.concatenate([self._take_rows(buffers, rows) for rows in cut_rows(numbers)])
+
+    def take_rows(self, rows: NDArray[np.int64]) -> Floats:
+        """Return the answers of the noisy numbers of streams from their first one on, each a row."""
+        size = rows.shape[1]
+        if size > BLOCK:
+            return np.array([self.take(self.begin(), row) for row in rows])
+        answers: Floats = rows.astype(np.float64) @ self._inside[:size, :size].T
+        return answers
 
     def _take_rows(self, buffers: list[float], rows: Floats) -> Floats:
         size = rows.shape[1]

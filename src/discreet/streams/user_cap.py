@@ -8,7 +8,6 @@ events of one user then leaves everybody else's as they are.
 from __future__ import annotations
 
 import enum
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,9 @@ from discreet.core import checks
 from discreet.core.parameters import checked, public
 
 User = int | str | bytes
+
+_TEXT = frozenset((np.str_, np.bytes_))
+_WHOLE = frozenset(np.dtype(code).type for code in "bhilqBHILQ")
 
 
 class Which(enum.Enum):
@@ -53,20 +55,29 @@ class CapBook:
 
     def write(self) -> list[list[Any]]:
         """Return what is known of users as plain values, in no order that says when they came."""
-        kinds = {int: "int", str: "str", bytes: "bytes"}
-        rows = [
-            [kinds[type(user)], user.hex() if isinstance(user, bytes) else user, count]
-            for user, count in self._seen.items()
-        ]
-        return sorted(rows, key=repr)
+        rows: list[list[Any]] = [[*_write_user(user), count] for user, count in self._seen.items()]
+        return sorted(rows)
 
     @classmethod
     def restore(cls, cap: UserCap, horizon: int, rows: list[list[Any]]) -> CapBook:
         """Return the book that was written."""
-        seen: dict[User, int] = {
-            bytes.fromhex(user) if kind == "bytes" else user: count for kind, user, count in rows
-        }
-        return cls(cap, horizon, seen)
+        return cls(cap, horizon, {_read_user(kind, name): count for kind, name, count in rows})
+
+
+def _write_user(user: User) -> tuple[str, str]:
+    """Write a user in ASCII digits: long numbers are not printed, and JSON reads two halves as one sign."""
+    if isinstance(user, int):
+        return "int", f"{user:x}"
+    if isinstance(user, str):
+        return "str", user.encode(errors="surrogatepass").hex()
+    return "bytes", user.hex()
+
+
+def _read_user(kind: str, name: str) -> User:
+    if kind == "int":
+        return int(name, 16)
+    plain = bytes.fromhex(name)
+    return plain.decode(errors="surrogatepass") if kind == "str" else plain
 
 
 def read_event(event: Any) -> tuple[User | None, Any]:
@@ -76,11 +87,15 @@ def read_event(event: Any) -> tuple[User | None, Any]:
     """
     if type(event) not in (tuple, list) or len(event) != 2:
         return None, None
-    user, element = event
-    if isinstance(user, np.integer):
-        user = int(user)
-    return (user, element) if _names_a_user(user) else (None, None)
+    user = read_name(event[0])
+    return (None, None) if user is None else (user, event[1])
 
 
-def _names_a_user(user: Hashable) -> bool:
-    return type(user) in (int, str, bytes)
+def read_name(value: Any) -> User | None:
+    """Return a whole number, text or bytes as one of Python's own; None for all else."""
+    kind = type(value)
+    if kind in _WHOLE:  # spans of time are numpy integers too, and none that int() takes
+        return int(value)
+    if kind in _TEXT:
+        return str(value) if kind is np.str_ else bytes(value)
+    return value if kind in (int, str, bytes) else None

@@ -1,6 +1,9 @@
 """What all counters share: what a stream may do, what is refused, and how one goes on later."""
 
 import copy
+import functools
+import os
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -168,6 +171,16 @@ def test_a_checkpoint_is_restored_once(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_checkpoint_goes_on_under_its_own_budget_to_the_last_digit():
+    """As printed, both have an epsilon of 0.333333333333."""
+    third, more = (counter(12, epsilon=Fraction(1, 3) + Fraction(part, 10**30)) for part in (0, 1))
+    assert repr(third) == repr(more)
+    saved = third.open().checkpoint()
+    with pytest.raises(InvalidParameter, match="same parameters"):
+        more.restore(saved)
+    assert third.restore(saved).push(1) is not None
+
+
 def test_a_file_that_is_no_checkpoint_stays_where_it_is(tmp_path):
     for number, told in enumerate((b"ward,beds\nA1,20\n", b"\xff\xfe", b'{"format": 1}', b"[" * 100_000)):
         file = tmp_path / f"wards{number}.csv"
@@ -220,3 +233,137 @@ def test_a_session_charges_a_counter_once():
             session.open(counter(10, neighbours=EventPresence()))
     with pytest.raises(ConversationClosed):
         conversation.push(1)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        functools.partial(dp.streams.TreeCounter, delta=0),
+        functools.partial(dp.streams.TreeCounter, delta=0, consistent=True),
+        functools.partial(dp.streams.WideTreeCounter, delta=0),
+        functools.partial(dp.streams.EndlessCounter, delta=1e-6),
+        functools.partial(dp.streams.BufferedCounter, delta=1e-6),
+        functools.partial(dp.streams.PerturbedCounter, delta=1e-6),
+        functools.partial(dp.streams.SquareRootCounter, delta=1e-6),
+        functools.partial(dp.streams.KeyedCounter, delta=1e-6, keys=(1, 2)),
+        functools.partial(dp.streams.WindowCounter, delta=0, width=3),
+        functools.partial(dp.streams.StreamAlarm, delta=0, threshold=3),
+        functools.partial(dp.streams.PanPrivateTree, delta=0),
+        functools.partial(dp.streams.PanPrivateCounter, delta=0),
+    ],
+    ids=lambda kind: kind.func.__name__,
+)
+def test_nothing_may_be_pushed_and_the_conversation_goes_on(kind):
+    with kind(horizon=6, epsilon=1, neighbours=dp.streams.Event()).open() as conversation:
+        for _ in range(2):
+            assert len(conversation.push_many([])) == 0 and conversation.steps == 0
+        conversation.push(1)
+        assert len(conversation.push_many(())) == 0 and conversation.steps == 1
+        assert len(conversation.push_many([1, 0, 1, 1, 1])) == 5
+
+
+class HidesItself(np.int64):
+    """A number that does not say which."""
+
+    def __int__(self):
+        raise ValueError(CANARY)
+
+    item = __index__ = __int__
+
+
+@pytest.mark.parametrize("user", [np.timedelta64(3, "D"), np.timedelta64("NaT"), HidesItself(3)])
+def test_no_user_raises_and_what_names_none_counts_as_nothing(user):
+    mechanism = counter(2, neighbours=UserEvents(), cap=UserCap(2))
+    assert mechanism.open(rng=NoNoise()).push((user, 1)) == 0
+    assert mechanism.open(rng=NoNoise()).push_many([(user, 1), (np.int8(3), 1)]).tolist() == [0, 1]
+
+
+class InTheMiddle(Rng):
+    """Does something to a conversation while it takes a step."""
+
+    unsafe = True
+
+    def __init__(self):
+        self.do = None
+
+    def random_bytes(self, count):
+        return SYSTEM.random_bytes(count)
+
+    def perform(self, primitive, value):
+        now, self.do = self.do, None
+        if now is not None:
+            now()
+        return SYSTEM.perform(primitive, value)
+
+
+def test_half_a_step_is_not_written_down():
+    rng = InTheMiddle()
+    conversation = counter(4).open(rng=rng)
+    rng.do = conversation.checkpoint
+    with pytest.raises(InvalidParameter, match="between two steps"):
+        conversation.push(1)
+    assert conversation.closed
+
+
+def test_a_forked_conversation_is_not_written_down_in_the_other_process():
+    conversation = counter(4).open()
+    conversation.push(1)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            conversation.checkpoint()
+            os.write(writer, b"written")
+        except ConversationClosed:
+            os.write(writer, b"refused")
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(reader, 8) == b"refused"
+    conversation.push(1)
+
+
+@pytest.mark.parametrize(
+    "user", [10**5000, -7, "\ud83d\ude00", "ann", b"ann"], ids=["long", "less", "halves", "str", "bytes"]
+)
+def test_who_was_counted_is_known_after_a_checkpoint_whatever_the_name(user):
+    mechanism = counter(8, neighbours=UserEvents(), cap=UserCap(1))
+    today = mechanism.open(rng=NoNoise())
+    assert today.push((user, 1)) == 1
+    tomorrow = mechanism.restore(today.checkpoint(), rng=NoNoise())
+    assert tomorrow.push((user, 1)) == 1
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint64])
+def test_a_range_beyond_what_a_type_holds_is_kept(kind):
+    far = RealElements(lower=300, upper=400, grid=1)
+    given = np.array([1, np.iinfo(kind).max], dtype=kind)
+    one, many = (counter(2, elements=far).open(rng=NoNoise()) for _ in range(2))
+    assert many.push_many(given).tolist() == [one.push(number) for number in given]
+
+
+class ShowsMore(list):
+    """Shows more events than it holds."""
+
+    def __len__(self):
+        return 100
+
+    def __iter__(self):
+        return iter([("ann", 1)] * 100)
+
+
+def test_a_list_of_somebody_elses_class_takes_no_more_steps_than_it_holds():
+    users = counter(4, neighbours=UserEvents(), cap=UserCap(4)).open(rng=NoNoise())
+    assert users.push_many(ShowsMore([("ann", 1)])).tolist() == [1]
+    assert users.steps == 1
+
+
+def test_a_forked_checkpoint_goes_on_in_one_process_only(tmp_path):
+    mechanism = counter(4)
+    kept = mechanism.open().checkpoint()
+    kept._process += 1  # as a child sees it
+    for step in (lambda: kept.write(tmp_path / "copy"), lambda: mechanism.restore(kept)):
+        with pytest.raises(ConversationClosed, match="another process"):
+            step()
+    kept._process -= 1
+    assert mechanism.restore(kept).push(1) is not None

@@ -90,3 +90,26 @@ def test_rounding_moves_neighbours_further_apart_and_the_shift_counts_it():
         furthest = max(furthest, int((moved**2).sum()))
     without_rounding = 4 * encoding.encoder.square_norm(40)
     assert 2 * without_rounding < furthest <= encoding.square_shift(2, 1)
+
+
+@pytest.mark.parametrize("streams", [2, 4])
+def test_events_in_several_streams_move_no_further_than_in_one_but_for_rounding(streams):
+    """Four events, one or two in each stream, so coarsely encoded that rounding is most of what they move."""
+    encoding = Encoding(make_encoder(40, Fraction(1)), 40, 2, 1)
+    rng, furthest = np.random.default_rng(streams), 0  # noqa: TID251
+    for _ in range(100):
+        moved = 0
+        for _ in range(streams):
+            left = rng.integers(0, 3, 40)
+            right = left.copy()
+            left[: 4 // streams], right[: 4 // streams] = 0, 2
+            apart = encode(encoding, right, 1000)[0] - encode(encoding, left, 1000)[0]
+            moved += int((apart**2).sum())
+        furthest = max(furthest, moved)
+    assert encoding.square_shift(2, 4) < encoding.square_shift(2, 4, streams)
+    assert furthest <= encoding.square_shift(2, 4, streams)
+    exact = encoding.encoder.square_norm
+    for parts in ((4,), (3, 1), (2, 2), (2, 1, 1), (1, 1, 1, 1)):
+        assert sum(exact(40, part) for part in parts) <= exact(40, 4) * (1 + 1e-12)
+    if streams == 4:
+        assert furthest > 4 * (4 * exact(40)), "events that do not overlap move further by rounding alone"

@@ -26,7 +26,7 @@ from discreet.core.rounding import down, up
 from discreet.mechanisms.grid import LIMIT
 from discreet.noise import AddNoise, DiscreteGaussian, Noise
 from discreet.streams.conversation import CounterRun
-from discreet.streams.counters.buffered_counter import DecodedNoise
+from discreet.streams.counters.encoded_counter import DecodedNoise
 from discreet.streams.noise_sums import ErrorLaw, noise_variance
 from discreet.streams.weighted_sums import TailBound, WeightedSum, choose_points
 

@@ -19,7 +19,8 @@ from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.streams.conversation import CounterRun, StreamCounter
-from discreet.streams.counters.buffered_counter import BufferedCounter, DecodedNoise
+from discreet.streams.counters.buffered_counter import BufferedCounter
+from discreet.streams.counters.encoded_counter import DecodedNoise
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter
 from discreet.streams.noise_sums import ErrorLaw, noise_variance
 from discreet.streams.tiny import push_all
@@ -55,8 +56,8 @@ class EndlessCounter(StreamCounter):
     growth
         How many times as many the next one takes.
 
-    The others are those of every `StreamCounter`. All events of a user are hidden with delta 0 alone, and the
-    first ones of each count.
+    The others are those of every `StreamCounter`. Several events of a user are hidden with delta 0 alone, and
+    the first ones of each count.
 
     Examples
     --------
@@ -73,10 +74,10 @@ class EndlessCounter(StreamCounter):
 
     def _complete(self) -> None:
         StreamCounter._complete(self)  # noqa: SLF001 - its own base
-        if self.cap is not None and self.delta > 0:
+        if self.delta > 0 and self.events > 1:
             raise NeighboursMismatch(
-                f"neighbours: counters one after the other hide {self.neighbours} with delta=0 only. "
-                f"Take delta=0, or a BufferedCounter with a horizon"
+                f"neighbours: counters one after the other hide {self.neighbours}, several events of a user, "
+                f"with delta=0 only. Take delta=0, UserCap(1) or a PerturbedCounter"
             )
         if self.cap is not None and self.cap.which is not Which.FIRST:
             raise InvalidParameter(
@@ -142,12 +143,16 @@ class EndlessCounter(StreamCounter):
     @property
     def mean_variance(self) -> float:
         """The mean of the variances of all answers up to the horizon, at most."""
+        return self.average_up_to(self.horizon)
+
+    def average_up_to(self, last: int) -> float:
+        """Return the mean of the variances of the first answers, at most."""
         total, before = 0.0, 0.0
-        for length, past in self._spans(self.horizon):
+        for length, past in self._spans(last):
             part = self.make_part(length)
             total += past * (before + part.average_up_to(past))
             before += part.variance(length)
-        return up(total / self.horizon * (1 + 1e-12))
+        return up(total / last * (1 + 1e-12))
 
     def _start(self) -> CounterRun:
         return EndlessRun(self)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -12,30 +11,28 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InternalError, InvalidParameter, NeighboursMismatch
+from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
 from discreet.core.neighbours import Contribution, Event, EventPresence, UserEvents
 from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
-from discreet.core.search import narrow
 from discreet.core.sensitive import Sensitive
-from discreet.mechanisms.gaussian import analytic_variance, discrete_loss
-from discreet.mechanisms.reading import make_plain
 from discreet.streams.conversation import BITS, CounterConversation, CounterRun, StreamCounter
-from discreet.streams.counters.buffered_counter import BufferedCounter
+from discreet.streams.counters.shared_counter import SharedCounter
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter
 from discreet.streams.noise_sums import ErrorLaw, find_reach
-from discreet.streams.user_cap import UserCap, read_event
+from discreet.streams.user_cap import UserCap, read_event, read_name
 
-Part = WideTreeCounter | BufferedCounter
+Part = WideTreeCounter | SharedCounter
 _LARGEST = 1 << 26  # numbers of one reply to `push_many`
 
 
 def read_key(**named: object) -> int | str:
     """Return a declared key: a whole number or text."""
     ((name, value),) = named.items()
-    if type(value) in (int, str):
-        return value  # type: ignore[return-value]
+    key = read_name(value)
+    if isinstance(key, int | str):
+        return key
     raise InvalidParameter(name=name, rule="whole numbers or texts", got=f"a {type(value).__name__}")
 
 
@@ -52,10 +49,12 @@ class KeyedCounter(StreamCounter):
     ----------
     keys
         What is counted: whole numbers or text, public and declared. Other keys count nowhere.
+    parts
+        In how many numbers of one step a person has a part, at most; for `Contribution(most)`.
 
     The others are those of every `StreamCounter`. An element is a key, or None where nothing happened; under
     `Contribution(most)` it is a list with one number a key, `elements` is the range of each, and hidden is a
-    person's part in one of them. All events of a user are hidden with delta 0 alone.
+    person's part in as many of them as `parts` says.
 
     Examples
     --------
@@ -67,28 +66,26 @@ class KeyedCounter(StreamCounter):
     """
 
     keys: tuple[Any, ...] = public(checks.each, read_key)
+    parts: int = public(checks.integer, 1, default=1)
 
     def _complete(self) -> None:
         StreamCounter._complete(self)  # noqa: SLF001 - its own base
         if not self.keys or len(set(self.keys)) < len(self.keys):
             raise InvalidParameter(name="keys", rule="at least one, each once", value=len(self.keys))
-        if not isinstance(self.neighbours, Contribution) and self.elements != BITS:
+        if not isinstance(self.neighbours, Contribution) and (self.elements != BITS or self.parts > 1):
             raise InvalidParameter(
-                name="elements",
+                name="elements" if self.elements != BITS else "parts",
                 rule="left out where an element is a key",
-                value=self.elements,
+                value=self.elements if self.elements != BITS else self.parts,
                 hint="Contribution(most) takes a list of numbers, one a key",
-            )
-        if self.cap is not None and self.delta > 0:
-            raise NeighboursMismatch(
-                f"neighbours: counters by key hide {self.neighbours} with delta=0 only. Take delta=0"
             )
         _ = self.each
 
     @property
     def touched(self) -> int:
         """How many keys neighbours differ in for one event: the one that came, and the one in its place."""
-        return 2 if isinstance(self.neighbours, Event) and len(self.keys) > 1 else 1
+        most = 2 if isinstance(self.neighbours, Event) else self.parts
+        return min(most, len(self.keys))
 
     @property
     def each(self) -> Part:
@@ -98,10 +95,7 @@ class KeyedCounter(StreamCounter):
     @property
     def loss(self) -> Loss:
         """The cost of all answers about all keys."""
-        each = self.each
-        if isinstance(each, BufferedCounter):
-            return discrete_loss(self.touched * each.square_shift, each.noise.variance)
-        return self.bought
+        return self.each.loss if isinstance(self.each, SharedCounter) else self.bought
 
     def _error_law(self, step: int) -> ErrorLaw:
         return self.each._error_law(step)  # noqa: SLF001 - its own part
@@ -174,23 +168,23 @@ class KeyedConversation(CounterConversation):
             listed = list(given) if type(given) in (list, tuple) else []
             short = len(self._places) - len(listed)
             return [self._reader.read(number) for number in (listed + [None] * max(0, short))[: len(units)]]
-        if type(event) in (int, str) and (found := self._places.get((type(event), event))) is not None:
+        key = read_name(event)
+        if (found := self._places.get((type(key), key))) is not None:
             units[found] = 1
         return units
 
     def _read_several(self, events: Any) -> NDArray[np.int64]:
-        plain = make_plain(events)
-        if len(plain) * len(self._places) > _LARGEST:
+        if len(events) * len(self._places) > _LARGEST:
             raise InvalidParameter(
                 name="elements",
                 rule=f"so few that there are at most {_LARGEST} answers",
-                got=f"{len(plain)} for {len(self._places)} keys",
+                got=f"{len(events)} for {len(self._places)} keys",
                 hint="Push them in several parts",
             )
         first = self._run.taken
-        rows = np.zeros((len(plain), len(self._places)), dtype=np.int64)
-        for row, event in enumerate(plain):
-            rows[row] = self._read_one(event.item() if isinstance(event, np.generic) else event, first + row)
+        rows = np.zeros((len(events), len(self._places)), dtype=np.int64)
+        for row, event in enumerate(events):
+            rows[row] = self._read_one(event, first + row)
         return rows
 
 
@@ -206,21 +200,8 @@ def _make_each(whole: KeyedCounter) -> Part:
     }
     if whole.delta == 0:
         return WideTreeCounter(epsilon=whole.epsilon / whole.touched, delta=0, **given)
-
-    def make(epsilon: Fraction) -> BufferedCounter:
-        return BufferedCounter(epsilon=epsilon, delta=whole.delta, **given)
-
-    alone = make(whole.epsilon)
-    if whole.touched == 1:
-        return alone
-    needed = analytic_variance(whole.touched * alone.square_shift, whole.epsilon, whole.delta)
-    low, _ = narrow(
-        lambda epsilon: make(epsilon).noise.variance < needed, whole.epsilon / 4, whole.epsilon, steps=16
-    )
-    found = make(low)
-    if found.noise.variance < needed:
-        raise InternalError("no noise was found that covers two keys")
-    return found
+    streams = whole.touched if whole.cap is None else len(whole.keys)
+    return SharedCounter(epsilon=whole.epsilon, delta=whole.delta, streams=streams, **given)
 
 
 def _tiny() -> Iterator[Tiny]:
@@ -230,6 +211,8 @@ def _tiny() -> Iterator[Tiny]:
     yield Tiny(one, pairs, script=push_rows(1), stepwise=False)
     present = KeyedCounter(keys=keys, horizon=1, epsilon=4, delta=0, neighbours=EventPresence())
     yield Tiny(present, list(EventPresence().pairs(keys, 1)), script=push_rows(1), stepwise=False)
+    sums = KeyedCounter(keys=keys, horizon=1, epsilon=6, delta=0, neighbours=Contribution(1), parts=2)
+    yield Tiny(sums, [(((0, 1),), ((1, 0),)), (((1, 1),), ((0, 0),))], script=push_rows(1), stepwise=False)
     users = KeyedCounter(keys=keys, horizon=2, epsilon=16, delta=0, neighbours=UserEvents(), cap=UserCap(2))
     both = [("u", "a"), ("u", "b")], [None, None]
     yield Tiny(users, [both, both[::-1]], script=push_rows(1), tight=False, stepwise=False)

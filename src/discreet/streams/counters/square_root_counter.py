@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -15,28 +15,24 @@ from numpy.typing import NDArray
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
-from discreet.core.loss import Loss
 from discreet.core.neighbours import Event, EventPresence, UserEvents
 from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
-from discreet.core.rounding import above, down, shorten_up, up
-from discreet.mechanisms.gaussian import analytic_variance, discrete_loss
-from discreet.noise import AddNoise, DiscreteGaussian
-from discreet.streams.conversation import CounterRun, StreamCounter
-from discreet.streams.counters.buffered_counter import DecodedNoise, group_ends
+from discreet.core.rounding import above, shorten_up, up
+from discreet.streams.conversation import CounterRun
+from discreet.streams.counters.encoded_counter import EncodedCounter
 from discreet.streams.encoding import STRAY
 from discreet.streams.exponential_sums import Floats
 from discreet.streams.tiny import push_all
 from discreet.streams.user_cap import UserCap
 
 _LONGEST = 1 << 16
-_FINE = 1 << 12  # rounding costs 1.5 / 2^12 of the encoded stream's length in noise
 _BLOCK = 256
 _MARGIN = 1 + 1e-9  # far above what floats of sums of so many positive terms are wrong by
 
 
 @frozen
-class SquareRootCounter(StreamCounter):
+class SquareRootCounter(EncodedCounter):
     """Publish the sum so far at every step, by the factorisation that others come near to.
 
     The stream is encoded by the square root of summation, discrete Gaussian noise is added to the encoded
@@ -67,30 +63,14 @@ class SquareRootCounter(StreamCounter):
     """
 
     bands: int | None = public(checks.integer, 1, default=None)
-    fineness: int | None = public(checks.integer, 1, default=None)
 
-    def _complete(self) -> None:
-        StreamCounter._complete(self)  # noqa: SLF001 - its own base
-        if self.delta == 0:
-            raise InvalidParameter(
-                name="delta",
-                rule="positive for Gaussian noise",
-                value=self.delta,
-                hint="WideTreeCounter counts with delta=0",
-            )
+    def _require_encoder(self) -> None:
         if self.horizon > _LONGEST:
             raise InvalidParameter(
                 name="horizon",
                 rule=f"at most {_LONGEST}, since every step looks at all before it",
                 value=self.horizon,
-                hint="BufferedCounter errs by a thousandth more and takes any horizon",
-            )
-        if self.root.float_error(self.elements.largest * self.fine) > float(STRAY) / 6:
-            raise InvalidParameter(
-                name="elements",
-                rule="such that encoded sums stay far below 2**53 units",
-                value=self.elements,
-                hint="Declare a coarser grid, a smaller range or a smaller fineness",
+                hint="BufferedCounter errs by half a hundredth more at most, and takes any horizon",
             )
 
     @property
@@ -99,25 +79,20 @@ class SquareRootCounter(StreamCounter):
         return _make_root(self.horizon, self.bands)
 
     @property
-    def fine(self) -> int:
-        """How many units of the noise an element's unit is worth."""
-        return self.fineness or math.ceil(_FINE * math.sqrt(self.horizon) / self.moved)
-
-    @property
     def square_shift(self) -> Fraction:
         """The square of the encoded stream's L2 sensitivity, with what rounding adds, in units."""
         exact = self.fine * self.moved * self.events * self.root.norm
         return shorten_up(Fraction(above(exact + 2 * up(STRAY) * math.sqrt(self.horizon))) ** 2, 12)
 
-    @property
-    def noise(self) -> DiscreteGaussian:
-        """The noise of every encoded number."""
-        return DiscreteGaussian(analytic_variance(self.square_shift, self.epsilon, self.delta))
+    def _float_error(self) -> float:
+        return self.root.float_error(self.elements.largest)
 
-    @property
-    def loss(self) -> Loss:
-        """The cost of all answers together."""
-        return discrete_loss(self.square_shift, self.noise.variance)
+    def _square_norms(self, steps: Any) -> Floats:
+        at = np.asarray(steps)  # between two steps the mean: in the middles of groups
+        norms = self.root.square_norms
+        below, over = (norms[each.astype(np.int64) - 1] for each in (np.floor(at), np.ceil(at)))
+        means: Floats = (below + over) / 2
+        return means
 
     @property
     def mean_variance(self) -> float:
@@ -125,20 +100,6 @@ class SquareRootCounter(StreamCounter):
         unit = self.elements.bounds.unit
         mean = float(self.root.square_norms.mean()) * _MARGIN
         return up(mean * up(self.noise.variance / self.fine**2) * up(unit * unit))
-
-    def _error_law(self, step: int) -> DecodedNoise:
-        norm = float(self.root.square_norms[step - 1])
-        strayed = up(STRAY) / self.fine * math.sqrt(step * norm)
-        return DecodedNoise(
-            variance=up(self.noise.variance / self.fine**2) * norm * _MARGIN,
-            finest=down(self.noise.variance),
-            draws=step,
-            off=strayed + 2.0**-50 * step**2 * self.elements.largest,
-        )
-
-    def _error_laws(self) -> Iterable[tuple[int, DecodedNoise]]:
-        ends = list(group_ends(self.horizon))
-        return zip(np.diff([0, *ends]).tolist(), map(self._error_law, ends), strict=True)
 
     def _start(self) -> CounterRun:
         return SquareRootRun(self)
@@ -188,8 +149,7 @@ class SquareRootRun(CounterRun):
 
     def __init__(self, counter: SquareRootCounter) -> None:
         self._fine, self._root = counter.fine, counter.root
-        length = shorten_up(Fraction(up(math.sqrt(up(counter.square_shift)))), 10)
-        self._add = AddNoise(counter.noise, length, 2)
+        self._add = counter._make_step()  # noqa: SLF001 - its own mechanism
         self._elements = np.zeros(counter.horizon)
         self._numbers = np.zeros(counter.horizon)
 

@@ -24,6 +24,7 @@ from discreet.core.rounding import up
 from discreet.mechanisms.grid import LIMIT
 from discreet.mechanisms.laplace import laplace_scale
 from discreet.noise import AddNoise, DiscreteLaplace
+from discreet.streams.blocks import sum_quotients
 from discreet.streams.conversation import CounterRun, StreamCounter
 from discreet.streams.noise_sums import noise_variance
 from discreet.streams.tiny import push_all
@@ -31,7 +32,7 @@ from discreet.streams.user_cap import UserCap
 from discreet.streams.weighted_sums import Floats, TailBound, WeightedSum, choose_points, log_moment
 
 _WIDEST = 1 << 48  # the scale up to which noises stay far within 64-bit words
-_REACH = 1 << 12  # scales that sums of noises stay within, but for a probability of e^-1000
+_REACH = 1 << 12  # scales, times the root of how many: sums of noises are larger with probability e^-1000
 _RADICES = range(2, 65)
 _GROUPS = 64
 
@@ -74,6 +75,13 @@ class WideTreeCounter(StreamCounter):
                 rule="0 for geometric noise",
                 value=self.delta,
                 hint="BufferedCounter errs less where delta is positive",
+            )
+        if math.prod(self.shape) >= LIMIT >> 1:
+            raise InvalidParameter(
+                name="radices",
+                rule="such that the largest blocks have fewer than 2**61 steps",
+                value=self.radices,
+                hint="Leave them out for those with the least noise",
             )
         if self.noise.scale > _WIDEST:
             raise InvalidParameter(
@@ -132,7 +140,7 @@ class WideTreeCounter(StreamCounter):
         for size, (length, radix) in enumerate(zip(self.lengths, (*self.shape, None), strict=True)):
             around = last + 1 if radix is None else length * radix
             rounds, rest = divmod(last + 1, around)
-            total += rounds * _sum_quotients(around, length) + _sum_quotients(rest, length)
+            total += rounds * sum_quotients(around, length) + sum_quotients(rest, length)
             if size:
                 rounds, rest = divmod(last + 1, length)
                 squares = rounds * _sum_squares(length) + _sum_squares(rest)
@@ -197,8 +205,23 @@ class WideTreeCounter(StreamCounter):
             count = min(end * top, self.horizon) - begun * top
             yield count, TailBound((past + wide) * one, points, past * log_moment(one, points) + inside)
 
+    def answer_rows(self, rows: NDArray[np.int64], rng: Rng) -> Floats:
+        """Return the answers of counters like this one, each of a whole stream: a row of units.
+
+        They are one counter of all rows, each filled up to whole blocks of the largest size: what these have
+        published when they end is subtracted from the answers about the next row.
+        """
+        count, width = rows.shape
+        whole = -(-width // self.lengths[-1]) * self.lengths[-1]
+        filled = np.zeros((count, whole), dtype=np.int64)
+        filled[:, :width] = rows
+        run = WideRun(self, count * whole)
+        parts = run.count_parts(filled.ravel(), rng).reshape(count, whole)
+        parts[1:] -= parts[:-1, -1:].copy()
+        return np.asarray(parts[:, :width] / self.lengths[-1], dtype=np.float64)
+
     def _start(self) -> CounterRun:
-        return WideRun(self)
+        return WideRun(self, self.horizon)
 
 
 class WideRun(CounterRun):
@@ -210,11 +233,12 @@ class WideRun(CounterRun):
     them from then on.
     """
 
-    def __init__(self, counter: WideTreeCounter) -> None:
+    def __init__(self, counter: WideTreeCounter, steps: int) -> None:
         self._lengths, self._radices = counter.lengths, counter.shape
         self._parts = self._lengths[-1]
         self._draw = AddNoise(counter.noise, Fraction(counter.moved), 1)
-        reach = counter.horizon * counter.elements.largest + (_REACH * math.ceil(counter.noise.scale))
+        noises = 1 + math.isqrt(steps // self._parts)
+        reach = steps * counter.elements.largest + _REACH * noises * math.ceil(counter.noise.scale)
         self._kind: Any = np.int64 if self._parts * reach < LIMIT else object
         self._total = self._noise = 0
         self._inside: list[list[int]] = [[0] * radix for radix in self._radices]
@@ -250,9 +274,13 @@ class WideRun(CounterRun):
             self._shares[size] = (own - sum(self._inside[size - 1])) * (self._parts // length)
 
     def steps(self, units: NDArray[np.int64], rng: Rng) -> NDArray[Any]:
-        """Take many: size after size, from the largest, all noises of one together."""
+        """Take many."""
         if not units.size:
             return units.astype(np.float64)
+        return np.asarray(self.count_parts(units, rng) / self._parts, dtype=np.float64)
+
+    def count_parts(self, units: NDArray[np.int64], rng: Rng) -> NDArray[Any]:
+        """Take many, size after size, from the largest, all noises of one together. Answers are in parts."""
         now, end = self.taken, self.taken + units.size
         added = np.zeros(units.size, dtype=self._kind)
         own = self._draw_new(-(-end // self._parts) + -now // self._parts, rng)
@@ -261,8 +289,7 @@ class WideRun(CounterRun):
         noises = self._noise + np.cumsum(added + own[: units.size] * self._parts)
         sums = self._total + np.cumsum(units, dtype=self._kind)
         self._total, self._noise, self.taken = int(sums[-1]), int(noises[-1]), end
-        answers: NDArray[Any] = (sums * self._parts + noises) / self._parts
-        return answers.astype(np.float64)
+        return np.asarray(sums * self._parts + noises)
 
     def _take_blocks(
         self, size: int, own: NDArray[Any], added: NDArray[Any], now: int, rng: Rng
@@ -324,12 +351,6 @@ def choose_radices(horizon: int) -> tuple[int, ...]:
         for more in range(sizes)
     ]
     return min(tried, key=cost)
-
-
-def _sum_quotients(count: int, length: int) -> int:
-    """Return the sum of t // length over t < count."""
-    whole, rest = divmod(count, length)
-    return length * whole * (whole - 1) // 2 + whole * rest
 
 
 def _sum_squares(count: int) -> int:

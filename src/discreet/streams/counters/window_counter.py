@@ -17,16 +17,17 @@ from discreet.core.neighbours import Event, EventPresence
 from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.streams.conversation import CounterRun, StreamCounter
-from discreet.streams.counters.buffered_counter import BufferedCounter
 from discreet.streams.counters.endless_counter import END
+from discreet.streams.counters.shared_counter import SharedCounter
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter
 from discreet.streams.noise_sums import ErrorLaw, noise_variance
 from discreet.streams.tiny import push_all
 from discreet.streams.user_cap import Which
 from discreet.streams.weighted_sums import WeightedSum, choose_points
 
-Part = WideTreeCounter | BufferedCounter
+Part = WideTreeCounter | SharedCounter
 _WIDEST = 1 << 12
+_AT_ONCE = 1 << 14  # steps of pieces that are taken together
 
 
 @frozen
@@ -48,8 +49,7 @@ class WindowCounter(StreamCounter):
     horizon
         Where it closes at the latest. Noise does not depend on it; `error(beta)` over all steps does.
 
-    The others are those of every `StreamCounter`. All events of a user are hidden with delta 0 alone, and the
-    first ones of each count.
+    The others are those of every `StreamCounter`. Of a user's events the first ones count.
 
     Examples
     --------
@@ -72,10 +72,10 @@ class WindowCounter(StreamCounter):
                 value=self.width,
                 hint="Push sums of several steps as one, or subtract two answers of another counter",
             )
-        if self.cap is not None and (self.delta > 0 or self.cap.which is not Which.FIRST):
+        if self.cap is not None and self.cap.which is not Which.FIRST:
             raise NeighboursMismatch(
-                f"neighbours: counters one after the other hide {self.neighbours} with delta=0 and a cap on "
-                f"the first events only. Take delta=0 and UserCap(most)"
+                f"neighbours: counters one after the other hide {self.neighbours} with a cap on the first "
+                f"events only. Take UserCap(most)"
             )
         if self.cap is not None and self.cap.most > self.width:
             raise InvalidParameter(
@@ -90,7 +90,10 @@ class WindowCounter(StreamCounter):
 
     @property
     def loss(self) -> Loss:
-        """The cost of all answers: a changed event is in one of the pieces; all have the same budget."""
+        """The cost of all answers: a changed event is in one of the pieces; all have the same budget.
+
+        Events of one user may be in several, and each piece has noise for that.
+        """
         return self.bought
 
     def _error_law(self, step: int) -> ErrorLaw:
@@ -110,6 +113,9 @@ class WindowCounter(StreamCounter):
             count = (self.horizon - step) // self.width + 1 if later else 1
             yield count, law.bound_at(points) if isinstance(law, WeightedSum) else law
 
+    def _count_added(self, step: int) -> int:
+        return min(step, self.width)
+
     def _start(self) -> CounterRun:
         return WindowRun(self)
 
@@ -122,12 +128,18 @@ class WindowRun(CounterRun):
         self._before: list[float] = []
         self._now: list[float] = []
         self._run = self._part._start()  # noqa: SLF001 - its own part
+        self._blank = self._run.write()
+
+    def _begin(self, taken: int) -> None:
+        """Let the counter of a piece be as it was before its first element, and say how many it has taken."""
+        self._run.read(self._blank)
+        self._run.taken = taken
 
     def _go_on(self) -> None:
         """Begin the next piece where this one has ended."""
         if len(self._now) == self._width:
             self._before, self._now = self._now, []
-            self._run = self._part._start()  # noqa: SLF001 - its own part
+            self._begin(0)
 
     def step(self, units: int, rng: Rng) -> float:
         """Take one element."""
@@ -143,6 +155,11 @@ class WindowRun(CounterRun):
         while done < units.size:
             self._go_on()
             begun = len(self._now)
+            if not begun and units.size - done >= 2 * self._width:
+                size = min(units.size - done, max(_AT_ONCE, 2 * self._width)) // self._width * self._width
+                answers[done : done + size] = self._take_pieces(units[done : done + size], rng)
+                done += size
+                continue
             some = units[done : done + self._width - begun]
             found = np.asarray(self._run.steps(some, rng), dtype=np.float64)
             self._now.extend(found.tolist())
@@ -152,6 +169,16 @@ class WindowRun(CounterRun):
             done += some.size
         self.taken += units.size
         return answers
+
+    def _take_pieces(self, units: NDArray[np.int64], rng: Rng) -> NDArray[Any]:
+        """Take several pieces, whole ones and all together; the last one is left open at its end."""
+        found = self._part.answer_rows(units.reshape(-1, self._width), rng)
+        before = np.array([self._before, *found[:-1].tolist()]) if self._before else found[:-1]
+        sums = found.copy()
+        sums[len(found) - len(before) :] += before[:, -1:] - before
+        self._before, self._now = found[-2].tolist(), found[-1].tolist()
+        self._begin(self._width)
+        return sums.ravel()
 
     def write(self) -> dict[str, Any]:
         """Return what the open counter keeps, and what was published."""
@@ -171,15 +198,15 @@ class WindowRun(CounterRun):
 
 @lru_cache(maxsize=64)
 def _make_part(whole: WindowCounter) -> Part:
-    kind: type[Part] = WideTreeCounter if whole.delta == 0 else BufferedCounter
-    return kind(
-        horizon=whole.width,
-        epsilon=whole.epsilon,
-        delta=whole.delta,
-        neighbours=whole.neighbours,
-        elements=whole.elements,
-        cap=whole.cap,
-    )
+    given: dict[str, Any] = {
+        "horizon": whole.width,
+        "epsilon": whole.epsilon,
+        "delta": whole.delta,
+        "neighbours": whole.neighbours,
+        "elements": whole.elements,
+        "cap": whole.cap,
+    }
+    return WideTreeCounter(**given) if whole.delta == 0 else SharedCounter(streams=whole.events, **given)
 
 
 def _tiny() -> Iterator[Tiny]:

@@ -47,6 +47,16 @@ def read_comings(elements: Any, users: int) -> tuple[Whole, Whole]:
     return who, np.fromiter((change for _, change in found), dtype=np.int64, count=len(found))
 
 
+def add_up(users: Whole, changes: Whole) -> tuple[Whole, Whole]:
+    """Return every user that came once, and what the changes of each come to."""
+    if users.size == 1:
+        return users, changes
+    who, places = np.unique(users, return_inverse=True)
+    came = np.zeros(who.size, dtype=np.int64)
+    np.add.at(came, places, changes)
+    return who, came
+
+
 def _read_one(element: Any) -> tuple[int, int]:
     """Return user and change; user -1 for what names none."""
     if type(element) is int:

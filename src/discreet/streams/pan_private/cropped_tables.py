@@ -21,6 +21,7 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import above, below, down, up
 from discreet.mechanisms.randomized_response import Respond
 from discreet.streams.noise_sums import NoiseSum, find_reach
+from discreet.streams.pan_private.comings import add_up
 from discreet.streams.pan_private.response_error import SPLITS
 from discreet.streams.pan_private.user_table import Cells, TableRun, UserTable
 
@@ -107,9 +108,7 @@ class CroppedRun(TableRun):
 
     def take(self, users: Cells, changes: Cells, rng: Rng) -> None:
         """Let counters go on, and draw the bits of those that come round."""
-        who, inverse = np.unique(users, return_inverse=True)
-        came = np.zeros(who.size, dtype=np.int64)
-        np.add.at(came, inverse, np.maximum(changes, 0))
+        who, came = add_up(users, np.maximum(changes, 0))
         for crop, (places, bits) in zip(self._crops, self.cells, strict=True):
             now = places[who] + came
             places[who] = now % crop

@@ -17,6 +17,7 @@ from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.randomized_response import Respond
+from discreet.streams.pan_private.comings import add_up
 from discreet.streams.pan_private.looks import list_pairs, look_between
 from discreet.streams.pan_private.response_error import Responses
 from discreet.streams.pan_private.user_table import Cells, TableRun, UserTable
@@ -136,9 +137,7 @@ class ModularRun(TableRun):
     def take(self, users: Cells, changes: Cells, rng: Rng) -> None:
         """Count, round and round: no coin is needed."""
         del rng
-        who, places = np.unique(users, return_inverse=True)
-        came = np.zeros(who.size, dtype=np.int64)
-        np.add.at(came, places, changes % self._modulus)
+        who, came = add_up(users, changes % self._modulus)
         self.cells[who] = (self.cells[who] + came) % self._modulus
 
     def count(self) -> int | NDArray[np.int64]:

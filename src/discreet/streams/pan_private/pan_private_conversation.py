@@ -11,7 +11,8 @@ from discreet.core.neighbours import UserEvents
 from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.core.sensitive import Sensitive
-from discreet.noise import Noise
+from discreet.streams.blocks import BlockCounter
+from discreet.streams.checkpoint import StreamCheckpoint
 from discreet.streams.conversation import CounterConversation, CounterRun, StreamCounter
 from discreet.streams.noise_sums import noise_variance
 from discreet.streams.pan_private.user_table import require_refresh, say_covered
@@ -28,9 +29,13 @@ class SeizableRun(CounterRun):
     def refresh(self, rng: Rng) -> None:
         """Draw noise again, so that the next look tells no more than a first one."""
 
+    @abstractmethod
+    def erase(self) -> None:
+        """Overwrite what is kept."""
+
 
 @frozen
-class SeizableCounter(StreamCounter):
+class SeizableCounter(BlockCounter):
     """A counter whose state may be seized. Its parameters are those of every `StreamCounter`, and `looks`.
 
     Parameters
@@ -61,11 +66,6 @@ class SeizableCounter(StreamCounter):
         StreamCounter._require_relation(self)  # noqa: SLF001 - its base
 
     @property
-    @abstractmethod
-    def noise(self) -> Noise:
-        """One noise, in units."""
-
-    @property
     def words(self) -> str:
         """The guarantee in words, with what it covers."""
         return f"{super(StreamCounter, self).words}, for {say_covered(None, self.looks)}"
@@ -80,12 +80,17 @@ class SeizableConversation(CounterConversation):
     def __init__(self, mechanism: SeizableCounter, data: Sensitive[Any], rng: Rng) -> None:
         super().__init__(mechanism, data, rng)
         self._looks = mechanism.looks
-        self.refreshes = 0
+        self._refreshes = 0
+
+    @property
+    def refreshes(self) -> int:
+        """How often the state was drawn anew for a look that was announced. Nobody sets it back."""
+        return self._refreshes
 
     @property
     def state(self) -> Sensitive[dict[str, Any]]:
         """All that is kept between two steps, and all that an intruder finds."""
-        return Sensitive(self._write())
+        return self._look()
 
     def refresh(self) -> None:
         """Say that somebody looked inside, or may have: noise is drawn again before the next step.
@@ -95,19 +100,26 @@ class SeizableConversation(CounterConversation):
         InvalidParameter
             Where no further look is covered.
         """
+        self._require_here()
         with self._turn:
             self._require_open()
-            require_refresh(self.refreshes, self._looks)
+            require_refresh(self._refreshes, self._looks)
             try:
                 self._run.refresh(self._rng)  # type: ignore[attr-defined]
             except BaseException:
                 self.close("a refresh was interrupted")
                 raise
-            self.refreshes += 1
+            self._refreshes += 1
+
+    def checkpoint(self) -> StreamCheckpoint:
+        """End this conversation and return what it takes to go on elsewhere. Whoever keeps a copy looks."""
+        made = super().checkpoint()
+        self._run.erase()  # type: ignore[attr-defined]  # beside what goes on it would be a second look
+        return made
 
     def _write(self) -> dict[str, Any]:
-        return {**super()._write(), "refreshes": self.refreshes}
+        return {**super()._write(), "refreshes": self._refreshes}
 
     def _take_on(self, parts: dict[str, Any]) -> None:
         super()._take_on(parts)
-        self.refreshes = parts["refreshes"]
+        self._refreshes = parts["refreshes"]

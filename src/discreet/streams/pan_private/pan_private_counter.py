@@ -10,14 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.card import Card, Tiny
-from discreet.core.loss import Loss
-from discreet.core.losses.noise import DiscreteLaplaceLoss
 from discreet.core.neighbours import Event, EventPresence
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
-from discreet.mechanisms.gaussian import analytic_variance, discrete_loss
-from discreet.mechanisms.laplace import laplace_scale
-from discreet.noise import AddNoise, DiscreteGaussian, DiscreteLaplace, Noise
+from discreet.noise import AddNoise
+from discreet.streams.blocks import count_levels
 from discreet.streams.conversation import CounterRun
 from discreet.streams.elements import RealElements
 from discreet.streams.noise_sums import NoiseSum
@@ -49,7 +46,7 @@ class PanPrivateCounter(SeizableCounter):
     @property
     def levels(self) -> int:
         """How many blocks of different sizes one step is in, the largest not being the whole stream."""
-        return max(1, (self.horizon - 1).bit_length())
+        return count_levels(self.horizon)
 
     @property
     def noises_moved(self) -> int:
@@ -71,21 +68,6 @@ class PanPrivateCounter(SeizableCounter):
     def square_shift(self) -> int:
         """The square of their L2 sensitivity."""
         return self.noises_moved * self.moved**2
-
-    @property
-    def noise(self) -> Noise:
-        """The noise of the total, and of each block, in units."""
-        if self.delta == 0:
-            return DiscreteLaplace(laplace_scale(self.total_shift, self.epsilon))
-        return DiscreteGaussian(analytic_variance(Fraction(self.square_shift), self.epsilon, self.delta))
-
-    @property
-    def loss(self) -> Loss:
-        """The cost of all answers and of all covered looks at the state."""
-        noise = self.noise
-        if isinstance(noise, DiscreteGaussian):
-            return discrete_loss(Fraction(self.square_shift), noise.variance)
-        return DiscreteLaplaceLoss(self.total_shift, noise.scale)  # type: ignore[attr-defined]
 
     def _error_law(self, step: int) -> NoiseSum:
         del step  # every answer holds the noise of the total, that of each refresh, and one of every level
@@ -168,6 +150,10 @@ class PanPrivateRun(SeizableRun):
         ended = self._levels if taken >= self._horizon else self._count_edges(taken)
         self._kept[1 : 1 + ended] = 0
         self.taken = taken
+
+    def erase(self) -> None:
+        """Overwrite the total and the noises."""
+        self._kept[:] = 0
 
     def write(self) -> dict[str, Any]:
         """Return what is kept: the noisy total, and the noises of the blocks that are open."""

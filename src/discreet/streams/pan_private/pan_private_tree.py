@@ -10,31 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter
-from discreet.core.loss import Loss
-from discreet.core.losses.noise import DiscreteLaplaceLoss
 from discreet.core.neighbours import Event, EventPresence
 from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
-from discreet.mechanisms.gaussian import analytic_variance, discrete_loss
-from discreet.mechanisms.laplace import laplace_scale
-from discreet.noise import AddNoise, DiscreteGaussian, DiscreteLaplace, Noise
+from discreet.noise import AddNoise
+from discreet.streams.blocks import count_levels, read_branching, tally
 from discreet.streams.conversation import CounterRun
 from discreet.streams.noise_sums import NoiseSum
 from discreet.streams.pan_private.looks import look_once
 from discreet.streams.pan_private.pan_private_conversation import SeizableCounter, SeizableRun
 
-MOST_BRANCHING = 64
-"""Answers add up one block fewer than this a level, at most: more branches only add noise."""
-
-
-def _read_branching(**named: object) -> int:
-    number = checks.integer(2, **named)
-    if number > MOST_BRANCHING:
-        raise InvalidParameter(name="branching", rule=f"at most {MOST_BRANCHING}", value=number)
-    return number
+Whole = NDArray[np.int64]
 
 
 @frozen
@@ -46,7 +33,7 @@ class PanPrivateTree(SeizableCounter):
     easily modified to be so.
     Accuracy: error(beta) over all steps, error(beta, step=t) at one; variance(t) is that of one noise times
     the digits of t, added up, those above the last one twice.
-    Time: O(1) a step on average; two numbers a level are kept.
+    Time: O(1) a step on average, vectorised in `push_many`; two numbers a level are kept.
 
     Its parameters are those of every `SeizableCounter`, and `branching`. Users are refused: who was counted
     how often would have to be kept, and an intruder reads it.
@@ -63,15 +50,12 @@ class PanPrivateTree(SeizableCounter):
     (9, 37.0)
     """
 
-    branching: int = public(_read_branching, default=2)
+    branching: int = public(read_branching, default=2)
 
     @property
     def levels(self) -> int:
         """How many blocks of different sizes one step is in, the largest not being the whole stream."""
-        levels, reach = 1, self.branching
-        while reach < self.horizon:
-            levels, reach = levels + 1, reach * self.branching
-        return levels
+        return count_levels(self.horizon, self.branching)
 
     @property
     def total_shift(self) -> int:
@@ -86,21 +70,6 @@ class PanPrivateTree(SeizableCounter):
     def square_shift(self) -> int:
         """The square of their L2 sensitivity."""
         return self.levels * self.moved**2
-
-    @property
-    def noise(self) -> Noise:
-        """The noise at the beginning of a block, and that at its end, in units."""
-        if self.delta == 0:
-            return DiscreteLaplace(laplace_scale(self.total_shift, self.epsilon))
-        return DiscreteGaussian(analytic_variance(Fraction(self.square_shift), self.epsilon, self.delta))
-
-    @property
-    def loss(self) -> Loss:
-        """The cost of all answers and of all covered looks at the state."""
-        noise = self.noise
-        if isinstance(noise, DiscreteGaussian):
-            return discrete_loss(Fraction(self.square_shift), noise.variance)
-        return DiscreteLaplaceLoss(self.total_shift, noise.scale)  # type: ignore[attr-defined]
 
     def count_noises(self, step: int) -> int:
         """Return how many noises the answer of a step adds up, at most: a refresh may add one a level."""
@@ -118,24 +87,10 @@ class PanPrivateTree(SeizableCounter):
         return [(count, NoiseSum(noise, times)) for times, count in sorted(self._tally().items()) if count]
 
     def _tally(self) -> Counter[int]:
-        """Return how many steps add up how many noises: digit by digit, from the top."""
-        below: list[Counter[int]] = [Counter({0: 1})]  # of all numbers with so many digits
-        for level in range(self.levels - 1):
-            each = 1 if level == 0 else 2
-            more: Counter[int] = Counter()
-            for digit in range(self.branching):
-                more.update({noises + digit * each: count for noises, count in below[-1].items()})
-            below.append(more)
-        found, above, left = Counter({0: -1}), 0, self.horizon  # step 0 is none
-        for level in range(self.levels - 1, -1, -1):
-            each = 1 if level == 0 else 2
-            digits, left = divmod(left, self.branching**level)
-            for digit in range(digits):
-                found.update({above + digit * each + n: count for n, count in below[level].items()})
-            above += digits * each
-        found[above] += 1
+        """Return how many steps add up how many noises: a block has two, but for those of one step."""
         seen = (self.looks - 1) * (self.levels - 1)
-        return Counter({noises + seen: count for noises, count in found.items() if count})
+        found = tally(self.horizon, self.branching, self.levels, lambda level: 2 if level else 1)
+        return Counter({noises + seen: count for noises, count in found.items()})
 
     def _start(self) -> CounterRun:
         return PanPrivateTreeRun(self)
@@ -166,14 +121,55 @@ class PanPrivateTreeRun(SeizableRun):
         return int(self._published.sum())
 
     def steps(self, units: NDArray[np.int64], rng: Rng) -> NDArray[Any]:
-        """Take many, one after the other."""
-        return np.array([self.step(int(unit), rng) for unit in units], dtype=np.int64)
+        """Take many, level by level: all noises of a level are drawn together."""
+        if not units.size:
+            return units
+        now, end = self.taken, self.taken + units.size
+        sums = np.concatenate([[0], np.cumsum(units)])
+        times = np.arange(now + 1, end + 1)
+        ended = sum((times % size == 0).astype(np.int64) for size in self._sizes) - 1  # the largest that ends
+        answers = np.zeros(units.size, dtype=np.int64)
+        for level in range(len(self._sizes)):
+            added = self._take_blocks(level, now, sums, ended, rng)
+            running = self._published[level] + np.cumsum(added)
+            reset = np.maximum.accumulate(np.where(ended > level, np.arange(units.size), -1))
+            running -= np.where(reset >= 0, running[reset], 0)  # a larger block has taken their place
+            answers += running
+            self._published[level] = running[-1]
+        sums[:] = 0
+        if end >= self._horizon:
+            self._open[:] = 0
+        self.taken = end
+        return answers
+
+    def _take_blocks(self, level: int, now: int, sums: Whole, ended: Whole, rng: Rng) -> Whole:
+        """Begin and fill the blocks of a level; return what each step adds to those that are published."""
+        size, end = self._sizes[level], now + ended.size
+        blocks = np.arange(now // size, (end - 1) // size + 1)
+        held = np.zeros(blocks.size, dtype=np.int64)
+        begun = int(now % size != 0)
+        held[:begun] = self._open[level]
+        if level and blocks.size > begun:  # a block of one step is never open between two steps
+            held[begun:] = rng.perform(self._draw, held[begun:])
+        ends = np.minimum((blocks + 1) * size, end) - now
+        held += sums[ends] - sums[np.maximum(blocks * size, now) - now]
+        self._open[level] = held[-1] if end % size else 0
+        last = ends[ended[ends - 1] == level] - 1
+        added = np.zeros(ended.size, dtype=np.int64)
+        if last.size:
+            added[last] = rng.perform(self._draw, held[ended[ends - 1] == level])
+        held[:] = 0
+        return added
 
     def refresh(self, rng: Rng) -> None:
         """Add noise to every block that is open."""
         for level, size in enumerate(self._sizes):
             if self.taken % size and self.taken < self._horizon:
                 self._open[level] = rng.perform(self._draw, int(self._open[level]))
+
+    def erase(self) -> None:
+        """Overwrite the sums."""
+        self._open[:] = self._published[:] = 0
 
     def write(self) -> dict[str, Any]:
         """Return what is kept: noisy sums of open blocks, and sums of what was published."""

@@ -51,8 +51,7 @@ class MaskedConversation(Conversation[Any]):
         super().__init__(counter, rng)
         self._counter, self._storage = counter, storage
         parts = counter.open(rng=rng)._write()  # noqa: SLF001 - of the same family
-        self._size = 64 + _DIGITS * _count_numbers(parts)
-        self._masked = b""
+        self._size, self._masked = 0, b""
         self._mask(parts)
 
     @property
@@ -87,6 +86,7 @@ class MaskedConversation(Conversation[Any]):
     def _mask(self, parts: dict[str, Any]) -> None:
         """Write the state under a pad of its own: two states under one would tell how they differ."""
         plain = json.dumps(parts).encode()
+        self._size = 64 + _DIGITS * _count_numbers(parts)  # grows with the steps at most, which are public
         if len(plain) > self._size:
             raise InternalError("a state is longer than its pad")
         pad = self._rng.random_bytes(self._size)

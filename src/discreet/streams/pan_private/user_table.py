@@ -23,13 +23,14 @@ from discreet.core.loss import Loss, PureLoss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import Neighbours, UserEvents, UserStream
 from discreet.core.parameters import Exact, frozen, public
-from discreet.core.rng import SYSTEM, Rng
+from discreet.core.rng import Rng
 from discreet.core.sensitive import Sensitive
 from discreet.mechanisms.laplace import laplace_scale
 from discreet.mechanisms.randomized_response import Respond
 from discreet.noise import AddNoise, DiscreteLaplace
 from discreet.streams.checkpoint import StreamCheckpoint
 from discreet.streams.conversation import read_stream
+from discreet.streams.opening import GoesOn
 from discreet.streams.pan_private.comings import read_comings
 
 Cells = NDArray[Any]
@@ -57,6 +58,9 @@ class TableRun(ABC):
     @staticmethod
     def redraw(cells: Cells, step: Respond, rng: Rng) -> None:
         """Put a randomized response in the place of every cell."""
+        if cells.size == 1:  # one element was pushed
+            cells[0] = rng.perform(step, int(cells[0]))
+            return
         for start in range(0, cells.size, _AT_ONCE):
             some = cells[start : start + _AT_ONCE]
             some[...] = np.asarray(rng.perform(step, some.astype(np.int64)))
@@ -88,7 +92,7 @@ class TableRun(ABC):
 
 
 @frozen
-class UserTable(Interactive[Any, Any]):
+class UserTable(GoesOn["TableConversation"]):
     """Public parameters of a table about users, and what follows from them.
 
     Parameters
@@ -167,36 +171,8 @@ class UserTable(Interactive[Any, Any]):
     def _estimate(self, noisy: Any, refreshes: int) -> Any:
         """Return what a noisy count says."""
 
-    def open(self, data: Any = (), *, rng: Rng = SYSTEM) -> TableConversation:
-        """Start a conversation. All that it answers, and every covered look, costs `guarantee`, once.
-
-        Parameters
-        ----------
-        data
-            A stream that is there already: `ask(n)` takes its next n elements and answers. Others are pushed.
-        rng
-            The source of randomness.
-        """
-        checks.instance(Rng, rng=rng)
-        return self._begin(Sensitive.wrap(data), rng)
-
     def _begin(self, data: Sensitive[Any], rng: Rng) -> TableConversation:
         return TableConversation(self, data, rng)
-
-    def restore(
-        self, checkpoint: StreamCheckpoint, data: Any = (), *, rng: Rng = SYSTEM
-    ) -> TableConversation:
-        """Go on where a conversation of the same table was written down. That costs nothing, once.
-
-        Raises
-        ------
-        ConversationClosed
-            Where the checkpoint was restored before.
-        """
-        parts = checks.instance(StreamCheckpoint, checkpoint=checkpoint).take(self)
-        conversation = self.open(data, rng=rng)
-        conversation._take_on(parts)  # noqa: SLF001 - its own conversation
-        return conversation
 
 
 class TableConversation(Conversation[Any]):
@@ -208,13 +184,20 @@ class TableConversation(Conversation[Any]):
         self._held = read_stream(data.reveal())
         self._run = mechanism._start()  # noqa: SLF001 - its own mechanism
         self._draw = AddNoise(mechanism.noise, Fraction(mechanism.moved))
-        self.refreshes = 0
+        self._refreshes = 0
         self._run.begin(rng)
+
+    @property
+    def refreshes(self) -> int:
+        """How often the state was drawn anew for a look that was announced. Nobody sets it back."""
+        return self._refreshes
 
     @property
     def state(self) -> Sensitive[dict[str, Any]]:
         """All that is kept, and all that an intruder finds: the cells, and how often was answered."""
-        return Sensitive(self._write())
+        self._require_here()
+        with self._turn:  # between two steps
+            return Sensitive(self._write())
 
     def push(self, element: Any) -> None:
         """Take one element: a user, or a pair (user, how often). What is neither is as if it had not come.
@@ -256,12 +239,13 @@ class TableConversation(Conversation[Any]):
             Where no further look is covered.
         """
         with self._step():
-            require_refresh(self.refreshes, self._table.looks)
+            require_refresh(self._refreshes, self._table.looks)
             self._run.refresh(self._rng)
-            self.refreshes += 1
+            self._refreshes += 1
 
     def checkpoint(self) -> StreamCheckpoint:
         """End this conversation and return what it takes to go on elsewhere. Whoever keeps a copy looks."""
+        self._require_here()
         with self._turn:
             if self.closed:
                 raise InvalidParameter(
@@ -279,6 +263,7 @@ class TableConversation(Conversation[Any]):
     @contextmanager
     def _step(self) -> Iterator[None]:
         """Let one thread change the cells, whole or not at all."""
+        self._require_here()
         with self._turn:
             if self.closed:
                 raise ConversationClosed(f"this conversation is closed: {self._closed_because}")
@@ -289,6 +274,11 @@ class TableConversation(Conversation[Any]):
             except BaseException:
                 self.close("a step was interrupted")
                 raise
+            self._erase_if_closed()  # meanwhile: what was written behind the erasure tells who came
+
+    def _erase_if_closed(self) -> None:
+        if self.closed:
+            self._run.erase()
 
     def _answer(self, query: Any, **public: Any) -> Any:
         """Answer; first take as many elements of the stream held as the query says, or none."""
@@ -302,14 +292,14 @@ class TableConversation(Conversation[Any]):
             raise
         if self.asked + 1 >= self._table.answers:
             self.close("all answers that were paid for have been given")
-        return self._table._estimate(noisy, self.refreshes)  # noqa: SLF001 - its own mechanism
+        return self._table._estimate(noisy, self._refreshes)  # noqa: SLF001 - its own mechanism
 
     def _write(self) -> dict[str, Any]:
-        return {"cells": self._run.cells.tolist(), "answered": self.asked, "refreshes": self.refreshes}
+        return {"cells": self._run.cells.tolist(), "answered": self.asked, "refreshes": self._refreshes}
 
     def _take_on(self, parts: dict[str, Any]) -> None:
-        self.asked, self.refreshes = parts["answered"], parts["refreshes"]
-        self._run.take_on(parts["cells"], self.refreshes)
+        self._asked, self._refreshes = parts["answered"], parts["refreshes"]
+        self._run.take_on(parts["cells"], self._refreshes)
 
 
 def say_covered(answers: int | None, looks: int) -> str:

@@ -1,5 +1,8 @@
 """The buffered counter: answers, variances, what it refuses, and how it goes on from a checkpoint."""
 
+import json
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -10,6 +13,7 @@ from discreet.streams import (
     Event,
     EventPresence,
     RealElements,
+    StreamCheckpoint,
     UserCap,
     UserEvents,
     WholeElements,
@@ -54,6 +58,20 @@ def test_with_a_decay_old_elements_fade():
     assert real.ask(3) == pytest.approx([-2, -1.5, 0.5], abs=0.01)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_decay_after_which_nothing_is_left_is_refused():
+    assert counter(6, decay=1e-12).variance(6) == pytest.approx(counter(1).variance(1), rel=0.01)
+    for decay in (0, -1, 1.01, 1e-18, Fraction(1, 10**400), Fraction(1, 10**5000)):
+        with pytest.raises(InvalidParameter, match="decay must be from 1e-12"):
+            counter(6, decay=decay)
+
+
+def test_a_decay_that_is_next_to_none_is_none():
+    for digits in (40, 60, 400):
+        slow = counter(64, decay=1 - Fraction(1, 10**digits))
+        assert slow.variance(64) == pytest.approx(counter(64).variance(64), rel=1e-9)
+
+
 @pytest.fixture(scope="module")
 def noises():
     """Answers of 2,000 conversations about nothing."""
@@ -84,6 +102,16 @@ def test_users_and_presence_cost_what_their_events_can_move():
     assert 1.3 < spreads[1] / spreads[0] < 2 and 1.3 < spreads[2] / spreads[1] < 2
 
 
+def test_rounding_is_forgotten_like_the_elements():
+    """With decay 1/2 an answer adds up two elements at most, however long the stream is."""
+    grid = RealElements(lower=0, upper=8, grid=4)
+    coarse = counter(3000, elements=grid, decay=0.5, epsilon=300)
+    fine = counter(3000, elements=RealElements(lower=0, upper=8, grid=0.001), decay=0.5, epsilon=300)
+    assert coarse.error(0.05) < fine.error(0.05) + 2 * 2 + 8  # and an answer is a whole number of units
+    off = coarse.open(np.full(3000, 5.99)).ask(3000) - 5.99 * (2 - 0.5 ** np.arange(3000))
+    assert 3.9 < np.abs(off).max() <= coarse.error(0.05)
+
+
 def test_less_fineness_costs_noise_and_no_guarantee():
     fine, coarse = counter(), counter(fineness=2)
     assert coarse.variance(100) > 1.2 * fine.variance(100)
@@ -99,7 +127,7 @@ def test_less_fineness_costs_noise_and_no_guarantee():
         ({"decay": 0}, "decay"),
         ({"decay": 1.5}, "decay"),
         ({"fineness": 0}, "fineness"),
-        ({"horizon": 1 << 12, "elements": WholeElements(1 << 45)}, "horizon"),
+        ({"horizon": 1 << 12, "elements": WholeElements(1 << 45), "fineness": 1}, "elements"),
     ],
 )
 def test_what_cannot_be_counted_is_refused_by_name(given, name):
@@ -116,13 +144,27 @@ def test_a_checkpoint_goes_on_where_it_stood():
     assert second.push_many([1] * 149)[-1] == pytest.approx(250, abs=0.01)
 
 
-def test_a_checkpoint_of_other_coefficients_is_refused():
-    mechanism = counter(300)
-    run = mechanism._start()
-    written = run.write()
-    written["rates"][0] -= 1
-    with pytest.raises(InvalidParameter, match="the same coefficients"):
-        run.read(written)
+def bend(file, name):
+    """Change what a checkpoint says of the buffers, as another release might."""
+    told = json.loads(file.read_text())
+    run = told["parts"]["run"]
+    run[name] = [run[name][0] - 1, *run[name][1:]] if isinstance(run[name], list) else run[name] + 1
+    file.write_text(json.dumps(told))
+
+
+@pytest.mark.parametrize("name", ["rates", "weights", "fine", "bits"])
+def test_a_checkpoint_of_other_coefficients_is_refused_and_kept(name, tmp_path):
+    mechanism, file = counter(300), tmp_path / "kept"
+    with mechanism.open() as begun:
+        begun.push(1)
+        begun.checkpoint().write(file)
+    bend(file, name)
+    taken = StreamCheckpoint.read(file)
+    for _ in range(2):
+        with pytest.raises(InvalidParameter, match="the same coefficients"):
+            mechanism.restore(taken)
+    taken.write(file)  # nothing was answered: it still goes on, where it was made
+    assert file.exists()
 
 
 @pytest.mark.parametrize("given", [{"horizon": 3}, {"horizon": 700}, {"horizon": 300, "decay": 0.9}])

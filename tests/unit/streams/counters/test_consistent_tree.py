@@ -67,7 +67,7 @@ def test_no_unbiased_estimate_of_a_block_from_below_errs_less(horizon):
         answers[place] = [conversation.push(0) for _ in range(horizon)]
     one = mechanism.variance(1)
     for step in range(1, horizon + 1):
-        ends = list(itertools.accumulate([1 << level for level in reversed(mechanism.list_levels(step))]))
+        ends = list(itertools.accumulate([1 << level for level in mechanism.list_levels(step)]))
         least = 0.0
         for begin, end in itertools.pairwise([0, *ends]):
             inside = [place for place, (first, last) in enumerate(blocks) if begin <= first and last <= end]

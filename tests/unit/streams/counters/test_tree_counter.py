@@ -9,7 +9,8 @@ import pytest
 from discreet.core.rng import Rng
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.streams import Event, TreeCounter, UserCap, UserEvents
-from discreet.streams.counters.tree_counter import count_ones
+from discreet.streams.blocks import tally
+from discreet.streams.counters.tree_counter import choose_branching
 from discreet.streams.noise_sums import NoiseSum, find_reach
 from discreet.testing import unsafe_seeded
 
@@ -32,11 +33,12 @@ def counter(horizon, **given):
     return TreeCounter(**{"horizon": horizon, "epsilon": 1, "delta": 0, "neighbours": Event(), **given})
 
 
-@pytest.mark.parametrize("horizon", [*range(1, 34), 64, 100, 1000])
-def test_answers_are_prefix_sums_however_they_are_pushed(horizon):
+@pytest.mark.parametrize("branching", [2, 3, 5, 64])
+@pytest.mark.parametrize("horizon", [*range(1, 34), 64, 81, 100, 1000])
+def test_answers_are_prefix_sums_however_they_are_pushed(horizon, branching):
     stream = [place * 7 % 3 % 2 for place in range(horizon)]
     truth = list(itertools.accumulate(stream))
-    mechanism, rng = counter(horizon), NoNoise()
+    mechanism, rng = counter(horizon, branching=branching), NoNoise()
     single = mechanism.open(rng=rng)
     assert [single.push(bit) for bit in stream] == truth
     assert rng.met == horizon, "one noise a step"
@@ -56,15 +58,27 @@ def test_levels_and_scale_are_those_of_the_figure():
     assert isinstance(counter(1024, delta=1e-6).noise, DiscreteGaussian)
 
 
-@pytest.mark.parametrize("horizon", [1, 2, 3, 8, 11, 64, 100])
-def test_variances_count_the_noises_that_an_answer_holds(horizon):
-    mechanism = counter(horizon)
+@pytest.mark.parametrize("branching", [2, 3, 10])
+@pytest.mark.parametrize("horizon", [1, 2, 3, 8, 9, 11, 64, 100])
+def test_variances_count_the_noises_that_an_answer_holds(horizon, branching):
+    mechanism = counter(horizon, branching=branching)
     one = mechanism.variance(1)
-    for step in range(1, horizon + 1):
-        assert mechanism.variance(step) == pytest.approx(mechanism.count_blocks(step) * one)
+    steps = [len(mechanism.list_levels(step)) for step in range(1, horizon + 1)]
+    for step, blocks in enumerate(steps, 1):
+        lengths = [branching**level for level in mechanism.list_levels(step)]
+        assert sum(lengths) == step and mechanism.variance(step) == pytest.approx(blocks * one)
     laws = {law.times: count for count, law in mechanism._error_laws()}
-    steps = [mechanism.count_blocks(step) for step in range(1, horizon + 1)]
     assert laws == {times: steps.count(times) for times in set(steps)}
+    assert mechanism.mean_variance == pytest.approx(np.mean(steps) * one)
+
+
+def test_the_best_branching_is_that_of_the_mean_variance():
+    for horizon, delta in ((7, 0), (50, 0), (365, 0), (365, 1e-6), (5000, 0)):
+        means = [counter(horizon, epsilon=0.01, delta=delta, branching=b).mean_variance for b in range(2, 65)]
+        assert choose_branching(horizon, pure=delta == 0) == 2 + int(np.argmin(means))
+    assert counter(365, branching=20).mean_variance < 0.25 * counter(365).mean_variance
+    with pytest.raises(ValueError, match="branching"):
+        counter(8, branching=3, consistent=True)
 
 
 def test_seen_variance_is_the_stated_one():
@@ -78,7 +92,7 @@ def test_seen_variance_is_the_stated_one():
 @pytest.mark.parametrize("last", [1, 2, 3, 10, 127, 128, 1000])
 def test_ones_are_counted(last):
     ones = [step.bit_count() for step in range(1, last + 1)]
-    assert {k: v for k, v in count_ones(last).items() if v} == {k: ones.count(k) for k in set(ones)}
+    assert tally(last, 2, last.bit_length(), lambda _: 1) == {k: ones.count(k) for k in set(ones)}
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(2), Fraction(9)])

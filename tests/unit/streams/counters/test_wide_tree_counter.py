@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -211,3 +212,16 @@ def test_a_checkpoint_goes_on_with_the_noises_that_were_drawn(at):
 
 def test_the_plan_takes_it_for_pure_privacy():
     assert type(plan(1000, 1, 0, Event()).best) is WideTreeCounter
+
+
+def test_blocks_longer_than_any_stream_are_refused():
+    with pytest.raises(InvalidParameter, match="radices"):
+        counter(4, radices=(3,) * 41)  # a product that 64 bits do not hold
+
+
+def test_sums_of_very_many_noises_stay_within_their_words():
+    """A million blocks side by side: their noises come to a thousand times one of them."""
+    wide = {"horizon": 1 << 22, "epsilon": Fraction(1, 1 << 44), "radices": (2, 2), "neighbours": Event()}
+    assert WideTreeCounter(delta=0, **wide)._start()._kind is object
+    few = WideTreeCounter(delta=0, **{**wide, "horizon": 4})
+    assert few._start()._kind is np.int64

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import discreet as dp
+from discreet import local as local_model
 from discreet.core.loss import PureLoss
 from discreet.core.neighbours import LocalReport
 from discreet.core.rng import Rng
@@ -19,9 +20,11 @@ from discreet.streams import (
     PanPrivateCounter,
     PanPrivateTree,
     SecretStorage,
+    SquareRootCounter,
     TreeCounter,
     UserCap,
     UserEvents,
+    WindowCounter,
     open_masked,
 )
 from discreet.testing import unsafe_seeded
@@ -124,6 +127,16 @@ def local(randomizer, **given):
     return LocalStream(randomizer=randomizer, **parts)
 
 
+def test_reports_of_what_says_nothing_of_itself_are_not_written_down():
+    """It would not be known again, and the reports would be lost; or another one be taken for it."""
+    conversation = local(Flip()).open(rng=unsafe_seeded(1))
+    conversation.push(1)
+    with pytest.raises(dp.errors.InvalidParameter, match="says all that it is"):
+        conversation.checkpoint()
+    conversation.push(0)
+    assert conversation.steps == 2
+
+
 def test_a_local_stream_keeps_reports_and_estimates_from_them():
     respond = RandomizedResponse(epsilon=2, categories=3)
     stream = local(None, horizon=20_000, categories=3)
@@ -140,8 +153,15 @@ def test_a_local_stream_keeps_reports_and_estimates_from_them():
         assert json.loads(json.dumps(state))
         with pytest.raises(dp.errors.InvalidParameter, match="steps left, 0"):
             conversation.push(1)
-    with pytest.raises(dp.errors.ConversationClosed):
-        conversation.push(1)
+        state = conversation.state.reveal()
+        assert state["asked"] == 2
+        saved = conversation.checkpoint()
+        assert stream.restore(saved).state.reveal() == state
+        with pytest.raises(dp.errors.ConversationClosed, match="restored before"):
+            stream.restore(saved)
+    for act in (conversation.checkpoint, lambda: conversation.push(1)):
+        with pytest.raises(dp.errors.ConversationClosed):
+            act()
 
 
 def test_another_randomizer_is_taken_by_what_it_says():
@@ -158,6 +178,62 @@ def test_another_randomizer_is_taken_by_what_it_says():
         local(RandomizedResponse(epsilon=3))
     with pytest.raises(dp.errors.NeighboursMismatch):
         local(Flip(), neighbours=UserEvents())
+
+
+SURVEYS = [
+    local_model.DirectResponse(epsilon=2, domain=6),
+    local_model.HadamardResponse(epsilon=2, domain=6),
+    local_model.LocalHashing(epsilon=2, domain=6),
+    local_model.OptimisedUnary(epsilon=2, domain=6),
+    local_model.ProjectiveResponse(epsilon=2, domain=6),
+    local_model.SubsetSelection(epsilon=2, domain=6),
+    local_model.SymmetricUnary(epsilon=2, domain=6),
+]
+
+
+@pytest.mark.parametrize("survey", SURVEYS, ids=lambda survey: survey.kind)
+def test_every_oracle_of_the_local_model_runs_on_a_stream(survey):
+    stream = local(survey, horizon=4000)
+    assert stream.loss == survey.loss
+    with stream.open(rng=unsafe_seeded(1)) as conversation:
+        assert conversation.estimate() is None
+        conversation.push_many([3] * 3000)
+        conversation.push_many(np.full(500, 1))
+        for _ in range(500):
+            conversation.push("nothing of the domain")  # as the first value
+        state = conversation.state.reveal()["reports"]
+        assert sum(count for _, count in state) == conversation.steps == 4000
+        assert json.loads(json.dumps(state)) == [list(report) for report in state]
+        later = stream.restore(conversation.checkpoint())
+        assert later.state.reveal()["reports"] == state
+        found = later.estimate()
+        assert np.abs(found.counts - [500, 500, 0, 3000, 0, 0]).max() <= found.error(0.001)
+
+
+def test_means_searches_and_distributions_of_the_local_model_run_on_a_stream():
+    bounds = {"epsilon": 2, "lower": 0, "upper": 10}
+    kinds = (local_model.SignMean, local_model.PiecewiseMean, local_model.HybridMean)
+    for kind in kinds:
+        with local(kind(**bounds), horizon=3000).open(rng=unsafe_seeded(2)) as conversation:
+            conversation.push_many([4.0] * 3000)
+            found = conversation.estimate()
+            assert abs(found.value - 4) <= found.error(0.001)
+    with local(local_model.SquareWave(**bounds), horizon=2000).open(rng=unsafe_seeded(2)) as conversation:
+        conversation.push_many([4.0] * 2000)
+        assert conversation.estimate() is not None
+    search = local_model.PrefixSearch(epsilon=4, length=16)
+    with local(search, horizon=3000, epsilon=4).open(rng=unsafe_seeded(2)) as conversation:
+        conversation.push_many(["ok"] * 3000)
+        assert conversation.estimate(share=0.5).texts == ["ok"]
+
+
+def test_a_survey_that_needs_a_memo_or_costs_more_is_refused_when_the_stream_is_built():
+    with pytest.raises(dp.errors.Refused, match="memo"):
+        local(local_model.MemoisedUnary(epsilon=2, once=1, domain=6))
+    with pytest.raises(dp.errors.InvalidParameter, match="epsilon must be at least what the"):
+        local(SURVEYS[0], epsilon=1)
+    with pytest.raises(dp.errors.NoBound, match="what it estimates"):
+        local(SURVEYS[0]).error(0.05)
 
 
 @pytest.mark.parametrize("odd", ["eve", None, math.nan, 10**400, -1, 2, object(), b"1", [], float("inf")])
@@ -223,3 +299,21 @@ def test_secret_storage_of_somebody_else_and_users_are_refused():
     users = TreeCounter(horizon=9, epsilon=1, delta=0, neighbours=UserEvents(), cap=UserCap(2))
     with pytest.raises(dp.errors.NeighboursMismatch, match="grows"):
         open_masked(users, SecretStorage())
+
+
+@pytest.mark.parametrize(
+    "growing",
+    [
+        WindowCounter(width=40, epsilon=1, delta=0, neighbours=Event()),
+        SquareRootCounter(horizon=100, epsilon=1, delta=1e-6, neighbours=Event()),
+    ],
+)
+def test_a_pad_grows_with_the_steps_of_a_counter_that_keeps_them_and_with_nothing_else(growing):
+    sizes = []
+    for bit in (0, 1):
+        masked = open_masked(growing, SecretStorage())
+        sizes.append([])
+        for _ in range(60):
+            masked.push(bit)
+            sizes[-1].append(len(masked.state.reveal()["masked"]))
+    assert sizes[0] == sizes[1]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import discreet as dp
+from discreet.core.rng import SYSTEM, Rng
 from discreet.streams import (
     CroppedMean,
     DynamicDensity,
@@ -98,6 +99,15 @@ def test_nothing_about_an_element_raises_or_changes_a_cell(odd):
     for kind, given in ((HashedDensity, {}), (DynamicDensity, {"modulus": 3})):
         hashed = kind(users=9, cells=5, key=1, epsilon=1, neighbours=UserStream(), **given)
         hashed.open(rng=unsafe_seeded(1)).push_many([odd, (odd, odd), (odd, 1), ("a", odd)])
+
+
+def test_a_name_may_be_numpys():
+    """A text that came out of an array is hashed as the same text."""
+    hashed = HashedDensity(users=9, cells=5, key=1, epsilon=1, neighbours=UserStream())
+    plain, theirs = hashed.open(rng=unsafe_seeded(1)), hashed.open(rng=unsafe_seeded(1))
+    plain.push_many(["ann", b"ann", 7, ("ben", 1)])
+    theirs.push_many([np.str_("ann"), np.bytes_(b"ann"), np.int16(7), (np.str_("ben"), 1)])
+    assert cells(plain) == cells(theirs) != cells(hashed.open(rng=unsafe_seeded(1)))
 
 
 def test_arrays_of_other_things_than_whole_numbers_are_refused_by_their_type():
@@ -263,3 +273,34 @@ def test_what_was_taken_back_leaves_no_trace_in_a_sketch():
     assert cells(conversation) != before
     conversation.push_many([("anna", -3), ("ben", -3)])
     assert cells(conversation) == before
+
+
+class Closes(Rng):
+    """Closes a conversation while it takes a step."""
+
+    unsafe = True
+    conversation = None
+
+    def random_bytes(self, count):
+        return SYSTEM.random_bytes(count)
+
+    def perform(self, primitive, value):
+        if self.conversation is not None:
+            self.conversation.close()
+        return SYSTEM.perform(primitive, value)
+
+
+def test_a_table_that_is_closed_during_a_step_keeps_no_cell_of_it():
+    rng = Closes()
+    table = PanPrivateDensity(users=5, **SURE).open(rng=rng)
+    rng.conversation = table
+    table.push(3)
+    assert table.closed and table.state.reveal()["cells"] == [0] * 5
+
+
+def test_a_table_is_written_down_and_changed_in_its_own_process_only():
+    table = PanPrivateDensity(users=5, **SURE).open()
+    table._process += 1  # as a child sees it
+    for step in (table.checkpoint, table.refresh, lambda: table.push(3)):
+        with pytest.raises(dp.errors.ConversationClosed, match="another process"):
+            step()

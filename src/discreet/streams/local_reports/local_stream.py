@@ -4,44 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import ConversationClosed, InvalidParameter, NeighboursMismatch, NoBound
 from discreet.core.loss import Loss
 from discreet.core.mechanism import Conversation, Interactive
-from discreet.core.neighbours import Event, EventPresence, LocalReport, Neighbours
+from discreet.core.neighbours import Event, EventPresence, Neighbours
 from discreet.core.parameters import Exact, frozen, public
-from discreet.core.rng import SYSTEM, Rng
+from discreet.core.rng import Rng
 from discreet.core.sensitive import Sensitive
 from discreet.mechanisms.randomized_response import RandomizedResponse
+from discreet.streams.checkpoint import StreamCheckpoint
 from discreet.streams.conversation import read_stream
-from discreet.streams.elements import ElementReader
+from discreet.streams.local_reports.reporters import make_reporter, read_randomizer
+from discreet.streams.opening import GoesOn
 from discreet.streams.pan_private.looks import look_at_reports
 
 
-def _read_randomizer(**named: object) -> Any:
-    """Return a randomizer of one's own answer: it says its categories, its loss, and whom it protects."""
-    ((name, value),) = named.items()
-    known = all(hasattr(value, part) for part in ("categories", "loss", "neighbours"))
-    able = hasattr(value, "release") or hasattr(value, "encode")
-    if known and able and type(value.neighbours) is LocalReport:  # type: ignore[attr-defined]
-        return value
-    raise InvalidParameter(
-        name=name,
-        rule="a randomizer of a person's own answer, with categories, loss, and release or encode",
-        got=f"a {type(value).__name__}",
-        hint="Leave it out for randomized response",
-    )
-
-
 @frozen
-class LocalStream(Interactive[Any, Any]):
+class LocalStream(GoesOn["LocalConversation"]):
     """Report every element of a stream by a local randomizer, and keep the reports alone.
 
     Privacy: (epsilon, 0) for one element, for all answers and the state at every moment together: any number
@@ -60,8 +43,9 @@ class LocalStream(Interactive[Any, Any]):
     categories
         Elements are 0 .. categories - 1. What is no category counts as the first one.
     randomizer
-        Who reports, if not randomized response: any object that says its `categories`, its `loss` and that
-        its `neighbours` are `LocalReport()`, and has a `release(value, rng=)` or an `encode(value, rng=)`.
+        Who reports, if not randomized response: a survey of `discreet.local`, whose values are then the
+        elements; or any object that says its `categories`, its `loss` and that its `neighbours` are
+        `LocalReport()`, and has a `release(value, rng=)` or an `encode(value, rng=)`.
 
     Examples
     --------
@@ -74,7 +58,7 @@ class LocalStream(Interactive[Any, Any]):
     epsilon: Exact = public(checks.positive)
     neighbours: Neighbours = public(checks.instance, Neighbours)
     categories: int = public(checks.integer, 2, default=2)
-    randomizer: Any = public(_read_randomizer, default=None)
+    randomizer: Any = public(read_randomizer, default=None)
 
     def _complete(self) -> None:
         if type(self.neighbours) not in (Event, EventPresence):
@@ -120,26 +104,23 @@ class LocalStream(Interactive[Any, Any]):
             raise NoBound(
                 what="the error of another randomizer's reports",
                 why="it is not known here",
-                way_out="Ask the randomizer",
+                way_out="Ask the randomizer, or what it estimates",
             )
         every = RandomizedResponse(epsilon=one.epsilon, categories=one.categories, people=self.horizon)
         return every.frequency_error(missed)
 
-    def open(self, data: Any = (), *, rng: Rng = SYSTEM) -> LocalConversation:
-        """Start a conversation. Everything it answers, and every look, costs `guarantee`, once.
-
-        Parameters
-        ----------
-        data
-            A stream that is there already: `ask(n)` takes its next n elements and answers. Others are pushed.
-        rng
-            The source of randomness.
-        """
-        checks.instance(Rng, rng=rng)
-        return self._begin(Sensitive.wrap(data), rng)
-
     def _begin(self, data: Sensitive[Any], rng: Rng) -> LocalConversation:
         return LocalConversation(self, data, rng)
+
+
+def _require_told(randomizer: object) -> None:
+    """Refuse to write down reports of what says nothing of itself: nobody could tell whose they are."""
+    if type(randomizer).__repr__ is object.__repr__:
+        raise InvalidParameter(
+            name="randomizer",
+            rule="a dataclass, or one whose __repr__ says all that it is, to be gone on with elsewhere",
+            got=f"a {type(randomizer).__name__}",
+        )
 
 
 class LocalConversation(Conversation[Any]):
@@ -148,9 +129,8 @@ class LocalConversation(Conversation[Any]):
     def __init__(self, mechanism: LocalStream, data: Sensitive[Any], rng: Rng) -> None:
         super().__init__(mechanism, rng)
         self._held = read_stream(data.reveal())
-        self._randomizer, self._horizon = mechanism.reporter, mechanism.horizon
-        self._reader = ElementReader(Fraction(1), 0, int(self._randomizer.categories))
-        self._reports: Counter[int] = Counter()
+        self._reporter, self._horizon = make_reporter(mechanism.reporter), mechanism.horizon
+        self._reports: Counter[Any] = Counter()
 
     @property
     def steps(self) -> int:
@@ -159,8 +139,10 @@ class LocalConversation(Conversation[Any]):
 
     @property
     def state(self) -> Sensitive[dict[str, Any]]:
-        """All that is kept, and all that an intruder finds: how often each report was made."""
-        return Sensitive({"reports": sorted(self._reports.items())})
+        """All that is kept, and all that an intruder finds: how often each report was made, and was asked."""
+        self._require_here()
+        with self._turn:  # between two steps
+            return Sensitive(self._write())
 
     def push(self, element: Any) -> None:
         """Report one element and forget it."""
@@ -174,6 +156,7 @@ class LocalConversation(Conversation[Any]):
         InvalidParameter
             For more elements than there are steps left, or what is no sequence. None is taken.
         """
+        self._require_here()
         with self._turn:
             if self.closed:
                 raise ConversationClosed(f"this conversation is closed: {self._closed_because}")
@@ -182,33 +165,42 @@ class LocalConversation(Conversation[Any]):
             if len(plain) > left:
                 rule = f"at most as many as there are steps left, {left}"
                 raise InvalidParameter(name="elements", rule=rule, got=f"{len(plain)}")
-            units = self._reader.read_many(plain)
-            answers = np.where(units < self._reader.high, units, 0)  # what is no category is the first
-            self._reports.update(self._report(answers))
+            self._reports.update(self._reporter.report(plain, self._rng))
 
-    def _report(self, answers: NDArray[np.int64]) -> list[int]:
-        if type(self._randomizer) is RandomizedResponse and answers.size > 1:
-            reports: list[int] = self._randomizer.release_many(answers, rng=self._rng).value.tolist()
-            return reports
-        encode = getattr(self._randomizer, "encode", None)
-        if encode is not None:
-            return [int(encode(answer, rng=self._rng)) for answer in answers.tolist()]
-        return [int(self._randomizer.release(answer, rng=self._rng).value) for answer in answers.tolist()]
+    def checkpoint(self) -> StreamCheckpoint:
+        """End this conversation and return what it takes to go on elsewhere: its reports, and no more."""
+        self._require_here()
+        with self._turn:
+            if self.closed:
+                raise ConversationClosed(f"this conversation is closed: {self._closed_because}")
+            own: Any = self.mechanism
+            _require_told(own.randomizer)
+            made = StreamCheckpoint.of(self.mechanism, self._write())
+            self.close("it was written down, and goes on wherever its checkpoint is restored")
+            return made
 
-    def estimate(self) -> Any:
-        """Return what the randomizer makes of all reports so far; their numbers where it makes nothing."""
-        return self.ask(None)
+    def _write(self) -> dict[str, Any]:
+        return {"reports": sorted(self._reporter.show(self._reports).items()), "asked": self.asked}
+
+    def _take_on(self, parts: dict[str, Any]) -> None:
+        self._reports, self._asked = self._reporter.read(parts["reports"]), parts["asked"]
+
+    def estimate(self, **how: Any) -> Any:
+        """Return what the randomizer makes of all reports so far; their numbers where it makes nothing.
+
+        Parameters
+        ----------
+        how
+            What else the randomizer's own `estimate` asks for.
+        """
+        return self.ask(None, **how)
 
     def _answer(self, query: Any, **public: Any) -> Any:
-        del public
         if query is not None:
             wanted = checks.integer(0, query=query)
             self.push_many(self._held[:wanted])
             self._held = self._held[wanted:]
-        if not self.steps or not hasattr(self._randomizer, "estimate"):
-            return dict(sorted(self._reports.items()))
-        reports = np.repeat(*np.array(sorted(self._reports.items()), dtype=np.int64).T)
-        return self._randomizer.estimate(reports)
+        return self._reporter.estimate(self._reports, **public)
 
 
 def _tiny() -> Iterator[Tiny]:

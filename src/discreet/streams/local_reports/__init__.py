@@ -1,0 +1,1 @@
+"""Reports of the local model on a stream: nothing but reports is kept, so the memory may be seized."""
