@@ -18,10 +18,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.core.errors import Refused
-from discreet.local.laws.domains import BitStrings, Domain, RepeatedNames, Span, ValueNames
+from discreet.local.laws.coordinates import Vectors
+from discreet.local.laws.domains import BitStrings, Domain, RepeatedNames, Span, ValueNames, make_scalar
 from discreet.local.laws.kernel import Below, Kernel
-from discreet.local.laws.kinds import FREQUENCIES, MEANS, REPEATED, SEARCHES, make_kernel
+from discreet.local.laws.kinds import (
+    DISTRIBUTIONS,
+    FREQUENCIES,
+    MEANS,
+    PARITIES,
+    QUESTIONS,
+    REPEATED,
+    SEARCHES,
+    VECTORS,
+    make_kernel,
+)
 from discreet.local.laws.memos import KEEP, REPEATS, Memo, MemoKernel
+from discreet.local.laws.parities import BitRecords
+from discreet.local.laws.records import RecordWeights
 from discreet.local.laws.wire import (
     Header,
     SentReport,
@@ -30,6 +43,9 @@ from discreet.local.laws.wire import (
     read_survey,
     refuse,
 )
+
+_VECTOR = {"lower", "upper", "steps", "dimensions"}
+_QUESTION = {"attributes", "axes", "weights", "steps"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +79,7 @@ class Device:
         kernel = self.kernel
         if isinstance(kernel, MemoKernel):
             raise Refused(what="report", why=REPEATS, way_out=KEEP)
-        code = kernel.draw(self.domain.read(value), below)
+        code = kernel.draw(self.domain.read(make_scalar(value)), below)
         return SentReport(self.header, code.to_bytes(kernel.width, "little"))
 
     def memoise(self, value: object, *, below: Below = secrets.randbelow) -> Memo:
@@ -80,7 +96,7 @@ class Device:
             Where uniform whole numbers come from. For tests alone.
         """
         kernel = self._repeated
-        return Memo(self.header, kernel, kernel.kept.draw(self.domain.read(value), below))
+        return Memo(self.header, kernel, kernel.kept.draw(self.domain.read(make_scalar(value)), below))
 
     def read_memo(self, text: str | bytes) -> Memo:
         """Return the memo that was kept as text: what its `to_json` wrote.
@@ -121,12 +137,22 @@ def open_survey(survey: str | bytes) -> Device:
         if once >= epsilon:
             raise refuse("one of its reports costs as much as all of them")
         return Device(kind, epsilon, RepeatedNames(names.count, names.names, once))
-    if kind in MEANS and isinstance(described, dict) and set(described) == {"lower", "upper", "steps"}:
+    if (
+        kind in (*MEANS, *DISTRIBUTIONS)
+        and isinstance(described, dict)
+        and set(described) == {"lower", "upper", "steps"}
+    ):
         return Device(kind, epsilon, _read_span(described))
+    if kind in VECTORS and isinstance(described, dict) and set(described) == _VECTOR:
+        return Device(kind, epsilon, Vectors(_read_span(described), described["dimensions"]))
     if kind in SEARCHES and isinstance(described, dict) and set(described) == {"bits", "salt"}:
         if type(described["bits"]) is not int or type(described["salt"]) is not int:
             raise refuse("its bits or its salt are no whole numbers")
         return Device(kind, epsilon, BitStrings(**described))
+    if kind in QUESTIONS and isinstance(described, dict) and set(described) == _QUESTION:
+        return Device(kind, epsilon, RecordWeights.restore(described))
+    if kind in PARITIES and isinstance(described, dict) and set(described) == {"attributes", "width"}:
+        return Device(kind, epsilon, BitRecords.restore(described))
     raise refuse("this version knows no such kind, or not with such a domain")
 
 

@@ -24,9 +24,13 @@ from discreet import local
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.local import client
 from discreet.local.batches import ReportBatch
+from discreet.local.laws.coordinates import Vectors
 from discreet.local.laws.domains import BitStrings, Span
+from discreet.local.laws.parities import BitRecords
+from discreet.local.laws.records import RecordWeights
 from discreet.local.laws.wire import LONGEST, SentReport
 from discreet.local.surveys import LocalSurvey
+from discreet.queries.universe import Universe
 
 _AT_ONCE = 4096
 _HEX = re.compile(rb"(?:[0-9a-f]{2})+")
@@ -50,8 +54,16 @@ def open_collector(survey: str | bytes) -> LocalSurvey:
     domain = device.domain
     if isinstance(domain, Span):
         made = kind(epsilon=device.epsilon, lower=domain.lower, upper=domain.upper, steps=domain.steps)
+    elif isinstance(domain, Vectors):
+        span = domain.span
+        bounds = {"lower": span.lower, "upper": span.upper, "steps": span.steps}
+        made = kind(epsilon=device.epsilon, dimensions=domain.dimensions, **bounds)
     elif isinstance(domain, BitStrings):
         made = kind(epsilon=device.epsilon, length=domain.bits, salt=domain.salt)
+    elif isinstance(domain, RecordWeights):
+        made = kind(epsilon=device.epsilon, query=domain)
+    elif isinstance(domain, BitRecords):
+        made = kind(epsilon=device.epsilon, universe=Universe(domain.attributes), width=domain.width)
     else:
         made = kind(epsilon=device.epsilon, domain=domain)
     return cast("LocalSurvey", made)

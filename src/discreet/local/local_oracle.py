@@ -18,18 +18,33 @@ from discreet.core.rng import Rng
 from discreet.core.sensitive import Sensitive
 from discreet.local import client
 from discreet.local.batches import read_one
+from discreet.local.distributions.square_wave import SquareWave
+from discreet.local.frames import list_plainly
 from discreet.local.frequencies.direct_response import DirectResponse
 from discreet.local.laws.wire import Header, SentReport, digest_domain
 from discreet.local.means.hybrid_mean import HybridMean
+from discreet.local.means.many_means import ManyMeans
 from discreet.local.means.piecewise_mean import PiecewiseMean
 from discreet.local.means.sign_mean import SignMean
 from discreet.local.planning import ORACLES
 from discreet.local.searches.prefix_search import PrefixSearch
+from discreet.local.statistics.fourier_marginals import FourierMarginals
+from discreet.local.statistics.statistical_query import StatisticalQuery
 from discreet.local.steps import DrawReports
 from discreet.local.surveys import LocalSurvey
 from discreet.mechanisms.reading import type_name
 
-_KNOWN = (*ORACLES, SignMean, PiecewiseMean, HybridMean, PrefixSearch)
+_KNOWN = (
+    *ORACLES,
+    SignMean,
+    PiecewiseMean,
+    HybridMean,
+    ManyMeans,
+    PrefixSearch,
+    StatisticalQuery,
+    SquareWave,
+    FourierMarginals,
+)
 """Surveys whose tables were checked: a survey of any other class could answer anything."""
 _LOCAL = LocalReport()
 
@@ -96,7 +111,7 @@ class OracleConversation(Conversation[SentReport]):
 
     def __init__(self, oracle: LocalOracle, values: Any, rng: Rng) -> None:
         super().__init__(oracle, rng)
-        self._values = [each.item() if isinstance(each, np.generic) else each for each in values]
+        self._values = [list_plainly(each) for each in values]
         self._budgets: dict[int, PureFilter] = {}
 
     def left(self, person: int) -> Any:

@@ -45,9 +45,9 @@ class DrawReports(Primitive["int | Places", "int | Payload"]):
     def sample(self, value: int | Places, rng: Rng) -> int | Payload:
         """Draw one report, or a row of bytes for each person."""
         if isinstance(value, np.ndarray):
-            drawn = np.empty((value.size, self.kernel.width), dtype=np.uint8)
+            drawn = np.empty((len(value), self.kernel.width), dtype=np.uint8)
             chunk = max(1, CHUNK // max(self.kernel.width, 16))  # what is worked on stays in the cache
-            for start in range(0, value.size, chunk):
+            for start in range(0, len(value), chunk):
                 some = slice(start, start + chunk)
                 drawn[some] = draw_many(self.kernel, value[some], rng)
             return drawn
@@ -58,14 +58,20 @@ class DrawReports(Primitive["int | Places", "int | Payload"]):
         if not isinstance(value, np.ndarray):
             yield from _list_law(self.kernel, int(value))
             return
-        tables = [_list_law(self.kernel, int(each)) for each in value]
+        tables = [_list_law(self.kernel, _find_value(self.kernel, each)) for each in value]
         for drawn in itertools.product(*tables):
             rows = tuple(tuple(report.to_bytes(self.kernel.width, "little")) for report, _ in drawn)
             yield rows, math.prod((p for _, p in drawn), start=Fraction(1))
 
     def distance(self, value: int | Places, other: int | Places) -> Fraction:
         """Return how many people's values differ."""
-        return Fraction(int(np.sum(np.asarray(value) != np.asarray(other))))
+        differ = np.asarray(value) != np.asarray(other)
+        return Fraction(int(np.sum(differ.any(axis=1) if differ.ndim > 1 else differ)))
+
+
+def _find_value(kernel: Any, each: Any) -> int:
+    """Return a private value as a number: a row of places is one vector."""
+    return int(kernel.join(each.tolist())) if isinstance(each, np.ndarray) and each.ndim else int(each)
 
 
 @lru_cache(maxsize=1024)
@@ -88,6 +94,9 @@ def to_payload(codes: NDArray[Any], width: int) -> Payload:
 
 def from_payload(payload: Payload) -> NDArray[np.uint64]:
     """Return the numbers of reports that have at most eight bytes."""
+    width = payload.shape[1]
+    if width in (1, 2, 4, 8) and payload.flags.c_contiguous:
+        return payload.view(f"<u{width}").reshape(-1).astype(np.uint64)
     words = np.zeros((len(payload), 8), dtype=np.uint8)
-    words[:, : payload.shape[1]] = payload
+    words[:, :width] = payload
     return words.reshape(-1).view("<u8").astype(np.uint64, copy=False)

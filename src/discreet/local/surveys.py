@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import LocalReport
@@ -92,7 +94,10 @@ class LocalSurvey(Mechanism[Any, Any]):
     def encode_many(self, values: Any, *, rng: Rng = SYSTEM) -> ReportBatch:
         """Draw a report for each value of a column, each under its own person's guarantee."""
         checks.instance(Rng, rng=rng)
-        places = read_column(self.values, Sensitive.wrap(values).reveal())
+        return self.encode_places(read_column(self.values, Sensitive.wrap(values).reveal()), rng)
+
+    def encode_places(self, places: NDArray[Any], rng: Rng) -> ReportBatch:
+        """Draw a report for each place in the domain."""
         drawn = np.asarray(rng.perform(DrawReports(self.kernel), places), dtype=np.uint8)
         drawn.flags.writeable = False
         return ReportBatch(self.header, drawn, rng.unsafe)
@@ -115,9 +120,14 @@ class LocalSurvey(Mechanism[Any, Any]):
         elif isinstance(reports, ReportBatch):
             self._require(reports.header)
             payload = reports.payload
+        elif isinstance(reports, str) or not isinstance(reports, Iterable):
+            rule = "a batch, its bytes, or a list of reports or lines"
+            raise InvalidParameter(name="reports", rule=rule, got=f"a {type(reports).__name__}")
         else:
             payload = np.frombuffer(b"".join(map(self._read_one, reports)), dtype=np.uint8).reshape(-1, width)
-        if payload.ndim != 2 or payload.shape[1] != width or not len(payload):
+        if not len(payload):
+            raise refuse("there is none")
+        if payload.ndim != 2 or payload.shape[1] != width:
             raise refuse(f"there is none of {width} bytes")
         self._check_payload(payload)
         return payload

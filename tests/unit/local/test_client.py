@@ -4,14 +4,16 @@ import subprocess
 import sys
 from collections import Counter
 from fractions import Fraction
-from itertools import product
+from itertools import count, product
 
 import numpy as np
 import pytest
 from scipy import stats
 from tests.unit.local.test_oracles import ORACLES
 
+from discreet import local
 from discreet.local import client
+from discreet.queries import TableQuery, Universe
 from discreet.testing import unsafe_seeded
 
 F = Fraction
@@ -139,6 +141,44 @@ def test_a_device_and_the_collector_draw_from_one_law(kind, size, epsilon):
         assert stats.chi2.sf(square, freedom) > 1e-6
 
 
+def test_a_device_answers_about_records_and_vectors_without_one_too():
+    habits = Universe([("smokes", ("no", "car")), ("ill", (0, 1))])
+    ill = TableQuery(habits, (1,), "ill", table=[0, 0.5])
+    surveys = [
+        local.StatisticalQuery(epsilon=1, query=ill),
+        local.FourierMarginals(epsilon=1, universe=habits, width=2),
+        local.SquareWave(epsilon=1, lower=0, upper=1),
+        local.ManyMeans(epsilon=1, lower=0, upper=1, dimensions=3),
+    ]
+    sent = "\n".join(survey.survey for survey in surveys)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT], input=sent, text=True, capture_output=True, check=True
+    )
+    for survey, line in zip(surveys, done.stdout.splitlines(), strict=True):
+        assert len(survey.read_reports([line])) == 1
+
+
+@pytest.mark.parametrize("kind", ORACLES)
+def test_a_number_or_text_of_an_array_is_the_plain_one_on_a_device_too(kind):
+    # They counted as the first value and as the middle of the range, without a word.
+    for domain, values in (["bus", "car"], np.array(["car"])), (3, np.array([2])):
+        device = client.open_survey(kind(epsilon=5, domain=domain).survey)
+
+        def send(value, device=device):
+            lots = (pow(3, 1000 * lot, 2**127 - 1) for lot in count(1))  # the same for each value
+            return [device.encode(value, below=lambda bound: next(lots) % bound).payload for _ in range(30)]
+
+        assert send(values[0]) == send(values[0].item()) != send(None)
+
+
+def test_a_devices_mean_of_numbers_of_an_array_is_theirs():
+    mean = local.HybridMean(epsilon=8, lower=0, upper=120)
+    device = client.open_survey(mean.survey)
+    for exact in np.float64(12), np.float32(12), np.int64(12):
+        found = mean.estimate([device.encode(exact) for _ in range(200)])
+        assert abs(found.value - 12) < 20  # the middle is 60; six standard errors and more
+
+
 def test_a_device_needs_no_array_library():
     oracles = [
         kind(epsilon=F(1, 3), domain=names)
@@ -150,3 +190,16 @@ def test_a_device_needs_no_array_library():
     )
     lines = done.stdout.splitlines()
     assert [oracle.estimate([line]).people for oracle, line in zip(oracles, lines, strict=True)] == [1] * 14
+
+
+@pytest.mark.parametrize("kind", ["direct-response", "symmetric-unary", "projective-response"])
+def test_a_survey_of_an_endless_budget_costs_a_device_no_endless_time(kind):
+    text = f'{{"version":1,"kind":"{kind}","epsilon":"{10**59}","domain":5}}'
+    device = client.open_survey(text)
+    assert 1000 < device.kernel.ratio.numerator.bit_length() < 4000
+    assert device.encode(3).payload  # it took more than an hour, or raised
+
+
+def test_the_shares_of_a_huge_budget_are_numbers():
+    survey = local.SquareWave(epsilon=5000, lower=0, upper=10, steps=10)
+    assert abs(survey.estimate(survey.encode_many([3] * 100)).shares.sum() - 1) < 1e-6

@@ -90,7 +90,7 @@ def test_means_are_estimated_in_their_own_unit(kind):
     low, high = found.interval(0.999)
     assert low < 1900 < high and "20000 reports" in repr(found)
     lines = [report.to_json() for report in survey.encode_many(wages[:50], rng=unsafe_seeded(5))]
-    assert survey.estimate(lines).survey.people == 50
+    assert survey.estimate(lines).people == 50
     assert survey.estimate(lines[:1]).standard_error == survey.estimate(lines[:1]).survey.standard_error
 
 

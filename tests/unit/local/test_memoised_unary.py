@@ -18,7 +18,7 @@ from discreet.audit.museum.local import EXHIBITS
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.local import client
 from discreet.local.laws.memos import MemoKernel
-from discreet.local.laws.unary import UnaryKernel
+from discreet.local.laws.responses.unary import UnaryKernel
 from discreet.testing import unsafe_seeded
 
 F = Fraction
@@ -127,7 +127,9 @@ def test_whoever_would_report_from_the_value_each_time_is_refused():
     for encode in (survey.encode, device.encode):
         with pytest.raises(Refused, match="memoise"):
             encode(1)
-    with pytest.raises(Refused, match="memoise_many"):
+    with pytest.raises(
+        Refused, match=r"memoise_many\(values\) once, keep the memos, and call their encode_many"
+    ):
         survey.encode_many([1, 2])
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet import local
-from discreet.core.errors import Refused
+from discreet.core.errors import InvalidParameter, Refused
 from discreet.local import client
 from discreet.local.laws.wire import SentReport, read_epsilon
 from discreet.testing import unsafe_seeded
@@ -95,6 +95,13 @@ def test_what_is_no_report_is_refused(line):
 @pytest.mark.parametrize("given", [b"", b"\n", b"{}\n\x00", b"no line", []])
 def test_no_reports_are_no_reports(given):
     with pytest.raises(Refused):
+        ORACLE.estimate(given)
+
+
+@pytest.mark.parametrize("given", [None, 5, ORACLE.encode(0).to_json()], ids=["none", "number", "one report"])
+def test_what_is_no_list_of_reports_is_told_so(given):
+    """One line of JSON is taken apart into letters where it is taken for a list."""
+    with pytest.raises(InvalidParameter, match="reports must be a batch, its bytes, or a list"):
         ORACLE.estimate(given)
 
 

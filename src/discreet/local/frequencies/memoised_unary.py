@@ -31,6 +31,7 @@ from discreet.noise import oracle
 
 _LONGEST = 1 << 12  # more reports than this have nearly the price of all
 _LARGEST = 1 << 1000
+_KEEP_ALL = "Call memoise_many(values) once, keep the memos, and call their encode_many() each time"
 
 
 @frozen
@@ -129,7 +130,7 @@ class MemoisedUnary(UnaryOracle):
     def encode_many(self, values: Any, *, rng: Rng = SYSTEM) -> NoReturn:
         """Refuse, as `encode` does."""
         del values, rng
-        raise Refused(what="report", why=REPEATS, way_out=KEEP.replace("memoise", "memoise_many"))
+        raise Refused(what="report", why=REPEATS, way_out=_KEEP_ALL)
 
     def _draw(self, data: Any, rng: Rng) -> Any:
         return rng.perform(DrawReports(self.memos.kept), read_one(self.values, data))

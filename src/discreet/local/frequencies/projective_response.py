@@ -16,7 +16,7 @@ from discreet.core.rng import Rng
 from discreet.local.frequencies.oracle import FrequencyOracle, Scores, require_small
 from discreet.local.frequencies.vectors import Whole, multiply, normalise, split_digits, transform_digits
 from discreet.local.laws.kernel import Kernel
-from discreet.local.laws.projective import ProjectiveKernel
+from discreet.local.laws.responses.projective import ProjectiveKernel
 from discreet.local.steps import Payload, Places, draw_many, from_payload, to_payload
 from discreet.local.tiny import ask_all
 from discreet.noise import coins

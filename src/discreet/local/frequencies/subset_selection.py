@@ -16,7 +16,7 @@ from discreet.local.frequencies.bits import Bytes, put_bits, sum_columns, toss_r
 from discreet.local.frequencies.oracle import FrequencyOracle, Scores, require_small
 from discreet.local.frequencies.unary_reports import check_spare_bits
 from discreet.local.laws.kernel import Kernel
-from discreet.local.laws.subsets import SubsetKernel
+from discreet.local.laws.responses.subsets import SubsetKernel
 from discreet.local.laws.wire import refuse
 from discreet.local.steps import Payload, Places, draw_many
 from discreet.local.tiny import ask_all

@@ -12,7 +12,7 @@ from discreet.core.rng import Rng
 from discreet.local.frequencies.bits import put_bits, sum_columns, toss_rows
 from discreet.local.frequencies.oracle import FrequencyOracle, Scores, require_small
 from discreet.local.laws.kernel import Kernel
-from discreet.local.laws.unary import UnaryKernel
+from discreet.local.laws.responses.unary import UnaryKernel
 from discreet.local.laws.wire import refuse
 from discreet.local.steps import Payload, Places, draw_many
 from discreet.noise import coins

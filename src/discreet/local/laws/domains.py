@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+import sys
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -25,6 +27,7 @@ LONGEST_STRING = 64
 MOST_STEPS = 1 << 20
 """A finer grid is finer than any noise."""
 _FARTHEST = 400  # digits of a decimal that are read
+_NAMES = (int, str, float)  # columns of whole numbers of which one is missing are kept as floats; 3.0 is 3
 
 
 class Domain(ABC):
@@ -40,6 +43,10 @@ class Domain(ABC):
     @abstractmethod
     def read(self, value: object) -> int:
         """Return the place of a value, whatever it is."""
+
+    def read_all(self, values: Iterable[object]) -> Iterator[int]:
+        """Yield the place of each value, as `read` does."""
+        return map(self.read, values)
 
     @property
     def more(self) -> tuple[Any, ...]:
@@ -83,11 +90,19 @@ class ValueNames(Domain):
         """Return the place of a value."""
         if type(value) is bool and not self.names:
             return int(value)  # a column of yes and no
-        if not isinstance(value, int | str) or type(value) not in (int, str):
+        if type(value) not in _NAMES or not isinstance(value, int | str | float):
             return 0
         if self.names:
             return _find_places(self.names).get(value, 0)
-        return value if isinstance(value, int) and 0 <= value < self.count else 0
+        known = not isinstance(value, str) and 0 <= value < self.count and value == int(value)
+        return int(value) if known else 0
+
+    def read_all(self, values: Iterable[object]) -> Iterator[int]:
+        """Yield the place of each value; names are looked up in one list, found once."""
+        if not self.names:
+            return map(self.read, values)
+        places = _find_places(self.names)
+        return (places.get(value, 0) if type(value) in _NAMES else 0 for value in values)
 
     def name(self, place: int) -> str | int:
         """Return the value at a place."""
@@ -194,12 +209,12 @@ class BitStrings(Domain):
     def read(self, value: object) -> int:
         """Return the place of a value; a text counts as its bytes, with zeros at the end."""
         number = 0
-        if isinstance(value, str) and type(value) is str:
+        if type(value) is str:
             value = value.encode(errors="replace")
-        if isinstance(value, bytes) and type(value) is bytes and len(value) <= self.bits // 8:
+        if type(value) is bytes and len(value) <= self.bits // 8:
             number = int.from_bytes(value, "big") << (self.bits - 8 * len(value))
-        elif isinstance(value, int) and type(value) is int and 0 <= value < self.size:
-            number = value
+        elif type(value) in (int, float) and isinstance(value, int | float) and 0 <= value < self.size:
+            number = int(value) if value == int(value) else 0
         return number * self.multiplier % self.size
 
     def find_value(self, place: int) -> int:
@@ -217,13 +232,46 @@ def _find_multiplier(bits: int, salt: int) -> int:
     return (int.from_bytes(digest[:8], "big") | 1) % (1 << bits)
 
 
+def make_scalar(entry: object) -> object:
+    """Return a number of NumPy's as a plain one, and all else as it is: arrays are no number.
+
+    A device has no NumPy; where nothing imported it, there are none, whatever a class says of itself.
+    """
+    numpy: Any = sys.modules.get("numpy")
+    kind: Any = type(entry)
+    if numpy is not None and issubclass(kind, numpy.generic):
+        return _take(numpy.generic, entry)
+    if numpy is not None and kind is numpy.ndarray and not numpy.ndim(entry):
+        return _take(numpy.ndarray, entry)
+    return entry
+
+
+def _take(kind: Any, entry: object) -> object:
+    return kind.item(entry)
+
+
+def list_entries(value: object) -> list[object]:
+    """Return what a list or a tuple stores, whatever its class would show; nothing for all else.
+
+    `isinstance` is for the type checker: it asks a stranger's object for its class, which may raise.
+    """
+    if issubclass(type(value), list) and isinstance(value, list):
+        return list(list.__iter__(value))
+    if issubclass(type(value), tuple) and isinstance(value, tuple):
+        return list(tuple.__iter__(value))
+    return []
+
+
 def _read_number(value: object) -> Fraction | float | None:
-    """Return a number exactly, an infinity as a float, and None for what is no number."""
-    if isinstance(value, int | Fraction) and type(value) in (int, Fraction):
+    """Return a number exactly, an infinity as a float, and None for what is no number.
+
+    `isinstance` is for the type checker: it asks a stranger's object for its class, which may raise.
+    """
+    if type(value) in (int, Fraction) and isinstance(value, int | Fraction):
         return Fraction(value)
-    if isinstance(value, float) and type(value) is float:
+    if type(value) is float:
         return None if math.isnan(value) else value if math.isinf(value) else Fraction(value)
-    if isinstance(value, Decimal) and type(value) is Decimal and not value.is_nan():
+    if type(value) is Decimal and not value.is_nan():
         if value.is_infinite() or value.adjusted() > _FARTHEST:
             return -math.inf if value.is_signed() else math.inf
         return Fraction(0) if value.adjusted() < -_FARTHEST else Fraction(value)
@@ -231,7 +279,7 @@ def _read_number(value: object) -> Fraction | float | None:
 
 
 @lru_cache(maxsize=64)
-def _find_places(names: tuple[str | int, ...]) -> dict[str | int, int]:
+def _find_places(names: tuple[str | int, ...]) -> dict[Any, int]:
     return {name: place for place, name in enumerate(names)}
 
 

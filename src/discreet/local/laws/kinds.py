@@ -8,17 +8,20 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from discreet.local.laws.direct import DirectKernel
+from discreet.local.laws.answers import AnswerKernel
+from discreet.local.laws.coordinates import CoordinatesKernel
 from discreet.local.laws.domains import Domain
-from discreet.local.laws.hadamard import HadamardKernel
-from discreet.local.laws.hashing import HashingKernel
 from discreet.local.laws.kernel import Kernel
 from discreet.local.laws.memos import MemoKernel
 from discreet.local.laws.numbers import MixedKernel, SignKernel, WindowKernel
+from discreet.local.laws.parities import ParityKernel
 from discreet.local.laws.prefixes import PrefixKernel
-from discreet.local.laws.projective import ProjectiveKernel
-from discreet.local.laws.subsets import SubsetKernel
-from discreet.local.laws.unary import UnaryKernel
+from discreet.local.laws.responses.direct import DirectKernel
+from discreet.local.laws.responses.hadamard import HadamardKernel
+from discreet.local.laws.responses.hashing import HashingKernel
+from discreet.local.laws.responses.projective import ProjectiveKernel
+from discreet.local.laws.responses.subsets import SubsetKernel
+from discreet.local.laws.responses.unary import UnaryKernel
 
 Maker = Callable[..., Kernel]
 
@@ -47,10 +50,24 @@ MEANS: Mapping[str, Maker] = MappingProxyType(
 )
 """Reports that means are estimated from: a table for the places of a grid and a budget."""
 
+VECTORS: Mapping[str, Maker] = MappingProxyType({"many-means": CoordinatesKernel.make})
+"""Reports that many means are estimated from: a table for the grid, the coordinates and a budget."""
+
+DISTRIBUTIONS: Mapping[str, Maker] = MappingProxyType({"square-wave": WindowKernel.wave})
+"""Reports that a whole distribution is found from: a table for the places of a grid and a budget."""
+
 SEARCHES: Mapping[str, Maker] = MappingProxyType({"prefix-search": PrefixKernel.make})
 """Reports that values are found from: a table for a power of two of values and a budget."""
 
-_ALL: Mapping[str, Maker] = MappingProxyType({**FREQUENCIES, **REPEATED, **MEANS, **SEARCHES})
+QUESTIONS: Mapping[str, Maker] = MappingProxyType({"statistical-query": AnswerKernel.make})
+"""Reports about a function of one's own record: a table for its weights and a budget."""
+
+PARITIES: Mapping[str, Maker] = MappingProxyType({"fourier-marginals": ParityKernel.make})
+"""Reports about the parities of a record's bits: a table for their number, the width and a budget."""
+
+_ALL: Mapping[str, Maker] = MappingProxyType(
+    {**FREQUENCIES, **REPEATED, **MEANS, **VECTORS, **DISTRIBUTIONS, **SEARCHES, **QUESTIONS, **PARITIES}
+)
 
 
 def make_kernel(kind: str, domain: Domain, epsilon: Fraction) -> Kernel:

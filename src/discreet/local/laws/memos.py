@@ -10,7 +10,7 @@ from fractions import Fraction
 from discreet.core.errors import InvalidParameter
 from discreet.local.laws.kernel import Below, Kernel, toss
 from discreet.local.laws.odds import bound_odds
-from discreet.local.laws.unary import UnaryKernel
+from discreet.local.laws.responses.unary import UnaryKernel
 from discreet.local.laws.wire import Header, SentReport, read_object, refuse, write_line
 
 REPEATS = "this survey is answered again and again, from a memo that is drawn once"

@@ -15,6 +15,7 @@ from fractions import Fraction
 from discreet.local.laws.kernel import Below, Kernel, toss
 from discreet.local.laws.odds import bound_odds
 
+_FLAT = Fraction(1, 1 << 20)  # budgets whose square is smaller have windows of the whole range
 _ALPHA = 1 << 16  # shares of a mixture are multiples of 1 / _ALPHA
 
 
@@ -107,6 +108,19 @@ class WindowKernel(NumberKernel):
         likely = max(1, math.isqrt((inputs - 1) ** 2 * odds.denominator // odds.numerator))
         tried = [cls(inputs, odds, max(1, likely + off)) for off in range(-2, 4)]
         return min(tried, key=lambda kernel: kernel.worst_variance)
+
+    @classmethod
+    def wave(cls, inputs: int, epsilon: Fraction) -> WindowKernel:
+        """Return the table whose window tells most of a number [LWLLS20], in steps of the grid.
+
+        Of the range, the window takes (e r - r + 1) / (r (r - 1 - e)) for a budget e with odds r: exactly
+        computed, so that devices and collectors never differ. For small budgets that is 1.
+        """
+        odds = bound_odds(epsilon)
+        share = Fraction(1)
+        if odds - 1 - epsilon > _FLAT:
+            share = min(share, (epsilon * odds - odds + 1) / (odds * (odds - 1 - epsilon)))
+        return cls(inputs, odds, max(1, round(share * (inputs - 1))))
 
     @property
     def size(self) -> int:

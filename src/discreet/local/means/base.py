@@ -32,9 +32,14 @@ STEPS = 256
 class MeanEstimate:
     """An estimated mean, and how far it may be off."""
 
-    survey: LocalMean
+    survey: LocalSurvey
     value: float
     standard_error: float
+
+    @property
+    def people(self) -> int:
+        """How many reports there were."""
+        return self.survey.people
 
     def error(self, beta: checks.Number) -> float:
         """Return what the mean is off by, but for a probability beta."""
@@ -46,7 +51,7 @@ class MeanEstimate:
         return self.value - off, self.value + off
 
     def __repr__(self) -> str:
-        people = f"{self.survey.people} reports, {self.survey.words} each"
+        people = f"{self.people} reports, {self.survey.words} each"
         return f"{self.value:.6g} ± {self.error(0.05):.4g} (95 %), {people}"
 
 
@@ -95,12 +100,10 @@ class LocalMean(LocalSurvey):
 
         It holds for all data: Hoeffding's or Bernstein's inequality, and the rounding to the grid.
         """
-        log = math.log(2 / below(float(checks.probability(beta=beta))))
-        reach = self._reach
-        hoeffding = reach * math.sqrt(2 * log / self.people)
-        least = 2 * reach * log / (3 * self.people)  # no report is further than twice the reach from its mean
-        bernstein = least + math.sqrt(least**2 + 2 * self.variance * log / self.people)
-        return above(min(hoeffding, bernstein) + up(self.values.half / self.steps), steps=8)
+        risk = below(float(checks.probability(beta=beta)))
+        half = self.values.half
+        reach = up(find_farthest(self.numbers) * half)
+        return above(bound_mean(reach, self.variance, self.people, risk) + up(half / self.steps), steps=8)
 
     def estimate(self, reports: Sent) -> MeanEstimate:
         """Estimate the mean of all numbers, without bias but for the rounding to the grid.
@@ -111,7 +114,7 @@ class LocalMean(LocalSurvey):
             When a report is of another version, kind, domain or epsilon, or no report at all.
         """
         payload = self.read_reports(reports)
-        scores = _list_estimates(self.numbers)[from_payload(payload)] * float(self.values.half)
+        scores = list_estimates(self.numbers)[from_payload(payload)] * float(self.values.half)
         count = len(payload)
         together = type(self)(
             epsilon=self.epsilon, lower=self.lower, upper=self.upper, steps=self.steps, people=count
@@ -119,19 +122,27 @@ class LocalMean(LocalSurvey):
         spread = float(scores.std(ddof=1)) / math.sqrt(count) if count > 1 else together.standard_error
         return MeanEstimate(together, float(scores.mean()) + float(self.values.middle), spread)
 
-    @property
-    def _reach(self) -> float:
-        """Return what no report is further from the middle of the range than."""
-        return up(_find_farthest(self.numbers) * self.values.half)
+
+def bound_mean(reach: float, variance: float, people: int, risk: float) -> float:
+    """Return what the mean of reports strays by, by Hoeffding's inequality or Bernstein's.
+
+    No report is further than `reach` from the middle of the range, nor than twice that from its mean.
+    """
+    log = math.log(2 / risk)
+    hoeffding = reach * math.sqrt(2 * log / people)
+    least = 2 * reach * log / (3 * people)
+    return min(hoeffding, least + math.sqrt(least**2 + 2 * variance * log / people))
 
 
 @lru_cache(maxsize=256)
-def _find_farthest(kernel: NumberKernel) -> Fraction:
+def find_farthest(kernel: NumberKernel) -> Fraction:
+    """Return the largest number that a report stands for, on either side."""
     return max(abs(kernel.estimate(report)) for report, _ in kernel.law(0))
 
 
 @lru_cache(maxsize=32)
-def _list_estimates(kernel: NumberKernel) -> NDArray[np.float64]:
+def list_estimates(kernel: NumberKernel) -> NDArray[np.float64]:
+    """Return the number that each report stands for."""
     return fix_array(np.array([float(kernel.estimate(report)) for report in range(kernel.size)]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from discreet.local.searches.prefix_search import PrefixSearch
 
 _SHOWN = 8
-_CHILDREN = 64  # of one parent that are looked at, the best first
-_DOUBTS = 7  # of them that may be the right one, where none is clear
+_CHILDREN = 64  # of one parent that are looked at, the best first, besides those that are certain
+_DOUBT = 2.0  # standard deviations of one level by which one may look less common than another and be it
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -106,6 +107,8 @@ class Descent:
     sure
         An estimate from one level that is followed in any case.
     width
+        How many values are told apart at the end, at most: no more are found for sure.
+    beam
         How many prefixes are followed at most.
     """
 
@@ -115,12 +118,16 @@ class Descent:
     beta: float
     sure: float
     width: int
+    beam: int
 
     def search(self, levels: list[LevelReports]) -> tuple[Words, Floats]:
         """Return the values that are common, and their counts, the most common first."""
         prefixes, masses = np.zeros(1, dtype=np.uint64), np.full(1, float(self.people))
+        hope = self._least(*range(len(levels))) > 0  # or else nothing tells a common value from none
         for reports in levels:
-            prefixes, masses = self._follow(prefixes, masses, reports)
+            last = reports.level + 1 == len(levels)
+            most = self.width if last or not hope else max(self.width, self.beam >> 2 * reports.level)
+            prefixes, masses = self._follow(prefixes, masses, reports, most)
         return self._fit(prefixes, levels)
 
     def deviations(self, counts: Floats) -> Floats:
@@ -129,7 +136,9 @@ class Descent:
         spread = self.people * float(self.agreement.spread) + held * float(self.agreement.more - 1)
         return fix_array(np.sqrt(spread))
 
-    def _follow(self, parents: Words, masses: Floats, reports: LevelReports) -> tuple[Words, Floats]:
+    def _follow(
+        self, parents: Words, masses: Floats, reports: LevelReports, most: int
+    ) -> tuple[Words, Floats]:
         """Return the best children of all parents, and what is known of how many people each stands for."""
         width = np.uint64(reports.kernel.width_of(reports.level))
         found: list[tuple[bool, float, int]] = []
@@ -138,28 +147,32 @@ class Descent:
             first = int(parent << width)
             found += [(sure, held, first + child) for sure, held, child in self._pick(mass, seen, reports)]
         found.sort(key=lambda each: (not each[0], -each[1], each[2]))
-        kept = found[: self.width]
+        kept = found[:most]
         return np.array([each[2] for each in kept], dtype=np.uint64), np.array([each[1] for each in kept])
 
     def _pick(self, mass: float, seen: Floats, reports: LevelReports) -> list[tuple[bool, float, int]]:
         """Return children that may be common: whether for sure, how many people, and which.
 
         What earlier levels saw of the parent is shared out, the most common child first: the others cannot
-        have more than is left. Before the last level, the first few that may be chance take nothing away.
+        have more than is left. A child takes nothing from those that may look less common by chance alone.
         """
         level, shares = reports.level, [float(share) for share in self.agreement.shares]
         alone, together = self._least(level), self._least(*range(level + 1))
-        clear = self._nobody(reports.kernel.width_of(level), level) if level + 1 < len(shares) else 0.0
+        doubt = _DOUBT * self._stray(level)
         before, now = sum(shares[:level]), shares[level]
+        certain = max(self.sure, alone)
+        most = max(_CHILDREN if level else self.beam, int((seen >= certain).sum()))
         likely = np.flatnonzero(seen >= alone)
-        likely = likely[np.argsort(-seen[likely], kind="stable")][: _CHILDREN if level else self.width]
-        left, picked = mass, []
+        likely = likely[np.argsort(-seen[likely], kind="stable")][:most]
+        left, picked, owned = mass, [], deque[float]()
         for child in likely:
             own = float(seen[child])
-            held, sure = (before * left + now * own) / (before + now), own >= max(self.sure, alone)
+            while owned and owned[0] > own + doubt:
+                left -= owned.popleft()
+            held, sure = (before * left + now * own) / (before + now), own >= certain
             if sure or held >= together:
                 picked.append((sure, held, int(child)))
-                left -= own if own >= clear or len(picked) > _DOUBTS else 0.0
+                owned.append(own)
         return picked
 
     def _fit(self, places: Words, levels: list[LevelReports]) -> tuple[Words, Floats]:
@@ -188,7 +201,7 @@ class Descent:
     def _see(self, places: Words, reports: LevelReports) -> Beginnings:
         """Return what one level saw of the beginnings of values."""
         kernel = reports.kernel
-        ends = min(kernel.step * (reports.level + 1), kernel.length)
+        ends = kernel.begin(reports.level) + kernel.width_of(reports.level)
         shared, which = np.unique(places >> np.uint64(kernel.length - ends), return_inverse=True)
         seen = self._estimate(reports.count_matches(shared), reports)
         return Beginnings(math.sqrt(self.agreement.shares[reports.level]), seen, which)
@@ -201,9 +214,12 @@ class Descent:
         return unbiased
 
     def _least(self, *levels: int) -> float:
-        """Return what a value that is common enough is estimated at, at least, by these levels."""
+        """Return what a value that is common enough is estimated at, at least, by these levels.
+
+        But for half of beta, for all levels and all the values that so many people hold.
+        """
         held = self.share * self.people
-        log = math.log(len(self.agreement.shares) / (self.share * self.beta))
+        log = math.log(2 * len(self.agreement.shares) / (self.share * self.beta))
         return held - self.agreement.stray(self.people, held, log, *levels)
 
     def _nobody(self, bits: int, *levels: int) -> float:
@@ -211,6 +227,9 @@ class Descent:
 
         It is the tail of the normal law, and no claim rests on it.
         """
+        return -float(special.ndtri(self.beta / 2.0**bits)) * self._stray(*levels)
+
+    def _stray(self, *levels: int) -> float:
+        """Return the standard deviation of what these levels see of a value that nobody holds."""
         part = float(sum(self.agreement.shares[level] for level in levels))
-        spread = math.sqrt(self.people * float(self.agreement.spread) / part)
-        return -float(special.ndtri(self.beta / 2.0**bits)) * spread
+        return math.sqrt(self.people * float(self.agreement.spread) / part)

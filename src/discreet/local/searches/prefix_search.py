@@ -29,6 +29,8 @@ from discreet.local.surveys import LocalSurvey, Sent
 from discreet.noise import coins
 
 WIDTH = 256
+"""Prefixes of a level that may look like those of common values, but for a small probability."""
+BEAM = 4096
 """Prefixes that a search follows from one level to the next."""
 
 
@@ -132,9 +134,8 @@ class PrefixSearch(LocalSurvey):
             LevelReports(kernel, level, cells[levels == level], vectors[levels == level])
             for level in range(kernel.levels)
         ]
-        descent = Descent(
-            Agreement.of(kernel), len(payload), float(wanted), float(risk), _find_sure(together, risk), WIDTH
-        )
+        sure = _find_sure(together, risk)
+        descent = Descent(Agreement.of(kernel), len(payload), float(wanted), float(risk), sure, WIDTH, BEAM)
         places, counts = descent.search(apart)
         values = [self.values.find_value(int(place)) for place in places]
         return FoundValues(together, tuple(values), counts, descent.deviations(counts))
@@ -147,14 +148,18 @@ class PrefixSearch(LocalSurvey):
     def _check_payload(self, payload: Payload) -> None:
         kernel = self.prefixes
         levels, _, vectors = _split(kernel, payload)
-        sent = np.arange(kernel.levels) <= levels[:, None]
-        if levels.max() >= kernel.levels or np.any(np.where(sent, vectors >= kernel.vectors, vectors != 0)):
+        every = range(kernel.levels)
+        sent, sizes = np.array(every) <= levels[:, None], [kernel.vectors(level) for level in every]
+        if levels.max() >= kernel.levels or np.any(np.where(sent, vectors >= sizes, vectors != 0)):
             raise refuse("its payload is no report of this survey")
 
 
 def _count_prefixes(survey: PrefixSearch, beta: Fraction) -> float:
-    """Return the logarithm for a bound on both sides of all prefixes: fewer than two for each value."""
-    return math.log(4 / below(float(beta))) + survey.length * math.log(2)
+    """Return the logarithm for a bound on both sides of all prefixes: fewer than two for each value.
+
+    Half of beta is for that; the other half is for the least that common values are estimated at.
+    """
+    return math.log(8 / below(float(beta))) + survey.length * math.log(2)
 
 
 def _find_sure(survey: PrefixSearch, beta: Fraction) -> float:
@@ -178,17 +183,18 @@ def _split(
 @draw_many.register
 def _draw(kernel: PrefixKernel, values: Places, rng: Rng) -> Payload:
     """Draw levels and vectors without a look at the values, then cells."""
-    levels = np.minimum(coins.uniform_below(2 * kernel.levels + 1, values.size, rng) // 2, kernel.levels - 1)
+    levels = np.minimum(coins.uniform_below(3 * kernel.levels + 2, values.size, rng) // 3, kernel.levels - 1)
     words, stride = values.astype(np.uint64), kernel.stride // 8
     drawn = np.zeros((values.size, kernel.width), dtype=np.uint8)
     hashed = np.zeros(values.size, dtype=np.int64)
     for level in range(kernel.levels):
         asked = np.flatnonzero(levels >= level)
-        vectors = coins.uniform_below(kernel.vectors, asked.size, rng)
-        shift = kernel.length - kernel.step * level - kernel.width_of(level)
+        vectors = coins.uniform_below(kernel.vectors(level), asked.size, rng)
+        shift = kernel.length - kernel.begin(level) - kernel.width_of(level)
         blocks = words[asked] >> np.uint64(shift) & np.uint64((1 << kernel.width_of(level)) - 1)
         left, right = (
-            split_digits(each, kernel.cells, kernel.digits) for each in (vectors, blocks.astype(np.int64))
+            split_digits(each, kernel.cells, kernel.digits(level))
+            for each in (vectors, blocks.astype(np.int64))
         )
         hashed[asked] += multiply(left, right, kernel.cells)
         for byte in range(stride):

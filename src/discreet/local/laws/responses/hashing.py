@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.local.laws.direct import DirectKernel
 from discreet.local.laws.fields import primes_around, to_digits
 from discreet.local.laws.kernel import Below, Kernel
 from discreet.local.laws.odds import bound_odds
+from discreet.local.laws.responses.direct import DirectKernel
 
 
 @dataclass(frozen=True, slots=True)

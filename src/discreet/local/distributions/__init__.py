@@ -1,0 +1,1 @@
+"""Distributions of numbers: whole histograms and quantiles from one report a person."""

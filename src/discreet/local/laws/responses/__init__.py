@@ -1,0 +1,1 @@
+"""The tables of one response each: what is reported of a value, and how likely."""

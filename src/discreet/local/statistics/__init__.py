@@ -1,0 +1,1 @@
+"""Statistical queries: means of functions with a stated tolerance, from reports or from a trusted curator."""
