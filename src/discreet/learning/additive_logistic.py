@@ -18,12 +18,22 @@ from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.parameters import Exact, Public, derived, frozen, public
 from discreet.core.rng import Rng
-from discreet.learning.additive_model import REACH, UNIT, AdditiveModel, cell_of
-from discreet.learning.budgets import Measurement, Noisy, add_up, count_moves, spread_budget
+from discreet.learning.additive_model import REACH, UNIT, AdditiveModel, AdditiveModels, cell_of
+from discreet.learning.budgets import (
+    Measurement,
+    Noisy,
+    add_up,
+    check_resolution,
+    count_moves,
+    spread_budget,
+)
 from discreet.query_release.base import require_rows
 
 COUNTED, JUDGED = Fraction(3, 20), Fraction(1, 20)
 """The parts of the budget for how many rows have each code, and for how well the scores do."""
+
+MISTAKEN = Fraction(1, 100)
+"""Of the latter, the part for how many rows are foretold wrong, where there are several labels."""
 
 CELLS = 16
 _MOMENTUM = 0.5
@@ -31,14 +41,15 @@ _STEEP = 2.5  # times one over the number of columns: below 3, where momentum on
 
 
 @frozen
-class AdditiveLogistic(Mechanism[Any, AdditiveModel]):
-    """Learn to foretell a label of two from coded columns, by an additive model of its log odds.
+class AdditiveLogistic(Mechanism[Any, AdditiveModel | AdditiveModels]):
+    """Learn to foretell a label from coded columns, by an additive model of its log odds.
 
     Privacy: (epsilon, delta). Every step adds Gaussian noise to whole numbers; a row adds one number of at
     most `resolution` to one cell of each column, so squared moves are at most the number of columns times its
-    square (four times that where a row is replaced). Losses of steps add up as Gaussians do.
+    square (four times that where a row is replaced), for each of several labels. Losses of steps add up as
+    Gaussians do.
     Accuracy: no theorem; the model carries a private estimate of its own error rate.
-    Time: O(steps rows columns).
+    Time: O(steps rows columns), times the labels where there are more than two.
 
     Parameters
     ----------
@@ -55,11 +66,14 @@ class AdditiveLogistic(Mechanism[Any, AdditiveModel]):
     counted, judged
         Whether codes are counted first, which sets the length of steps, and whether rows are counted by label
         and score at the end, which calibrates. Only audits want them out.
+    labels
+        How many labels there are. Of more than two, each has a model of its own against all others, and all
+        are measured at once.
 
     Notes
     -----
     Data are a pair (codes, labels): a whole-number array with a row of codes for each row of the table, and
-    an array of labels 0 and 1. A row with another label or with a code outside the shape counts nowhere.
+    an array of labels from 0. A row with another label or with a code outside the shape counts nowhere.
 
     The residual label - probability is cut off at one half. Rows on the wrong side then pull no harder the
     further off they are: the loss is still convex, outliers lose their pull, and the noise is halved.
@@ -78,9 +92,10 @@ class AdditiveLogistic(Mechanism[Any, AdditiveModel]):
     epsilon: Exact = public(checks.positive)
     delta: Exact = public(checks.delta)
     neighbours: Neighbours = public(require_rows)
-    resolution: int = public(checks.integer, 1, default=512)
+    resolution: int = public(check_resolution, default=512)
     counted: bool = public(checks.exactly, bool, default=True)
     judged: bool = public(checks.exactly, bool, default=True)
+    labels: int = public(checks.integer, 2, default=2)
     noises: tuple[Noisy, ...] = derived()
 
     def _complete(self) -> None:
@@ -89,19 +104,27 @@ class AdditiveLogistic(Mechanism[Any, AdditiveModel]):
         self._set(noises=spread_budget(self._measurements(), self.epsilon, self.delta))
 
     def _measurements(self) -> tuple[Measurement, ...]:
-        columns, pull = len(self.shape), self.resolution
+        columns, pull, models = len(self.shape), self.resolution, len(self.sides)
         rest = 1 - self.counted * COUNTED - self.judged * JUDGED
         gradient = count_moves(
             self.neighbours,
-            same=columns * pull**2,
-            apart=4 * columns * pull**2,  # the same codes, and the other label
+            same=models * columns * pull**2,
+            apart=_square_apart(models) * columns * pull**2,
         )
         made = [Measurement(gradient, rest, self.steps)]
         if self.counted:
             made.append(Measurement(count_moves(self.neighbours, same=columns, apart=2 * columns), COUNTED))
         if self.judged:
-            made.append(Measurement(count_moves(self.neighbours, same=1, apart=2), JUDGED))
+            share = JUDGED if models == 1 else JUDGED - MISTAKEN
+            made.append(Measurement(count_moves(self.neighbours, same=models, apart=2 * models), share))
+            if models > 1:
+                made.append(Measurement(1, MISTAKEN))
         return tuple(made)
+
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """The labels that have a model of their own, against all others."""
+        return (1,) if self.labels == 2 else tuple(range(self.labels))
 
     @property
     def loss(self) -> Loss:
@@ -123,7 +146,7 @@ class AdditiveLogistic(Mechanism[Any, AdditiveModel]):
             way_out="Read error_rate of the released model: a private estimate from its own budget",
         )
 
-    def _draw(self, data: Any, rng: Rng) -> AdditiveModel:
+    def _draw(self, data: Any, rng: Rng) -> AdditiveModel | AdditiveModels:
         cells, labels = self._read(data)
         size, columns = sum(self.shape), len(self.shape)
         gradient, *others = self.noises
@@ -137,27 +160,43 @@ class AdditiveLogistic(Mechanism[Any, AdditiveModel]):
         unit = 0.5 / self.resolution
         # A Newton step a column at most, and never longer than the noise deserves.
         length = min(1.0, _STEEP / columns) * unit / (counts / 4 + gradient.deviation * unit)
-        weights, speed = np.zeros(size), np.zeros(size)
-        scores = np.zeros(size, dtype=np.int64)
+        sides = [(labels == label).astype(np.int64) for label in self.sides]
+        weights, speed = np.zeros((len(sides), size)), np.zeros((len(sides), size))
+        scores = np.zeros((len(sides), size), dtype=np.int64)
         for _ in range(self.steps):
-            sums = np.clip(_sum_scores(scores, cells), -REACH, REACH) + REACH
-            moved = _add_up(cells, pulls[labels, sums], size)
-            speed = _MOMENTUM * speed + length * np.asarray(rng.perform(gradient.step, moved))
+            moved = []
+            for side, each in zip(sides, scores, strict=True):
+                sums = np.clip(_sum_scores(each, cells), -REACH, REACH) + REACH
+                moved.append(_add_up(cells, pulls[side, sums], size))
+            noisy = np.asarray(rng.perform(gradient.step, np.concatenate(moved)))
+            speed = _MOMENTUM * speed + length * noisy.reshape(speed.shape)
             weights = np.clip(weights + speed, -REACH / UNIT, REACH / UNIT)
             scores = np.rint(weights * UNIT).astype(np.int64)
-        learnt = tuple(scores.tolist())
+        learnt = [tuple(each.tolist()) for each in scores]
         if not self.judged:
-            return AdditiveModel(self.shape, learnt)
+            return _join([AdditiveModel(self.shape, each) for each in learnt])
+        noise, counted = next(spare), []
+        for side, each in zip(sides, scores, strict=True):
+            places = side * CELLS + cell_of(_sum_scores(each, cells), CELLS)
+            counted.append(np.bincount(places, minlength=2 * CELLS).astype(np.int64))
+        found = np.asarray(rng.perform(noise.step, np.concatenate(counted))).reshape(len(sides), -1)
+        models = [
+            AdditiveModel(self.shape, each, tuple(line.tolist()), noise.deviation)
+            for each, line in zip(learnt, found, strict=True)
+        ]
+        if len(models) == 1:
+            return models[0]
         noise = next(spare)
-        places = labels * CELLS + cell_of(_sum_scores(scores, cells), CELLS)
-        found = rng.perform(noise.step, np.bincount(places, minlength=2 * CELLS).astype(np.int64))
-        return AdditiveModel(self.shape, learnt, tuple(np.asarray(found).tolist()), noise.deviation)
+        odds = [model.calibrate(_sum_scores(each, cells)) for model, each in zip(models, scores, strict=True)]
+        mistaken = np.array([(np.argmax(odds, axis=0) != labels).sum()], dtype=np.int64)
+        (wrong,) = np.asarray(rng.perform(noise.step, mistaken)).tolist()
+        return AdditiveModels(tuple(models), int(wrong), noise.deviation)
 
     def _read(self, data: Any) -> tuple[Integers, Integers]:
         """Return the cell of each row in each column, a line a column, and the labels, of rows that count."""
         codes, labels = read_pair(data, len(self.shape))
         sizes = np.array(self.shape)
-        inside = ((codes >= 0) & (codes < sizes)).all(axis=1) & ((labels == 0) | (labels == 1))
+        inside = ((codes >= 0) & (codes < sizes)).all(axis=1) & (labels >= 0) & (labels < self.labels)
         starts = np.array([0, *itertools.accumulate(self.shape)][:-1])
         return np.ascontiguousarray((codes[inside] + starts).T), labels[inside]
 
@@ -177,9 +216,23 @@ def read_pair(data: Any, columns: int) -> tuple[Integers, Integers]:
     )
 
 
+def _square_apart(models: int) -> int:
+    """Return the squared distance between what two rows add to one column, in squares of a residual.
+
+    With the same codes and another label, the residual of one model turns around, and with several labels
+    those of two: each moves by twice itself, and the others, of one sign, by themselves. With other codes the
+    residuals of both rows stand beside each other.
+    """
+    return 4 if models == 1 else max(models + 6, 2 * models)
+
+
+def _join(models: list[AdditiveModel]) -> AdditiveModel | AdditiveModels:
+    return models[0] if len(models) == 1 else AdditiveModels(tuple(models))
+
+
 def _narrow(whole: Array) -> Integers:
-    """Return whole numbers as 64 bits; what does not fit is outside of every shape either way."""
-    return np.minimum(whole, np.iinfo(np.int64).max).astype(np.int64)
+    """Return whole numbers as 64 bits; what does not fit becomes negative, and is outside of every shape."""
+    return whole.astype(np.int64)
 
 
 def _list_pulls(resolution: int) -> Integers:
@@ -190,7 +243,7 @@ def _list_pulls(resolution: int) -> Integers:
 
 
 def _add_up(cells: Integers, numbers: Integers, size: int) -> Integers:
-    """Return the sums of whole numbers over the rows of each cell; exact, since they are below 2**53."""
+    """Return the sums of whole numbers over the rows of each cell; exact up to 2**41 rows."""
     made = np.zeros(size, dtype=np.float64)
     weights: Floats = numbers.astype(np.float64)
     for line in cells:

@@ -52,8 +52,12 @@ class AdditiveModel:
 
     def log_odds(self, codes: Integers) -> Floats:
         """Return the calibrated log odds of label 1 for rows of codes."""
+        return self.calibrate(add_scores(self, codes))
+
+    def calibrate(self, sums: Integers) -> Floats:
+        """Return the log odds that exact sums of scores stand for; each depends on its own sum alone."""
         slope, intercept = self.calibration
-        return slope * add_scores(self, codes) / UNIT + intercept
+        return slope * sums / UNIT + intercept
 
     @property
     def calibration(self) -> tuple[float, float]:
@@ -92,6 +96,49 @@ class AdditiveModel:
         slope, intercept = self.calibration
         high = slope * self._cells()[1] + intercept > 0
         return np.where(high, counts[0], counts[1]), float(counts.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class AdditiveModels:
+    """What an additive learner of several labels releases: a model of each label against all others.
+
+    Attributes
+    ----------
+    models
+        In the order of the labels.
+    wrong
+        A noisy count of the training rows that they get wrong together.
+    deviation
+        The standard deviation of its noise.
+    """
+
+    models: tuple[AdditiveModel, ...]
+    wrong: int = 0
+    deviation: float = math.inf
+
+    def log_odds(self, codes: Integers) -> Floats:
+        """Return the calibrated log odds of each label against all others: a line for each row of codes."""
+        return np.stack([model.log_odds(codes) for model in self.models], axis=1)
+
+    @property
+    def error_rate(self) -> float:
+        """An estimate of the part of training rows that the models get wrong; NaN where none was judged."""
+        total = self._count()
+        return min(1.0, max(0.0, self.wrong / total)) if total > 0 else math.nan
+
+    @property
+    def error_rate_deviation(self) -> float:
+        """The standard deviation of that estimate that comes from the noise."""
+        total = self._count()
+        if total <= 0:
+            return math.inf
+        cells = sum(len(model.judged) for model in self.models)
+        spread = self.models[0].deviation * math.sqrt(cells) / len(self.models)
+        return math.hypot(self.deviation, self.error_rate * spread) / total
+
+    def _count(self) -> float:
+        """Return how many rows were judged: every model judged all of them."""
+        return sum(sum(model.judged) for model in self.models) / len(self.models)
 
 
 def add_scores(model: AdditiveModel, codes: Integers) -> Integers:

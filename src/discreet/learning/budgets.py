@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.accounting.calibrate import smallest
+from discreet.accounting.calibrate import largest, smallest, zcdp_rho
 from discreet.accounting.composition import Composed
+from discreet.core import checks
 from discreet.core.errors import InternalError, InvalidParameter
-from discreet.core.loss import Loss, gaussian_delta
+from discreet.core.loss import BoundedRangeLoss, Loss, gaussian_delta
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import shorten_up
 from discreet.mechanisms.gaussian import NARROWEST, discrete_loss, discrete_view
@@ -24,6 +25,8 @@ from discreet.query_release.base import require_rows
 from discreet.query_release.linear.joint_noise import root_up
 
 _DIGITS = 12
+FINEST = 1 << 12
+"""The finest resolution: sums over 2**39 rows of products of two such numbers are whole 64-bit numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,24 @@ def spread_budget(
     return tuple(Noisy(m.square, m.variance(spread), m.count) for m in measurements)
 
 
+def widest_range(choices: int, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return nearly the largest range such that so many choices together are (epsilon, delta)."""
+    pure = epsilon / choices
+    if delta == 0:
+        return pure
+    spent = range_within(zcdp_rho(epsilon=epsilon, delta=delta) / choices)
+    if choices == 1:
+        alone = largest(lambda range_: BoundedRangeLoss(range_).delta(epsilon) <= delta, digits=_DIGITS)
+        return max(pure, spent, alone)
+    return max(pure, spent)
+
+
+@lru_cache(maxsize=256)
+def range_within(rho: Fraction) -> Fraction:
+    """Return nearly the largest range of one choice that costs at most rho."""
+    return largest(lambda range_: Fraction(BoundedRangeLoss(range_).zcdp()) <= rho, digits=_DIGITS)
+
+
 def add_up(noises: Sequence[Noisy]) -> Loss:
     """Return the loss of all measurements together."""
     return Composed(tuple((discrete_loss(Fraction(n.square), n.variance), n.count) for n in noises))
@@ -106,3 +127,11 @@ def count_moves(neighbours: Neighbours, *, same: int, apart: int) -> int:
         The largest squared distance between what two rows add.
     """
     return apart if isinstance(require_rows(neighbours), Replace) else same
+
+
+def check_resolution(**named: object) -> int:
+    """Return a resolution: not so fine that exact sums would no longer be exact."""
+    found = checks.integer(1, **named)
+    if found > FINEST:
+        raise InvalidParameter(name=next(iter(named)), rule=f"at most {FINEST}", value=found)
+    return found

@@ -18,6 +18,7 @@ from discreet.core.fixed import Array, Floats, Integers
 from discreet.core.parameters import Exact, Public, checked, public
 from discreet.mechanisms.reading import read_names
 
+_NARROWEST, _FARTHEST = Fraction(1, 1 << 40), Fraction(1 << 1000)
 BINS = 32
 """Into how many parts a range is cut where nobody says."""
 
@@ -46,6 +47,14 @@ class Range:
     def _complete(self) -> None:
         if not self.lower < self.upper:
             raise InvalidParameter(name="upper", rule="above lower", value=self.upper)
+        far = max(abs(self.lower), abs(self.upper))
+        if far > _FARTHEST or self.upper - self.lower < max(far * _NARROWEST, 1 / _FARTHEST):
+            raise InvalidParameter(
+                name="upper",
+                rule="such that floats tell it from lower, and neither is beyond 2**1000",
+                value=self.upper,
+                hint="Count in other units",
+            )
 
     @property
     def size(self) -> int:
@@ -66,6 +75,15 @@ class Range:
         return np.clip((np.clip(numbers, low, high) - low) / (high - low), 0.0, 1.0)
 
 
+def _read_values(**named: Any) -> tuple[Hashable, ...]:
+    ((name, given),) = named.items()
+    if isinstance(given, str):
+        raise InvalidParameter(
+            name=name, rule="a list of values", value=given, hint=f"Pass ({given!r},) for one"
+        )
+    return read_names(**named)
+
+
 @checked
 class Choices:
     """A column of declared values. Public.
@@ -81,7 +99,7 @@ class Choices:
     array([1, 2])
     """
 
-    values: Public[Iterable[Hashable], tuple[Hashable, ...]] = public(read_names)
+    values: Public[Iterable[Hashable], tuple[Hashable, ...]] = public(_read_values)
 
     @property
     def size(self) -> int:
@@ -103,6 +121,8 @@ class Choices:
 Declared = Range | Choices
 """What can be said of a column."""
 
+_KINDS = (Range, Choices)  # themselves: a class derived from them could look at a whole column
+
 
 def read_numbers(column: Array) -> Floats:
     """Return a column as floats; NaN in the place of what is no number."""
@@ -115,15 +135,15 @@ def read_numbers(column: Array) -> Floats:
 
 
 def _read(value: object) -> float:
-    if isinstance(value, bool):
-        return float(value)
-    number = checks.read_number(value)
+    if type(value) is float:
+        return value
+    number = value if type(value) in (int, bool, np.bool_) else checks.read_number(value)
     if number is None:
         return np.nan
     try:
-        return float(number)
+        return float(number)  # type: ignore[arg-type]
     except OverflowError:
-        return np.inf if isinstance(number, Fraction) and number > 0 else -np.inf
+        return np.inf if number > 0 else -np.inf  # type: ignore[operator]
 
 
 def _find(places: Mapping[Any, int], value: Any, missing: int) -> int:
@@ -160,7 +180,7 @@ def read_columns(columns: Any, names: Sequence[Any]) -> tuple[Declared, ...]:
     names
         The names of the columns, or their places.
     """
-    if isinstance(columns, Range | Choices):
+    if type(columns) in _KINDS:
         return (columns,) * len(names)
     if isinstance(columns, HasColumns):
         columns = {each.name: _read_declared(each) for each in columns.columns}
@@ -175,7 +195,7 @@ def read_columns(columns: Any, names: Sequence[Any]) -> tuple[Declared, ...]:
             )
         columns = [columns[name] for name in names]
     listed = columns if isinstance(columns, list | tuple) else ()
-    if len(listed) != len(names) or not all(isinstance(each, Range | Choices) for each in listed):
+    if len(listed) != len(names) or not all(type(each) in _KINDS for each in listed):
         raise InvalidParameter(
             name="columns",
             rule=f"{len(names)} declarations, one a column",
@@ -183,6 +203,13 @@ def read_columns(columns: Any, names: Sequence[Any]) -> tuple[Declared, ...]:
             hint="Pass Range(lower, upper) or Choices(values) for each; bounds are never read from data",
         )
     return tuple(listed)
+
+
+def count_columns(columns: Any) -> int | None:
+    """Return how many columns were declared; None where one declaration holds for all, or nothing is one."""
+    if isinstance(columns, HasColumns):
+        return len(list(columns.columns))
+    return len(columns) if isinstance(columns, list | tuple | Mapping) else None
 
 
 def encode(declared: Sequence[Declared], table: Array) -> Integers:

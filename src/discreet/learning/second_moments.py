@@ -19,13 +19,19 @@ from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.parameters import Exact, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
-from discreet.learning.budgets import Measurement, Noisy, add_up, count_moves, spread_budget
+from discreet.learning.budgets import (
+    Measurement,
+    Noisy,
+    add_up,
+    check_resolution,
+    count_moves,
+    spread_budget,
+)
 from discreet.learning.moments import Moments
 from discreet.noise import DiscreteGaussian
 from discreet.query_release.base import require_rows
 
 _CHUNK = 1 << 16  # rows whose products are added up at a time
-_EXACT = 1 << 53
 
 
 @frozen
@@ -67,7 +73,7 @@ class SecondMoments(Mechanism[Any, Moments]):
     epsilon: Exact = public(checks.positive)
     delta: Exact = public(checks.delta)
     neighbours: Neighbours = public(require_rows)
-    resolution: int = public(checks.integer, 1, default=1024)
+    resolution: int = public(check_resolution, default=1024)
     noise: Noisy = derived()
 
     def _complete(self) -> None:
@@ -77,7 +83,8 @@ class SecondMoments(Mechanism[Any, Moments]):
             )
         # Of fourth powers at most one a square of length.
         square = self.resolution**4 * self.length * (self.length + 1) // 2
-        moves = count_moves(self.neighbours, same=square, apart=4 * square)
+        # The products of two rows are never at an obtuse angle: a replaced row costs twice, not four times.
+        moves = count_moves(self.neighbours, same=square, apart=2 * square)
         (noise,) = spread_budget((Measurement(moves, Fraction(1)),), self.epsilon, self.delta)
         self._set(noise=noise)
 
@@ -95,7 +102,7 @@ class SecondMoments(Mechanism[Any, Moments]):
     def _draw(self, data: Any, rng: Rng) -> Moments:
         sums = np.zeros((self.size, self.size), dtype=np.int64)
         for rows in self._read(data):
-            sums += (rows.T @ rows).astype(np.int64)  # whole numbers below 2**53: exact in any order
+            sums += (rows.T @ rows).astype(np.int64)  # whole numbers below 2**40: exact in any order
         noisy = rng.perform(self.noise.step, sums[np.triu_indices(self.size)])
         upper = tuple(np.asarray(noisy).tolist())
         return Moments(self.size, upper, self.resolution, self.noise.deviation)
@@ -110,11 +117,7 @@ class SecondMoments(Mechanism[Any, Moments]):
                 got="something else",
                 hint="discreet.learning.RidgeRegressor reads frames and arrays by declared columns",
             )
-        return (self._keep(data[start : start + self._chunk]) for start in range(0, len(data), self._chunk))
-
-    @property
-    def _chunk(self) -> int:
-        return max(1, min(_CHUNK, _EXACT // self.resolution**2 - 1))
+        return (self._keep(data[start : start + _CHUNK]) for start in range(0, len(data), _CHUNK))
 
     def _keep(self, rows: Array) -> Floats:
         inside = ((rows >= -self.resolution) & (rows <= self.resolution)).all(axis=1)
@@ -128,7 +131,7 @@ def _tiny() -> Iterator[Tiny]:
     for neighbours in (AddRemove("row"), Replace("row")):
         one = SecondMoments(size=1, length=1, neighbours=neighbours, **plain)
         pairs = [(_stack(a), _stack(b)) for a, b in neighbours.pairs((-1, 0, 1, 5), 2)]
-        # No row adds a negative square, so two rows are nearer than the bound for all sizes says.
+        # Squares of one column are at no right angle either: there two rows are nearer than the bound says.
         yield Tiny(one, pairs, tight=isinstance(neighbours, AddRemove))
 
 

@@ -1,10 +1,12 @@
 """The scikit-learn face of additive logistic regression."""
 
+import pickle  # noqa: TID251 - to see it refused
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_backend
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -13,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
 import discreet as dp
-from discreet.core.errors import BudgetExceeded, InvalidParameter
+from discreet.core.errors import BudgetExceeded, DiscreetError, InvalidParameter
 from discreet.learning import AdditiveClassifier, Choices, Range
 from discreet.testing import unsafe_seeded
 
@@ -47,11 +49,33 @@ def model(**changed):
     return AdditiveClassifier(**{**given, **changed})
 
 
+def shades(rows=5000, seed=0):
+    table, _ = people(rows, seed)
+    old, x = table["age"] > 50, table["ward"] == "x"
+    return table, np.select([old & x, old], ["red", "blue"], "green")
+
+
+def test_several_labels_are_foretold():
+    table, shade = shades()
+    wide = model(classes=("red", "green", "blue"), epsilon=2).fit(table, shade, rng=unsafe_seeded(1))
+    other, wanted = shades(seed=1)
+    assert wide.score(other, wanted) > 0.93
+    assert abs(wide.error_ - (1 - wide.score(other, wanted))) < 5 * wide.error_deviation_ + 0.02
+    assert wide.decision_function(other).shape == wide.predict_proba(other).shape == (5000, 3)
+    assert np.allclose(wide.predict_proba(other).sum(axis=1), 1)
+    assert wide.guarantee_.implies(epsilon=2, delta=1e-9)
+    assert wide.__sklearn_tags__().classifier_tags.multi_class
+    assert not model().__sklearn_tags__().classifier_tags.multi_class
+    odd = np.array(["red", None, "violet", 7], dtype=object)
+    model(classes=("red", "green", "blue")).fit(table.iloc[:4], odd)
+
+
 class Seeded(AdditiveClassifier):
     """The same noise at every fit: some checks compare two fits."""
 
     def fit(self, X, y):  # noqa: N803
-        return super().fit(X, y, rng=unsafe_seeded(1))
+        rows = np.array(X) if isinstance(X, list) else X  # a list needs declarations one by one
+        return super().fit(rows, y, rng=unsafe_seeded(1))
 
 
 def test_every_check_of_scikit_learn_passes_but_those_listed():
@@ -111,6 +135,30 @@ def test_clones_share_one_budget_and_stop_where_it_ends():
     with pytest.raises(BudgetExceeded):
         for _ in range(60):
             shared.fit(rows.iloc[:10], y[:10])
+
+
+def test_a_budget_is_shared_by_threads_and_never_copied_to_another_process():
+    rows, y = people(600)
+    budget = dp.ApproxFilter(epsilon=20, delta=1e-6)
+    shared = model(budget=budget)
+    with parallel_backend("threading", n_jobs=2):
+        GridSearchCV(shared, {"steps": [4, 8]}, cv=2).fit(rows, y)
+    assert budget.left["epsilon"] == 20 - (2 * 2 + 1)
+    with pytest.raises(DiscreetError, match="double the budget"):
+        pickle.dumps(shared)
+    fitted = pickle.loads(pickle.dumps(model().fit(rows, y)))
+    assert fitted.guarantee_.implies(epsilon=1, delta=1e-9)
+    assert set(fitted.predict(rows)) <= {"no", "yes"}
+
+
+def test_no_seed_is_taken():
+    rows, y = people(50)
+    for seed in (1, np.random.default_rng(1), np.random.RandomState(1)):  # noqa: TID251
+        with pytest.raises(InvalidParameter, match="rng"):
+            model().fit(rows, y, rng=seed)
+    with pytest.raises(ValueError, match="random_state"):
+        model().set_params(random_state=1)
+    assert not model().fit(rows, y).unsafe_seeded_
 
 
 def test_pipelines_and_searches_pass_through():

@@ -90,6 +90,65 @@ def test_the_other_label_moves_a_replaced_row_twice_as_far():
     assert float(max(report.distances)) == pytest.approx(2 * 512 * 3**0.5, rel=1e-9)
 
 
+def corners(count=6000, seed=0):
+    """Four labels that two columns decide together, and none alone."""
+    generator = np.random.default_rng(seed)  # noqa: TID251
+    codes = generator.integers(0, 6, (count, 2))
+    return codes, 2 * (codes[:, 0] > 2) + (codes[:, 1] > 2)
+
+
+def many(labels=4, **changed):
+    return learner(shape=(6, 6), labels=labels, **changed)
+
+
+@pytest.mark.parametrize("neighbours", [dp.AddRemove("row"), dp.Replace("row")])
+def test_several_labels_are_learnt_together(neighbours):
+    codes, labels = corners()
+    mechanism = many(neighbours=neighbours)
+    models = mechanism.release((codes, labels), rng=unsafe_seeded(1)).value
+    fresh, wanted = corners(seed=9)
+    wrong = (models.log_odds(fresh).argmax(axis=1) != wanted).mean()
+    assert wrong < 0.02
+    assert abs(models.error_rate - wrong) < 5 * models.error_rate_deviation + 0.01
+    assert models.error_rate_deviation < 0.05
+    assert mechanism.guarantee.implies(epsilon=1, delta=1e-9)
+    assert not mechanism.guarantee.implies(epsilon=0.999, delta=1e-9)
+
+
+@pytest.mark.parametrize("labels", [3, 4, 9])
+@pytest.mark.parametrize("neighbours", [dp.AddRemove("row"), dp.Replace("row")])
+@pytest.mark.parametrize("odd", [((0, 0), 0), ((5, 5), 2), ((0, 0), 7), ((9, 0), 1), ((0, -1), -1)])
+def test_no_row_moves_the_steps_of_several_labels_further(labels, neighbours, odd):
+    codes, wanted = corners(60)
+    mechanism = many(min(labels, 9), neighbours=neighbours, steps=3)
+    fewer = slice(None, -1) if neighbours == dp.Replace("row") else slice(None)
+    other = np.vstack([codes[fewer], odd[0]]), np.append(wanted[fewer], odd[1])
+    report = audit.replay(mechanism, ((codes, wanted), other), rng=unsafe_seeded(1))
+    assert report.holds, report
+    assert len(report.distances) == 3 + 3
+
+
+def test_the_worst_rows_of_several_labels_reach_their_bound():
+    """Another label turns two models around; of many labels, other codes move more."""
+    row = lambda code, label: (np.array([[code, code]]), np.array([label]))  # noqa: E731
+    plain = {"steps": 1, "counted": False, "judged": False, "neighbours": dp.Replace("row")}
+    for labels, pair, square in ((3, (row(0, 0), row(0, 1)), 8), (9, (row(0, 0), row(1, 0)), 18)):
+        report = audit.replay(many(labels, **plain), pair, rng=unsafe_seeded(1))
+        assert report.holds
+        assert float(report.distances[0]) == pytest.approx(512 * (2 * square) ** 0.5, rel=1e-6)
+        assert float(report.allowed[0]) ** 2 <= 512**2 * 2 * (square + 1) * 1.0001
+
+
+def test_nobody_at_all_has_several_labels_too():
+    nobody = np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64)
+    models = many().release(nobody, rng=unsafe_seeded(1)).value
+    assert np.isfinite(models.log_odds(corners(10)[0])).all()
+    bare = many(counted=False, judged=False).release(corners(100), rng=unsafe_seeded(1)).value
+    assert np.isnan(bare.error_rate)
+    with pytest.raises(InvalidParameter):
+        many(1)
+
+
 def test_residuals_are_public_whole_numbers_cut_off_at_one_half():
     pulls = _list_pulls(512)
     assert pulls.dtype == np.int64
@@ -130,3 +189,14 @@ def test_bad_parameters_are_refused():
         learner().error(0.05)
     with pytest.raises(InvalidParameter, match="whole-number arrays"):
         learner().release((np.zeros((4, 2), dtype=int), np.zeros(4, dtype=int)))
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, np.uint64])
+def test_whole_numbers_of_every_type_are_read(kind):
+    codes, labels = table(50)
+    (wanted, known), (found, same) = (
+        learner()._read((codes, labels)),
+        learner()._read((codes.astype(kind), labels.astype(kind))),
+    )
+    assert (wanted == found).all() and (known == same).all()
+    assert not len(learner()._read((np.full((1, 3), 2**64 - 1, dtype=np.uint64), np.zeros(1, int)))[1])

@@ -7,7 +7,7 @@ import pytest
 
 import discreet as dp
 from discreet.core.errors import InvalidParameter
-from discreet.learning import Choices, Range
+from discreet.learning import AdditiveClassifier, Choices, Range
 from discreet.learning.declared import encode, read_columns
 
 
@@ -52,6 +52,13 @@ def test_choices_are_those_declared():
         2,
     ]
     assert Choices((0, 1)).encode(np.array([1.0, 0.0, 0.5, np.nan])).tolist() == [1, 0, 2, 2]
+
+
+def test_a_text_is_no_list_of_its_letters():
+    with pytest.raises(InvalidParameter, match="Pass \\('north',\\) for one"):
+        Choices("north")
+    with pytest.raises(InvalidParameter, match="a list of values"):
+        AdditiveClassifier(epsilon=1, delta=1e-9, columns=[Range(0, 1)], classes="no").fit([[1]], ["n"])
 
 
 def test_a_code_depends_on_its_own_value_alone():

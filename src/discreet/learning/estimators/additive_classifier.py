@@ -1,4 +1,4 @@
-"""A classifier of two labels for scikit-learn: private additive logistic regression."""
+"""A classifier for scikit-learn: private additive logistic regression."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from sklearn.base import ClassifierMixin
 
 from discreet.accounting.filters import Filter
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Array, Floats
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.learning.additive_logistic import AdditiveLogistic
-from discreet.learning.declared import Choices, encode
-from discreet.learning.estimators.base import DeclaredEstimator, as_labels
+from discreet.learning.declared import encode
+from discreet.learning.estimators.base import DeclaredEstimator, as_labels, read_labels
 
 FEW, MANY = 10, 16
+MOST_LABELS = 1000
 
 
 class AdditiveClassifier(ClassifierMixin, DeclaredEstimator):
-    """Foretell a label of two by a private additive model; see `AdditiveLogistic`.
+    """Foretell a label by a private additive model; see `AdditiveLogistic`.
 
     Privacy: (epsilon, delta) for every fit, of one row with its label.
     Accuracy: `error_` estimates the part of rows it gets wrong, from the same budget.
@@ -32,11 +32,12 @@ class AdditiveClassifier(ClassifierMixin, DeclaredEstimator):
     epsilon, delta
         The budget of one fit.
     columns
-        A `Range` or `Choices` for each column, in order or by name; one alone holds for all; or a schema.
+        A `Range` or `Choices` for each column, in order or by name, or a schema; one alone holds for all
+        columns of an array or a frame.
         Numbers outside their range count as the nearest end; missing and undeclared values have a code of
         their own.
     classes
-        The two labels. A row with another one, or none, counts nowhere.
+        The labels, two or more. A row with another one, or none, counts nowhere.
     neighbours
         The change that is hidden.
     steps
@@ -51,7 +52,7 @@ class AdditiveClassifier(ClassifierMixin, DeclaredEstimator):
     error_, error_deviation_
         The estimated part of training rows it gets wrong, and the standard deviation its noise gives it.
     model_
-        The released `AdditiveModel`.
+        The released `AdditiveModel`, or `AdditiveModels` of more than two labels.
     classes_, n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -85,23 +86,16 @@ class AdditiveClassifier(ClassifierMixin, DeclaredEstimator):
 
     def fit(self, X: Any, y: Any, *, rng: Rng = SYSTEM) -> Self:  # noqa: N803
         """Fit the model. It costs (epsilon, delta), whatever comes out."""
-        rows = self._read_rows(X, fitting=True)
-        target = self._read_target(y, rows)
+        rows, target = self._read_data(X, y)
         declared = self._declare()
-        labels = Choices(self.classes)
-        if len(labels.values) != 2:
-            raise InvalidParameter(
-                name="classes",
-                rule="two labels",
-                got=f"{len(labels.values)} of them",
-                hint="Fit one model for each label against the others, each with its part of the budget",
-            )
+        labels = read_labels(self.classes, most=MOST_LABELS)
         learner = AdditiveLogistic(
             shape=[column.size for column in declared],
             steps=self._count_steps(),
             epsilon=self.epsilon,
             delta=self.delta,
             neighbours=self.neighbours,
+            labels=len(labels.values),
         )
         self.declared_ = declared
         made = self._release(learner, (encode(declared, rows), labels.encode(target)), rng)
@@ -116,23 +110,27 @@ class AdditiveClassifier(ClassifierMixin, DeclaredEstimator):
         return FEW if checks.positive(epsilon=self.epsilon) < 0.5 else MANY
 
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
-        """Return the log odds of the second label."""
+        """Return the log odds of the second label; of more than two, those of each against all others."""
         self._require_fit()
         odds: Floats = self.model_.log_odds(encode(self.declared_, self._read_rows(X, fitting=False)))
         return odds
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
-        """Return the probabilities of both labels."""
+        """Return the probabilities of all labels."""
         odds = self.decision_function(X)
+        if odds.ndim == 2:
+            alone = 1 / (1 + np.exp(-odds))
+            return np.asarray(alone / alone.sum(axis=1, keepdims=True))
         return np.stack([1 / (1 + np.exp(odds)), 1 / (1 + np.exp(-odds))], axis=1)
 
     def predict(self, X: Any) -> Array:  # noqa: N803
-        """Return the likelier label of each row."""
-        likelier = self.decision_function(X) > 0
-        return np.asarray(self.classes_[likelier.astype(np.int64)])
+        """Return the likeliest label of each row."""
+        odds = self.decision_function(X)
+        likeliest = odds.argmax(axis=1) if odds.ndim == 2 else (odds > 0).astype(np.int64)
+        return np.asarray(self.classes_[likeliest])
 
     def __sklearn_tags__(self) -> Any:
-        """Say that there are two labels."""
+        """Say whether more than two labels were declared."""
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = len(self.classes) > 2
         return tags

@@ -9,14 +9,13 @@ from sklearn.base import RegressorMixin
 
 from discreet.accounting.filters import Filter
 from discreet.core import checks
-from discreet.core.fixed import Array, Floats, Integers
+from discreet.core.fixed import Floats
 from discreet.core.neighbours import ROWS, Neighbours, Replace
 from discreet.core.rng import SYSTEM, Rng
 from discreet.learning.declared import Range
 from discreet.learning.estimators.base import DeclaredEstimator
+from discreet.learning.estimators.linear_terms import UNITS, centre, list_terms, name_terms, spread, to_units
 from discreet.learning.second_moments import SecondMoments
-
-_UNITS = 1024
 
 
 class RidgeRegressor(RegressorMixin, DeclaredEstimator):
@@ -31,7 +30,8 @@ class RidgeRegressor(RegressorMixin, DeclaredEstimator):
     epsilon, delta
         The budget of one fit.
     columns
-        A `Range` or `Choices` for each column, in order or by name; one alone holds for all; or a schema.
+        A `Range` or `Choices` for each column, in order or by name, or a schema; one alone holds for all
+        columns of an array or a frame.
         Numbers outside their range count as the nearest end, missing ones as its middle; a missing or
         undeclared choice has a weight of its own.
     target
@@ -50,6 +50,8 @@ class RidgeRegressor(RegressorMixin, DeclaredEstimator):
     coef_, standard_errors_, intercept_
         The weights, in the order of `terms_`, and their standard errors, in the units of the target; a range
         goes from -1 to 1.
+    terms_, term_names_
+        The place of the column of each weight, and its choice, None for a range; and both in words.
     error_
         The estimated standard deviation of what the columns leave open, in the units of the target.
     moments_
@@ -87,28 +89,24 @@ class RidgeRegressor(RegressorMixin, DeclaredEstimator):
 
     def fit(self, X: Any, y: Any, *, rng: Rng = SYSTEM) -> Self:  # noqa: N803
         """Fit the model. It costs (epsilon, delta), whatever comes out."""
-        rows = self._read_rows(X, fitting=True)
-        given = self._read_target(y, rows)
+        rows, given = self._read_data(X, y)
         declared = self._declare()
-        target: Range = checks.instance(Range, target=self.target)
+        target: Range = checks.exactly(Range, target=self.target)
         ridge = float(checks.non_negative(ridge=self.ridge))
         self.declared_ = declared
-        self.terms_ = [
-            (place, code)
-            for place, column in enumerate(declared)
-            for code in ([None] if isinstance(column, Range) else range(column.size))
-        ]
+        self.terms_ = list_terms(declared)
+        self.term_names_ = name_terms(self._list_names(), declared, self.terms_)
         learner = SecondMoments(
             size=len(self.terms_) + 2,
             length=len(declared) + 2,
             epsilon=self.epsilon,
             delta=self.delta,
             neighbours=self.neighbours,
-            resolution=_UNITS,
+            resolution=UNITS,
         )
-        wanted = _centre(target, given)
+        wanted = centre(target, given)
         known = ~np.isnan(wanted)
-        whole = np.column_stack([self._spread(rows)[known], _to_units(wanted[known])])
+        whole = np.column_stack([spread(declared, rows)[known], to_units(wanted[known])])
         made = self._release(learner, whole, rng)
         self.moments_ = made.value
         public = float(len(rows)) if isinstance(self.neighbours, Replace) else None
@@ -122,26 +120,6 @@ class RidgeRegressor(RegressorMixin, DeclaredEstimator):
     def predict(self, X: Any) -> Floats:  # noqa: N803
         """Return the expected target of each row, inside its declared range."""
         self._require_fit()
-        spread = self._spread(self._read_rows(X, fitting=False))[:, 1:] / _UNITS
-        found: Floats = spread @ self.coef_ + self.intercept_
+        terms = spread(self.declared_, self._read_rows(X, fitting=False))[:, 1:] / UNITS
+        found: Floats = terms @ self.coef_ + self.intercept_
         return np.asarray(np.clip(found, float(self.target.lower), float(self.target.upper)))
-
-    def _spread(self, rows: Array) -> Integers:
-        """Return a constant and a number for each term, in whole units."""
-        made = [np.full(len(rows), _UNITS, dtype=np.int64)]
-        for place, column in enumerate(self.declared_):
-            if isinstance(column, Range):
-                made.append(_to_units(_centre(column, rows[:, place])))
-            else:
-                codes = column.encode(rows[:, place])
-                made += [(codes == code) * np.int64(_UNITS) for code in range(column.size)]
-        return np.stack(made, axis=1)
-
-
-def _centre(column: Range, numbers: Array) -> Floats:
-    """Return where numbers lie between the bounds, from -1 to 1."""
-    return 2 * column.place(numbers) - 1
-
-
-def _to_units(numbers: Floats) -> Integers:
-    return np.rint(np.nan_to_num(numbers, nan=0.0) * _UNITS).astype(np.int64)

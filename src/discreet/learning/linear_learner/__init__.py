@@ -1,0 +1,1 @@
+"""The mixture of coordinates with the smallest mean: by experts, and by one choice."""

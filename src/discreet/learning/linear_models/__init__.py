@@ -1,0 +1,1 @@
+"""Linear models with a link: logistic, support vector, robust linear and Poisson regression."""

@@ -1,0 +1,1 @@
+"""Robust statistics of raw rows: little noise where no few people decide them, else no answer."""
