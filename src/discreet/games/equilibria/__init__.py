@@ -1,0 +1,1 @@
+"""Equilibria of games between many players, computed so that nobody's part in them shows."""
