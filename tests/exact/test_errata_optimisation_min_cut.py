@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from discreet.optimisation.min_cut.lower_bound import HardCuts
+from discreet.optimisation.hard_instances.regular_graphs import HardCuts
 from discreet.optimisation.min_cut.trees import all_cut_costs
 
 WITNESS = "02 03 12 13 15 25 34 35"

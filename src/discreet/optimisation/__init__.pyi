@@ -8,7 +8,11 @@ from discreet.optimisation.k_median.k_median_histogram import KMedianHistogram a
 from discreet.optimisation.k_median.metric import Metric as Metric
 from discreet.optimisation.min_cut.min_cut import MinCut as MinCut
 from discreet.optimisation.min_cut.min_cut_exhaustive import MinCutExhaustive as MinCutExhaustive
+from discreet.optimisation.min_cut.min_cut_size import MinCutSize as MinCutSize
 from discreet.optimisation.public_projects.public_projects import PublicProjects as PublicProjects
+from discreet.optimisation.public_projects.public_projects_exhaustive import (
+    PublicProjectsExhaustive as PublicProjectsExhaustive,
+)
 from discreet.optimisation.public_projects.public_projects_sampled import (
     PublicProjectsSampled as PublicProjectsSampled,
 )
@@ -21,6 +25,7 @@ from discreet.optimisation.set_cover.set_cover_weighted import SetCoverWeighted 
 from discreet.optimisation.vertex_cover.vertex_cover import VertexCover as VertexCover
 from discreet.optimisation.vertex_cover.vertex_cover_sampled import VertexCoverSampled as VertexCoverSampled
 from discreet.optimisation.vertex_cover.vertex_cover_size import VertexCoverSize as VertexCoverSize
+from discreet.optimisation.vertex_cover.vertex_cover_weight import VertexCoverWeight as VertexCoverWeight
 from discreet.optimisation.vertex_cover.vertex_cover_weighted import (
     VertexCoverWeighted as VertexCoverWeighted,
 )

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from discreet.core import checks
 from discreet.core.bounds import each_of
+from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.mechanism import Mechanism
@@ -22,6 +23,7 @@ from discreet.core.parameters import Exact, MaybeExact, frozen, public
 from discreet.core.rng import TAIL, Primitive, Rng
 from discreet.core.rounding import above, down
 from discreet.core.sensitive import lend
+from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.grid import evaluate_finite
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.oracle import bernoulli
@@ -124,6 +126,11 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
         """Three times what one run and its score cost."""
         return PureLoss(3 * (Fraction(self.base.loss.epsilon(0)) + Fraction(self.meter.loss.epsilon(0))))
 
+    @property
+    def bought(self) -> Loss:
+        """The loss: `epsilon` is the price of one score, not of the release."""
+        return self.loss
+
     def error(self, beta: checks.Number) -> float:
         """Return alpha: the published run misses the base's target by more with probability at most beta.
 
@@ -147,3 +154,26 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
         if self.grid is None:  # a whole sensitivity holds for the nearest whole numbers too
             score = math.floor(score + Fraction(1, 2))
         return Run(value, self.meter.release(score, rng=rng).value)
+
+
+def _worth(scores: Any, place: Any) -> Any:
+    return scores[place]
+
+
+def _make(*, stop: Fraction) -> BestOfRuns[Any, Any]:
+    base = Exponential(sensitivity=1, epsilon=1, size=2)
+    return BestOfRuns(base=base, score=_worth, sensitivity=1, epsilon=1, stop=stop)
+
+
+def _tiny() -> Iterator[Tiny]:
+    # One run, all but surely: the law of many is a closed form of it, which tests of their own enumerate.
+    yield Tiny(_make(stop=1 - TAIL / 2), [((0, 1), (1, 0)), ((0, 0), (1, 0))], tight=False)
+
+
+CARD = Card(
+    title="The best of many private runs",
+    theorem="(3 epsilon, 0)-differential privacy for the best of any number of (epsilon, 0) runs with scores",
+    reference="[LT19] Theorem 3.1; [Roth10] Section 7.1.1",
+    example=lambda: (_make(stop=Fraction(1, 10)), (30, 41)),
+    tiny=_tiny,
+)

@@ -46,7 +46,7 @@ class Vertices:
         names = read_labels(vertices, name)
         if not names or len(set(names)) != len(names):
             rule = "different names, at least one"
-            raise InvalidParameter(name=name, rule=rule, value=f"{len(names)} names")
+            raise InvalidParameter(name=name, rule=rule, got=f"{len(names)} names")
         return cls(len(names), None if names == tuple(range(len(names))) else names)
 
     @classmethod
@@ -179,5 +179,5 @@ def _is_sparse(graph: Any) -> bool:
 
 def _no_graph() -> InvalidParameter:
     return InvalidParameter(
-        name="graph", rule="a graph, a sparse matrix or pairs, on the public vertices", value="something else"
+        name="graph", rule="a graph, a sparse matrix or pairs, on the public vertices", got="something else"
     )

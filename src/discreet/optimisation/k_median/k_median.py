@@ -63,6 +63,8 @@ class KMedian(OfPeople):
     1.0
     """
 
+    ratio = 5.0
+
     delta: Exact = public(checks.delta)
     steps: Public[int | None, int] = public(checks.integer, 1, default=None)
     calibration: str = public(checks.one_of, CALIBRATIONS, default="tight")

@@ -49,6 +49,8 @@ class KMedianExhaustive(OfPeople):
     14.0
     """
 
+    ratio = 1.0
+
     def _complete(self) -> None:
         OfPeople._complete(self)  # noqa: SLF001 - its own base
         if self.size > MOST:

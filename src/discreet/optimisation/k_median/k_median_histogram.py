@@ -43,6 +43,8 @@ class KMedianHistogram(OfPeople):
     True
     """
 
+    ratio = 5.0
+
     def _complete(self) -> None:
         OfPeople._complete(self)  # noqa: SLF001 - its own base
         self.histogram  # noqa: B018 - refuses neighbours that a histogram does not know

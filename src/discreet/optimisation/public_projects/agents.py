@@ -25,6 +25,8 @@ from discreet.optimisation.common.labels import is_number_below, is_plain
 from discreet.optimisation.common.repeated_choices import ChoiceRounds
 
 Valuation = Callable[[frozenset[int]], Any]
+_CELLS = 1 << 24
+"""How many pairs of a set and an agent are compared at once."""
 
 
 class Agents(ABC):
@@ -35,6 +37,10 @@ class Agents(ABC):
     @abstractmethod
     def begin(self) -> ChoiceRounds:
         """Return the state in which nothing is chosen yet."""
+
+    @abstractmethod
+    def values(self, sets: Integers) -> Integers:
+        """Return what all agents together get from each of some sets of items, one a row."""
 
     @abstractmethod
     def keep(self, kept: Bools) -> Agents:
@@ -72,6 +78,18 @@ class Coverage(Agents):
     def begin(self) -> ChoiceRounds:
         """Return the state in which nobody is covered."""
         return _CoverageRounds(self._wanted, self._by_item, self._present.copy())
+
+    def values(self, sets: Integers) -> Integers:
+        """Count the agents with an item of theirs in the set."""
+        count, size = sets.shape
+        chosen = sparse.csr_array(
+            (np.ones(sets.size, dtype=np.int32), sets.ravel(), size * np.arange(count + 1)),
+            shape=(count, self.resources),
+        )
+        wanted = self._wanted[np.flatnonzero(self._present)].astype(np.int32)
+        step = max(1, _CELLS // max(1, wanted.shape[0]))
+        parts = [(chosen[at : at + step] @ wanted.T > 0).sum(axis=1) for at in range(0, count, step)]
+        return np.concatenate(parts).astype(np.int64)
 
     def keep(self, kept: Bools) -> Coverage:
         """Return some of the agents."""
@@ -126,6 +144,13 @@ class Oracles(Agents):
         """Return the state in which nothing is chosen yet."""
         return _OracleRounds(self)
 
+    def values(self, sets: Integers) -> Integers:
+        """Add up what the functions say."""
+        each = (frozenset(items) for items in sets.tolist())
+        return np.array(
+            [sum(read_value(f, items, self.unit) for f in self.valuations) for items in each], dtype=np.int64
+        )
+
     def keep(self, kept: Bools) -> Oracles:
         """Return some of the agents."""
         chosen = [f for f, k in zip(self.valuations, kept.tolist(), strict=True) if k]
@@ -138,7 +163,7 @@ class Oracles(Agents):
 
 class _OracleRounds(ChoiceRounds):
     def __init__(self, agents: Oracles) -> None:
-        self._agents, self._most = agents, int(1 / agents.unit)
+        self._agents = agents
         self._chosen: frozenset[int] = frozenset()
         self._had = [self._value(f, self._chosen) for f in agents.valuations]
 
@@ -156,8 +181,13 @@ class _OracleRounds(ChoiceRounds):
         return [max(0, self._value(f, items) - had) for f, had in together]
 
     def _value(self, valuation: Valuation, items: frozenset[int]) -> int:
-        value = evaluate_finite(valuation, items, otherwise=Fraction(0)) / self._agents.unit
-        return max(0, min(self._most, round(value)))
+        return read_value(valuation, items, self._agents.unit)
+
+
+def read_value(valuation: Valuation, items: frozenset[int], unit: Fraction) -> int:
+    """Return what an agent says a set is worth, in units: none to the whole."""
+    value = evaluate_finite(valuation, items, otherwise=Fraction(0)) / unit
+    return max(0, min(int(1 / unit), round(value)))
 
 
 def read_agents(data: Any, resources: int, unit: Fraction) -> Agents:

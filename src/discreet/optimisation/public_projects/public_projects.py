@@ -152,12 +152,8 @@ class PublicProjects(OfAgents):
 
     @property
     def truthfulness(self) -> float:
-        """How much an agent can gain, at most, in expectation, by reporting another valuation.
-
-        Values lie in [0, 1], so it is the distance of the two outcomes' distributions; and either is within
-        loss.delta(0) of the one without the agent.
-        """
-        return min(1.0, above(2 * self.loss.delta(0)))
+        """How much an agent can gain, at most, in expectation, by reporting another valuation in [0, 1]."""
+        return self.guarantee.truthfulness
 
     def rounded_error(self, beta: checks.Number) -> float:
         """Return the same for values as they are on the grid."""

@@ -120,7 +120,7 @@ class SetSystem(Fixed):
             places = find_places(data, self._places)
         except Exception:  # whatever is wrong with the private elements must look the same
             rule = "a collection of elements, or a flag for each"
-            raise InvalidParameter(name="elements", rule=rule, value="something else") from None
+            raise InvalidParameter(name="elements", rule=rule, got="something else") from None
         present = np.zeros(len(self.elements), dtype=bool)
         present[places] = True
         return present

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from discreet.core.errors import DiscreetError, InvalidParameter, NoBound
 from discreet.core.neighbours import Edge
-from discreet.optimisation.min_cut.lower_bound import HardCuts
+from discreet.optimisation.hard_instances.regular_graphs import HardCuts
 from discreet.optimisation.min_cut.min_cut import Cut, MinCut
 from discreet.optimisation.min_cut.min_cut_exhaustive import MinCutExhaustive
 from discreet.optimisation.min_cut.trees import all_cut_costs, near_minimum_cuts

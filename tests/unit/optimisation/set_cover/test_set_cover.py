@@ -1,5 +1,6 @@
 """Set covers: public sets, private elements, an assignment for everybody."""
 
+import itertools
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -7,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import sparse, stats
-from tests import hard_instances
 
 from discreet.core.bounds import read_error
 from discreet.core.errors import InvalidParameter, NoBound
 from discreet.optimisation import cover_elements
 from discreet.optimisation.common.repeated_choices import sampled_rate, thesis_rate
+from discreet.optimisation.hard_instances.random_subsets import theorem_60
 from discreet.optimisation.set_cover.greedy import GRID, Greedy, Halving, SampledRun, run_law
 from discreet.optimisation.set_cover.set_cover import SetCover
 from discreet.optimisation.set_cover.set_cover_exhaustive import SetCoverExhaustive, sets_used
@@ -56,7 +57,7 @@ def test_private_elements_are_read_and_what_is_none_counts_nowhere():
     for odd in ("zoe", None, 3, ["ann"], object(), math.nan, 10**400, {}, Decimal("sNaN")):
         assert system.read(["dee", odd, "ann"]).tolist() == flags.tolist()
     for bad in (None, 3, "ann", np.array([True]), np.array([["ann"]]), sparse.eye(4)):
-        with pytest.raises(InvalidParameter, match="got elements='something else'"):
+        with pytest.raises(InvalidParameter, match="got something else"):
             system.read(bad)
     numbers = SetSystem.of([[0, 1, 2, 3]])
     for last in (7, 2**63, 0.5, math.nan, None):
@@ -274,20 +275,28 @@ def test_the_layered_cover_finds_the_cheap_way():
 
 
 def test_random_subsets_are_hard():
-    """One set would do; at epsilon 0.2 both algorithms use several times as many, as any private one must."""
-    hard = hard_instances.random_subsets(sets=64, universe=4000, epsilon=0.2, rng=unsafe_seeded(1))
-    assert hard.optimum == 1 and len(hard.elements) == 15 and hard.elements in hard.family
+    """One set a copy would do; both algorithms use more than any private one must, which is more."""
+    hard = theorem_60(sets=1024, universe=128, epsilon=0.1, copies=2, rng=unsafe_seeded(1))
+    assert hard.optimum == 2 and len(hard.elements) == 40 and hard.elements[:20] in hard.family
+    assert 3.5 < hard.bound < 4.5
     for made in (
-        SetCover(family=hard.family, epsilon=0.2, delta=1e-6),
-        SetCoverSampled(family=hard.family, epsilon=0.2),
+        SetCover(family=hard.family, epsilon=0.1, delta=1e-6),
+        SetCoverSampled(family=hard.family, epsilon=0.1),
     ):
-        sizes = [
-            used(made.release(hard.elements, rng=unsafe_seeded(s)).value, hard.elements) for s in range(10)
-        ]
-        assert np.mean(sizes) > 1.2
-    assert hard_instances.random_subsets(sets=2, universe=1024, epsilon=0.25).bound == 1.0
-    with pytest.raises(InvalidParameter):
-        hard_instances.random_subsets(sets=64, universe=5, epsilon=0.1)
+        value = made.release(hard.elements, rng=unsafe_seeded(2)).value
+        assert used(value, hard.elements) > hard.bound
+    with pytest.raises(InvalidParameter, match="Draw more sets"):
+        theorem_60(sets=64, universe=64, epsilon=0.1)
+
+
+def test_the_bound_of_theorem_60_holds_for_every_assignment():
+    """Tiny: every assignment of elements to sets serves few sets well, as its proof counts."""
+    family = ((0, 1, 2), (0, 3, 4), (1, 3, 5), (2, 4, 5))  # two share one element
+    options = [[place for place, some in enumerate(family) if element in some] for element in range(6)]
+    for chosen in itertools.product(*options):
+        served = [len({chosen[element] for element in some}) for some in family]
+        for j in (1, 2):
+            assert sum(count <= j for count in served) <= 6 / (3 - (j - 1) * 1)
 
 
 def test_costs_are_refused_under_their_own_name():

@@ -13,6 +13,7 @@ phi of planted places that are found obeys ::
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,7 +70,7 @@ class Planted:
 
         For k-median the cost (OPT is 0) where all sites are 1 apart, for coverage the agents missed.
         """
-        return below(self.k * self.copies * (1 - self.most_found), steps=8)
+        return max(0.0, below(self.k * self.copies * (1 - self.most_found), steps=8))
 
     @property
     def metric(self) -> Metric:
@@ -91,7 +92,7 @@ def theorem_47(*, size: int, k: int, epsilon: checks.Number, rng: Rng = SYSTEM) 
     """Return a k-median instance on which every epsilon-private algorithm pays about k ln(n/k) / epsilon.
 
     The number of people a place is the one with the largest bound; the source's ln(n/k) / (10 epsilon) gives
-    less. Theorem 66, for coverage, has the same instances: see `Planted.wishes`.
+    less. Theorem 66, for coverage, has the same instances: see `theorem_66`.
     """
     n, count = checks.integer(2, size=size), checks.integer(1, k=k)
     if count >= n:
@@ -103,6 +104,14 @@ def theorem_47(*, size: int, k: int, epsilon: checks.Number, rng: Rng = SYSTEM) 
     return max(options, key=lambda instance: instance.least_loss)
 
 
+def theorem_66(*, resources: int, k: int, epsilon: checks.Number, rng: Rng = SYSTEM) -> Planted:
+    """Return agents who want one item each, of whom every epsilon-private algorithm misses `least_loss`.
+
+    They are the people of Theorem 47 (`Planted.wishes`): choosing an item is opening a place.
+    """
+    return theorem_47(size=resources, k=k, epsilon=epsilon, rng=rng)
+
+
 def corollary_48(*, side: int, epsilon: checks.Number, rng: Rng = SYSTEM) -> Planted:
     """Return an instance of uniform facility location with side^2 places and one person on `side` of them.
 
@@ -111,6 +120,13 @@ def corollary_48(*, side: int, epsilon: checks.Number, rng: Rng = SYSTEM) -> Pla
     root = checks.integer(2, side=side)
     e = float(checks.positive(epsilon=epsilon))
     return Planted(root * root, tuple(sorted(shuffle(root * root, rng)[:root].tolist())), 1, e)
+
+
+def facility_cost(instance: Planted, opened: Iterable[int]) -> float:
+    """Return what a set of open facilities costs in an instance of Corollary 48."""
+    there = set(opened)
+    missed = sum(place not in there for place in instance.people.tolist())
+    return len(there) / math.sqrt(instance.size) + missed
 
 
 def facility_ratio(instance: Planted) -> float:

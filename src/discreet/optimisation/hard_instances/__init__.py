@@ -1,0 +1,1 @@
+"""Instances on which every private algorithm does badly: lower bounds that can be run. None holds data."""
