@@ -59,13 +59,15 @@ USER_SPELLINGS = (
     "AND o.price = 0)",
     "SELECT COUNT(*) AS n, AVG(x) AS a FROM events LEFT JOIN orders ON events.who = orders.who "
     "WHERE orders.who IS NULL",
+    "SELECT COALESCE(g, 'none') AS k, SUM(RANGE_BUCKET(x, [0, 3])) AS a FROM events ANTI JOIN orders AS o "
+    "ON o.who = events.who AND o.price > 1 GROUP BY g",
     "SELECT COUNT(*) AS n FROM events WHERE who IN (SELECT who FROM events WHERE flag AND x > 0)",
     "SELECT s, AVG(n) AS a, SUM(m) AS b FROM (SELECT who, s, COUNT(*) AS n, MAX(x) AS m FROM events "
     "GROUP BY who, s)"
     " AS t GROUP BY s",
     "SELECT n, COUNT(*) AS c FROM (SELECT who, g, COUNT(*) AS n FROM events GROUP BY who, g) AS t GROUP BY n",
     "SELECT SUM(LN(n)) AS a, COUNT(DISTINCT n, d) AS b FROM (SELECT who, COUNT(*) AS n, "
-    "COUNT(DISTINCT g) AS d "
+    "COUNT(DISTINCT day, x - y) FILTER (WHERE flag) AS d "
     "FROM events GROUP BY who) AS t",
     "SELECT COUNT(DISTINCT who) AS n FROM (SELECT who, s, SUM(x) AS t FROM events GROUP BY who, s) "
     "AS u WHERE t > 1 "

@@ -49,7 +49,10 @@ QUESTIONS = (
     "COUNTIF(note ILIKE 'kNOTE%'), "
     "COUNTIF(LOWER(note) IN ('\\note 1', '''note 0', '\U0001f600note 1')), COUNTIF(note LIKE '_note 0'), "
     "COUNTIF(note LIKE '\\\\%' ESCAPE '\\'), COUNTIF(note <> '\u00e9note 1') FROM trips",
-    "SELECT d, COUNT(*), SUM(n), AVG(s) FROM (SELECT who, COUNT(DISTINCT zone) AS d, COUNT(note) AS n, "
+    "SELECT COALESCE(zone, 'none') AS k, RANGE_BUCKET(km, [0, 9, 30]) AS b, AVG(POWER(fare, 1.5)), "
+    "SUM(LN(km + 6)) FROM trips GROUP BY zone, b",
+    "SELECT d, COUNT(*), SUM(n), AVG(s), SUM(e), SUM(f) FROM (SELECT who, COUNT(DISTINCT zone) AS d, "
+    "COUNT(DISTINCT km) AS e, COUNT(DISTINCT (fare, zone)) FILTER (WHERE km < 30) AS f, COUNT(note) AS n, "
     "SUM(km) FILTER (WHERE note IS NULL OR zone = 'b') AS s FROM trips GROUP BY who) AS t GROUP BY d",
 )
 

@@ -10,9 +10,9 @@ from tests.unit.server.conftest import WARDS, serving
 
 from discreet.cli.main import commands
 from discreet.client import connect
-from discreet.core.errors import EngineFailed, OpenFailed
-from discreet.server.open_datasets import open_table
-from discreet.server.registration import read_registration
+from discreet.core.errors import EngineFailed, InvalidParameter, OpenFailed
+from discreet.server.open_datasets import OpenDatasets, open_table
+from discreet.server.registered.registration import read_registration
 
 ROWS = 3000
 SCHEMA = """
@@ -40,9 +40,21 @@ BY_WARD = "SELECT ward, COUNT(*) AS n FROM {} GROUP BY ward"
 MEAN = "SELECT AVG(age) AS m FROM {}"
 
 
-def register(folder, name, *options):
+PUBLIC = """
+[dimensions.regions]
+key = "ward"
+[dimensions.regions.columns.ward]
+kind = "category"
+values = ["north", "south", "west"]
+[dimensions.regions.columns.region]
+kind = "category"
+values = ["coast", "hills"]
+"""
+
+
+def register(folder, name, *options, declared=""):
     """Register a table as its owner does, from the shell."""
-    (folder / f"{name}.toml").write_text(SCHEMA.format(name))
+    (folder / f"{name}.toml").write_text(SCHEMA.format(name) + declared)
     budget = ("--schema", f"{name}.toml", "--epsilon", "4", "--delta", "1e-6", "--expects", "4")
     said = CliRunner().invoke(commands, ["register", *options, *budget])
     assert said.exit_code == 0, said.output
@@ -95,6 +107,56 @@ def test_postgres_and_spark_answer_behind_one_registration(folder, spark_session
             ask(server, "claims", least=5)
         ask(server, "claims", least=6)
     assert "tester" not in (folder / "discreet.toml").read_text(), "the connection string is nowhere"
+
+
+def test_a_public_table_of_the_same_server_is_joined(folder, postgres_dsn):
+    with psycopg.connect(postgres_dsn, autocommit=True) as owner:
+        owner.execute(
+            "CREATE TABLE regions AS SELECT * FROM "
+            "(VALUES ('north', 'coast'), ('south', 'coast'), ('west', 'hills')) AS r(ward, region)"
+        )
+        try:
+            given = ("--engine", "postgres", "--dsn-env", "CLAIMS_DSN", "--table", "public.claims")
+            register(folder, "claims", *given, "--public", "regions=public.regions", declared=PUBLIC)
+            with serving(folder / "discreet.toml") as server:
+                key = server.datasets.access.make_key("acme")
+                server.datasets.access.grant("acme", "claims", 1)
+                sql = "SELECT region, COUNT(*) AS n FROM claims JOIN regions USING (ward) GROUP BY region"
+                with connect(f"http://127.0.0.1:{server.port}", key) as acme:
+                    found = dict(acme.sql(sql).rows)
+        finally:
+            owner.execute("DROP TABLE regions")
+    assert abs(found["coast"] - 2 * ROWS / 3) < 100 and abs(found["hills"] - ROWS / 3) < 100
+
+
+def test_no_public_table_of_a_server_holds_private_rows_by_another_name(folder, postgres_dsn):
+    from discreet.data.engines.postgres import reads_table
+
+    given = ("--engine", "postgres", "--dsn-env", "CLAIMS_DSN", "--table", "claims")
+    register(folder, "claims", *given)
+    path = folder / "discreet.toml"
+    path.write_text(path.read_text() + '\n[datasets.claims.public]\nregions = "public.claims"\n')
+    with pytest.raises(InvalidParameter, match="nobody is to be hidden"):
+        OpenDatasets(read_registration(path))
+    made = """CREATE SCHEMA odd; CREATE VIEW odd.seen AS SELECT ward FROM claims;
+        CREATE MATERIALIZED VIEW "odd"."Seen it" AS SELECT * FROM odd.seen;
+        CREATE TABLE odd.regions (ward text);
+        CREATE VIEW odd.joined AS SELECT * FROM claims JOIN odd.regions USING (ward);
+        CREATE TABLE odd.whole (LIKE claims) PARTITION BY LIST (ward);
+        CREATE TABLE odd.north PARTITION OF odd.whole FOR VALUES IN ('north');
+        CREATE TABLE odd.south PARTITION OF odd.whole FOR VALUES IN ('south')"""
+    with psycopg.connect(postgres_dsn, autocommit=True) as owner:
+        owner.execute(made)
+        try:
+            holding = [("odd.seen", "claims"), ("odd.Seen it", "public.claims"), ("odd.joined", "claims")]
+            holding += [("odd.north", "odd.whole"), ("odd.whole", "odd.south")]
+            for public, private in holding:
+                assert reads_table(postgres_dsn, public=public, private=private, timeout=9), (public, private)
+            others = [("odd.regions", "claims"), ("odd.regions", "odd.joined"), ("odd.north", "odd.south")]
+            for public, private in others:
+                assert not reads_table(postgres_dsn, public=public, private=private, timeout=9), public
+        finally:
+            owner.execute("DROP SCHEMA odd CASCADE")
 
 
 @pytest.mark.parametrize(

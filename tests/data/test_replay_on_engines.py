@@ -33,7 +33,7 @@ from replayed_spellings import SPELLINGS, USER_SPELLINGS, spelt_plans
 from discreet import AddRemove
 from discreet.data import Schema, Table, User
 
-DOSES = {"postgres": (24, 6), "postgres, changed": (24, 6), "spark, changed": (80, 3)}
+DOSES = {"postgres": (24, 6), "postgres, changed": (24, 6), "spark, changed": (160, 2)}
 """One plan of so many, on so many pairs of neighbours."""
 ARROW = {
     "events": dict(

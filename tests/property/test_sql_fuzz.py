@@ -109,6 +109,8 @@ CALLS = (
         "CASE WHEN COUNT(*) > 2 THEN 1 ELSE 0 END", "GREATEST(MEDIAN({n}), COUNT(*))",
         "COUNTIF({n} > 1)", "COUNT(*) FILTER (WHERE note LIKE '%-1%')", "SUM(COUNT(*)) OVER ()",
         "COUNT(DISTINCT who) FILTER (WHERE LOWER(note) = 'a')", "RANK() OVER (ORDER BY COUNT(*) DESC)",
+        "AVG(POWER(y, 1.5))", "EXP(AVG(LN(y + 1)))", "SUM(RANGE_BUCKET({n}, [0, 2.5]))", "STD({n})",
+        "COUNT(DISTINCT x - y, flag)", "NTILE(2) OVER (ORDER BY COUNT(*))",
         "SUM({n}) / SUM(SUM({n})) OVER ()", "COUNT(DISTINCT CASE WHEN note <> '' THEN who END)",
     ),
     (
@@ -134,11 +136,25 @@ TESTS = (
     ),
 )  # fmt: skip
 GROUPS = (
-    ("", "", "g", "flag, g", "CUBE(g, flag)", "ROLLUP(g, note)", "GROUPING SETS ((g), ())", "note", "x"),
+    (
+        "",
+        "",
+        "g",
+        "flag, g",
+        "CUBE(g, flag)",
+        "ROLLUP(g, note)",
+        "GROUPING SETS ((g), ())",
+        "note",
+        "x",
+        "FLOOR(SQRT(y) * 3)",
+        "WIDTH_BUCKET(x, ARRAY[0, 3])",
+        "g GROUPING SETS ((g), ())",
+    ),
     ("who", "y, flag", "w", "1", "x + 1"),
 )
 FROM = (
-    ("t", "t", "t", "t JOIN d USING (g)", "t JOIN d ON t.g = d.g"),
+    ("t", "t", "t", "t JOIN d USING (g)", "t JOIN d ON t.g = d.g",
+     "t ANTI JOIN t AS o ON o.who = t.who AND o.x > 3", "t SEMI JOIN t AS o USING (who)"),
     ("t AS u", "t, t", "t JOIN t USING (who)", "t LEFT JOIN d USING (g)", "(SELECT * FROM t)", "nowhere",
      "read_csv('x')", "query('SELECT 1')"),
 )  # fmt: skip
@@ -164,6 +180,15 @@ UNITS = (
     ),
     ("SELECT who, n FROM ({u}) AS u", "SELECT MAX(note) FROM ({u}) AS u", "SELECT g, n FROM ({u}) AS u"),
 )  # fmt: skip
+VALUES = (
+    "SUM(x)",
+    "AVG(y)",
+    "MAX(x)",
+    "COUNT(note)",
+    "COUNT(DISTINCT g)",
+    "COUNT(DISTINCT x)",
+    "COUNT(DISTINCT x - y) FILTER (WHERE flag)",
+)
 ENDS = (
     (
         "",
@@ -203,7 +228,7 @@ class Questions:
             text = self._of(AROUND).replace("{q}", inner)
         else:
             keys = self.random.choice(("", "", ", g", ", g, flag"))
-            value = self.random.choice(("SUM(x)", "AVG(y)", "MAX(x)", "COUNT(note)", "COUNT(DISTINCT g)"))
+            value = self.random.choice(VALUES)
             inner = f"SELECT who{keys}, COUNT(*) AS n, {value} AS m FROM t{self._where()} GROUP BY who{keys}"
             text = self._of(UNITS).replace("{u}", inner)
         return text if self.random.random() < 0.9 else self._spoilt(text)

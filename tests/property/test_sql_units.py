@@ -42,6 +42,7 @@ VALUES = {
     "cf": "COUNT(*) FILTER (WHERE x > y)",
     "sf": "SUM(y) FILTER (WHERE x > 0)",
     "dy": "COUNT(DISTINCT y)",
+    "df": "COUNT(DISTINCT x - y) FILTER (WHERE y > 1)",
 }
 INNER = ("", "", "", "WHERE x > 0", "WHERE region <> 'a' OR x IS NULL", "WHERE flag OR x > y")
 HAVING = ("", "", "", "HAVING COUNT(*) > 1", "HAVING SUM(x) <= 3", "HAVING MAX(x) > 0 OR COUNT(x) = 0")
@@ -61,6 +62,7 @@ CALLS = (
     "SUM(cf - n)",
     "AVG(sf)",
     "SUM(dy)",
+    "AVG(df)",
     "SUM(sx, contribution_bounds_per_row => (-2, 3))",
     "COUNT(*, contribution_bounds_per_group => (0, 1))",
 )
@@ -250,6 +252,7 @@ def evaluate(rows: list[tuple[Any, ...]], tests: tuple[Any, Any, Any]) -> list[d
             "cf": sum(x is not None and x > y for x, y in listed),
             "sf": sum(positive) if positive else None,
             "dy": len(set(ys)),
+            "df": len({x - y for x, y in listed if x is not None and y > 1}),
         }
         if having(row) and outer(row):
             found.append(row)

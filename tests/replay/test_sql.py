@@ -136,7 +136,8 @@ USER_QUERIES = (
     "g, COUNT(*), SUM(x), QUANTILE(x, 0.25) FROM t GROUP BY g",
     "SELECT AVG(n), SUM(s), STDDEV(m), MEDIAN(a) FROM (SELECT who, COUNT(*) AS n, SUM(x) AS s, MAX(x) AS m, "
     "AVG(x) AS a FROM t GROUP BY who) AS u",
-    "SELECT d, COUNT(*), SUM(n), AVG(s) FROM (SELECT who, COUNT(DISTINCT g) AS d, COUNT(note) FILTER (WHERE "
+    "SELECT d, COUNT(*), SUM(n), AVG(s), SUM(e), MAX(f) FROM (SELECT who, COUNT(DISTINCT g) AS d, "
+    "COUNT(DISTINCT x) AS e, COUNT(DISTINCT x + 2 * y) FILTER (WHERE flag) AS f, COUNT(note) FILTER (WHERE "
     "x > 0) AS n, SUM(x) FILTER (WHERE note IS NULL) AS s FROM t GROUP BY who) AS u GROUP BY d",
     "SELECT n, COUNT(*), COUNT(DISTINCT who), SUM(low) FROM (SELECT who, COUNT(x) AS n, MIN(y - x) AS low "
     "FROM t WHERE flag OR x > 0 GROUP BY who HAVING COUNT(*) > 1) AS u GROUP BY n",
@@ -227,6 +228,9 @@ JOINED_QUERIES = (
     "SELECT note, COUNT(*), AVG(weight) FROM t JOIN zones USING (g) JOIN orders USING (who) GROUP BY note",
     "SELECT COUNT(*), COUNT(weight), SUM(x + weight), COUNT(DISTINCT who) FROM t LEFT JOIN zones USING (g)",
     "SELECT weight, COUNT(*) FROM t LEFT JOIN zones USING (g) WHERE zones.g IS NULL OR x > 0 GROUP BY weight",
+    "SELECT SUM(x), COUNT(DISTINCT who) FROM t SEMI JOIN orders AS o ON o.who = t.who AND price > 2",
+    "SELECT COALESCE(g, 'none') AS k, COUNT(*) FROM t ANTI JOIN orders AS o ON o.who = t.who AND price < 1 "
+    "GROUP BY g",
     "SELECT COUNT(*), SUM(x) FROM t WHERE g NOT IN (SELECT g FROM zones WHERE weight > 0)",
     "SELECT COUNT(*), SUM(a.x - b.x) FROM t AS a JOIN t AS b USING (who)",
     "SELECT AVG(n), SUM(top) FROM (SELECT t.who, COUNT(*) AS n, MAX(price) AS top FROM t JOIN orders "

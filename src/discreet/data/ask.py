@@ -28,8 +28,9 @@ from discreet.data.plan.measures import CHOSEN, Measure
 from discreet.data.plan.nodes import Plan, Policy
 from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
-from discreet.data.pricing.answer import Answer, Block, Chosen, NoisyVector
+from discreet.data.pricing.answer import Answer, Block, Chosen
 from discreet.data.pricing.budget import ModeChoice, Vector, budget
+from discreet.data.pricing.noisy_vector import NoisyVector
 from discreet.data.pricing.presented import Value
 from discreet.data.pricing.quantiles import KeptRows
 from discreet.data.pricing.question_plan import QuestionPlan, price_question

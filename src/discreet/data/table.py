@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from discreet.accounting.units import PrivacyUnit
 from discreet.core import checks
@@ -27,18 +27,15 @@ from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.answer import Answer
 from discreet.data.pricing.question_plan import QuestionPlan, require_priced
 from discreet.data.pricing.usefulness import require_useful
-from discreet.data.pricing.wanted_errors import (
-    BETA,
-    OneOrMore,
-    QuestionsPlan,
-    make_fits,
-    plan_questions,
-)
+from discreet.data.pricing.wanted_errors import BETA, OneOrMore, QuestionsPlan, make_fits, plan_questions
 from discreet.data.schema.columns import Column
 from discreet.data.schema.schema import Dimension, Schema, User
 from discreet.data.schema.toml_file import read_schema
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
+
+if TYPE_CHECKING:
+    from discreet.streams.planning import CounterPlan
 
 Declared = Schema | str | os.PathLike[str]
 
@@ -106,10 +103,7 @@ class Table:
                     readings[one.name] = bound_rows(
                         self._source, readings[one.name], one, key=key, joined=len(self.schemas) > 1
                     )
-            self._source.load(
-                readings,
-                unique={name: dimension.key for name, dimension in public.items()},
-            )
+            self._source.load(readings, unique={name: dimension.key for name, dimension in public.items()})
         except BaseException:
             self._source.close()
             raise
@@ -160,10 +154,16 @@ class Table:
         """
         tables = PlanTables.of(self.schemas)
         fits = make_fits(epsilon=epsilon, delta=delta, neighbours=self.neighbours)
-        missed = read_delta(delta, large=large_delta)
+        mass = read_delta(delta, large=large_delta)
         return plan_questions(
-            questions, tables=tables, within=within, of=of, beta=beta, delta=missed, fits=fits
+            questions, tables=tables, within=within, of=of, beta=beta, delta=mass, fits=fits
         )
+
+    def plan_counts(self, *, epsilon: checks.Number, delta: checks.Number) -> CounterPlan:
+        """Say how near the rows so far can be counted, every day of the time column. No row is read."""
+        from discreet.data.pricing.day_counts import plan_day_counts  # noqa: PLC0415  who asks no counter
+
+        return plan_day_counts(self.schema, epsilon=epsilon, delta=delta)
 
     def sql(
         self,
@@ -389,9 +389,7 @@ def _public(schemas: tuple[Schema, ...]) -> dict[str, Dimension]:
     return public
 
 
-def _check_names(
-    inputs: Mapping[str, object], public: Mapping[str, object], given: Mapping[str, object]
-) -> None:
+def _check_names(inputs: Mapping[str, object], public: Mapping[str, object], given: Iterable[str]) -> None:
     names = [name.lower() for name in (*inputs, *public)]
     if len(set(names)) < len(names):
         raise InvalidParameter(name="tables", rule="named differently", value=sorted(names))

@@ -91,20 +91,28 @@ class _Watched:
 
     def __init__(self, due: float, cancel: Callable[[], object]) -> None:
         self.due, self.is_late, self.has_ended = due, False, False
-        self._cancel, self._lock = cancel, threading.Lock()
+        self._cancel: Callable[[], object] | None = cancel
+        self._lock = threading.Lock()
 
     def end(self) -> None:
-        """Cancel nothing any more: whatever the engine does next is somebody else's."""
+        """Cancel nothing any more: whatever the engine does next is somebody else's.
+
+        What would have been cancelled is let go: the watcher holds on to this until it is next woken.
+        """
         with self._lock:
-            self.has_ended = True
+            self.has_ended, self._cancel = True, None
 
     def stop(self) -> None:
-        """Cancel it, unless it has ended."""
-        with self._lock:
-            if not self.has_ended:
+        """Cancel it, unless it has ended, or is being cancelled already."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            if self._cancel is not None:
                 self.is_late = True
                 with suppress(Exception):  # what the body waits for may have gone away by itself
                     self._cancel()
+        finally:
+            self._lock.release()
 
 
 class _Watcher:

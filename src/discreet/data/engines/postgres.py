@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any, ClassVar
 
@@ -49,6 +49,30 @@ UNION ALL
 SELECT attname, typname, typtype FROM kinds WHERE typtype <> 'd' ORDER BY attnum
 """
 
+
+# A view holds rows of what it reads, and of what views read that it reads; a table those of its parts, and
+# parts those of their whole.
+_READS = """
+WITH RECURSIVE named AS (
+  SELECT pg_catalog.to_regclass(%s)::oid AS public, pg_catalog.to_regclass(%s)::oid AS private
+), steps AS (
+  SELECT r.ev_class AS reader, d.refobjid AS read
+  FROM pg_catalog.pg_rewrite AS r JOIN pg_catalog.pg_depend AS d ON d.objid = r.oid
+  WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
+    AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass
+UNION
+  SELECT inhparent, inhrelid FROM pg_catalog.pg_inherits
+), down AS (
+  SELECT public AS found FROM named
+UNION
+  SELECT read FROM down JOIN steps ON reader = found
+), up AS (
+  SELECT found FROM down
+UNION
+  SELECT inhparent FROM up JOIN pg_catalog.pg_inherits ON inhrelid = found
+)
+SELECT count(*) FROM named WHERE private IN (SELECT found FROM up)
+"""
 
 _SERVER = """
 SELECT pg_catalog.pg_is_in_recovery(),
@@ -275,6 +299,37 @@ def _open_session(dsn: str, timeout: float) -> psycopg.Connection[Any]:
     unlimited = "pg_catalog.current_setting('lock_timeout') = '0'"
     connection.execute(f"SELECT pg_catalog.set_config('lock_timeout', %s, false) WHERE {unlimited}", [wait])
     return connection
+
+
+def reads_table(dsn: str, *, public: str, private: str, timeout: float) -> bool:
+    """Tell whether a table of a database holds rows of another: as itself, as a view, as a part or a whole.
+
+    What a private view reads, and another view of that, are not known again: a view may leave out what is
+    private, and nobody but the owner knows.
+
+    Raises
+    ------
+    InvalidParameter
+        Where the database cannot be asked.
+    """
+    names = [_table(one).sql(dialect="postgres", identify=True) for one in (public, private)]
+    try:
+        with closing(_open_session(dsn, timeout)) as session:
+            return bool(session.execute(_READS.encode(), names).fetchall()[0][0])
+    except (psycopg.Error, UnicodeError):  # its words may show what was given
+        pass
+    rule = "a PostgreSQL server that takes the connection"
+    raise InvalidParameter(name="dsn", rule=rule, got="one that does not (what was given is withheld)")
+
+
+def is_same_database(one: str, other: str) -> bool:
+    """Tell whether two connection strings name one database, in the same words."""
+    try:
+        said, too = psycopg.conninfo.conninfo_to_dict(one), psycopg.conninfo.conninfo_to_dict(other)
+    except psycopg.Error:
+        return one == other
+    usual = {"service": None, "host": None, "hostaddr": None, "port": "5432", "dbname": None}
+    return all(said.get(name, left_out) == too.get(name, left_out) for name, left_out in usual.items())
 
 
 def _family(name: str, kind: str) -> Family:

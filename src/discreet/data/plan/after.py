@@ -175,8 +175,8 @@ def is_noisy(what: Shown) -> bool:
 
 def has_interval(what: Shown, tables: PlanTables) -> bool:
     """Say whether a column has intervals: numbers and dates do that depend on the data."""
-    if isinstance(what, Aggregate) and what.kind == "mode":
-        return False
+    if isinstance(what, Aggregate):  # as most columns are
+        return what.kind != "mode"
     return is_noisy(what) and find_sort(what, tables) in ("number", "date", "list")
 
 

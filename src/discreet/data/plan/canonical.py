@@ -53,7 +53,8 @@ def canonicalise(plan: Plan) -> Plan:
     Names of outputs, what is computed from them and which rows are shown are forgotten, aggregates sorted,
     keys all shown.
     """
-    aggregates = sorted(set(plan.aggregates), key=repr)
+    # Most questions have one: the text that it is sorted by is then not written.
+    aggregates = sorted(set(plan.aggregates), key=repr) if len(plan.aggregates) > 1 else plan.aggregates
     keys = tuple(Output(f"k{i}", field) for i, field in enumerate(plan.keys))
     outputs = tuple(Output(f"a{i}", aggregate) for i, aggregate in enumerate(aggregates))
     joins = tuple(sorted(plan.joins, key=repr))
@@ -61,7 +62,8 @@ def canonicalise(plan: Plan) -> Plan:
     if units is not None:
         units = replace(units, joins=tuple(sorted(units.joins, key=repr)))
     plain = replace(plan, outputs=keys + outputs, joins=joins, after=After(), units=units, branches=())
-    return replace(plain, branches=_list_partly_measured(plan, plain))
+    branches = _list_partly_measured(plan, plain)
+    return replace(plain, branches=branches) if branches else plain
 
 
 def _list_partly_measured(plan: Plan, plain: Plan) -> tuple[Branch, ...]:

@@ -157,6 +157,8 @@ def span_of_value(value: UnitValue, tables: PlanTables, rows: int) -> tuple[Frac
     low, high = exact.span
     if value.kind == "count":
         return Fraction(1), (0, rows)
+    if value.kind == "distinct":
+        return Fraction(1), (0, min(rows, high - low + 1))
     if value.kind == "sum":
         low, high = min(low, rows * low), max(high, rows * high)
     unit = exact.unit
@@ -186,7 +188,9 @@ def _largest_dividend(span: Span, rows: int) -> int:
 
 def may_be_missing(value: UnitValue, tables: PlanTables) -> bool:
     """Say whether a unit that has rows may have no such value: every row's own is missing then."""
-    return value.kind != "count" and value.number is not None and tables.nullable(value.number)
+    return (
+        value.kind not in ("count", "distinct") and value.number is not None and tables.nullable(value.number)
+    )
 
 
 def _declare(name: str, value: UnitValue, tables: PlanTables, rows: int) -> Column:

@@ -25,7 +25,7 @@ Kind = Literal[
     "intercept",
     "determination",
 ]
-UnitKind = Literal["count", "sum", "min", "max", "average"]
+UnitKind = Literal["count", "sum", "min", "max", "average", "distinct"]
 Function = Literal[
     "+",
     "-",

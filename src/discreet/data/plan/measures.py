@@ -9,10 +9,10 @@ from typing import Literal
 from discreet.core.errors import Refused
 from discreet.data.plan.kinds import Kind
 from discreet.data.plan.nodes import Aggregate
-from discreet.data.plan.numbers import MAX_UNITS, add, constant, multiply, scale
+from discreet.data.plan.numbers import MAX_UNITS, add, constant, multiply, scale, variable
 from discreet.data.plan.row_nodes import Choice, Field, Polynomial, Span, StepFunction
 from discreet.data.plan.tables import PlanTables, is_declared
-from discreet.data.schema.columns import Date
+from discreet.data.schema.columns import Date, Ranged
 
 MeasureKind = Literal["rows", "units", "sum", "squares", "histogram", "values", "distinct"]
 CHOSEN: tuple[MeasureKind, ...] = ("histogram", "values")
@@ -145,7 +145,17 @@ def _absent(number: Polynomial | None, tables: PlanTables) -> Polynomial | None:
     """Return a number that may be missing; None where it never is, so that all rows are counted once."""
     if number is None or not tables.nullable(number):
         return None
+    atom = number.atoms[0]
+    if len(number.atoms) == 1 and isinstance(atom, StepFunction) and is_there_with(atom, tables):
+        return variable(atom.field)  # in the same rows, and counted without being computed
     return number
+
+
+def is_there_with(function: StepFunction, tables: PlanTables) -> bool:
+    """Say whether a function of a number or date is there where its column is, and nowhere else."""
+    if not isinstance(tables.column(function.field), Ranged):
+        return False
+    return function.missing is None and all(code is not None for _, code in function.pieces)
 
 
 def _steps(bounds: tuple[Fraction, Fraction] | None, unit: Fraction) -> Span | None:

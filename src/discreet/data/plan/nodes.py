@@ -259,9 +259,10 @@ class Policy:
 class _Remembered:
     """A place for what follows from a plan and is asked for again and again. It is no part of the plan."""
 
-    __slots__ = ("_asked_for", "_branches_shown")
+    __slots__ = ("_asked_for", "_branches_shown", "_sets_shown")
     _asked_for: tuple[Aggregate, ...]
     _branches_shown: tuple[Branch, ...]
+    _sets_shown: tuple[tuple[Key, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,11 +309,16 @@ class Plan(_Remembered):
     @property
     def shown_sets(self) -> tuple[tuple[Key, ...], ...]:
         """The grouping sets in the order of the answer's rows: keys as they were selected, then others."""
-        shown = [what for branch in self.shown_branches for what in branch.outputs]
-        selected = [what for what in shown if isinstance(what, Field | ComputedKey)]
-        order = {key: place for place, key in enumerate(dict.fromkeys([*selected, *self.keys]))}
-        turned = [tuple(sorted(keys, key=order.__getitem__)) for keys in self.sets]
-        return tuple(sorted(turned, key=lambda keys: [order[key] for key in keys]))
+        try:
+            found: tuple[tuple[Key, ...], ...] = self._sets_shown
+        except AttributeError:
+            shown = [what for branch in self.shown_branches for what in branch.outputs]
+            selected = [what for what in shown if isinstance(what, Field | ComputedKey)]
+            order = {key: place for place, key in enumerate(dict.fromkeys([*selected, *self.keys]))}
+            turned = [tuple(sorted(keys, key=order.__getitem__)) for keys in self.sets]
+            found = tuple(sorted(turned, key=lambda keys: [order[key] for key in keys]))
+            object.__setattr__(self, "_sets_shown", found)
+        return found
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:

@@ -70,6 +70,10 @@ def add(left: Polynomial, right: Polynomial) -> Polynomial:
 
 def multiply(left: Polynomial, right: Polynomial) -> Polynomial:
     """Return left * right."""
+    for factor, number in ((left, right), (right, left)):
+        value = value_of(factor)
+        if value is not None:
+            return number if value == 1 else _make({names: value * c for names, c in number.terms})
     terms: dict[Monomial, Fraction] = {(atom,): Fraction(0) for atom in (*left.atoms, *right.atoms)}
     order = _Order()
     for (a, x), (b, y) in itertools.product(left.terms, right.terms):
@@ -107,9 +111,9 @@ def scale(
         When a value could leave 64-bit integers.
     """
     spend(_SCALED + 2 * _TERM * len(number.terms))
-    steps = [(names, c * math.prod(tables.grid(field) for field in names)) for names, c in number.terms]
+    steps = [(names, _in_codes(c, names, tables)) for names, c in number.terms]
     unit = unit or common_unit(coefficient for _, coefficient in steps)
-    terms = tuple((monomial, int(coefficient / unit)) for monomial, coefficient in steps)
+    terms = tuple((names, int(c if unit == 1 else c / unit)) for names, c in steps)
     spans = {atom: tables.span(atom) for atom in number.atoms}
     largest = sum(abs(c) * math.prod(max(map(abs, spans[f])) for f in monomial) for monomial, c in terms)
     if largest > MAX_UNITS:
@@ -120,6 +124,12 @@ def scale(
         )
     spans.update((field, span) for field, span in (narrowed or {}).items() if field in spans)
     return Scaled(unit, terms, _range(terms, spans))
+
+
+def _in_codes(coefficient: Fraction, names: Monomial, tables: PlanTables) -> Fraction:
+    for grid in map(tables.grid, names):
+        coefficient = coefficient if grid == 1 else coefficient * grid
+    return coefficient
 
 
 Terms = Sequence[tuple[Monomial, int]]
@@ -175,9 +185,9 @@ def _term_range(monomial: Monomial, coefficient: int, spans: Mapping[Atom, Span]
 
 def common_unit(numbers: Iterable[int | Fraction]) -> Fraction:
     """Return the largest number of which all are multiples; some number where all are 0."""
-    listed = [Fraction(number) for number in numbers]
-    common = math.lcm(*(number.denominator for number in listed))
-    return Fraction(math.gcd(*(int(number * common) for number in listed)) or common, common)
+    listed = list(numbers)
+    common = math.gcd(*(number.numerator for number in listed))
+    return Fraction(common, math.lcm(*(number.denominator for number in listed))) if common else Fraction(1)
 
 
 def _make(terms: Mapping[Monomial, Fraction]) -> Polynomial:

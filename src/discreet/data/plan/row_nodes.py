@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass
 from dataclasses import field as dataclass_field
 from fractions import Fraction
+from functools import cache
 from hashlib import blake2b
 from typing import Literal
 
@@ -59,8 +60,13 @@ def _spell(node: object) -> str:
             # Spans and pieces, of which there may be thousands: the same text, sooner.
             return f"({','.join([f'({a},{b})' for a, b in node])})"
         return f"({','.join(map(_spell_part, node))})"
-    named = [getattr(node, one.name) for one in fields(node) if one.compare]  # type: ignore[arg-type]
-    return f"{type(node).__name__}({','.join(map(_spell_part, named))})"
+    held = [getattr(node, name) for name in _list_names(type(node))]  # type: ignore[arg-type]
+    return f"{type(node).__name__}({','.join(map(_spell_part, held))})"
+
+
+@cache
+def _list_names(kind: type) -> tuple[str, ...]:
+    return tuple(one.name for one in fields(kind) if one.compare)
 
 
 def _spell_part(part: object) -> str:

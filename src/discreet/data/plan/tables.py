@@ -77,7 +77,21 @@ class PlanTables:
 
     def extend(self, *relations: Schema | Dimension) -> PlanTables:
         """Return the tables with relations of one plan beside them, or in their place."""
-        return PlanTables(self.schemas, (*self.derived, *relations)) if relations else self
+        if not relations:
+            return self
+        found = copy(self)
+        pairs = [(Field(one.name, column.name), column) for one in relations for column in one.columns]
+        # A question may join hundreds of times: what is declared is listed once, and copied.
+        for name, more in (
+            ("_relations", {one.name.lower(): one for one in relations}),
+            ("_fields", {(one.table, one.name.lower()): one for one, _ in pairs}),
+            ("_columns", dict(pairs)),
+        ):
+            object.__setattr__(found, name, getattr(self, name) | more)
+        object.__setattr__(found, "derived", (*self.derived, *relations))
+        for name in ("_spans", "tabulated"):
+            object.__setattr__(found, name, {})
+        return found
 
     def relation(self, name: str) -> Schema | Dimension | None:
         """Return the table with a name; None where there is none."""

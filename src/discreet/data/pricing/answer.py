@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,12 +20,13 @@ from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.kinds import Kind
 from discreet.data.plan.measures import CHOSEN, Measure, find_day
 from discreet.data.plan.nodes import Aggregate, Plan
-from discreet.data.plan.row_nodes import Span
-from discreet.data.pricing.budget import CONFIDENCE, Side, Vector
-from discreet.data.pricing.estimates import Number, enclosure, estimate, plain
+from discreet.data.pricing.budget import CONFIDENCE, Side
+from discreet.data.pricing.estimates import Number, Range, enclose_mean, enclosure, estimate, plain
+from discreet.data.pricing.noisy_vector import NoisyVector
 from discreet.data.pricing.pairs import enclose_pair, estimate_pair
 from discreet.data.pricing.presented import Interval, Place, PresentedTable, Reader, ReleasedNumbers, Value
 from discreet.data.pricing.question_plan import QuestionPlan, price_question
+from discreet.data.pricing.ratios import MAX_RATIOS, AnswerRatio, enclose_ratio
 from discreet.data.schema.columns import Category
 
 Triple = tuple[int, int, int]
@@ -40,30 +42,6 @@ _ON_A_GRID: tuple[Kind, ...] = (
     "maximum",
 )
 _EXTREMES: dict[Kind, Fraction] = {"minimum": Fraction(0), "maximum": Fraction(1)}
-
-
-@dataclass(frozen=True, slots=True)
-class NoisyVector:
-    """A measured vector: one noisy number a group."""
-
-    vector: Vector
-    values: tuple[int, ...]
-
-    def point(self, place: int) -> Fraction:
-        """Return the best guess of the true number: the middle of what the dropped digits leave open."""
-        size = 1 << self.vector.dropped
-        return Fraction(self.values[place] * size) + Fraction(size - 1, 2)
-
-    def box(self, place: int, beta: float) -> Span:
-        """Return between which numbers the true one lies, but for probability beta.
-
-        A group that a threshold let through has noise that helped it to be there. So its lower end is where
-        the threshold itself is: each group is below it with a probability that delta has paid for.
-        """
-        size, reach = 1 << self.vector.dropped, self.vector.noise.reach(beta)
-        below = reach if self.vector.threshold is None else max(reach, self.vector.threshold - 2)
-        low, high = self.values[place] - below, self.values[place] + reach
-        return low * size, high * size + size - 1
 
 
 class Chosen(NamedTuple):
@@ -187,6 +165,11 @@ class ReleasedBlocks(ReleasedNumbers):
         The ends of quantiles were chosen for `CONFIDENCE`. Beside anything else that is uncertain they would
         leave nothing for it, so they are then what is declared.
         """
+        if len(aggregates) == 1 and aggregates[0].kind == "average":
+            total, rows = self.facts.measured[aggregates[0]]
+            read = self._read_ratios(total, rows, confidence)
+            if read is not None:
+                return [lambda place: enclose_mean(total, read(place))]
         known = dict.fromkeys(measure for one in aggregates for measure in self.facts.measured[one])
         vectors = [measure for measure in known if measure.kind not in CHOSEN]
         chosen = len(known) == 1 and confidence <= CONFIDENCE
@@ -195,6 +178,38 @@ class ReleasedBlocks(ReleasedNumbers):
         )
         beta = each_of(max(1, numbers), 1 - confidence)
         return [self._interval(one, beta, chosen) for one in aggregates]
+
+    def ratio(self, what: AnswerRatio, confidence: Fraction) -> Reader[Interval] | None:
+        """Return what reads the intervals of quotients; None where those of their parts have to do."""
+        (above,), (below,) = self.facts.measured[what.above], self.facts.measured[what.below]
+        read, times = self._read_ratios(above, below, confidence), what.times * above.unit / below.unit
+        if read is None:
+            return None
+
+        def read_ends(place: Place) -> Interval:
+            found = read(place)
+            if found is None:
+                return -math.inf, math.inf
+            low, high = sorted(times * end for end in found)
+            return down(low), up(high)
+
+        return read_ends
+
+    def _read_ratios(
+        self, above: Measure, below: Measure, confidence: Fraction
+    ) -> Reader[Range | None] | None:
+        """Return what reads a quotient of two measures in steps, in all groups at once."""
+        groups = sum(len(block.keys) for block in self.blocks)
+        both = [block.measured.get(one) for block in self.blocks for one in (above, below)]
+        if not 0 < groups <= MAX_RATIOS or any(one is None or not one.is_laplace for one in both):
+            return None
+        beta = each_of(groups, 1 - confidence)
+
+        def read(place: Place) -> Range | None:
+            first, second = (one.laplace(place[1]) for one in self.blocks[place[0]].noisy((above, below)))
+            return enclose_ratio(first, second, beta)
+
+        return read
 
     def _interval(self, aggregate: Aggregate, beta: float, chosen: bool) -> Reader[Interval]:
         measures = self.facts.measured[aggregate]
@@ -352,6 +367,8 @@ class Answer:
         notes.append(
             f"[ ] holds all true values of a column at once with probability 95 %; {self.plan.price}"
         )
+        if self.plan.caps:  # who reads the number alone would take it for one about all rows
+            notes.append(f"true values are of what counts: {'; '.join(self.plan.caps)}")
         return notes + (["UNSAFE: seeded noise"] if self.unsafe_seeded else [])
 
     def __repr__(self) -> str:

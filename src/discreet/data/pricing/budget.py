@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -307,27 +307,32 @@ def _choice(  # noqa: PLR0917  # a place is three of them
 def _laplace(
     known: Facts, counted: Measure, places: list[Place], share: Fraction, delta: Fraction
 ) -> tuple[Vector, ...]:
-    found = []
-    for one, measure, moved in places:
-        dropped, coarse = coarsen(moved)
-        noise = DiscreteLaplace(laplace_scale(coarse.l1, share))
-        found.append(Vector(one.keys, measure, one.cells, dropped, coarse, noise))
-    return _with_thresholds(known, counted, found, delta)
+    vectors = _measure(places, lambda moved: DiscreteLaplace(laplace_scale(moved.l1, share)))
+    return _with_thresholds(known, counted, vectors, delta)
 
 
 def _gaussian(
     known: Facts, counted: Measure, places: list[Place], share: Fraction, delta: Fraction
 ) -> tuple[Vector, ...]:
     """Give every vector the same part of mu^2; thresholds get half of delta where there are some."""
-    listed = [(one, measure, *coarsen(moved)) for one, measure, moved in places]
-    squares = Counter(coarse.l2_squared for _, _, _, coarse in listed)
+    squares: Counter[int] = Counter()
+    for moved, times in Counter(moved for _, _, moved in places).items():
+        squares[coarsen(moved)[1].l2_squared] += times
     half = delta / 2 if any(one.cells is None for one, _, _ in places) else Fraction(0)
-    factor = find_factor(tuple(sorted(squares.items())), share * len(listed), delta - half)
-    found = []
-    for one, measure, dropped, coarse in listed:
-        noise = DiscreteGaussian(find_variance(coarse.l2_squared, factor))
-        found.append(Vector(one.keys, measure, one.cells, dropped, coarse, noise))
-    return _with_thresholds(known, counted, found, half)
+    factor = find_factor(tuple(sorted(squares.items())), share * len(places), delta - half)
+    vectors = _measure(places, lambda moved: DiscreteGaussian(find_variance(moved.l2_squared, factor)))
+    return _with_thresholds(known, counted, vectors, half)
+
+
+def _measure(
+    places: list[Place], find_noise: Callable[[VectorSensitivity], DiscreteLaplace | DiscreteGaussian]
+) -> list[Vector]:
+    """Give every vector its noise: that of a move is found once, and a cube has the same many times."""
+    found: dict[VectorSensitivity, tuple[int, VectorSensitivity, DiscreteLaplace | DiscreteGaussian]] = {}
+    for moved in dict.fromkeys(moved for _, _, moved in places):
+        dropped, coarse = coarsen(moved)
+        found[moved] = dropped, coarse, find_noise(coarse)
+    return [Vector(one.keys, measure, one.cells, *found[moved]) for one, measure, moved in places]
 
 
 def _with_thresholds(
@@ -349,9 +354,10 @@ def _with_thresholds(
 def _better(one: tuple[Vector, ...], other: tuple[Vector, ...]) -> bool:
     """Tell whether the errors at 95 % of one way are smaller, in the geometric mean over the vectors."""
     gain = 0.0
-    for first, second in zip(one, other, strict=True):
-        beta = each_of(first.cells or 1, _BETA)
-        gain += math.log((first.noise.reach(beta) + 1) / (second.noise.reach(beta) + 1))
+    pairs = zip(one, other, strict=True)
+    for (cells, noise, against), times in Counter((a.cells, a.noise, b.noise) for a, b in pairs).items():
+        beta = each_of(cells or 1, _BETA)
+        gain += times * math.log((noise.reach(beta) + 1) / (against.reach(beta) + 1))
     return gain < 0
 
 

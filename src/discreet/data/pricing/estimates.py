@@ -67,6 +67,14 @@ def enclosure(kind: Kind, measures: Sequence[Measure], box: Sequence[Span]) -> t
     return _scale(kind, low, unit, down), _scale(kind, high, unit, up)
 
 
+def enclose_mean(measure: Measure, deviation: Range | None) -> tuple[Number, Number]:
+    """Return an interval of a mean from that of its distance to the centre; None stands for any."""
+    least, most = _possible("average", measure)
+    low, high = (least, most) if deviation is None else (measure.centre + end for end in deviation)
+    low, high = (min(max(end, least), most) for end in (low, high))
+    return _scale("average", low, measure.unit, down), _scale("average", high, measure.unit, up)
+
+
 def plain(value: Fraction, unit: Fraction, rounded: Callable[[Fraction], float] = float) -> Number:
     """Return a number as an int where the column's steps are whole, else as a float."""
     return math.floor(value) if unit.denominator == 1 else rounded(value) + 0.0  # no negative zero

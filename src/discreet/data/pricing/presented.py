@@ -26,6 +26,7 @@ from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.computed import Enclosed, End, OneOf, Possible, enclose, exactly
 from discreet.data.pricing.estimates import Number
+from discreet.data.pricing.ratios import AnswerRatio, read_ratio
 from discreet.data.pricing.windows import WindowRows, sort_rows
 
 Value = bool | int | float | str | datetime.date | tuple[Number, ...] | None
@@ -77,6 +78,11 @@ class ReleasedNumbers(ABC):
 
         All of them hold in all groups at once with that probability.
         """
+
+    def ratio(self, what: AnswerRatio, confidence: Fraction) -> Reader[Interval] | None:
+        """Return what reads the intervals of a quotient, if they are known as narrower than by its parts."""
+        del what, confidence
+        return None
 
     @abstractmethod
     def step(self, aggregate: Aggregate) -> Fraction | None:
@@ -191,6 +197,10 @@ class PresentedTable:
         if not self._has_interval(name):
             rule = f"a number that depends on the data, one of {', '.join(self.numbers)}"
             raise InvalidParameter(name="name", rule=rule, value=name)
+        ratio = read_ratio(column[0]) if len(set(column)) == 1 else None
+        narrow = None if ratio is None else self.released.ratio(ratio, confidence)
+        if narrow is not None:
+            return (narrow(group) for _, group in self.shown)
         noisy = (leaf for what in column for leaf in leaves(what) if isinstance(leaf, Aggregate))
         listed = tuple(dict.fromkeys(noisy))
         read = dict(zip(listed, self.released.intervals(listed, confidence), strict=True))

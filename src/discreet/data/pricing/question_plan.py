@@ -98,6 +98,11 @@ class QuestionPlan:
         )
 
     @property
+    def caps(self) -> tuple[str, ...]:
+        """How much of one unit counts, in words. Answers and intervals are about what counts."""
+        return tuple(_caps(self.budget))
+
+    @property
     def parts(self) -> tuple[Vector | QuantileChoice | ModeChoice, ...]:
         """Everything that is measured or chosen."""
         return (*self.budget.vectors, *self.budget.choices)
@@ -243,8 +248,8 @@ def _vector_error(found: list[Vector], *, draws: int, beta: Fraction) -> float:
     each = each_of(groups * draws, beta)
     unit = measure.unit**2 if measure.kind == "squares" else measure.unit
     return max(
-        up((vector.noise.reach(each) + (vector.dropped > 0)) * (1 << vector.dropped) * unit)
-        for vector in found
+        up((noise.reach(each) + (dropped > 0)) * (1 << dropped) * unit)
+        for noise, dropped in dict.fromkeys((vector.noise, vector.dropped) for vector in found)
     )
 
 
@@ -261,11 +266,11 @@ def _quantile(
         )
         for choice in values
     )
-    # An end is aimed `shift` off the quantile's rank, and misses that by less.
+    # An end is aimed `shift` off the quantile's rank, and misses that by less; so is the other.
+    sides = {(one.step.point, one.step.rate, one.cells): one for one in found if one.side}
     ends = max(
-        (2 * abs(made.aim(choice, choice.cells or 1).shift) - 1) / choice.step.point.denominator
-        for choice in found
-        if choice.side
+        (2 * abs(made.aim(one, one.cells or 1).shift) - 1) / one.step.point.denominator
+        for one in sides.values()
     )
     words = f"its rank is off by at most {error:.6g} rows at 95 %, that of its interval's ends by {ends:.6g}"
     return ColumnError(name, error, words)
@@ -290,19 +295,24 @@ def _mode(name: str, choices: list[ModeChoice], beta: Fraction) -> ColumnError:
     return ColumnError(name, rows, f"at most {rows:.6g} rows fewer have it than the most frequent at 95 %")
 
 
-def _bounds(made: Budget) -> tuple[str, ...]:
+def _caps(made: Budget) -> list[str]:
+    """Say how much of one unit counts; nothing where a unit is a row."""
     known = made.facts
     lines = [
         f"at most {rows} rows of one {known.tables.schema(name).unit.name} in {name} count"
         for name, rows in known.kept
     ]
-    if not lines:
-        lines.append("one row is protected")
-    elif any(one.keys for one in known.sets):
+    if lines and any(one.keys for one in known.sets):
         most = f"at most {known.groups_per_unit} group{'s' * (known.groups_per_unit > 1)}"
         lines.append(
             f"one {known.tables.schema(known.plan.table).unit.name} counts in {most} of each grouping"
         )
+    return lines
+
+
+def _bounds(made: Budget) -> tuple[str, ...]:
+    known = made.facts
+    lines = _caps(made) or ["one row is protected"]
     for measure in dict.fromkeys(measure for one in known.sets for measure, _ in one.measures):
         if measure.number is not None and measure.kind in ("sum", "histogram"):
             low, high = (float(end * measure.unit) for end in measure.row)

@@ -172,6 +172,10 @@ def _advise(made: Budget, rows: RowsKnown | None, most: Fraction | None) -> str:
     return enough
 
 
+def _say_rows(size: Fraction) -> str:
+    return f"{float(size):,.0f} rows" if size >= 100 else f"{float(size):.3g} rows"
+
+
 def _is_small(made: Budget) -> bool:
     return len(made.vectors) + len(made.choices) <= MOST_PARTS
 
@@ -236,16 +240,14 @@ class _Judge:
             most = Fraction(PLAUSIBLE_ROWS) if rows is None else max(rows.table, Fraction(1))
             if reach < most:
                 return None
-            return (
-                f"its error at 95 % would be {float(reach):.3g}, and there are about {float(most):.3g} rows"
-            )
+            return f"its error at 95 % would be {float(reach):.3g}, and there are about {_say_rows(most)}"
         size = None if rows is None else max(Fraction(1), rows.asked / (one.cells or 1))
         part = self._span(what, one, size)
         if part is None or part < MOST_OF_RANGE:
             return None
         where = ""
         if size is not None:
-            where = f" {'in a group of' if one.keys else 'for about'} {float(size):.3g} rows"
+            where = f" {'in a group of' if one.keys else 'for about'} {_say_rows(size)}"
         percent = min(100, math.floor(100 * part))
         return f"its interval at 95 % would span {percent} % of what is possible{where}"
 

@@ -39,19 +39,30 @@ _FORMATS: dict[str, Callable[[datetime.date], str]] = {
 }
 _YEARS = 10_000
 """More than there are years before 1970."""
-_WORDS = (("YYYY", "%Y"), ("yyyy", "%Y"), ("MM", "%m"), ("DD", "%d"), ("dd", "%d"), ("Q", "%Q"))
+_WORDS: dict[str, dict[str, str]] = {
+    "TO_CHAR": {
+        "YYYY": "%Y", "yyyy": "%Y", "IYYY": "%G", "Q": "%Q", "MM": "%m", "FMMonth": "%B", "Mon": "%b",
+        "IW": "%V", "DDD": "%j", "DD": "%d", "dd": "%d", "FMDay": "%A", "Dy": "%a", "ID": "%u",
+    },
+    "DATE_FORMAT": {
+        "yyyy": "%Y", "Q": "%Q", "MMMM": "%B", "MMM": "%b", "MM": "%m", "dd": "%d",
+        "EEEE": "%A", "EEE": "%a", "EE": "%a", "E": "%a",
+    },
+}  # fmt: skip
+"""Words of formats without %. PostgreSQL pads Month and Day with blanks, so they are not among them."""
 
 
 def read_format(name: str, pattern: str) -> list[str]:
     """Return the signs of a format and what stands between them; refuse a sign that is not known."""
-    if name in ("TO_CHAR", "DATE_FORMAT") and "%" not in pattern:
-        for word, sign in _WORDS:
-            pattern = pattern.replace(word, sign)
+    words = _WORDS.get(name, {}) if "%" not in pattern else {}
+    shown = shorten(pattern)
+    if words:
+        longest = sorted(words, key=len, reverse=True)
+        pattern = re.sub("|".join(longest), lambda found: words[found[0]], pattern)
     parts = re.findall(r"%.|[^%A-Za-z]+|.", pattern, flags=re.DOTALL)
     if any(part not in _FORMATS for part in parts if part[0] == "%" or part.isalpha()):
-        raise refuse(
-            f"{name} {shorten(pattern)}", "it has a sign that is not known", "Use %Y %m %d %b %B %a %A %j"
-        )
+        known = ", ".join(words) if words else "%Y %m %d %b %B %a %A %j"
+        raise refuse(f"{name} {shown}", "it has a sign that is not known", f"Use {known}")
     return parts
 
 

@@ -18,7 +18,7 @@ from discreet.data.plan.narrowing import Narrowed, narrow, range_of
 from discreet.data.plan.numbers import variable
 from discreet.data.plan.row_nodes import Condition, Field, Polynomial
 from discreet.data.plan.tabulate import tabulate
-from discreet.data.schema.columns import Identifier
+from discreet.data.schema.columns import Category, Column, Decimal, Identifier, Integer
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.rows.language import operand
 from discreet.data.sql.rows.operands import (
@@ -33,6 +33,7 @@ from discreet.data.sql.rows.operands import (
     truth_number,
 )
 from discreet.data.sql.selected.calls import AGGREGATES
+from discreet.data.sql.selected.windows import refuse_rows
 from discreet.data.sql.text import number, refuse
 
 MAX_CELLS = 1_000_000
@@ -41,6 +42,11 @@ MAX_GROUPS = 20_000
 """Groups of one key that is computed."""
 Sets = list[tuple[Key, ...]]
 _SEVERAL = (exp.Cube, exp.Rollup, exp.GroupingSets)
+_FILLING = ("COALESCE", "IFNULL", "NVL")
+_COARSER = (
+    "Group by something coarser, or ask of one row a unit: "
+    "SELECT AVG(n) FROM (SELECT {0}, COUNT(*) AS n FROM t GROUP BY {0})"
+)
 
 
 class Grouping:
@@ -52,21 +58,33 @@ class Grouping:
         What SELECT lists: GROUP BY may name its aliases and places.
     where
         The condition of the question: groups that it leaves no row are not listed.
+    after
+        HAVING, ORDER BY and whatever else looks at the groups.
     """
 
-    def __init__(self, listed: Sequence[exp.Expression], where: Condition, scope: Scope) -> None:
+    def __init__(
+        self,
+        listed: Sequence[exp.Expression],
+        where: Condition,
+        scope: Scope,
+        after: Iterable[exp.Expression | None] = (),
+    ) -> None:
+        self._after = [clause for clause in after if clause is not None]
         self._listed, self._where, self._scope = listed, where, scope
         self._aliases = {
             item.alias.lower(): item.this for item in listed if isinstance(item, exp.Alias) and item.alias
         }
         self.keys: tuple[Key, ...] = ()
+        self._totals = False  # whether some set leaves a key out
         self._computes = False  # whether some key is written as more than a column's name
 
     def sets(self, node: exp.Expression | None) -> Sets:
         """Return the grouping sets of a GROUP BY clause."""
         sets: Sets = [()]
         if node is not None:
-            for item in self._items(node):
+            items = self._items(node)
+            self._totals = any(isinstance(item, _SEVERAL) for item in items)
+            for item in items:
                 sets = _cross(sets, self._item(item))
         self.keys = sort_keys(key for keys in sets for key in keys)
         return sort_sets(sets)
@@ -97,6 +115,8 @@ class Grouping:
                         f"COUNT(DISTINCT {field.name}) counts them; a subquery may GROUP BY {field.name}"
                     )
                     raise refuse(field.name, "it would show single units", way_out)
+                if not self.keys and any(item.find(exp.Window) for item in self._listed):
+                    raise refuse_rows("OVER")
                 why = "it is neither a key nor an aggregate"
                 raise refuse(field.name, why, f"GROUP BY {field.name}, or aggregate it")
             return field
@@ -151,17 +171,56 @@ class Grouping:
         """Return the item of SELECT that a place or an alias stands for; a column comes before an alias."""
         if isinstance(node, exp.Literal):
             return self._numbered(node)
-        if not isinstance(node, exp.Column) or node.args.get("table") is not None:
+        if not isinstance(node, exp.Column):
             return node
+        if node.args.get("table") is not None:
+            return self._filled(node) or node
         fields = (self._scope.tables.field(one.name, node.name) for one in self._scope.names.values())
         if any(field is not None for field in fields):
-            return node
+            return self._filled(node) or node
         found: exp.Expression = self._aliases.get(node.name.lower(), node)
         if found is not node and _aggregates(found):
             raise refuse(
                 f"GROUP BY {node.name}", "it is an aggregate", "Name a column, or what is computed from it"
             )
         return found
+
+    def _filled(self, column: exp.Column) -> exp.Expression | None:
+        """Return what SELECT shows instead of a column that may be missing: then it has that group, too.
+
+        `SELECT COALESCE(x, 'none') ... GROUP BY x` has one group for each x and one for none. Where x itself
+        is looked at it stays a column, and what is missing is in no group. Beside totals it is they that have
+        no x: `COALESCE(x, 'all')` is what they are called.
+        """
+        if self._totals:
+            return None
+        field, filled, alias = self._scope.field(column), None, ""
+        others: list[exp.Expression] = [*self._after]
+        for item in self._listed:
+            shown = item.this if isinstance(item, exp.Alias) else item
+            if self._fills(shown, field) and filled in (None, shown):
+                filled, alias = shown, item.alias.lower()
+            elif not _aggregates(shown):
+                others.append(shown)
+        named = [
+            node
+            for one in others
+            for node in one.find_all(exp.Column)
+            # ORDER BY takes the name of a column of the answer first.
+            if not (isinstance(one, exp.Order) and not node.table and node.name.lower() == alias)
+        ]
+        return None if any(node.name.lower() == field.name.lower() for node in named) else filled
+
+    def _fills(self, node: exp.Expression, field: Field) -> bool:
+        if not isinstance(node, exp.Anonymous) or str(node.this).upper() not in _FILLING:
+            return False
+        listed = node.args.get("expressions") or []
+        first = listed[0] if len(listed) == 2 else None
+        while isinstance(first, exp.Paren):
+            first = first.this
+        if not isinstance(first, exp.Column) or self._scope.field(first) != field:
+            return False
+        return _is_undeclared(listed[1], self._scope.column(field))
 
     def _numbered(self, node: exp.Expression) -> exp.Expression:
         text, is_string = take(node, "this", "is_string")
@@ -282,7 +341,7 @@ def check_sets(
     columns = {key: scope.column(key) for key in keys if isinstance(key, Field)}
     for field, column in columns.items():
         if isinstance(column, Identifier):
-            raise refuse(f"GROUP BY {field.name}", "it would show single units", "Group by something coarser")
+            raise refuse(f"GROUP BY {field.name}", "it would show single units", _COARSER.format(field.name))
     open_keys = [key.name for key in keys if not is_listed(key, scope.tables)]
     if strategy not in (None, "LAPLACE_THRESHOLD" if open_keys else "PUBLIC_GROUPS"):
         way_out = "Use PUBLIC_GROUPS for declared keys, LAPLACE_THRESHOLD for others, or leave it out"
@@ -296,3 +355,17 @@ def check_sets(
         cells += cells_of(declared, scope.tables, where) or 1
     if cells > MAX_CELLS:
         raise refuse("GROUP BY", f"it has more than {MAX_CELLS} declared groups", "Use fewer or coarser keys")
+
+
+def _is_undeclared(node: exp.Expression, column: Column) -> bool:
+    """Say whether a constant is nothing that a column holds, so that its group is one of its own."""
+    sign = -1 if isinstance(node, exp.Neg) else 1
+    value = node.this if isinstance(node, exp.Neg) else node
+    if not isinstance(value, exp.Literal):
+        return False
+    if value.is_string:
+        return isinstance(column, Category) and str(value.this) not in column.values
+    found = sign * number(str(value.this), "COALESCE")
+    if isinstance(column, Category):
+        return found not in column.values and isinstance(column.values[0], int)
+    return isinstance(column, Integer | Decimal) and not column.lower <= found <= column.upper

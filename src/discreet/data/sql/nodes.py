@@ -31,6 +31,7 @@ _WORDS = {
     "locks": ("FOR UPDATE", "Leave it out"),
     "method": ("NATURAL JOIN", "Write JOIN ... USING (key)"),
     "offset": ("OFFSET", "Leave it out"),
+    "on": ("DISTINCT ON", "GROUP BY it, with MIN(x) or MAX(x)"),
     "order": ("ORDER BY", "Leave it out"),
     "qualify": ("QUALIFY", "Use HAVING, ORDER BY and LIMIT"),
     "percent": ("PERCENT", "Write LIMIT 10"),
@@ -39,6 +40,7 @@ _WORDS = {
     "rollup": ("WITH ROLLUP", "Write GROUP BY ROLLUP (...)"),
     "sample": ("TABLESAMPLE", "Leave it out"),
     "side": ("an outer join", "Write JOIN ... USING (key)"),
+    "sort": ("SORT BY", "Write ORDER BY"),
     "symmetric": ("SYMMETRIC", "Put the smaller bound first"),
     "unnest": ("UNNEST", "List the values"),
     "windows": ("WINDOW", "Leave it out"),
@@ -81,6 +83,14 @@ def refuse_unknown(node: exp.Expression, place: str) -> Refused:
     for kind, words in _NODES.items():
         if isinstance(node, kind) and (place == "SELECT" or kind is exp.Exists):
             return refuse(*words)
+    if isinstance(node, exp.BitwiseXor):
+        return refuse("^", "dialects mean a power or bits by it", "Write POWER(x, 2), or x * x")
+    if isinstance(node, exp.SimilarTo):
+        way_out = "Write REGEXP_LIKE(x, '^(a|b)$'): dialects read the signs of SIMILAR TO differently"
+        return refuse("SIMILAR TO", _NOT_KNOWN, way_out)
+    if isinstance(node, exp.Window):
+        way_out = "Ask for bounds first, as by APPROX_QUANTILES(x, 4), and compare with these numbers"
+        return refuse("OVER", "a row would be told from where the others are", way_out)
     return refuse(f"{type(node).__name__.upper()} in {place}", _NOT_KNOWN, _PLACES[place])
 
 

@@ -21,6 +21,7 @@ from discreet.data.plan.narrowing import narrow
 from discreet.data.plan.nodes import MIN_EPSILON, Options, Plan, Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.schema import Schema
+from discreet.data.sql.call_spellings import unify_calls
 from discreet.data.sql.group import Grouping, check_sets
 from discreet.data.sql.nodes import take
 from discreet.data.sql.rows.conditions import understand
@@ -67,6 +68,7 @@ def parse(
     try:
         with limit_effort():
             tables = PlanTables.of(schemas).apart()
+            unify_calls(tree)
             unify_joins(tree, tables)
             if isinstance(tree, exp.Select):
                 return _select(tree, clause, tables, policy, today)
@@ -104,7 +106,7 @@ def _select(
         where = conjunction([where, condition(take(filtered, "this")[0], scope)], scope.tables)
     # An expression is computed for the rows that count, and for no others.
     scope = replace(scope, known=narrow(scope.known, where, scope.tables))
-    grouping = Grouping(listed, where, scope)
+    grouping = Grouping(listed, where, scope, map(tree.args.get, ("having", "order", "qualify")))
     sets = grouping.sets(grouped)
     if tree.args.get("distinct") is not None:
         sets = grouping.distinct(tree.args["distinct"], sets, is_grouped=grouped is not None)

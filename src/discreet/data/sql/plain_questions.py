@@ -20,7 +20,7 @@ from typing import Any
 from discreet.core.errors import Refused
 from discreet.data.plan.canonical import AnySign, conjoin_columns, conjunction, outside, within
 from discreet.data.plan.nodes import Aggregate, Output, Plan, Policy
-from discreet.data.plan.row_nodes import FALSE, TRUE, Condition, Field, Span, Within
+from discreet.data.plan.row_nodes import TRUE, Condition, Field, Span, Within
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Category, Column, Decimal, Integer
 from discreet.data.schema.schema import Schema
@@ -92,7 +92,7 @@ class PlainQuestions:
             where = TRUE if begun.group(3) is None else self._read_tests(text, begun.end(), table)
         except Refused:  # said by `parse`
             return None
-        if where is None or where == FALSE:  # what no row can meet is odd
+        if where is None:
             return None
         what = whole.outputs[0].what
         named = name or default_name(what) if isinstance(what, Aggregate) else None

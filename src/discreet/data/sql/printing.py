@@ -30,7 +30,14 @@ from discreet.data.sql.printed_rows import cases_sql, condition_sql, name_sql, n
 from discreet.data.sql.printed_values import decimal, literal, quantile_call, scientific
 
 _SIGNS_BETWEEN: tuple[Function, ...] = ("+", "-", "*", "/", "%", "=", "<>", "<", "<=", "and", "or")
-_UNIT_CALLS = {"count": "COUNT", "sum": "SUM", "min": "MIN", "max": "MAX", "average": "AVG"}
+_UNIT_CALLS = {
+    "count": "COUNT(",
+    "sum": "SUM(",
+    "min": "MIN(",
+    "max": "MAX(",
+    "average": "AVG(",
+    "distinct": "COUNT(DISTINCT ",
+}
 _CALLS = {
     "minimum": "MIN",
     "maximum": "MAX",
@@ -133,7 +140,7 @@ def _units(units: Units, tables: PlanTables) -> str:
     grouped = [name_sql(one) for one in (Field(base.name, str(base.unit.column)), *units.keys)]
     shown = [*grouped]
     for value in units.values:
-        call = f"{_UNIT_CALLS[value.kind]}({_of_unit(value, tables)})"
+        call = f"{_UNIT_CALLS[value.kind]}{_of_unit(value, tables)})"
         shown.append(f"{call} AS {quote(name_value(value, base))}")
     return " ".join(["SELECT", ", ".join(shown), *_rows(units, tables), f"GROUP BY {', '.join(grouped)}"])
 

@@ -25,6 +25,18 @@ MAX_CHARACTERS = 20_000
 MAX_TOKENS = 4_096
 MAX_DEPTH = 32
 _SHOWN = 40
+_PUBLIC = "What is declared is public: ask the owner for the schema, and of the rows COUNT(*), AVG(x), MIN(x)"
+_NOTHING = "Nothing is written here: ask by SELECT ... FROM a declared table"
+_INSTEAD = {
+    "PIVOT": "Write SELECT key, COUNT(*) FILTER (WHERE x = 'a') AS a, ... FROM t GROUP BY key",
+    "SUMMARIZE": _PUBLIC,
+    "DESCRIBE": _PUBLIC,
+    "DESC": _PUBLIC,
+    "SHOW": _PUBLIC,
+    "EXPLAIN": "Send the SELECT itself to plan, which tells its price and errors and reads nothing",
+    **dict.fromkeys(("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "MERGE", "COPY"), _NOTHING),
+}
+"""What to write in the place of statements that begin with another word."""
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 _NUMBER = re.compile(r"(\d{1,18})(?:\.(\d{0,18}))?(?:[eE]([+-]?\d{1,2}))?")
@@ -152,9 +164,10 @@ def _tokens(text: str) -> list[Token]:
     if any(token.token_type == TokenType.SEMICOLON for token in found):
         raise refuse(";", "it must be exactly one SELECT", "Send one query at a time")
     if not found or found[0].token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.FROM):
-        raise refuse(
-            "SQL", "it must begin with SELECT, WITH or FROM", "Write SELECT ... FROM a declared table"
-        )
+        first = found[0].text.upper() if found else ""
+        what = first if first in _INSTEAD else "SQL"
+        way_out = _INSTEAD.get(first, "Write SELECT ... FROM a declared table")
+        raise refuse(what, "it must begin with SELECT, WITH or FROM", way_out)
     _check_size(found)
     second, third = (token.text.upper() for token in (found + found[-1:] * 2)[1:3])
     if found[0].token_type == TokenType.SELECT and second == "TOP" and third.isdecimal():

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -68,3 +69,18 @@ def test_what_takes_too_long_is_stopped_until_it_ends_and_nothing_else_is() -> N
         raise RuntimeError("by itself")
     time.sleep(0.1)
     assert not others
+
+
+def test_what_has_ended_keeps_no_hold_on_the_engine() -> None:
+    """A cursor that the watcher held on to would outlive the interpreter, and DuckDB would complain."""
+
+    class Cursor:
+        def interrupt(self) -> None:
+            """Do nothing."""
+
+    cursor = Cursor()
+    gone = weakref.ref(cursor)
+    with watch(60, cursor.interrupt):
+        pass
+    del cursor
+    assert gone() is None

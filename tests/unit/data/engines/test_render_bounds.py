@@ -18,6 +18,7 @@ from discreet.data import Category, Dimension, Identifier, Integer, Row, Schema,
 from discreet.data.engines.rendering import render as rendering
 from discreet.data.engines.rendering.render import render
 from discreet.data.engines.rendering.render_expressions import table as relation
+from discreet.data.engines.rendering.render_ranges import read_range
 from discreet.data.plan.facts import facts
 from discreet.data.plan.measures import Measure
 from discreet.data.plan.nodes import Aggregate, Policy
@@ -131,11 +132,11 @@ def wider(value: exp.Expr, span: Any) -> exp.Expr:
 
 clamped = rendering.clamp
 BREAKS: dict[str, tuple[str, Callable[..., Any], str]] = {
-    "no clamp": ("clamp", unclamped, "SELECT SUM(pay) FROM staff"),
-    "a wider clamp": ("clamp", wider, "SELECT SUM(pay) FROM staff"),
-    "no clamp of squares": ("clamp", unclamped, "SELECT VARIANCE(pay) FROM staff"),
-    "no clamp of a histogram": ("clamp", unclamped, "SELECT MEDIAN(pay) FROM staff"),
-    "a wider clamp of a histogram": ("clamp", wider, "SELECT MEDIAN(pay) FROM staff"),
+    "no clamp": ("hold", unclamped, "SELECT SUM(pay) FROM staff"),
+    "a wider clamp": ("hold", wider, "SELECT SUM(pay) FROM staff"),
+    "no clamp of squares": ("hold", unclamped, "SELECT VARIANCE(pay) FROM staff"),
+    "no clamp of a histogram": ("hold", unclamped, "SELECT MEDIAN(pay) FROM staff"),
+    "a wider clamp of a histogram": ("hold", wider, "SELECT MEDIAN(pay) FROM staff"),
     "values that are not declared": (
         "_declared_only",
         lambda *_: [],
@@ -171,6 +172,33 @@ def test_a_query_without_its_bound_is_not_run(name: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(rendering, attribute, broken)
     with pytest.raises(InternalError, match=r"not held to|more than once"):
         render(known(text))
+
+
+def _choose(*chosen: exp.Expr, otherwise: exp.Expr | None = None) -> exp.Case:
+    test = exp.LTE(this=exp.column("x"), expression=exp.Literal.number(1))
+    return exp.Case(ifs=[exp.If(this=test.copy(), true=one) for one in chosen], default=otherwise)
+
+
+def test_a_choice_is_between_what_it_chooses_from() -> None:
+    five, seven, nine = map(exp.Literal.number, (-5, 7, 9))
+    inner = _choose(seven, exp.null(), otherwise=five)
+    assert read_range(_choose(inner, otherwise=nine)) == (-5, 9)
+    assert read_range(_choose(inner)) == (-5, 7)
+    for open_end in (exp.column("x"), exp.Mul(this=seven, expression=exp.column("x"))):
+        assert read_range(_choose(seven, open_end, otherwise=nine)) is None
+        assert read_range(_choose(seven, otherwise=open_end)) is None
+    assert read_range(_choose(exp.null())) is None
+
+
+def test_only_what_may_leave_its_span_is_clamped() -> None:
+    """A function of a column is a choice of numbers that are written in the query: they bound it."""
+    steps = "CASE WHEN pay <= 10 THEN -6 WHEN pay <= 20 THEN NULL WHEN pay <= 30 THEN 8 ELSE 3 END"
+    (query,) = render(known(f"SELECT SUM({steps}) FROM staff"))
+    (tighter,) = render(known(f"SELECT SUM({steps}, contribution_bounds_per_row => (0, 2)) FROM staff"))
+    for one, ends in ((query, (-6, 8)), (tighter, (0, 2))):
+        total = one.tree.find(exp.Sum)
+        assert total is not None and read_range(total.this) == ends
+    assert len(list(query.tree.find_all(exp.Case))) < len(list(tighter.tree.find_all(exp.Case))) / 3
 
 
 def _plain_total(self: Any, measure: Measure, place: int) -> exp.Expr:

@@ -22,9 +22,11 @@ from discreet.data.plan.row_nodes import Field
 
 INNER = (
     "SELECT user_id, COUNT(*) AS n, COUNT(income) AS c, SUM(cost) AS s, MIN(age) AS low, MAX(day) AS last, "
-    "AVG(cost) AS a FROM visits JOIN orders USING (user_id) GROUP BY user_id"
+    "AVG(cost) AS a, COUNT(DISTINCT region) AS d FROM visits JOIN orders USING (user_id) GROUP BY user_id"
 )
-TEXT = f"SELECT COUNT(*), SUM(n + c), AVG(s), SUM(low), AVG(a) FROM ({INNER}) AS t WHERE last > '2020-02-01'"
+TEXT = (
+    f"SELECT COUNT(*), SUM(n + c + d), AVG(s), SUM(low), AVG(a) FROM ({INNER}) AS t WHERE last > '2020-02-01'"
+)
 
 
 def known(text: str = TEXT) -> Facts:
@@ -58,6 +60,12 @@ def _unbounded(made: exp.Select) -> None:
     made.args["from_"].this.set("this", exp.to_identifier("visits", quoted=True))
 
 
+def _of_all_ages(made: exp.Select) -> None:
+    (one,) = (one for one in made.expressions if one.alias.startswith("distinct_region"))
+    ages = exp.Distinct(expressions=[column(Field("visits", "age"))])
+    one.set("this", exp.Count(this=ages))
+
+
 def _of_a_column(name: str) -> Callable[[exp.Select], None]:
     def broken(made: exp.Select) -> None:
         (one,) = (one for one in made.expressions if one.alias == name)
@@ -76,6 +84,7 @@ def _of_a_column(name: str) -> Callable[[exp.Select], None]:
         (_unbounded, "rows of one user in visits are not held to 5"),
         (_of_a_column("sum_cost"), "the sum of one user is not held to"),
         (_of_a_column("average_cost"), "the average of one user is not held to"),
+        (_of_all_ages, "the distinct of one user is not held to"),
         (_of_a_column("min_age"), "the min of one user is not held to"),
     ],
 )
@@ -101,7 +110,7 @@ def test_values_of_rows_that_are_not_clamped_are_noticed(
     broken: Callable[..., exp.Expr], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = known()
-    monkeypatch.setattr(render_units, "clamp", broken)
+    monkeypatch.setattr(render_units, "hold", broken)
     with pytest.raises(InternalError, match="of one user is not held to"):
         render(made)
 

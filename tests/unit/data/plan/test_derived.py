@@ -44,6 +44,8 @@ COST, AGE, INCOME = (variable(Field("visits", name)) for name in ("cost", "age",
         (UnitValue("max", AGE), 5, 1, (0, 120)),
         (UnitValue("average", AGE), 5, Fraction(1, 100), (0, 12_000)),
         (UnitValue("average", INCOME), 5, Fraction(1, 10), (0, 1_000_000)),
+        (UnitValue("distinct", AGE), 5, 1, (0, 5)),
+        (UnitValue("distinct", AGE), 200, 1, (0, 121)),
     ],
 )
 def test_spans_follow_from_the_rows_that_count(

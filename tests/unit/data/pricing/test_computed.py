@@ -19,7 +19,7 @@ from discreet.data.plan.row_nodes import Field
 from discreet.data.pricing.computed import Enclosed, OneOf, enclose, exactly
 
 A, B = Field("t", "a"), Field("t", "b")
-ONE_NUMBER: tuple[Function, ...] = ("abs", "sign", "sqrt", "floor", "ceil", "round", "trunc")
+ONE_NUMBER: tuple[Function, ...] = ("abs", "sign", "sqrt", "ln", "exp", "floor", "ceil", "round", "trunc")
 TWO_NUMBERS: tuple[Function, ...] = ("+", "-", "*", "/", "%", "least", "greatest", "coalesce", "nullif")
 SIGNS: tuple[Function, ...] = ("=", "<>", "<", "<=")
 LEAVES = st.sampled_from([A, B]) | st.builds(
@@ -41,6 +41,11 @@ def _deeper(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
             st.sampled_from(("round", "trunc", "power")),
             inner,
             st.integers(0, 3),
+        ),
+        st.builds(
+            lambda a, n: Computed("power", (a, Constant(n))),
+            inner,
+            st.sampled_from([Fraction(1, 2), Fraction(3, 2), Fraction(1, 3), Fraction("0.01")]),
         ),
         st.builds(lambda t, a, b: Computed("case", (t, a, b)), tests, inner, inner),
     )
@@ -120,7 +125,7 @@ def test_infinite_ends_and_huge_numbers_do_not_fail() -> None:
             found = between(function, *parts, box=box)  # type: ignore[arg-type]
             assert found.low <= found.high
     for function in ONE_NUMBER:
-        assert between(function, A, box=box).low >= 0
+        assert between(function, A, box=box).low >= (-math.inf if function == "ln" else 0)
 
 
 def test_dates_and_texts() -> None:

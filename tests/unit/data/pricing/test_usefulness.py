@@ -84,7 +84,7 @@ def test_a_correlation_of_people_is_refused_where_it_could_be_anything():
     text = "SELECT CORR(amount, other) AS c FROM visits"
     rows = find_rows(priced(text, epsilon=1, rows=None))
     spans = {}
-    for size in (rows // 3, 2 * rows):
+    for size in (rows // 6, 2 * rows):
         places = (np.arange(size) + 0.5) / size
         amount = norm.ppf(places, 100, 25)
         other = 50 + norm.ppf(places * size * 0.618 % 1, 0, 10) + (amount - 100) * 0.3
@@ -96,7 +96,7 @@ def test_a_correlation_of_people_is_refused_where_it_could_be_anything():
             answer = table.sql(text, epsilon=1, delta=0, insist=size < rows)
             ((low, high),) = answer.interval("c", 0.95)
             spans[size] = high - low
-    assert spans[rows // 3] == 2 and spans[2 * rows] < 1
+    assert spans[rows // 6] == 2 and spans[2 * rows] < 1
 
 
 def test_where_nobody_says_how_many_rows_there_are_nothing_but_absurd_counts_is_refused():

@@ -109,7 +109,7 @@ SELECT COUNT(*) FROM visits WHERE lower(notes) IN ('urgent', 'very urgent') AND 
 SELECT * FROM visits LIMIT 10;
 -- refused: aggregate
 SELECT DISTINCT city FROM visits;
--- refused: city: it is neither a key nor an aggregate
+-- refused: OVER: over the rows of a table it would show single rows
 SELECT city, COUNT(*) OVER (PARTITION BY city) FROM visits;
 SELECT city, RANK() OVER (ORDER BY COUNT(*) DESC) FROM visits GROUP BY city;
 -- refused: identifier
@@ -126,6 +126,34 @@ SELECT AVG(salary) FROM visits;
 SELECT AVG(n) AS mean_visits FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) AS per_ward;
 SELECT COUNT(*) FILTER (WHERE n > 500) AS busy, MAX(n) AS most FROM (SELECT city, COUNT(*) AS n FROM visits GROUP BY city) AS t;
 SELECT ward, AVG(n) AS visits_per_patient FROM (SELECT patient_id, ward, COUNT(*) AS n FROM visits GROUP BY patient_id, ward) AS t GROUP BY ward;
+SELECT city, COUNT(*) AS n, ROUND(100 * COUNT(*) / SUM(COUNT(*)) OVER (), 2) AS pct FROM visits GROUP BY city ORDER BY n DESC;
+SELECT to_char(visit_date, 'Dy') AS dow, AVG(cost) FROM visits GROUP BY to_char(visit_date, 'Dy');
+SELECT COUNT(*) FROM visits WHERE to_char(visit_date, 'YYYY-MM') = '2025-02';
+SELECT AVG((days > 7)::int) AS long_stays FROM visits;
+SELECT COUNT(*) FILTER (WHERE days > 7)::float / COUNT(*) AS long_stays FROM visits;
+SELECT COUNT(*) FROM visits WHERE (city, smoker) IN (('rome', TRUE), ('oslo', FALSE));
+SELECT COUNT(DISTINCT (city, diagnosis)) FROM visits;
+SELECT AVG(ln(cost + 1)) FROM visits;
+SELECT exp(AVG(ln(cost + 1))) - 1 AS geometric_mean FROM visits;
+SELECT sqrt(AVG(power(days - 7, 2))) AS rmse FROM visits;
+SELECT floor(log(10, cost + 1)) AS magnitude, COUNT(*) FROM visits GROUP BY 1;
+SELECT round(cost, -2) AS hundreds, COUNT(*) FROM visits GROUP BY hundreds;
+SELECT ward, SUM(cost) AS s, ntile(4) OVER (ORDER BY SUM(cost)) AS quarter FROM visits GROUP BY ward;
+SELECT m, n, SUM(n) OVER (ORDER BY m) AS running FROM (SELECT EXTRACT(MONTH FROM visit_date) AS m, COUNT(*) AS n FROM visits GROUP BY 1) AS q ORDER BY m;
+SELECT CASE WHEN n = 1 THEN 'once' WHEN n <= 5 THEN 'few' ELSE 'often' END AS kind, COUNT(*) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) AS t GROUP BY kind;
+SELECT AVG(latest - earliest) FROM (SELECT patient_id, MIN(visit_date) AS earliest, MAX(visit_date) AS latest FROM visits GROUP BY patient_id) AS t;
+SELECT COUNT(DISTINCT patient_id) FILTER (WHERE smoker) * 1.0 / COUNT(DISTINCT patient_id) AS share FROM visits;
+SELECT city, COUNT(*) AS n FROM visits GROUP BY city ORDER BY 2 DESC FETCH FIRST 2 ROWS ONLY;
+-- refused: a share of a total is SUM(x) / SUM(SUM(x)) OVER ()
+SELECT city, SUM(cost) / (SELECT SUM(cost) FROM visits) AS share FROM visits GROUP BY city;
+-- refused: OVER in a subquery: it looks at other rows
+SELECT AVG(cost) FROM (SELECT cost, row_number() OVER (PARTITION BY patient_id ORDER BY visit_date) AS place FROM visits) AS t WHERE place = 1;
+-- refused: nothing is computed of it
+SELECT COUNT(*) FROM visits WHERE length(notes) > 20;
+-- refused: function AGE: it is not known here
+SELECT age(discharge, visit_date) FROM visits;
+-- refused: = NULL: no comparison with NULL is true
+SELECT COUNT(*) FROM visits WHERE notes = NULL;
 
 -- bigquery
 WITH monthly AS (SELECT DATE_TRUNC(visit_date, MONTH) AS m, COUNT(*) AS n FROM visits GROUP BY m) SELECT m, n FROM monthly WHERE n > 1000 ORDER BY n DESC;
@@ -168,6 +196,27 @@ SELECT city, COUNT(*) AS n FROM visits GROUP BY city QUALIFY ROW_NUMBER() OVER (
 SELECT ARRAY_AGG(age) FROM visits;
 -- refused: ANY_VALUE
 SELECT city, ANY_VALUE(notes) FROM visits GROUP BY city;
+SELECT SAFE_DIVIDE(COUNTIF(smoker), COUNT(*)) AS share FROM visits;
+SELECT city, SAFE_DIVIDE(SUM(cost), SUM(days)) AS cost_per_day FROM visits GROUP BY city HAVING COUNT(*) > 100 ORDER BY cost_per_day;
+SELECT AVG(CAST(days > 7 AS INT64)) AS long_stays FROM visits;
+SELECT DATE_TRUNC(visit_date, MONTH) AS m, COUNT(*) - LAG(COUNT(*)) OVER (ORDER BY DATE_TRUNC(visit_date, MONTH)) AS change FROM visits GROUP BY m ORDER BY m;
+SELECT COUNT(*) FROM visits WHERE REGEXP_CONTAINS(LOWER(notes), r'urgent|asthma');
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE_SUB(CURRENT_DATE(), INTERVAL 1 YEAR);
+SELECT CONCAT(city, '-', IF(smoker, 'smoker', 'none')) AS k, COUNT(*) FROM visits GROUP BY k;
+SELECT COUNT(*) FROM visits WHERE EXTRACT(DAYOFWEEK FROM visit_date) IN (1, 7) AND ward IN (1, 2, 3);
+SELECT ward, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM visits GROUP BY ward QUALIFY place <= 5;
+SELECT COUNT(DISTINCT IF(days > 7, city, NULL)) FROM visits;
+SELECT city, APPROX_QUANTILES(days, 4)[OFFSET(2)] AS median_stay FROM visits GROUP BY city;
+SELECT LN(AVG(cost)) AS log_mean, GREATEST(AVG(cost), 10) AS at_least FROM visits;
+WITH base AS (SELECT *, cost / 100 AS hundreds FROM visits WHERE NOT smoker) SELECT city, AVG(hundreds) FROM base GROUP BY city;
+-- refused: LOGICAL_AND: one row decides it
+SELECT LOGICAL_AND(smoker) FROM visits;
+-- refused: ANY_VALUE: its answer is some person's own value
+SELECT city, ANY_VALUE(ward) FROM visits GROUP BY city;
+-- refused: GROUP BY in a subquery: only the privacy unit is grouped by there
+WITH a AS (SELECT city, SUM(cost) AS s FROM visits GROUP BY city), b AS (SELECT SUM(cost) AS total FROM visits) SELECT city, s / total FROM a CROSS JOIN b;
+-- refused: function RAND: it is not known here
+SELECT AVG(cost) FROM visits WHERE RAND() < 0.1;
 
 -- duckdb
 FROM visits SELECT COUNT(*);
@@ -207,6 +256,17 @@ SELECT isodow(visit_date) AS d, count(*) FROM visits GROUP BY d;
 SELECT histogram(age) FROM visits;
 -- refused: LIST: it lists the values of single rows
 SELECT list(city) FROM visits;
+SELECT median(cost), mode(city) FROM visits;
+SELECT city, count(*) AS n, avg(count(*)) OVER (ORDER BY city ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS smooth FROM visits GROUP BY city;
+SELECT city, sum(cost) AS s, first_value(sum(cost)) OVER (ORDER BY city) AS first FROM visits GROUP BY city;
+SELECT count(*) FROM (SELECT DISTINCT patient_id, city FROM visits) AS t;
+SELECT city, smoker, count(*) AS n FROM visits GROUP BY ALL;
+SELECT avg(sqrt(days)) FROM visits;
+SELECT strftime(visit_date, '%Y-%m') AS month, sum(cost) FROM visits WHERE year(visit_date) = 2025 GROUP BY month;
+-- refused: PIVOT: it is not part of the language
+SELECT * FROM visits PIVOT (count(*) FOR city IN ('rome', 'oslo'));
+-- refused: function SKEWNESS: it is not known here
+SELECT skewness(cost) FROM visits;
 
 -- spark
 SELECT city, count(*) AS n FROM visits GROUP BY city ORDER BY n DESC LIMIT 10;
@@ -247,3 +307,97 @@ SELECT kurtosis(cost) FROM visits;
 SELECT city, count(*) FROM visits GROUP BY city WITH ROLLUP;
 SELECT count(*) FROM visits WHERE age > 30 AND age <= 40 AND sex = 'male' OR smoker;
 SELECT city, sex, avg(weight / height) FROM visits GROUP BY CUBE (city, sex);
+SELECT date_format(visit_date, 'EEEE') AS weekday, count(*) FROM visits GROUP BY weekday;
+SELECT date_format(visit_date, 'MMM yyyy') AS month, avg(cost) FROM visits WHERE year(visit_date) = 2025 GROUP BY 1;
+SELECT count(DISTINCT city, diagnosis) FROM visits;
+SELECT log10(avg(cost)) FROM visits;
+SELECT count_if(days > 7) / count(*) AS long_stays FROM visits;
+SELECT percent_rank() OVER (ORDER BY sum(cost)) AS place, ward FROM visits GROUP BY ward;
+-- refused: DATE_FORMAT DD: it has a sign that is not known
+SELECT date_format(visit_date, 'DD') AS day, count(*) FROM visits GROUP BY day;
+-- refused: COLLECT_SET: it lists the values of single rows
+SELECT collect_set(city) FROM visits;
+
+-- What a list that was written without a look at this one asked first.
+
+-- bigquery
+SELECT TIMESTAMP_TRUNC(visit_date, MONTH) AS month, COUNT(*) FROM visits GROUP BY month ORDER BY month;
+SELECT COUNT(*) FROM visits WHERE visit_date >= TIMESTAMP_SUB(CURRENT_TIMESTAMP(), INTERVAL 30 DAY);
+SELECT COUNT(*) FROM visits WHERE visit_date >= TIMESTAMP '2023-01-01 00:00:00' AND visit_date < '2023-02-01 00:00:00';
+SELECT COALESCE(city, 'none') AS city, COUNT(*) AS n, AVG(cost) AS mean FROM visits GROUP BY city ORDER BY city;
+SELECT SAFE_DIVIDE(COUNTIF(smoker), COUNT(*)) AS rate, city FROM visits GROUP BY city;
+SELECT FORMAT_DATE('%A', visit_date) AS weekday, COUNT(*) AS n FROM visits GROUP BY weekday;
+SELECT DATE_DIFF(CURRENT_DATE(), visit_date, YEAR) AS years, COUNT(*) FROM visits GROUP BY 1 ORDER BY 1;
+WITH per_patient AS (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) SELECT COUNTIF(n >= 2) / COUNT(*) AS again FROM per_patient;
+SELECT month, total, total - LAG(total) OVER (ORDER BY month) AS change FROM (SELECT DATE_TRUNC(visit_date, MONTH) AS month, SUM(cost) AS total FROM visits GROUP BY month) ORDER BY month;
+-- refused: EXTRACT(HOUR ...): dates have no time of day here
+SELECT EXTRACT(HOUR FROM visit_date) AS hour, COUNT(*) FROM visits GROUP BY hour;
+-- refused: ORDER BY COUNT(*) DESC LIMIT 3
+SELECT APPROX_TOP_COUNT(city, 3) FROM visits;
+-- refused: SELECT AVG(n) FROM (SELECT patient_id
+SELECT patient_id, SUM(cost) AS spent FROM visits GROUP BY patient_id ORDER BY spent DESC LIMIT 10;
+
+-- postgres
+SELECT date_trunc('month', visit_date) AS month, count(*) AS n, sum(cost) AS total, sum(cost) / count(*) AS mean FROM visits GROUP BY 1 ORDER BY 1;
+SELECT 100.0 * count(*) FILTER (WHERE smoker) / nullif(count(*), 0) AS pct, city FROM visits GROUP BY city;
+SELECT count(*) FROM (SELECT patient_id FROM visits GROUP BY patient_id HAVING sum(cost) > 500) AS dear;
+SELECT city, count(*) AS n, count(*) * 100.0 / sum(count(*)) OVER () AS pct FROM visits GROUP BY city;
+SELECT percentile_disc(ARRAY[0.25, 0.5, 0.75]) WITHIN GROUP (ORDER BY age) FROM visits;
+SELECT count(*) - count(days) AS missing FROM visits;
+-- refused: dates have no time of day here
+SELECT count(*) FROM visits WHERE visit_date <= '2023-01-31 23:59:59';
+-- refused: OVER: over the rows of a table it would show single rows
+SELECT city, cost, row_number() OVER (PARTITION BY city ORDER BY cost DESC) AS place FROM visits;
+-- refused: EXPLAIN: it must begin with SELECT, WITH or FROM
+EXPLAIN SELECT count(*) FROM visits;
+
+-- duckdb
+SELECT avg(days) FROM (SELECT patient_id, count(DISTINCT visit_date) AS days FROM visits GROUP BY patient_id);
+SELECT n, count(*) FROM (SELECT patient_id, count(DISTINCT ward) AS n FROM visits GROUP BY patient_id) GROUP BY n;
+SELECT count(*) FROM visits ANTI JOIN prescriptions USING (patient_id);
+SELECT quantile_cont(cost, [0.1, 0.5, 0.9]) FROM visits;
+SELECT round(cost, -2) AS bin, count(*) FROM visits GROUP BY bin ORDER BY bin;
+SELECT sqrt(avg(cost * cost)) AS rms FROM visits;
+-- refused: OVER: a row would be told from where the others are
+SELECT ntile(4) OVER (ORDER BY cost) AS quarter, avg(age) FROM visits GROUP BY quarter;
+-- refused: ARG_MAX of an answer
+SELECT arg_max(city, n) FROM (SELECT city, count(*) AS n FROM visits GROUP BY city);
+-- refused: PIVOT: it must begin with SELECT, WITH or FROM
+PIVOT visits ON sex USING count(*) GROUP BY city;
+-- refused: What is declared is public
+SUMMARIZE visits;
+
+-- spark
+SELECT std(cost), min(cost), max(cost) FROM visits WHERE city = 'paris';
+SELECT count(*) FROM visits LEFT ANTI JOIN prescriptions ON visits.patient_id = prescriptions.patient_id;
+SELECT city, count(*) FROM visits v LEFT SEMI JOIN prescriptions p ON v.patient_id = p.patient_id AND p.drug = 'insulin' GROUP BY city;
+SELECT nvl(city, 'none') AS c, count(*) FROM visits GROUP BY c;
+SELECT sum(cost) FROM visits WHERE visit_date >= add_months(current_date(), -6);
+WITH first_visit AS (SELECT patient_id, min(visit_date) AS first_on FROM visits GROUP BY patient_id) SELECT date_trunc('MONTH', first_on) AS cohort, count(*) FROM first_visit GROUP BY 1 ORDER BY 1;
+-- refused: WIDTH_BUCKET(x, 0, 100, 10)
+SELECT histogram_numeric(cost, 5) FROM visits;
+
+-- bigquery
+SELECT DATE_TRUNC(visit_date, WEEK(MONDAY)) AS week, SUM(cost) AS total FROM visits GROUP BY week ORDER BY week;
+SELECT RANGE_BUCKET(cost, [0, 100, 500, 1000]) AS bucket, COUNT(*) FROM visits GROUP BY bucket;
+-- refused: Leave OVER out
+SELECT PERCENTILE_CONT(cost, 0.5) OVER () AS median FROM visits LIMIT 1;
+-- refused: SUM(x) / COUNT(DISTINCT patient_id) with GROUP BY that key
+WITH monthly AS (SELECT patient_id, DATE_TRUNC(visit_date, MONTH) AS m, SUM(cost) AS spent FROM visits GROUP BY patient_id, m) SELECT m, AVG(spent) FROM monthly GROUP BY m;
+
+-- postgres
+SELECT city, count(*) FILTER (WHERE smoker)::float / count(*) AS rate FROM visits GROUP BY city ORDER BY rate DESC;
+SELECT lag(sum(cost)) OVER (ORDER BY date_trunc('month', visit_date)) AS before, sum(cost) AS now FROM visits GROUP BY date_trunc('month', visit_date);
+
+-- duckdb
+SELECT date_trunc('quarter', visit_date) AS qtr, sex, sum(cost) FROM visits GROUP BY CUBE (qtr, sex);
+-- refused: Write EXP(AVG(LN(x)))
+SELECT geomean(cost + 1) FROM visits;
+-- refused: EXTRACT(ISOYEAR FROM day)
+SELECT yearweek(visit_date) AS yw, count(*) FROM visits GROUP BY yw;
+
+-- spark
+SELECT city, sum(cost) FROM visits GROUP BY city GROUPING SETS ((city), ());
+SELECT city, min(visit_date), max(visit_date) FROM visits GROUP BY city;
+-- refused: SORT BY: it is not part of the language. Write ORDER BY
+SELECT city, count(*) AS n FROM visits GROUP BY city SORT BY n DESC;

@@ -26,6 +26,8 @@ from discreet.data import (
 from discreet.data.ask import plan_question
 from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables
+from discreet.data.sql.parse import parse
+from discreet.data.sql.plain_questions import PlainQuestions
 
 WARDS = Dimension(
     "wards",
@@ -108,3 +110,14 @@ def test_most_are_planned() -> None:
     assert len(planned) >= 150
     assert sum(planned) >= 0.8 * len(planned)
     assert {dialect for dialect, _, _ in QUESTIONS} == set(DIALECTS)
+
+
+def test_what_is_read_without_the_parser_is_what_it_reads() -> None:
+    reader, today = PlainQuestions(TABLES), datetime.date(2026, 11, 18)
+    read = 0
+    for _, question, _ in QUESTIONS:
+        plain = reader.read(question)
+        if plain is not None:
+            assert plain == parse(question, schemas=TABLES, policy=POLICY, today=today), question
+            read += 1
+    assert read >= 2

@@ -379,3 +379,36 @@ def test_plans_print_as_sql(text: str, printed: str) -> None:
     found = plan(text)
     assert to_sql(found, TABLES) == printed
     assert plan(printed) == found
+
+
+@pytest.mark.parametrize(
+    ("filled", "after", "same"),
+    [
+        ("COALESCE(region, 'none') AS region", "", True),
+        ("IFNULL(region, 'none') AS r", "ORDER BY COUNT(*)", True),
+        ("COALESCE(region, 'none') AS region", "ORDER BY region", True),
+        ("COALESCE(age, -1) AS a", "", True),
+        ("COALESCE(region, 'e') AS r", "", False),  # that is a group already
+        ("COALESCE(age, 5) AS a", "", False),
+        ("COALESCE(region, 'none') AS r, region", "", False),
+        ("COALESCE(region, 'none') AS region", "HAVING region <> 'e'", False),
+        ("COALESCE(region, 'none') AS r", "ORDER BY region", False),
+        ("COALESCE(region, 'all') AS r", "WITH ROLLUP", False),
+    ],
+)
+def test_what_is_shown_for_a_missing_key_is_a_group(filled: str, after: str, same: bool) -> None:
+    column, shown = ("age" if "age" in filled else "region"), filled.split(" AS ", maxsplit=1)[0]
+    found = plan(f"SELECT {filled}, COUNT(*) FROM visits GROUP BY {column} {after}")
+    named = plan(
+        f"SELECT {filled.replace(' AS region', ' AS r')}, COUNT(*) FROM visits GROUP BY {shown}"
+        if same
+        else f"SELECT {column}, COUNT(*) FROM visits GROUP BY {column}"
+    )
+    assert found.keys == named.keys
+
+
+def test_a_key_that_is_named_with_its_table_is_filled_too() -> None:
+    shown = "SELECT COALESCE(v.region, 'none') AS r, COUNT(*) FROM visits v GROUP BY v.region"
+    inside = "SELECT COALESCE(x, 'none') AS r, COUNT(*) FROM (SELECT region AS x FROM visits) AS t GROUP BY x"
+    plain = "SELECT COALESCE(region, 'none') AS r, COUNT(*) FROM visits GROUP BY r"
+    assert len({canonicalise(plan(text)) for text in (shown, inside, plain)}) == 1

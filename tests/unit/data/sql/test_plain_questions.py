@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import itertools
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -66,6 +65,8 @@ def _is_same(text: str) -> bool:
         "SELECT COUNT(*) FROM people WHERE age BETWEEN 3 AND 17 AND region = 'n'",
         "\n SELECT\tCOUNT(*)\r\nFROM people\nWHERE\tage>=7\nAND age!=9 AND REGION IN ('n','s')\n",
         "SELECT COUNT(*) FROM people WHERE age >= 0",
+        "SELECT COUNT(*) FROM people WHERE age BETWEEN 9 AND 3",
+        "SELECT COUNT(*) FROM people WHERE age > 120 AND region <> 's'",
         "SELECT COUNT(*) FROM visits WHERE cost < 2.505 AND income IN (1, 2, 3 , 5)",
         "SELECT COUNT(*) FROM visits WHERE region IN ('e', 'n', 's', 'w')",
         "SELECT COUNT(*) FROM odd WHERE x > 7 AND x < 31 AND Rate >= 0.3 AND rate = 0.50",
@@ -80,14 +81,10 @@ def test_plain_questions_are_read_as_the_parser_reads_them(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "SELECT COUNT(*) FROM people WHERE age BETWEEN 9 AND 3",
-        "SELECT COUNT(*) FROM people WHERE age > 120 AND region <> 's'",
         "SELECT COUNT(*) FROM people WHERE",
         "SELECT COUNT(*) FROM people WHERE age = 5 AND",
         "SELECT COUNT(*) FROM people WHERE age = 5 AND ",
         "SELECT COUNT(*) FROM people WHERE age = 500",
-        "SELECT COUNT(*) FROM people WHERE age BETWEEN 9 AND 3",
-        "SELECT COUNT(*) FROM people WHERE age > 120 AND region <> 's'",
         "SELECT COUNT(*) FROM people WHERE age = 5.5",
         "SELECT COUNT(*) FROM people WHERE age = '5'",
         "SELECT COUNT(*) FROM people WHERE region = 'x'",
@@ -138,15 +135,6 @@ def test_plain_questions_are_read_as_the_parser_reads_them(text: str) -> None:
 )
 def test_whatever_else_comes_is_left_to_the_parser(text: str) -> None:
     assert READER.read(text) is None
-
-
-def test_everyday_questions() -> None:
-    text = (Path(__file__).parent / "everyday.sql").read_text()
-    listed = [part.strip() for part in text.split(";")]
-    assert len(listed) > 50
-    for question in listed:
-        _is_same(question)
-        _is_same("\n".join(line for line in question.splitlines() if not line.startswith("--")))
 
 
 NAMES = st.sampled_from(

@@ -32,7 +32,6 @@ from discreet.data.engines.rendering.render_bounds import (
 from discreet.data.engines.rendering.render_expressions import (
     alias,
     cast,
-    clamp,
     column,
     literal,
     name_relation,
@@ -44,14 +43,15 @@ from discreet.data.engines.rendering.render_expressions import (
     where,
     whole,
 )
+from discreet.data.engines.rendering.render_ranges import clamp, hold
 from discreet.data.engines.rendering.render_units import list_unit_columns
 from discreet.data.plan.derived import UNITS
 from discreet.data.plan.facts import Facts, SetFacts
 from discreet.data.plan.key_nodes import ComputedKey, Key
-from discreet.data.plan.measures import CHOSEN, Measure, MeasureKind
+from discreet.data.plan.measures import CHOSEN, Measure, MeasureKind, is_there_with
 from discreet.data.plan.nodes import Join, Units
 from discreet.data.plan.numbers import variable
-from discreet.data.plan.row_nodes import TRUE, Field, Polynomial
+from discreet.data.plan.row_nodes import TRUE, Atom, Field, Polynomial, StepFunction
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import MAX_CODE, Category, Ranged
 from discreet.data.schema.schema import User
@@ -292,13 +292,19 @@ def _group(key: Key, tables: PlanTables) -> exp.Expr:
 
 def _are_there(value: Field | Polynomial, tables: PlanTables) -> list[exp.Expr]:
     """Return the tests that a column, or all that a number is made from, is not missing."""
-    atoms = (value,) if isinstance(value, Field) else value.atoms
+    listed = (value,) if isinstance(value, Field) else value.atoms
+    atoms = dict.fromkeys(_find_presence(atom, tables) for atom in listed)
     fields = [present(atom) for atom in atoms if isinstance(atom, Field) and tables.nullable(atom)]
     computed = [variable(atom) for atom in atoms if not isinstance(atom, Field) and tables.nullable(atom)]
     return fields + [
         exp.Not(this=exp.Is(this=exp.Paren(this=number(one, tables)), expression=exp.null()))
         for one in computed
     ]
+
+
+def _find_presence(atom: Atom, tables: PlanTables) -> Atom:
+    """Return what is there in the same rows: the column itself, for a function of one."""
+    return atom.field if isinstance(atom, StepFunction) and is_there_with(atom, tables) else atom
 
 
 def _value(measure: Measure, tables: PlanTables) -> exp.Expr:
@@ -339,5 +345,5 @@ def _steps(measure: Measure, tables: PlanTables) -> exp.Expr:
     """Return a row's value in steps, clamped and moved by the centre."""
     if measure.number is None:
         raise InternalError(f"{measure.kind} needs a number")
-    value = clamp(number(measure.number, tables), measure.row)
+    value = hold(number(measure.number, tables), measure.row)
     return exp.Sub(this=value, expression=whole(measure.centre)) if measure.centre else value

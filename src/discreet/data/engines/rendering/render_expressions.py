@@ -11,6 +11,7 @@ from typing import Literal
 from sqlglot import exp
 
 from discreet.data.engines.cells import spell
+from discreet.data.engines.rendering.render_ranges import clamp
 from discreet.data.plan.canonical import gaps
 from discreet.data.plan.evaluate import ratio_of_units
 from discreet.data.plan.numbers import MAX_UNITS, scale
@@ -42,6 +43,10 @@ _TYPES = {
 }
 _LINE = 4
 """Pieces of one code each that are written as a line, if they are one: with fewer, nothing is gained."""
+_MANY = 64
+"""Pieces of a function from which on its lines are held to their ends one by one."""
+_BRANCHES = 8
+"""Parts that a tree of pieces has at each level: engines go through a row of tests sooner than into depth."""
 _SIGNS: dict[Sign, type[exp.Binary]] = {"<": exp.LT, "<=": exp.LTE, "=": exp.EQ, "<>": exp.NEQ}
 
 
@@ -207,20 +212,25 @@ def _draw_lines(atom: StepFunction, tables: PlanTables) -> list[tuple[int, exp.E
             found += [(end, _whole_or_null(one)) for end, one in atom.pieces[first:after]]
         else:
             value = exp.Mul(this=whole(slope), expression=cast(column(atom.field), "bigint"))
-            found.append((last, exp.Add(this=value, expression=whole(offset))))
+            line = exp.Add(this=value, expression=whole(offset))
+            ends = sorted(slope * one + offset for one in (starts[first], last))
+            # Each held to its own, so that the whole is read to be bounded and need not be said three times.
+            found.append((last, line if len(atom.pieces) < _MANY else clamp(line, (ends[0], ends[1]))))
         first = after
     return found
 
 
 def _tree(field: Field, pieces: Sequence[tuple[int, exp.Expr]]) -> exp.Expr:
-    """Return the number of a piece, found by halving: as many comparisons as the pieces have digits."""
+    """Return the number of a piece, found in a tree: in three or four looks among a thousand."""
     if len(pieces) == 1:
         return pieces[0][1]
-    middle = len(pieces) // 2
-    low = exp.LTE(this=column(field), expression=whole(pieces[middle - 1][0]))
-    return exp.Case(
-        ifs=[exp.If(this=low, true=_tree(field, pieces[:middle]))], default=_tree(field, pieces[middle:])
-    )
+    each = -(-len(pieces) // _BRANCHES)
+    *first, last = (pieces[start : start + each] for start in range(0, len(pieces), each))
+    ifs = [
+        exp.If(this=exp.LTE(this=column(field), expression=whole(part[-1][0])), true=_tree(field, part))
+        for part in first
+    ]
+    return exp.Case(ifs=ifs, default=_tree(field, last))
 
 
 def _listed_steps(atom: StepFunction, declared: Category) -> exp.Expr:
@@ -264,21 +274,6 @@ def _quotient(atom: Quotient, tables: PlanTables) -> exp.Expr:
 
 def _whole_or_null(value: int | None) -> exp.Expr:
     return exp.null() if value is None else whole(value)
-
-
-def clamp(value: exp.Expr, span: Span) -> exp.Expr:
-    """Return a value moved into a span; a missing value stays missing.
-
-    LEAST and GREATEST would turn a missing value into a bound.
-    """
-    low, high = span
-    return exp.Case(
-        ifs=[
-            exp.If(this=exp.LT(this=value, expression=whole(low)), true=whole(low)),
-            exp.If(this=exp.GT(this=value.copy(), expression=whole(high)), true=whole(high)),
-        ],
-        default=value.copy(),
-    )
 
 
 def keyed_hash(key: str, unit: exp.Expr, columns: Iterable[tuple[exp.Expr, Column | None]]) -> exp.Expr:

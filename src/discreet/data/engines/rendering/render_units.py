@@ -11,8 +11,14 @@ import math
 from sqlglot import exp
 
 from discreet.core.errors import InternalError
-from discreet.data.engines.rendering.render_expressions import alias, cast, clamp, column, number, whole
-from discreet.data.engines.rendering.render_ranges import find_selected, is_inside, list_sources, read_range
+from discreet.data.engines.rendering.render_expressions import alias, cast, column, number, whole
+from discreet.data.engines.rendering.render_ranges import (
+    find_selected,
+    hold,
+    is_inside,
+    list_sources,
+    read_range,
+)
 from discreet.data.plan.derived import UNITS, averaging, name_value
 from discreet.data.plan.facts import Facts
 from discreet.data.plan.nodes import Units, UnitValue
@@ -37,7 +43,9 @@ def _value(value: UnitValue, tables: PlanTables) -> exp.Expr:
     if value.number is None:
         raise InternalError(f"{value.kind} needs a number")
     span = scale(value.number, tables).span
-    steps = clamp(number(value.number, tables), span)
+    steps = hold(number(value.number, tables), span)
+    if value.kind == "distinct":
+        return exp.Count(this=exp.Distinct(expressions=[steps]))
     if value.kind == "sum":
         return cast(exp.Sum(this=steps), "bigint")
     if value.kind == "min":
@@ -93,10 +101,18 @@ def require_one_row(rows: exp.Select, units: exp.Query | None, known: Facts) -> 
     return units
 
 
+def _count_values(counted: exp.Expr) -> int | None:
+    """Return how many different values can be counted; None where rows are, or nothing bounds them."""
+    if not isinstance(counted, exp.Distinct) or len(counted.expressions) != 1:
+        return None
+    ends = read_range(counted.expressions[0])
+    return None if ends is None else ends[1] - ends[0] + 1
+
+
 def _read_value(value: exp.Expr, rows: int) -> Span | None:
     """Return between what a user's value lies, where so many rows count; None where nothing bounds it."""
     if isinstance(value, exp.Count):
-        return (1 if isinstance(value.this, exp.Star) else 0), rows
+        return (1 if isinstance(value.this, exp.Star) else 0), min(rows, _count_values(value.this) or rows)
     if isinstance(value, exp.Cast):
         return _read_value(value.this, rows)
     if isinstance(value, exp.Min | exp.Max):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from fractions import Fraction
 
 from discreet.data.plan.canonical import (
@@ -36,6 +37,8 @@ from discreet.data.sql.text import refuse, shorten
 from discreet.data.sql.values import refuse_undeclared, refuse_unreachable, write_value
 
 EPOCH = datetime.date(1970, 1, 1).toordinal()
+_MIDNIGHT = re.compile(r"[ T]00:00(:00(\.0{1,9})?)?(Z|\+00(:?00)?)?\Z")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:")
 _LIKE_WITH_LIKE = "Compare numbers with numbers, without quotes, and dates with dates"
 
 
@@ -94,10 +97,18 @@ def write_side(side: Operand) -> str:
 
 def days(text: str) -> Fraction:
     """Return a written date as days since 1970-01-01."""
+    return Fraction(read_day_text(text).toordinal() - EPOCH)
+
+
+def read_day_text(text: str) -> datetime.date:
+    """Return a written date, also as the midnight with which it begins."""
     try:
-        return Fraction(datetime.date.fromisoformat(text).toordinal() - EPOCH)
+        return datetime.date.fromisoformat(_MIDNIGHT.sub("", text))
     except ValueError:
-        raise refuse(f"'{shorten(text)}'", "it is not a date", "Write DATE '2020-12-31'") from None
+        if _MOMENT.match(text) is None:
+            raise refuse(f"'{shorten(text)}'", "it is not a date", "Write DATE '2020-12-31'") from None
+    way_out = "Write DATE '2020-12-31'; what is before a moment of a day is < the next day"
+    raise refuse(f"'{shorten(text)}'", "dates have no time of day here", way_out)
 
 
 def _compare_numbers(

@@ -34,6 +34,7 @@ MAX_COUNT = 100_000
 Days = NDArray[np.int64]
 _UNITS = ("day", "week", "month", "quarter", "year")
 _PARTS = "YEAR, QUARTER, MONTH, WEEK, DAY, DOW, ISODOW, DAYOFWEEK, DOY, ISOYEAR"
+_TIMES = ("hour", "minute", "second", "millisecond", "microsecond", "epoch", "timezone")
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _CUT_TO = {"MM": "month", "MON": "month", "Q": "quarter", "YYYY": "year", "YY": "year"}
 _INTERVAL = re.compile(r"\s*([+-]?\d{1,6})\s*([a-z]+)\s*")
@@ -125,7 +126,13 @@ def extract(part: str, side: Operand, scope: Scope) -> Operand:
     """Return a part of a date as a number."""
     name = _name(part)
     if name not in _EXTRACTED:
-        raise refuse(f"EXTRACT({shorten(part)} ...)", "it is not a known part of a date", f"Use {_PARTS}")
+        why, way_out = "it is not a known part of a date", f"Use {_PARTS}"
+        if name in _TIMES:
+            why, way_out = (
+                "dates have no time of day here",
+                "Ask the owner to declare it as a column",
+            )
+        raise refuse(f"EXTRACT({shorten(part)} ...)", why, way_out)
     if isinstance(side, Missing):
         return MISSING
     day = read_day(side, "EXTRACT")
@@ -258,7 +265,7 @@ def read_interval(node: exp.Expression) -> Interval:
     if unit is not None:
         text += f" {unit.name}"
     found = _INTERVAL.findall(text.lower())
-    if not found or _INTERVAL.sub("", text.lower()):
+    if not isinstance(unit, exp.Var | None) or not found or _INTERVAL.sub("", text.lower()):
         raise refuse("INTERVAL", "it is a whole number of days, weeks, months, quarters or years", way_out)
     pairs = [(int(count), _name(word)) for count, word in found]
     if any(word not in _UNITS or abs(count) > MAX_COUNT for count, word in pairs):

@@ -37,7 +37,7 @@ from discreet.data.sql.rows.operands import (
 )
 from discreet.data.sql.rows.texts import TEXT_FUNCTIONS, concatenate
 from discreet.data.sql.rows.translate import ConditionReader, ExpressionReader, condition, operand
-from discreet.data.sql.text import number, refuse
+from discreet.data.sql.text import number, refuse, shorten
 
 _NO_NUMBERS: dict[type[Column], str] = {
     Category: "a category",
@@ -245,6 +245,10 @@ def _pipe(node: exp.Expression, scope: Scope) -> Operand:
 
 def _extract(node: exp.Expression, scope: Scope) -> Operand:
     part, value = take(node, "this", "expression")
+    if not isinstance(part, exp.Var | exp.Literal):
+        # WEEK(TUESDAY): weeks that begin on another day have other numbers.
+        way_out = "Write EXTRACT(WEEK FROM day), the week of ISO, or DATE_TRUNC(day, WEEK(MONDAY))"
+        raise refuse(f"EXTRACT({shorten(part.name)}(...) ...)", "a part of a date is one word", way_out)
     name, side = str(part.name), operand(value, scope)
     if not isinstance(side, Day):
         return extract(name, side, scope)

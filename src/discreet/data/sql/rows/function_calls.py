@@ -44,6 +44,27 @@ _KNOWN = (
     "SAFE_DIVIDE, LN, LOG10, SQRT, EXP, POWER, CAST, LOWER, UPPER, SUBSTR, TRIM, CONCAT, REPLACE, LIKE, "
     "REGEXP_LIKE, EXTRACT, DATE_TRUNC, DATE_ADD, DATE_DIFF"
 )
+_APART = "Write day1 - day2 for the days between two dates, or DATE_DIFF(day1, day2, MONTH)"
+_ALL = "Leave it out: a question about all rows costs what one about some of them costs"
+_HOURS = "Dates have no time of day here: ask the owner to declare the hour as a column of its own"
+WAYS_OUT = {
+    "AGE": f"{_APART}; who is older is day < CURRENT_DATE - INTERVAL '3 years'",
+    "DATE_FROM_UNIX_DATE": "Compare the date itself, as in day >= DATE '2020-12-31'",
+    "EPOCH": _APART,
+    "HOUR": _HOURS,
+    "JULIANDAY": _APART,
+    "JULIAN": _APART,
+    "MAKE_DATE": "Write DATE_TRUNC(day, MONTH), or DATE '2020-12-31'",
+    "MINUTE": _HOURS,
+    "MONTHS_BETWEEN": _APART,
+    "NEXT_DAY": "Write DATE_TRUNC('week', day), the Monday before",
+    "RAND": _ALL,
+    "RANDOM": _ALL,
+    "SECOND": _HOURS,
+    "UNIX_TIMESTAMP": _HOURS,
+    "YEARWEEK": "GROUP BY EXTRACT(ISOYEAR FROM day), EXTRACT(WEEK FROM day), or DATE_TRUNC('week', day)",
+}
+"""What to write in the place of functions that are not known."""
 _DEPEND = ("DIV", "MOD", "SAFE_DIVIDE", *CURVED_FUNCTIONS)
 """What is refused or made by what is known of the rows: not the same in every place."""
 MAX_ARGUMENTS = 4_000
@@ -90,7 +111,7 @@ def read_call(node: exp.Expression, scope: Scope) -> Operand:
         way_out = "A condition on it stands in HAVING; one on each unit's own stands around a subquery"
         raise refuse(f"{name} in a row", "it is a number of many rows", way_out)
     if name not in _FUNCTIONS:
-        raise refuse(f"function {node.args.get('this')}", "it is not known here", _KNOWN)
+        raise refuse(f"function {node.args.get('this')}", "it is not known here", WAYS_OUT.get(name, _KNOWN))
     least, most, function = _FUNCTIONS[name]
     given = arguments_of(node, name, least, most)
     told = read_affix(name, given, scope)

@@ -18,7 +18,7 @@ from discreet.data.plan.row_nodes import TRUE, Condition, Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.schema import Schema, User
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
-from discreet.data.sql.rows.function_calls import ROW_FUNCTIONS
+from discreet.data.sql.rows.function_calls import ROW_FUNCTIONS, WAYS_OUT
 from discreet.data.sql.rows.language import condition, numeric, summand
 from discreet.data.sql.selected.counted import count_ones, count_present, count_where, is_zero_or_one, keep
 from discreet.data.sql.text import refuse
@@ -32,6 +32,7 @@ _KINDS: dict[str, Kind] = {
     "VAR": "variance_samp",
     "VAR_SAMP": "variance_samp",
     "VAR_POP": "variance_pop",
+    "STD": "deviation_samp",
     "STDDEV": "deviation_samp",
     "STDDEV_SAMP": "deviation_samp",
     "STDDEV_POP": "deviation_pop",
@@ -51,6 +52,23 @@ _USE = (
     "Use COUNT, SUM, AVG, VARIANCE, STDDEV, MIN, MAX, MEDIAN, QUANTILE, MODE or CORR; if it is a "
     "function of these, compute it from the answer, which costs nothing"
 )
+_MOMENTS = "Ask for AVG(x), AVG(x * x), AVG(x * x * x) and so on, and compute it from these for nothing"
+_BUCKETS = "Write SELECT WIDTH_BUCKET(x, 0, 100, 10) AS bucket, COUNT(*) with GROUP BY bucket"
+_PARTED = "Select the columns apart, and write the text from the answer"
+_MOST = "GROUP BY the value, and ORDER BY COUNT(*) DESC LIMIT 3"
+_WAYS = WAYS_OUT | {
+    "APPROX_TOP_COUNT": _MOST,
+    "APPROX_TOP_K": _MOST,
+    "APPROX_TOP_SUM": "GROUP BY the value, and ORDER BY SUM(x) DESC LIMIT 3",
+    "FORMAT": _PARTED,
+    "GEOMEAN": "Write EXP(AVG(LN(x)))",
+    "GEOMETRIC_MEAN": "Write EXP(AVG(LN(x)))",
+    "HISTOGRAM": _BUCKETS,
+    "HISTOGRAM_NUMERIC": _BUCKETS,
+    "PRINTF": _PARTED,
+    "KURTOSIS": _MOMENTS,
+    "SKEWNESS": _MOMENTS,
+}
 _PERSON = "its answer is some person's own value"
 INSTEAD = {
     "ANY_VALUE": (_PERSON, "Use MODE(x), MEDIAN(x), MIN(x) or MAX(x)"),
@@ -116,7 +134,7 @@ def _refuse_call(name: str) -> Refused:
     if name in ROW_FUNCTIONS:
         why = "it is computed in each row, and SELECT holds keys, aggregates and what is computed of them"
         return refuse(f"function {name}", why, f"GROUP BY {name}(...), or put it in an aggregate")
-    return refuse(f"function {name}", "it is not known here", _USE)
+    return refuse(f"function {name}", "it is not known here", _WAYS.get(name, _USE))
 
 
 def read_arguments(

@@ -24,15 +24,12 @@ from discreet.data.sql.nodes import Scope, refuse_column, take, word
 from discreet.data.sql.selected.calls import AGGREGATES
 from discreet.data.sql.selected.computed import Names, condition, translate
 from discreet.data.sql.selected.inner_keys import list_function
-from discreet.data.sql.selected.outputs import (
-    AnswerClauses,
-    find_ordinal,
-    read_after,
-    read_outputs,
-)
+from discreet.data.sql.selected.outputs import AnswerClauses, find_ordinal, read_after, read_outputs
 from discreet.data.sql.selected.windows import is_public, looks_around
 from discreet.data.sql.text import refuse
 
+_BY = ("ARG_MAX", "ARG_MIN", "MAX_BY", "MIN_BY")
+_FIRST = "Ask the inner query itself, with ORDER BY n DESC LIMIT 1 (or without DESC)"
 _LATER = "Ask the inner query on its own, and compute the rest from its answer"
 _TOTALS: dict[str, WindowFunction] = {
     "SUM": "sum",
@@ -294,7 +291,8 @@ class _Around:
         name = str(name).upper()
         if name not in _TOTALS or len(arguments or []) != 1:
             why = f"of an answer {', '.join(_TOTALS)} of one value are known"
-            raise refuse(f"{name or type(node).__name__.upper()} of an answer", why, _LATER)
+            named = name or type(node).__name__.upper()
+            raise refuse(f"{named} of an answer", why, _FIRST if name in _BY else _LATER)
         (argument,) = arguments
         what: Shown
         if name in ("COUNTIF", "COUNT_IF"):

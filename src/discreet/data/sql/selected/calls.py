@@ -36,7 +36,7 @@ from discreet.data.sql.selected.aggregates import (
     read_arguments,
     read_number,
 )
-from discreet.data.sql.selected.combinations import count_combinations
+from discreet.data.sql.selected.combinations import combine, count_different, list_columns
 from discreet.data.sql.selected.counted import keep
 from discreet.data.sql.text import refuse
 
@@ -117,11 +117,14 @@ def _filter(node: exp.Expression, scope: Scope) -> Aggregate:
         and is_declared(scope.column(found.column))
     ):
         listed = take(places[0], "expressions")[0] if isinstance(places[0], exp.Distinct) else places
-        found = count_combinations(name, listed, scope)
+        found = Aggregate("count_distinct", combine(name, list_columns(listed), scope))
     if found.number is None:
         way_out = "Put the condition in WHERE, and ask for it alone"
         raise refuse(f"{name} FILTER", "it is for counts and numbers", way_out)
-    return replace(found, number=keep(found.number, kept, scope))
+    number = keep(found.number, kept, scope)
+    if found.kind == "count_distinct":
+        return count_different(number, scope.tables)
+    return replace(found, number=number)
 
 
 def _count(what: exp.Expression, scope: Scope) -> Aggregate | None:
@@ -143,12 +146,9 @@ def _count(what: exp.Expression, scope: Scope) -> Aggregate | None:
 
 
 def _distinct(name: str, columns: Arguments, scope: Scope) -> Aggregate:
-    if len(columns) == 1 and isinstance(columns[0], exp.Tuple):
-        (columns,) = take(columns[0], "expressions")
-    while len(columns) == 1 and isinstance(columns[0], exp.Paren):
-        columns = list(take(columns[0], "this"))
+    columns = list_columns(columns)
     if len(columns) != 1 or not isinstance(columns[0], exp.Column):
-        return count_combinations(name, columns, scope)
+        return count_different(combine(name, columns, scope), scope.tables)
     field = scope.field(columns[0])
     return Aggregate("count_units") if field == _unit(scope) else Aggregate("count_distinct", column=field)
 

@@ -5,7 +5,6 @@ It is computed from released values, so it costs nothing; one function per kind 
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,6 +19,7 @@ from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import Category
 from discreet.data.sql.nodes import Scope, refuse_unknown, take, word
+from discreet.data.sql.rows.comparing import read_day_text
 from discreet.data.sql.selected.calls import read_aggregate
 from discreet.data.sql.selected.windows import read_window
 from discreet.data.sql.text import number, refuse, shorten
@@ -217,7 +217,7 @@ def _compare(sign: Function, left: exp.Expression, right: exp.Expression, names:
         if not isinstance(one, Constant) or not isinstance(one.value, str):
             continue
         if find_sort(other, tables) == "date":
-            sides[place] = Constant(_day(one.value))
+            sides[place] = Constant(read_day_text(one.value))
         elif isinstance(other, Field) and sign in ("=", "<>"):
             column = tables.column(other)
             if isinstance(column, Category) and one.value not in names.scope.positions(other):
@@ -342,7 +342,7 @@ def _cast(node: exp.Expression, names: Names) -> Shown:
     kind, sizes, own = take(to, "this", "expressions", "kind")
     name = str(own or getattr(kind, "value", kind)).upper()
     if name == "DATE" and isinstance(value, exp.Literal) and value.is_string:
-        return Constant(_day(str(take(value, "this", "is_string")[0])))
+        return Constant(read_day_text(str(take(value, "this", "is_string")[0])))
     found = translate(value, names)
     if name in _WHOLE_TYPES and not sizes:
         return compute("round", [found], names.scope.tables)
@@ -356,13 +356,6 @@ def _cast(node: exp.Expression, names: Names) -> Shown:
             raise refuse("CAST", f"a number has at most {MAX_DIGITS} decimals", "Leave it out")
         return compute("round", [found, Constant(digits)] if digits else [found], names.scope.tables)
     return found
-
-
-def _day(text: str) -> datetime.date:
-    try:
-        return datetime.date.fromisoformat(text)
-    except ValueError:
-        raise refuse(f"'{shorten(text)}'", "it is not a date", "Write DATE '2020-12-31'") from None
 
 
 def _window(node: exp.Expression, names: Names) -> Shown:

@@ -41,6 +41,7 @@ _ROWS = (
     "GROUP BY what parts the rows, and look at the groups: SUM(COUNT(*)) OVER (), "
     "RANK() OVER (ORDER BY SUM(x) DESC)"
 )
+_QUANTILES = ("PERCENTILE_CONT", "PERCENTILE_DISC", "MEDIAN")
 _KNOWN = (
     "SUM, AVG, COUNT, MIN, MAX, RANK, DENSE_RANK, ROW_NUMBER, PERCENT_RANK, CUME_DIST, NTILE, LAG, LEAD, "
     "FIRST_VALUE, LAST_VALUE and RATIO_TO_REPORT are known"
@@ -75,6 +76,9 @@ def read_window(node: exp.Expression, tables: PlanTables, translate: Translate) 
     except Refused:
         if _aggregates(node, within=call):
             raise
+        if name in _QUANTILES:
+            way_out = f"Leave OVER out: {name} is an aggregate, of each group with GROUP BY"
+            raise refuse(f"{name} OVER", "it would be told beside every row", way_out) from None
         raise refuse_rows(f"{name} OVER") from None
 
 

@@ -1,8 +1,8 @@
 """Joins as older SQL writes them, turned into those that the language has: on the syntax tree, before names.
 
 `FROM a, b WHERE a.key = b.key` is a join on that key. `a LEFT JOIN b ON ... WHERE b.key IS NULL` asks for the
-rows of a without a partner, which is NOT EXISTS. Nothing else is looked at: what does not fit is left as it
-is, and refused or understood where joins are read.
+rows of a without a partner, which is NOT EXISTS; Spark writes that LEFT ANTI JOIN, and EXISTS LEFT SEMI JOIN.
+Nothing else is looked at: what does not fit is left as it is, and refused or understood where joins are read.
 """
 
 from __future__ import annotations
@@ -10,27 +10,28 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.data.plan.tables import PlanTables
-from discreet.data.schema.schema import Schema
+from discreet.data.schema.schema import Dimension, Schema
 
 
 def unify_joins(tree: exp.Select | exp.SetOperation, tables: PlanTables) -> None:
     """Rewrite the joins of all SELECTs of a tree."""
     for select in list(tree.find_all(exp.Select)):
         where, source = select.args.get("where"), select.args.get("from_")
-        if where is None or source is None or not select.args.get("joins"):
+        if source is None or not select.args.get("joins"):
             continue
-        tests = _part(where.this)
+        tests = [] if where is None else _part(where.this)
         before = [source.this.alias_or_name.lower()]
         kept = []
         for join in select.args["joins"]:
             name = join.this.alias_or_name.lower()
             _name_key(join, name, before, tests)
-            missed = _ask_for_none(join, name, before, tests, select, tables)
-            if missed is None:
+            asked = _ask_for_partner(join, name, before, tables)
+            asked = asked or _ask_for_none(join, name, before, tests, select, tables)
+            if asked is None:
                 kept.append(join)
                 before.append(name)
             else:
-                tests.append(missed)
+                tests.append(asked)
         select.set("joins", kept or None)
         select.set("where", exp.Where(this=_conjoin(tests)) if tests else None)
 
@@ -78,6 +79,42 @@ def _is_pair(test: exp.EQ, name: str, before: list[str]) -> bool:
     return (left == name and right in before) or (right == name and left in before)
 
 
+def _ask_for_partner(
+    join: exp.Join, name: str, before: list[str], tables: PlanTables
+) -> exp.Expression | None:
+    """Return the condition that a semi or anti join with a private table asks for; None for other joins."""
+    kind = join.args.get("kind")
+    if kind not in ("SEMI", "ANTI") or join.args.get("side") not in (None, "", "LEFT"):
+        return None
+    if not isinstance(join.this, exp.Table) or isinstance(tables.relation(join.this.name), Dimension):
+        return None
+    on = _read_on(join, name, before)
+    if on is None:
+        return None
+    found = _exists(join, on)
+    return exp.Not(this=found) if kind == "ANTI" else found
+
+
+def _read_on(join: exp.Join, name: str, before: list[str]) -> exp.Expression | None:
+    """Return what rows of a table must fulfil to be partners; None where it is not one condition."""
+    on, using = join.args.get("on"), join.args.get("using") or []
+    if any(value for key, value in join.args.items() if key not in ("this", "side", "kind", "on", "using")):
+        return None  # ASOF, say: it is refused where joins are read
+    if on is None and len(using) == 1 and len(before) == 1:
+        ends = [exp.Column(this=using[0].copy(), table=exp.to_identifier(one)) for one in (before[0], name)]
+        on = exp.EQ(this=ends[0], expression=ends[1])
+    return on
+
+
+def _exists(join: exp.Join, on: exp.Expression) -> exp.Exists:
+    inner = exp.Select(
+        expressions=[exp.Literal.number(1)],
+        from_=exp.From(this=join.this.copy()),
+        where=exp.Where(this=on.copy()),
+    )
+    return exp.Exists(this=inner)
+
+
 def _ask_for_none(  # noqa: PLR0917
     join: exp.Join,
     name: str,
@@ -87,14 +124,11 @@ def _ask_for_none(  # noqa: PLR0917
     tables: PlanTables,
 ) -> exp.Expression | None:
     """Return the condition that a left join with a private table asks for; None where it asks for more."""
-    on, using = join.args.get("on"), join.args.get("using") or []
     if join.args.get("side") != "LEFT" or join.args.get("kind") not in (None, "", "OUTER"):
         return None
     if not isinstance(join.this, exp.Table) or not isinstance(tables.relation(join.this.name), Schema):
         return None
-    if on is None and len(using) == 1 and len(before) == 1:
-        ends = [exp.Column(this=using[0].copy(), table=exp.to_identifier(one)) for one in (before[0], name)]
-        on = exp.EQ(this=ends[0], expression=ends[1])
+    on = _read_on(join, name, before)
     if on is None:
         return None
     equal = [end for test in _part(on) if isinstance(test, exp.EQ) for end in (test.this, test.expression)]
@@ -105,12 +139,7 @@ def _ask_for_none(  # noqa: PLR0917
     if _is_read(name, join, gone, select):
         return None
     tests.remove(gone)
-    inner = exp.Select(
-        expressions=[exp.Literal.number(1)],
-        from_=exp.From(this=join.this.copy()),
-        where=exp.Where(this=on.copy()),
-    )
-    return exp.Not(this=exp.Exists(this=inner))
+    return exp.Not(this=_exists(join, on))
 
 
 def _is_missing(test: exp.Expression, name: str, keys: set[str]) -> bool:

@@ -317,7 +317,9 @@ def _refuse_nested() -> Refused:
     return refuse(
         "a subquery in an expression",
         "its answer would be exact",
-        "Ask for its number first, and write that into the question",
+        "Ask for its number first, and write that into the question; a share of a total is "
+        "SUM(x) / SUM(SUM(x)) OVER () beside GROUP BY, and what each unit has is told by a subquery of FROM "
+        "that groups by the unit",
     )
 
 

@@ -28,6 +28,10 @@ from discreet.data.sql.text import refuse
 MAX_LEVELS = 16
 """Subqueries within subqueries."""
 _JOIN_INSIDE = "Join inside the subquery, and compute all values of a unit there"
+_OF_UNITS = (
+    "Ask of these rows themselves, with what else is asked of a unit joined inside: "
+    "SELECT COUNT(*) FROM (SELECT unit, COUNT(*) AS n FROM t GROUP BY unit) WHERE n > 3"
+)
 _CLAUSES = {
     "limit": ("LIMIT", "which rows it would keep is chance"),
     "offset": ("OFFSET", "which rows it would keep is chance"),
@@ -222,12 +226,16 @@ class _Reader:
         tree, selected, looked_for = read_match(node)
         if not isinstance(tree, exp.Select) or tree.args.get("from_") is None or level >= MAX_LEVELS:
             raise refuse_match("it is not one SELECT from a table")
+        if tree.args.get("group") or tree.args.get("having"):
+            raise refuse_match("it groups rows", _OF_UNITS)
         take(tree, "expressions", "from_", "joins", "where", "distinct", *(() if selected else ("limit",)))
         if tree.args.get("distinct") is not None:
             take(tree.args["distinct"])  # a list has no row twice
         inner, rows = self._from(tree, before, level + 1, names)
         relation = self.tables.relation(rows.table.name)
-        if rows.is_units or rows.joins or relation is None:
+        if rows.is_units:
+            raise refuse_match("it has one row a unit", _OF_UNITS)
+        if rows.joins or relation is None:
             raise refuse_match("it is not of one table")
         own = rows.table.alias
         pairs, tests = part_tests(rows.tests, own)

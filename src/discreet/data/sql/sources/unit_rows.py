@@ -7,33 +7,30 @@ Each aggregate becomes a column of the relation of units, and everything around 
 from __future__ import annotations
 
 import datetime
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from discreet.core.errors import Refused
-from discreet.data.plan.atoms import choose
-from discreet.data.plan.canonical import conjunction, is_there, within
+from discreet.data.plan.canonical import conjunction, is_there
 from discreet.data.plan.derived import UNITS, declare_units, list_rows, name_value
 from discreet.data.plan.kinds import UnitKind
 from discreet.data.plan.narrowing import narrow
 from discreet.data.plan.nodes import Units, UnitValue
-from discreet.data.plan.numbers import constant, variable
+from discreet.data.plan.numbers import variable
 from discreet.data.plan.row_nodes import TRUE, Condition, Field, Polynomial
 from discreet.data.plan.tables import PlanTables, is_declared
 from discreet.data.schema.columns import Date, Decimal, Integer, Text
 from discreet.data.schema.schema import Schema, User
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.rows.language import condition, numeric
+from discreet.data.sql.selected.combinations import combine, count_steps, list_columns
 from discreet.data.sql.selected.counted import count_where, keep
 from discreet.data.sql.sources.joins import read_from
 from discreet.data.sql.sources.names import Listed, Meaning, strip_alias
 from discreet.data.sql.text import refuse
 
-MAX_DISTINCT = 30
-"""Declared values that COUNT(DISTINCT ...) of one unit's rows tells apart."""
 _COUNT_IF = ("COUNTIF", "COUNT_IF")
 _KINDS: dict[str, UnitKind] = {"SUM": "sum", "AVG": "average", "MIN": "min", "MAX": "max"}
 AGGREGATES = frozenset(
@@ -101,7 +98,7 @@ def read_units(
     # A value is computed of the rows that count, and of no others.
     scope = replace(scope, known=narrow(scope.known, where, scope.tables))
     kept = list_rows(scope.main.name, joins, max_rows(scope.main), tables)
-    reader = _ValueReader(scope, unit, others, math.prod(rows for _, rows in kept), {})
+    reader = _ValueReader(scope, unit, others, {})
     listed: Listed = []
     for item in shown:
         name = item.alias_or_name if isinstance(item, exp.Alias | exp.Column) else None
@@ -128,7 +125,11 @@ def _require_unit(
             one.table != main.name or not is_declared(scope.column(one)) for one in others
         ):
             why = f"beside the unit it groups by declared columns of {main.name}"
-            raise refuse("GROUP BY in a subquery", why, f"GROUP BY {unit.name} and such columns")
+            way_out = (
+                f"GROUP BY {unit.name} and such columns; what all units have on average of a computed key is "
+                f"SUM(x) / COUNT(DISTINCT {unit.name}) with GROUP BY that key, without a subquery"
+            )
+            raise refuse("GROUP BY in a subquery", why, way_out)
         return unit, tuple(sorted(others))
     why = "only the privacy unit is grouped by there"
     way_out = f"GROUP BY {unit.name}, or ask the inner query on its own and compute the rest from its answer"
@@ -155,8 +156,6 @@ class _ValueReader:
     scope: Scope
     unit: Field
     keys: tuple[Field, ...]
-    rows: int
-    """How many rows of one unit count."""
     values: dict[UnitValue, str]
 
     def swap(self, node: exp.Expression) -> exp.Expression:
@@ -227,34 +226,17 @@ class _ValueReader:
         # What is never missing is counted in all rows.
         return number if tables.nullable(number) else None
 
-    def _distinct(self, columns: Sequence[exp.Expression], kept: Condition) -> exp.Expression:
-        """Count the declared values of which a unit has some row: each adds 0 or 1."""
-        tables = self.scope.tables
-        field = self.scope.field(columns[0]) if len(columns) == 1 else None
-        if field is None or field == self.unit:
+    def _distinct(self, columns: list[exp.Expression], kept: Condition) -> exp.Expression:
+        """Count the different values that a unit's rows have of declared columns, or computed from them."""
+        columns = list_columns(columns)
+        fields = [self.scope.field(one) for one in columns if isinstance(one, exp.Column)]
+        if self.unit in fields:
             raise _refuse_kind("COUNT(DISTINCT ...)")
-        _require_declared(field, self.scope, "COUNT(DISTINCT ...)")
-        low, high = tables.span(field)
-        if high - low >= MAX_DISTINCT:
-            why = f"{field.name} has more than {MAX_DISTINCT} declared values"
-            raise refuse("COUNT(DISTINCT ...) in a subquery", why, "Count rows, or a coarser column")
-        found: exp.Expression | None = None
-        count = 0
-        for code in range(low, high + 1):
-            test = conjunction([kept, within(field, [(code, code)], missing=False, tables=tables)], tables)
-            has = choose([(test, constant(1))], constant(0), tables)
-            if has is None or not has.fields:
-                continue
-            one = self._keep(UnitValue("max", has))
-            found = one if found is None else exp.Add(this=found, expression=one)
-            count += 1
-        if found is None:
-            raise refuse("COUNT(DISTINCT ...) in a subquery", "it is a constant", "Leave it out")
-        if count > self.rows:
-            # It never is more; said so, it is known, and less noise is enough.
-            most = exp.Literal.number(self.rows)
-            return exp.Anonymous(this="LEAST", expressions=[exp.Paren(this=found), most])
-        return exp.Paren(this=found)
+        for field in fields:
+            _require_declared(field, self.scope, "COUNT(DISTINCT ...)")
+        number = combine("COUNT(DISTINCT ...) in a subquery", columns, self.scope)
+        kept_number = count_steps(keep(number, kept, self.scope), self.scope.tables)
+        return self._keep(UnitValue("distinct", kept_number))
 
     def _number(self, name: str, what: exp.Expression) -> Polynomial:
         if name in ("MIN", "MAX") and isinstance(what, exp.Column):

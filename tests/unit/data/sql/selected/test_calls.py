@@ -70,6 +70,25 @@ def test_spellings_of_one_thing_are_one_plan(expected: Aggregate, spellings: tup
         assert parse(to_sql(found, TABLES), schemas=TABLES, policy=POLICY) == found
 
 
+@pytest.mark.parametrize(
+    "what",
+    [
+        "COUNT(DISTINCT DATE_TRUNC(day, WEEK(MONDAY)))",
+        "COUNT(DISTINCT DATE_TRUNC(day, WEEK), region)",
+        "COUNT(DISTINCT 3 * age + 1)",
+        "COUNT(DISTINCT age, 5)",
+        "COUNT(DISTINCT age) FILTER (WHERE 1 = 1)",
+        "COUNT(DISTINCT age) FILTER (WHERE age = 30)",
+        "COUNT(DISTINCT CASE WHEN age < 20 THEN 2 ELSE 7 END, region) FILTER (WHERE region <> 'n')",
+        "COUNT(DISTINCT 2 * age) FILTER (WHERE region = 'n' AND age > 7)",
+    ],
+)
+def test_what_is_told_apart_is_read_again_as_it_was(what: str) -> None:
+    """Else a question that was paid for is another one after a restart, and charged again."""
+    found = plan(f"SELECT {what} AS n FROM visits")
+    assert parse(to_sql(found, TABLES), schemas=TABLES, policy=POLICY) == found
+
+
 def test_default_names() -> None:
     listed = (
         "MAX(age), COUNT(DISTINCT region), MODE(region), CORR(age, income), ROUND(AVG(age), 1), COUNT(note)"

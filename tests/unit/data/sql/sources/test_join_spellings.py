@@ -34,6 +34,44 @@ SAME = [
         "orders.user_id = visits.user_id GROUP BY visits.user_id) AS t",
     ),
     (
+        "SELECT COUNT(*) FROM visits v LEFT ANTI JOIN orders o ON v.user_id = o.user_id",
+        "SELECT COUNT(*) FROM visits ANTI JOIN orders USING (user_id)",
+        "SELECT COUNT(*) FROM visits WHERE user_id NOT IN (SELECT user_id FROM orders)",
+    ),
+    (
+        "WITH dear AS (SELECT user_id FROM orders WHERE price > 3) "
+        "SELECT COUNT(*) FROM visits SEMI JOIN dear USING (user_id)",
+        "SELECT COUNT(*) FROM visits WHERE user_id IN (SELECT user_id FROM orders WHERE price > 3)",
+    ),
+    (
+        "SELECT COUNT(*) FROM visits v LEFT SEMI JOIN orders o ON v.user_id = o.user_id AND o.price > 3 "
+        "ANTI JOIN orders p ON p.user_id = v.user_id AND p.price < 2 WHERE v.active",
+        "SELECT COUNT(*) FROM visits WHERE active AND user_id IN (SELECT user_id FROM orders "
+        "WHERE price > 3) AND NOT EXISTS (SELECT 1 FROM orders WHERE orders.user_id = visits.user_id "
+        "AND price < 2)",
+    ),
+    (
+        "SELECT DATETIME_TRUNC(day, MONTH) AS m, COUNT(*) FROM visits WHERE day >= "
+        "TIMESTAMP '2020-01-05 00:00:00' AND TIMESTAMP_DIFF(day, '2020-01-01', DAY) > 9 GROUP BY m",
+        "SELECT DATE_TRUNC(day, MONTH) AS m, COUNT(*) FROM visits WHERE day >= DATE '2020-01-05' AND "
+        "DATE_DIFF(day, '2020-01-01', DAY) > 9 GROUP BY m",
+        "SELECT TIMESTAMP_TRUNC(day, MONTH) AS m, COUNT(*) FROM visits WHERE day >= '2020-01-05T00:00Z' "
+        "AND DATE_DIFF(day, '2020-01-01 00:00:00.000+00:00', DAY) > 9 GROUP BY m",
+    ),
+    (
+        "SELECT RANGE_BUCKET(age, [10, 20.5, 60]) AS k, DATE_TRUNC(day, WEEK(MONDAY)) AS w, COUNT(*) "
+        "FROM visits GROUP BY k, w",
+        "SELECT WIDTH_BUCKET(age, ARRAY[10, 20.5, 60]) AS k, DATE_TRUNC('week', day) AS w, COUNT(*) "
+        "FROM visits GROUP BY 1, 2",
+        "SELECT CASE WHEN age < 10 THEN 0 WHEN age < 20.5 THEN 1 WHEN age < 60 THEN 2 WHEN age >= 60 THEN 3 "
+        "END AS k, DATE_TRUNC(day, ISOWEEK) AS w, COUNT(*) FROM visits GROUP BY k, w",
+    ),
+    (
+        "SELECT region, active, COUNT(*) FROM visits GROUP BY region, active GROUPING SETS "
+        "((region), (active))",
+        "SELECT region, active, COUNT(*) FROM visits GROUP BY GROUPING SETS ((region), (active))",
+    ),
+    (
         "-- all\nSELECT COUNT(*) /* of /* them */ */ FROM visits -- ; DROP",
         "SELECT COUNT(*) FROM visits",
     ),
@@ -77,7 +115,35 @@ REFUSED = [
         "JOIN",
     ),
     ("SELECT COUNT(*) FROM visits v, orders o WHERE {}", ("v.age = o.price",), "on the privacy unit"),
+    (
+        "SELECT COUNT(*) FROM visits v {} JOIN orders o ON v.user_id = o.user_id WHERE o.user_id IS NULL",
+        ("ASOF SEMI", "ASOF ANTI", "ASOF LEFT"),
+        "JOIN",
+    ),
     ("SELECT {} COUNT(*) FROM visits", ("TOP 5",), "Write LIMIT 5 at the end"),
+    ("SELECT {} FROM visits v ANTI JOIN orders o ON v.user_id = o.user_id", ("SUM(o.price)",), "of FROM"),
+    (
+        "SELECT COUNT(*) FROM visits GROUP BY RANGE_BUCKET(age, [{}])",
+        ("20, 10", "1, cost", "'a'", ""),
+        "known",
+    ),
+    ("SELECT COUNT(*) FROM visits GROUP BY DATE_TRUNC(day, WEEK({}))", ("TUESDAY", "1"), "."),
+    ("SELECT {} OVER () FROM visits", ("PERCENTILE_CONT(age, 0.5)", "MEDIAN(age)"), "Leave OVER out"),
+    ("SELECT COUNT(*) FROM visits WHERE region SIMILAR TO {}", ("'e%'",), "REGEXP_LIKE"),
+    ("SELECT region, COUNT(*) AS n FROM visits GROUP BY region SORT BY {}", ("n",), "ORDER BY"),
+    (
+        "SELECT COUNT(*) FROM visits WHERE user_id IN (SELECT user_id FROM orders GROUP BY {})",
+        ("user_id", "user_id HAVING COUNT(*) > 3"),
+        "joined inside",
+    ),
+    ("SELECT SUM(age {} 2) FROM visits", ("^",), "POWER(x, 2)"),
+    ("SELECT DISTINCT ON ({}) region, COUNT(*) FROM visits GROUP BY region", ("region",), "MIN(x) or MAX(x)"),
+    ("SELECT {}('%d', COUNT(*)) FROM visits", ("FORMAT", "PRINTF"), "from the answer"),
+    ("SELECT COUNT(*) FROM visits v WHERE {} > 3", ("(SELECT COUNT(*) FROM orders)",), "groups by the unit"),
+    ("{} visits", ("DESCRIBE", "SUMMARIZE"), "What is declared is public"),
+    ("{} visits ON region USING COUNT(*)", ("PIVOT",), "COUNT(*) FILTER"),
+    ("{} SELECT COUNT(*) FROM visits", ("EXPLAIN",), "tells its price"),
+    ("SELECT COUNT(*) FROM visits GROUP BY {}", ("user_id",), "SELECT AVG(n) FROM (SELECT user_id"),
     ("SELECT {} COUNT(*) FROM visits", ("/*+ BROADCAST(x) */",), "a hint is for one engine"),
     ("SELECT {}", ("(SELECT COUNT(*) FROM visits) / 2",), "Write one SELECT with all of them"),
     ("SELECT {}, COUNT(*) FROM visits", ("user_id",), "it would show single units"),
@@ -94,3 +160,14 @@ def test_what_asks_for_more_is_refused(text: str, words: str) -> None:
     with pytest.raises(Refused) as caught:
         plan(text)
     assert words in str(caught.value) and caught.value.way_out
+
+
+def test_buckets_copy_no_more_than_a_question_may() -> None:
+    """A long number and many bounds would make a query that is their product."""
+    number, few = " + ".join(["age"] * 40), ", ".join(map(str, range(30)))
+    assert plan(f"SELECT AVG(RANGE_BUCKET({number}, [{few}])) FROM visits")
+    inside = "RANGE_BUCKET(DATE_DIFF(day, DATE '2020-01-01', WEEK(MONDAY)), [3, 9])"
+    assert plan(f"SELECT SUM(RANGE_BUCKET({inside}, [1, 2])) FROM visits")
+    many = ", ".join(map(str, range(60)))
+    with pytest.raises(Refused, match="RANGE_BUCKET"):
+        plan(f"SELECT AVG(RANGE_BUCKET({number}, [{many}])) FROM visits")

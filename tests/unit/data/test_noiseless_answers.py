@@ -1,0 +1,85 @@
+"""With a budget that leaves no noise, an answer is what DuckDB itself says of the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from discreet import AddRemove
+from discreet.data import Boolean, Category, Decimal, Identifier, Integer, Schema, Table, User
+
+SCHEMA = Schema(
+    "t",
+    columns=(
+        Identifier("who"),
+        Category("g", values=("a", "b", "c")),
+        Integer("x", lower=0, upper=12),
+        Decimal("y", lower=0, upper=50, grid=Fraction("0.5")),
+        Boolean("flag"),
+    ),
+    unit=User(column="who", max_rows=6, max_groups=6),
+    neighbours=AddRemove("who"),
+)
+SIZE = 240
+ROWS = pa.table(
+    {
+        "who": [f"u{k % 60}" for k in range(SIZE)],
+        "g": [("a", "b", "b", "c", "a", "a", None)[k % 7] for k in range(SIZE)],
+        "x": [None if k % 11 == 0 else (k * k + k // 9) % 13 for k in range(SIZE)],
+        "y": [(k * 37 % 101) / 2 for k in range(SIZE)],
+        "flag": [k % 3 == 0 for k in range(SIZE)],
+    }
+)
+QUESTIONS = (
+    # Combinations
+    "SELECT COUNT(DISTINCT (g, x)) AS n FROM t WHERE g IS NOT NULL AND x IS NOT NULL",
+    "SELECT COUNT(DISTINCT (x, y, flag)) AS n FROM t WHERE x IS NOT NULL",
+    "SELECT COUNT(DISTINCT x + 2 * y) AS n, COUNT(DISTINCT UPPER(g)) AS m FROM t",
+    "SELECT flag, COUNT(DISTINCT x % 4) AS n FROM t GROUP BY flag ORDER BY flag",
+    # One row for each unit and what it holds
+    "SELECT COUNT(*) AS n FROM (SELECT DISTINCT who, g FROM t WHERE g IS NOT NULL) AS u",
+    "SELECT g, COUNT(*) AS n FROM (SELECT DISTINCT who, g, flag FROM t) AS u WHERE g IS NOT NULL "
+    "GROUP BY g ORDER BY g",
+    "SELECT AVG(n) AS n FROM (SELECT who, COUNT(DISTINCT x) AS n FROM t GROUP BY who) AS u",
+    "SELECT SUM(n) AS n, MAX(m) AS m, SUM(k) AS k FROM (SELECT who, COUNT(DISTINCT y) AS n, "
+    "COUNT(DISTINCT x % 4) FILTER (WHERE flag) AS m, COUNT(DISTINCT x * y) AS k FROM t GROUP BY who "
+    "HAVING COUNT(DISTINCT g) > 1) AS u",
+    "SELECT n, COUNT(*) AS c FROM (SELECT who, COUNT(DISTINCT (x, flag)) AS n FROM t WHERE x > 1 "
+    "GROUP BY who) AS u GROUP BY n HAVING COUNT(*) > 1 ORDER BY n",
+    "SELECT AVG(b - a) AS n FROM (SELECT who, MIN(x) AS a, MAX(x) AS b FROM t GROUP BY who) AS u",
+    # Curves
+    "SELECT SUM(FLOOR(LOG10(y + 1))) AS n, COUNTIF(SQRT(x) < 3) AS m FROM t",
+    "SELECT SUM(LN(y + 1)) AS s, SUM(SQRT(y)) AS q, SUM(EXP(x / 4)) AS e, SUM(POWER(y, 0.5)) AS p FROM t",
+    "SELECT FLOOR(LN(x)) AS k, COUNT(*) AS n FROM t WHERE x > 0 GROUP BY k ORDER BY k",
+    # Windows over an answer
+    "SELECT x, NTILE(5) OVER (ORDER BY x) AS n, COUNT(*) AS m FROM t WHERE x IS NOT NULL GROUP BY x "
+    "ORDER BY x",
+    "SELECT x, NTILE(4) OVER (ORDER BY SUM(y)) AS n, PERCENT_RANK() OVER (ORDER BY SUM(y)) AS p, "
+    "CUME_DIST() OVER (ORDER BY SUM(y)) AS c FROM t WHERE x IS NOT NULL GROUP BY x ORDER BY x",
+    "SELECT g, FIRST_VALUE(SUM(y)) OVER (ORDER BY g) AS f, LAST_VALUE(SUM(y)) OVER (ORDER BY g "
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS l FROM t WHERE g IS NOT NULL "
+    "GROUP BY g ORDER BY g",
+    "SELECT COUNT(*) AS n FROM t WHERE (g, flag) IN (('a', TRUE), ('c', FALSE))",
+)
+
+
+@pytest.fixture(scope="module")
+def table() -> Iterator[Table]:
+    with Table(ROWS, schema=SCHEMA) as made:
+        yield made
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_no_noise_leaves_what_is_true(question: str, table: Table) -> None:
+    with duckdb.connect() as plain:
+        plain.register("t", ROWS)
+        wanted = plain.execute(question.replace("COUNTIF", "COUNT_IF")).fetchall()
+    found = table.sql(question, epsilon=10**9, delta=0).rows
+    assert len(found) == len(wanted)
+    for row, other in zip(found, wanted, strict=True):
+        for value, true in zip(row, other, strict=True):
+            assert value == (true if isinstance(true, str) else pytest.approx(float(true), rel=1e-4))
