@@ -59,8 +59,12 @@ def test_a_thousand_flipped_bits(tmp_path):
     flip_bits(tmp_path, 1000)
 
 
+FAILS = {"write": apsw.FullError, "open": apsw.CantOpenError, "memory": apsw.NoMemError}
+"""What is raised where a disk is full, a process has too many files, or no memory."""
+
+
 class FailingSystem(apsw.VFS):
-    """A file system whose n-th write, sync or removal fails."""
+    """A file system whose n-th write, sync, removal or opening fails, or where the memory is full then."""
 
     def __init__(self, kind, at):
         self.kind, self.left = kind, at
@@ -70,7 +74,7 @@ class FailingSystem(apsw.VFS):
         if kind == self.kind:
             self.left -= 1
             if self.left == 0:
-                raise apsw.FullError("no space") if kind == "write" else apsw.IOError("no luck")
+                raise FAILS.get(kind, apsw.IOError)("no luck")
 
     def tear(self, data):
         """Return how much of a write gets through: all of it, but once."""
@@ -81,6 +85,7 @@ class FailingSystem(apsw.VFS):
         return data
 
     def xOpen(self, name, flags):
+        self.pass_by("open")
         return FailingFile(self, name, flags)
 
     def xDelete(self, name, sync):
@@ -95,6 +100,7 @@ class FailingFile(apsw.VFSFile):
 
     def xWrite(self, data, offset):
         self.system.pass_by("write")
+        self.system.pass_by("memory")
         kept = self.system.tear(data)
         super().xWrite(kept, offset)
         if len(kept) < len(data):
@@ -134,7 +140,7 @@ def fail_once(path, monkeypatch, kind, at):
     return stopped
 
 
-@pytest.mark.parametrize("kind", ["write", "torn write", "sync", "remove"])
+@pytest.mark.parametrize("kind", ["write", "torn write", "sync", "remove", "open", "memory"])
 def test_a_disk_that_fails_once_stops_the_book(tmp_path, monkeypatch, kind):
     found = [fail_once(tmp_path / f"budget{at}.db", monkeypatch, kind, at) for at in range(1, 41)]
     assert sum(found) >= 20

@@ -29,7 +29,7 @@ def read_records(folder):
     """Return the state and the kept answer's digest of every charge."""
     book = open_book(folder / "budget.db")
     try:
-        return [(one.state, one.answer) for one in book.state.data("visits").records.values()]
+        return [(one.state, one.answer) for one in book.state.data("visits").records.list_now()]
     finally:
         book.close()
 

@@ -9,17 +9,19 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
+import psycopg
 import pytest
-from tests.faults.client import ask, open_ledger
+from tests.faults.client import ask, name_journals, open_ledger
 from tests.faults.history import check, read_journal
 
 CLIENT = Path(__file__).with_name("client.py")
 ROOT = Path(__file__).parents[2]
 
 
-def start(path, journal, first, last, epsilon, **more):
+def start(path, journal, first, last, epsilon, *, clients=1, **more):
     environment = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"} | more
-    command = [sys.executable, str(CLIENT), str(path), str(journal), str(first), str(last), str(epsilon), "1"]
+    arguments = [path, journal, first, last, epsilon, clients]
+    command = [sys.executable, str(CLIENT), *map(str, arguments)]
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
 
 
@@ -69,6 +71,36 @@ def test_killed_clients_come_back_to_one_charge_and_one_answer(tmp_path):
 @pytest.mark.soak
 def test_two_hundred_kills(tmp_path):
     kill_at_random(tmp_path, kills=200, questions=10_000)
+
+
+def kill_backends(where, anchor, folder, *, kills, questions, clients=4):
+    """End the server's own side of the connections at random moments; clients begin again."""
+    journals, moments, ended = name_journals(folder / "journal", clients), random.Random(6), 0
+    kill = (
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    with psycopg.connect(where, autocommit=True) as connection:
+        for _ in range(kills):
+            process = start(where, journals[0], 0, questions, 10, clients=clients, ANCHOR=str(anchor))
+            wait_for_more(journals, [process])
+            time.sleep(moments.random() * 0.2)
+            ended += connection.execute(kill).fetchone()[0] > 0
+            _, said = process.communicate(timeout=120)  # the book stops, and so does whoever asks
+            assert b"LedgerStopped" in said or process.returncode == 0, said
+    finish(start(where, journals[0], 0, questions, 10, clients=clients, ANCHOR=str(anchor)))
+    found = check(where, journals, epsilon=10, spent=Fraction(questions, 1000), anchor=anchor)
+    assert found == questions
+    return ended
+
+
+def test_a_server_whose_side_of_a_connection_is_killed_forgets_nothing(tmp_path, server_book):
+    assert kill_backends(*server_book, tmp_path, kills=2, questions=600) >= 1
+
+
+@pytest.mark.soak
+def test_twenty_kills_of_a_servers_side(tmp_path, server_book):
+    kill_backends(*server_book, tmp_path, kills=20, questions=8000)
 
 
 PLACES = ["before commit", "after commit", "before anchor", "after anchor"]

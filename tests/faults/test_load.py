@@ -22,11 +22,13 @@ from discreet.curator.ledger.books.verification import verify
 PATH = "/v1/datasets/visits/queries"
 PRICE = Fraction(1, 10**6)
 MIXED = (
-    "SELECT COUNT(*) AS n FROM visits WHERE cents <= {} AND age <> {}",
-    "SELECT SUM(cents) AS s FROM visits WHERE cents <= {} AND age <> {}",
-    "SELECT AVG(cents) AS m FROM visits WHERE cents <= {} AND age <> {}",
-    "SELECT ward, COUNT(*) AS n FROM visits WHERE cents <= {} AND age <> {} GROUP BY ward",
+    "SELECT COUNT(*) AS n FROM visits WHERE cents BETWEEN {} AND {} AND age <> {}",
+    "SELECT SUM(cents) AS s FROM visits WHERE cents BETWEEN {} AND {} AND age <> {}",
+    "SELECT AVG(cents) AS m FROM visits WHERE cents BETWEEN {} AND {} AND age <> {}",
+    "SELECT ward, COUNT(*) AS n FROM visits WHERE cents BETWEEN {} AND {} AND age <> {} GROUP BY ward",
 )
+WARM = 15_000
+"""Questions after which caches that have an end are full, those of eight analysts too."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -58,7 +60,9 @@ class Load:
                         self.asked += 1
                         if time.monotonic() - began >= len(self.samples) * seconds / 100:
                             self.samples.append(self.look())
-                    sql = MIXED[number % 4].format(number // 10 % 500, number % 10)
+                    # 625,000 questions that are all different: what is repeated is not charged.
+                    low, high = number // 10 % 250, 250 + number // 2500 % 250
+                    sql = MIXED[number % 4].format(low, high, number % 10)
                     body = {"sql": sql, "insist": True, "epsilon": float(PRICE), "delta": 0, "fresh": True}
                     headers["Idempotency-Key"] = f"{who}-{number}"
                     line.request("POST", PATH, json.dumps(body), headers)
@@ -96,7 +100,7 @@ class Load:
         assert '"failed"' not in said
         report = verify(self.folder / "budget.db")
         budget = next(one for one in report.budgets if one.name == "visits")
-        assert budget.entries <= self.statuses[200] <= self.asked
+        assert budget.entries == self.statuses[200] <= self.asked
         assert budget.spent["epsilon"] == PRICE * budget.entries
         return said
 
@@ -131,18 +135,19 @@ def test_sixty_four_clients_ask_a_million_rows(tmp_path):
 def test_a_server_does_not_grow(tmp_path):
     """F12: of 300,000 requests, or as many as there are in an hour, the last cost no more than the first."""
     seconds = float(os.environ.get("SOAK_SECONDS", "3600"))
-    load = Load(tmp_path, clients=64)
+    load = Load(tmp_path, clients=8)
     began = time.monotonic()
     load.run(questions=300_000, seconds=seconds)
     minutes = (time.monotonic() - began) / 60
     load.check()
     asked, memory, files, used = (np.array(one, dtype=float) for one in zip(*load.samples, strict=True))
-    half = asked >= asked[-1] / 2  # caches that have an end are full by then
-    growth = np.polyfit(asked[half], memory[half], 1)[0] * asked[-1] / minutes / 2**20
+    late = asked >= max(asked[-1] / 2, WARM)
+    assert late.sum() >= 10, "too few were asked to see anything"
+    growth = np.polyfit(asked[late], memory[late], 1)[0] * asked[-1] / minutes / 2**20
     work = np.diff(used) / np.maximum(np.diff(asked), 1)
     third = len(work) // 3
     first, last = np.median(work[:third]), np.median(work[-third:])
     print(f"{asked[-1]:.0f} in {minutes:.1f} min; {growth:+.2f} MB a minute; {1e3 * last:.2f} ms of CPU each")
     assert growth < 1
-    assert files[half].max() <= files[: len(files) // 2].max() + 4
+    assert files[late].max() <= files[: len(files) // 2].max() + 4
     assert last < 1.2 * first

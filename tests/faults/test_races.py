@@ -6,11 +6,9 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-import psycopg
 import pytest
 from tests.faults.client import name_journals
 from tests.faults.history import check
-from tests.servers import postgres
 
 CLIENT = Path(__file__).with_name("client.py")
 ROOT = Path(__file__).parents[2]
@@ -35,24 +33,6 @@ def race(where, folder, *, clients, attempts, granted, seconds=120, anchor=None)
         _, said = process.communicate(timeout=seconds)
         assert process.returncode == 0, said.decode()
     assert check(where, journals, epsilon=epsilon, spent=epsilon, anchor=anchor) == granted
-
-
-@pytest.fixture(scope="module")
-def book_server():
-    with postgres(durable=True) as dsn:
-        yield dsn
-
-
-@pytest.fixture
-def server_book(book_server, tmp_path):
-    """Return the address of an empty book on a server, and a place for its anchor."""
-    name = f"race{abs(hash(str(tmp_path)))}"
-    with psycopg.connect(book_server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    found = book_server.replace("/postgres", f"/{name}")
-    with psycopg.connect(found, autocommit=True) as connection:
-        connection.execute("CREATE SCHEMA discreet")
-    return found, tmp_path / "anchor"
 
 
 @pytest.mark.parametrize("granted", [100, 1])

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from discreet.cli.data_file import choose_data, data_file
+from discreet.cli.data_file import choose_data, data_file, public_tables, read_public
 from discreet.cli.server_files import read_number
 from discreet.core.errors import DiscreetError
 
@@ -57,12 +57,7 @@ def _common(command: F) -> F:
 @data_file
 @_common
 @click.option("--insist", is_flag=True, help="Answer even where an interval spans most of what is possible.")
-@click.option(
-    "--public",
-    multiple=True,
-    metavar="NAME=FILE",
-    help="The file of a public table that the schema declares (dimensions); once for each.",
-)
+@public_tables
 def ask(
     data: str,
     sql: str,
@@ -82,13 +77,9 @@ def ask(
     from discreet.data.table import Table  # noqa: PLC0415  the engine is an extra
 
     try:
-        with Table(choose_data(data, table), schema=schema, dimensions=_read_public(public)) as opened:
-            answer = opened.sql(
-                sql,
-                epsilon=read_number("epsilon", epsilon),
-                delta=read_number("delta", delta),
-                insist=insist,
-            )
+        offered, failing = read_number("epsilon", epsilon), read_number("delta", delta)
+        with Table(choose_data(data, table), schema=schema, dimensions=read_public(public)) as opened:
+            answer = opened.sql(sql, epsilon=offered, delta=failing, insist=insist)
     except DiscreetError as error:
         raise click.ClickException(_say_option(str(error))) from None
     if not as_json:
@@ -96,18 +87,8 @@ def ask(
         return
     intervals = {name: answer.interval(name, 0.95) for name in answer.numbers}
     reply = {"columns": answer.columns, "rows": answer.rows, "intervals_95": intervals}
-    click.echo(json.dumps(reply | {"guarantee": str(answer.guarantee)}, indent=2, default=str))
-
-
-def _read_public(public: tuple[str, ...]) -> dict[str, str]:
-    """Return the files of public tables by name."""
-    found: dict[str, str] = {}
-    for one in public:
-        name, sign, file = one.partition("=")
-        if not (name and sign and file) or name in found:
-            raise click.UsageError("--public takes NAME=FILE, each name once, for instance wards=wards.csv.")
-        found[name] = file
-    return found
+    reply |= {"contribution_bounds": answer.plan.bounds, "guarantee": str(answer.guarantee)}
+    click.echo(json.dumps(reply, indent=2, default=str))
 
 
 def _say_option(words: str) -> str:

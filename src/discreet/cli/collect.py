@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -74,7 +75,12 @@ def _read_lines(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _read_survey(path: Path) -> str:
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise click.ClickException(
+            "--survey is no text in UTF-8. `survey` of a protocol prints it."
+        ) from None
     if path.suffix != ".toml":
         return text
     try:
@@ -84,39 +90,85 @@ def _read_survey(path: Path) -> str:
 
 
 def _estimate(file: Path, share: str | None, confidence: str) -> dict[str, Any]:
+    from discreet import local  # noqa: PLC0415  slow to import
     from discreet.cli.server_files import read_number  # noqa: PLC0415
-    from discreet.local.collecting import read_collection  # noqa: PLC0415  slow to import
+    from discreet.local.collecting import read_collection  # noqa: PLC0415
     from discreet.local.frequencies.oracle import FrequencyOracle  # noqa: PLC0415
     from discreet.local.means.base import LocalMean  # noqa: PLC0415
 
     survey, reports = read_collection(file)
-    sure = read_number("confidence", confidence)
     told: dict[str, Any] = {"kind": survey.kind, "epsilon": str(survey.epsilon), "reports": len(reports)}
-    if isinstance(survey, FrequencyOracle):
-        found = survey.estimate(reports)
-        low, high = found.intervals(sure)
-        columns = zip(found.counts, found.standard_errors, low, high, strict=True)
-        return told | {
-            "confidence": float(sure),
-            "values": [
-                {"value": survey.values.name(place), "count": float(count), "standard_error": float(error)}
-                | {"interval": [float(least), float(most)]}
-                for place, (count, error, least, most) in enumerate(columns)
-            ],
-        }
-    if isinstance(survey, LocalMean):
-        mean = survey.estimate(reports)
-        return told | {
-            "confidence": float(sure),
-            "mean": mean.value,
-            "standard_error": mean.standard_error,
-            "interval": list(mean.interval(sure)),
-        }
-    if share is None:
-        raise click.UsageError("a search needs --share: how many of all people hold what is looked for.")
-    seen = survey.estimate(reports, share=read_number("share", share))  # type: ignore[attr-defined]
-    rows = zip(seen.values, seen.counts, seen.standard_errors, strict=True)
-    return told | {
+    if isinstance(survey, local.PrefixSearch):
+        if share is None:
+            raise click.UsageError("a search needs --share: how many of all people hold what is looked for.")
+        return told | _tell_search(survey.estimate(reports, share=read_number("share", share)))
+    sure = read_number("confidence", confidence)
+    ways: list[tuple[Any, Callable[..., dict[str, Any]]]] = [
+        (FrequencyOracle, _tell_counts),
+        (LocalMean | local.StatisticalQuery, _tell_mean),
+        (local.ManyMeans, _tell_means),
+        (local.SquareWave, _tell_distribution),
+        (local.FourierMarginals, _tell_attributes),
+    ]
+    tell = next(tell for kind, tell in ways if isinstance(survey, kind))
+    estimate: Any = survey
+    return told | {"confidence": float(sure)} | tell(estimate.estimate(reports), sure)
+
+
+def _tell_counts(found: Any, sure: Fraction) -> dict[str, Any]:
+    low, high = found.intervals(sure)
+    columns = zip(found.counts, found.standard_errors, low, high, strict=True)
+    rows = [
+        {"value": found.oracle.values.name(place), "count": float(count), "standard_error": float(error)}
+        | {"interval": [float(least), float(most)]}
+        for place, (count, error, least, most) in enumerate(columns)
+    ]
+    return {"values": rows}
+
+
+def _tell_mean(found: Any, sure: Fraction) -> dict[str, Any]:
+    return {
+        "mean": found.value,
+        "standard_error": found.standard_error,
+        "interval": list(found.interval(sure)),
+    }
+
+
+def _tell_means(found: Any, sure: Fraction) -> dict[str, Any]:
+    columns = zip(found.values, found.standard_errors, *found.intervals(sure), strict=True)
+    rows = [
+        {"mean": float(mean), "standard_error": float(error), "interval": [float(low), float(high)]}
+        for mean, error, low, high in columns
+    ]
+    return {"coordinates": rows}
+
+
+def _tell_distribution(found: Any, sure: Fraction) -> dict[str, Any]:
+    levels = [Fraction(tenths, 10) for tenths in range(1, 10)]
+    quantiles = [
+        {"level": float(each), "value": found.quantile(each)}
+        | {"interval": list(found.quantile_interval(each, sure))}
+        for each in levels
+    ]
+    shares = zip(found.numbers.tolist(), found.shares.tolist(), strict=True)
+    return {"quantiles": quantiles, "shares": [{"value": v, "share": s} for v, s in shares]}
+
+
+def _tell_attributes(found: Any, sure: Fraction) -> dict[str, Any]:
+    """Tell of each attribute alone; marginals of several are for `read_collection` in Python."""
+    off = found.error(1 - sure)
+    rows = [
+        {"attribute": attribute.name, "value": attribute.values[1], "share": share}
+        | {"interval": [max(share - off, 0.0), min(share + off, 1.0)]}
+        for attribute in found.survey.universe.attributes
+        for share in [float(found.marginal([attribute.name])[1])]
+    ]
+    return {"attributes": rows}
+
+
+def _tell_search(found: Any) -> dict[str, Any]:
+    rows = zip(found.values, found.counts, found.standard_errors, strict=True)
+    return {
         "values": [
             {"value": value, "count": float(count), "standard_error": float(error)}
             for value, count, error in rows

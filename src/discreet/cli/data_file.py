@@ -39,6 +39,26 @@ def data_file(command: F) -> F:
     return click.argument("data", type=DataFile())(option(command))
 
 
+public_tables = click.option(
+    "--public",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="The file of a public table that the schema declares (dimensions); once for each.",
+)
+"""The option --public."""
+
+
+def read_public(public: tuple[str, ...]) -> dict[str, str]:
+    """Return the files of public tables by name."""
+    found: dict[str, str] = {}
+    for one in public:
+        name, sign, file = one.partition("=")
+        if not (name and sign and file) or name in found:
+            raise click.UsageError("--public takes NAME=FILE, each name once, for instance wards=wards.csv.")
+        found[name] = file
+    return found
+
+
 def choose_data(data: str, table: str | None) -> str | tuple[str, str]:
     """Return the data as `Table` takes them."""
     if not data.endswith(_SUFFIXES):

@@ -33,7 +33,7 @@ from discreet.curator.amounts import Amounts
 from discreet.curator.ledger.books.verification import verify
 from discreet.curator.reply import Reply
 from discreet.server.access import Access
-from discreet.server.registering import register
+from discreet.server.registered.registering import register
 
 EPSILON, DELTA = 1, Fraction(1, 10**9)
 SWEEP = 1500  # questions the ministry asks by SQL

@@ -15,7 +15,7 @@ _ANCHOR = "The file beside the book that knows how far it was; beside a file by 
 
 @click.group()
 def ledger() -> None:
-    """Check what was spent on a book of ledgers, or recover one that is damaged."""
+    """Check what was spent on a book of ledgers, recover a damaged one, or retire a data set."""
 
 
 @ledger.command()
@@ -70,6 +70,28 @@ def recover(book: str, *, anchor: str | None, sure: bool) -> None:
         click.echo("there was no anchor to believe: every budget in it counts as spent")
     for kind, name, line in done.raised:
         click.echo(f"{kind} {name}, {line}: has spent more than its entries say")
+
+
+@ledger.command()
+@click.argument("book", callback=lambda context, parameter, value: _read_book(value, parameter, context))
+@click.argument("name")
+@click.option("--why", required=True, help="Why, in a sentence. Everybody can read it.")
+@click.option("--anchor", type=click.Path(dir_okay=False), help=_ANCHOR)
+@click.option("--yes", "sure", is_flag=True, help="It is meant: nothing brings a data set back.")
+def retire(book: str, name: str, *, why: str, anchor: str | None, sure: bool) -> None:
+    """Look at the data set NAME no more, for ever. The server must be stopped first, and may go on then.
+
+    BOOK is the path of a file, or postgresql://… (then with --anchor).
+    """
+    from discreet.curator.ledger.books.files import retire_dataset  # noqa: PLC0415  slow to import
+
+    if not sure:
+        raise click.UsageError(f"nothing brings {name} back: say --yes if that is meant")
+    try:
+        retire_dataset(book, name, why, anchor=anchor)
+    except DiscreetError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(f"{name} is retired: what was told is told again, and nothing more is measured")
 
 
 def _read_book(value: str, parameter: click.Parameter, context: click.Context) -> str:

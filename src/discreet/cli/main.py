@@ -22,7 +22,7 @@ _COMMANDS = {
     "collect": "Keep reports of the local model in a file; estimate from them.",
     "demo": "Three analysts, 100,000 questions, one budget; a report.",
     "init": "Write a schema template for a data file.",
-    "ledger": "Check a durable budget, or recover a damaged one.",
+    "ledger": "Check or recover a durable budget; retire a data set.",
     "plan": "Price a question in SQL; no data are read.",
     "register": "Put a table behind a server, on a budget.",
     "registry": "Write what data are used for and what that costs; check it.",
@@ -57,7 +57,7 @@ def _withhold_passwords(arguments: Sequence[str]) -> Iterator[None]:
         said = "there are more arguments than the command takes. Put quotes around each."
     for argument in arguments:
         value = argument.partition("=")[2] if argument.startswith("-") else argument
-        if may_hold_password(value):
+        if value != "postgres" and may_hold_password(value):  # that one is an engine
             said = said.replace(value, "(withheld)")
     if isinstance(failed, click.UsageError):
         raise click.UsageError(said, failed.ctx)

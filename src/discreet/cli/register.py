@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.data_file import DataFile, choose_data
+from discreet.cli.data_file import DataFile, choose_data, public_tables, read_public
 from discreet.cli.server_files import (
     as_json,
     config,
@@ -23,7 +23,7 @@ from discreet.cli.server_files import (
 from discreet.core.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from discreet.server.registering import Registered
+    from discreet.server.registered.registering import Registered
 
 _PROMISES = ("one query to many", "one analyst to many", "many to one")
 
@@ -49,6 +49,7 @@ _PROMISES = ("one query to many", "one analyst to many", "many to one")
     type=click.Path(exists=True, dir_okay=False),
     help="What is public about the data, as TOML: `discreet init` writes a template.",
 )
+@public_tables
 @click.option("--epsilon", metavar="NUMBER", help="What everything ever answered may cost.")
 @click.option(
     "--delta",
@@ -85,6 +86,7 @@ def register(
     engine: str,
     dsn_env: str | None,
     schema: str,
+    public: tuple[str, ...],
     epsilon: str | None,
     delta: str | None,
     name: str | None,
@@ -105,9 +107,9 @@ def register(
     """
     from discreet.data.schema.toml_file import read_schema  # noqa: PLC0415  the engine is an extra
     from discreet.server.access import require_name  # noqa: PLC0415
-    from discreet.server.registering import add_version, relate  # noqa: PLC0415
-    from discreet.server.registering import register as write  # noqa: PLC0415
-    from discreet.server.registration import read_registration  # noqa: PLC0415
+    from discreet.server.registered.registering import add_version, relate  # noqa: PLC0415
+    from discreet.server.registered.registering import register as write  # noqa: PLC0415
+    from discreet.server.registered.registration import read_registration  # noqa: PLC0415
 
     if (data is None) != (engine == "postgres") or (engine == "postgres" and None in (dsn_env, table)):
         raise click.UsageError("give a file DATA, or --engine postgres with --dsn-env and --table.")
@@ -115,6 +117,9 @@ def register(
         choose_data(str(data), table)
     out = None if analyst is None else Path(f"{analyst}.key")
     file, declared = None if data is None else relate(config, data), relate(config, schema)
+    tables = {
+        name: where if data is None else relate(config, where) for name, where in read_public(public).items()
+    }
     with say_errors():
         called = read_schema(schema).name if name is None else name
         if version is not None and config.exists() and called in read_registration(config).datasets:
@@ -122,7 +127,7 @@ def register(
                 raise click.UsageError(
                     "a version has the budget that was set: give files and --version alone."
                 )
-            rows = {"data": file, "table": table, "dsn_env": dsn_env}
+            rows = {"data": file, "table": table, "dsn_env": dsn_env, "public": tables or None}
             added = add_version(config, called, version=version, schema=declared, **rows)
             _tell_version(added, version, config, as_json)
             return
@@ -140,6 +145,7 @@ def register(
                 "dsn_env": dsn_env,
                 "table": table,
                 "schema": declared,
+                "public": tables or None,
                 "epsilon": read_number("epsilon", epsilon),
                 "delta": read_number("delta", delta),
                 "expects": _read_expects(expects),

@@ -79,7 +79,7 @@ def _check(
 
 
 def _read(config: Path, full: bool) -> list[Any]:
-    from discreet.server.registration import read_registration  # noqa: PLC0415  slow to import
+    from discreet.server.registered.registration import read_registration  # noqa: PLC0415  slow to import
 
     sources = _import("sources").read_closed(read_registration(config))
     write = _import("view").write_registry

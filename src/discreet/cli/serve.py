@@ -45,7 +45,7 @@ def serve(
     Everything that was charged and answered is kept: the next server goes on from there.
     """
     from discreet.server.open_datasets import OpenDatasets  # noqa: PLC0415  an extra
-    from discreet.server.registration import read_registration  # noqa: PLC0415
+    from discreet.server.registered.registration import read_registration  # noqa: PLC0415
     from discreet.server.serving import load_ahead, require_free, require_private  # noqa: PLC0415
     from discreet.server.serving import serve as run  # noqa: PLC0415
 
@@ -69,10 +69,9 @@ def serve(
         require_private(host, certificate=certificate, behind_proxy=behind_proxy)
         require_free(host, port)
         registration = read_registration(config)
-        load_ahead()
         names = list(registration.datasets)
         listed = ", ".join(names) or "no table yet"
-        with console.status("reading the budget book") as status:
+        with load_ahead(), console.status("reading the budget book") as status:
 
             def note(name: str) -> None:
                 status.update(f"opening {name}: a new table is measured once, an old one goes on")

@@ -15,7 +15,7 @@ from discreet.core.errors import DiscreetError, InvalidParameter
 
 if TYPE_CHECKING:
     from discreet.server.access import Access
-    from discreet.server.registration import Dataset, Registration
+    from discreet.server.registered.registration import Dataset, Registration
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -64,7 +64,7 @@ def _say_as_options(words: str) -> str:
 def open_access(path: Path) -> Iterator[tuple[Registration, Access]]:
     """Open the registration and the file of keys, which a server may have open at the same time."""
     from discreet.server.access import Access  # noqa: PLC0415  slow to import
-    from discreet.server.registration import read_registration  # noqa: PLC0415
+    from discreet.server.registered.registration import read_registration  # noqa: PLC0415
 
     with say_errors():
         registration = read_registration(path)
@@ -123,7 +123,10 @@ def _create(out: Path) -> int:
     try:
         return os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     except FileExistsError:
-        raise InvalidParameter(name="out", rule="a new file", got="one that exists already") from None
+        hint = "Move it away first: a key is never written over"
+        raise InvalidParameter(
+            name="out", rule="a new file", got=f"{out.name}, which exists already", hint=hint
+        ) from None
     except OSError as problem:
         raise InvalidParameter(
             name="out", rule="a file that can be written", got=str(problem.strerror)

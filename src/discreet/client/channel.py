@@ -7,6 +7,7 @@ bytes of the first time. Whatever is sent again is the very same request.
 from __future__ import annotations
 
 import http.client
+import logging
 import os
 import re
 import secrets
@@ -35,6 +36,7 @@ LONGEST_WAIT = 2.0
 AGAIN = (408, 429, 503)
 """What a server says when the same request may do later."""
 
+_LOG = logging.getLogger("discreet.client")
 _KEY = re.compile(r"[A-Za-z0-9_.-]{1,255}")
 _FIRST_WAIT, _PART = 0.1, 1 << 16
 
@@ -156,6 +158,11 @@ class Channel:
                 self._drop()
                 if isinstance(problem, ssl.SSLError) and problem.reason == "WRONG_VERSION_NUMBER":
                     raise ServerUnreachable(str(self.address), why="it does not speak https there") from None
+                if not why and self._patience:
+                    why = _name_failure(problem)
+                    _LOG.warning(
+                        "no reply from %s: %s; asking again for %g s", self.address, why, self._patience
+                    )
                 why = _name_failure(problem)
                 continue
             if said.status == 200:

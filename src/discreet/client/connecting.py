@@ -69,7 +69,8 @@ def _choose(known: tuple[str, ...], dataset: str | None) -> str:
         return known[0]
     if dataset is None:
         rule = f"one of {', '.join(known)}" if known else "one that your key opens: it opens none"
-        raise InvalidParameter(name="dataset", rule=rule, got="nothing")
+        hint = "Say dataset=..., in the shell --dataset" if known else ""
+        raise InvalidParameter(name="dataset", rule=rule, got="nothing", hint=hint)
     if dataset not in known:
         rule = f"one that your key opens: {', '.join(known) or 'it opens none'}"
         raise InvalidParameter(name="dataset", rule=rule, value=dataset)

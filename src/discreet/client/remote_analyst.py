@@ -29,7 +29,7 @@ from discreet.client.reading import (
     read_standing_name,
     read_standing_names,
 )
-from discreet.client.writing import write_clause, write_offer, write_question
+from discreet.client.writing import check_called, write_clause, write_offer, write_question
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter, NotFree
 from discreet.curator.amounts import Amounts
@@ -188,7 +188,8 @@ class RemoteAnalyst:
         Parameters
         ----------
         conjunctions
-            For every count the values that columns may have, such as {"ward": ["north"], "age": [30, 31]}.
+            For every count the values that columns may have, such as {"ward": ["north"], "age": [30, 31]};
+            days as dates.
             All columns must be ones that the shared hypothesis is about (`facts["shared_columns"]`).
         conversation
             Which conversation of your own answers, in place of the shared hypothesis.
@@ -313,7 +314,7 @@ class RemoteAnalyst:
         through
             The last day that is of interest.
         """
-        path = f"standing/{quote(checks.text(name=name), safe='')}"
+        path = f"standing/{check_called('open_standing', name=name)}"
         if through is not None:
             path += f"?through={checks.exactly(datetime.date, through=through).isoformat()}"
         return read_as("standing question's answer", read_standing, self._get(path))
@@ -350,7 +351,8 @@ class RemoteAnalyst:
     def _find(self, conversation: str | None) -> str:
         if conversation is None:
             return self._path
-        return f"{self._path}/conversations/{quote(checks.text(conversation=conversation), safe='')}"
+        called = check_called("open_conversation", conversation=conversation)
+        return f"{self._path}/conversations/{called}"
 
 
 def _name_columns(columns: Iterable[str]) -> dict[str, Any]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
+import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +13,17 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+
+_CALLED = re.compile("[0-9a-f]{16}")
+
+
+def check_called(opener: str, **named: object) -> str:
+    """Return what a server called something that was opened."""
+    ((name, value),) = named.items()
+    called = checks.text(**named)
+    if not _CALLED.fullmatch(called):
+        raise InvalidParameter(name=name, rule=f"what {opener} returned", value=value)
+    return called
 
 
 def write_question(
@@ -64,5 +78,9 @@ def _write_value(value: Any) -> Any:
         return int(value)
     if isinstance(value, np.bool_ | np.str_):
         return value.item()
-    rule = "text, whole numbers, True, False or None"
+    if type(value) is datetime.date:
+        return value.isoformat()
+    if isinstance(value, float | Decimal | Fraction):
+        return _write_number(checks.exact(values=value), "values")
+    rule = "text, numbers, dates, True, False or None"
     raise InvalidParameter(name="values", rule=rule, got=f"a {type(value).__name__}")

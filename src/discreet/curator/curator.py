@@ -27,6 +27,7 @@ from discreet.core import checks
 from discreet.core.errors import BudgetNotKept, DiscreetError, InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
+from discreet.core.rng import SYSTEM
 from discreet.curator.desks import Desk
 from discreet.curator.doors import Analyst, make_door
 from discreet.curator.expects import read_expects
@@ -184,6 +185,7 @@ class Curator:
             return None
         if opening is not None:
             epsilon, delta = opening.find_price(epsilon, delta)
+        SYSTEM.require_alive()
         found: SharedHypothesis | None = kind.open(
             self._table, epsilon=epsilon, delta=delta, columns=columns, opening=opening
         )
@@ -230,9 +232,8 @@ class Curator:
                 self.ledger.refresh()  # another process of the same server may have set it
                 part = self.ledger.share(name)
             if part is None:
-                part = self._share(share)
-                self.ledger.cap(name, part)
-            elif share is not None and checks.positive(share=share) != part:
+                part = self._cap(name, self._share(share))
+            if share is not None and checks.positive(share=share) != part:
                 rule = f"left out, or the {part} that {name} has: a share is set once"
                 raise InvalidParameter(name="share", rule=rule, value=share)
             desk = self._desks.get(name)
@@ -253,6 +254,17 @@ class Curator:
             with contextlib.suppress(InvalidParameter):
                 if self.ledger.share(checks.text(name=name)) is None:
                     self.ledger.cap(name, share)
+
+    def _cap(self, name: str, share: Fraction) -> Fraction:
+        """Set the share of a new analyst; return the one she has, where another process was faster."""
+        try:
+            self.ledger.cap(name, share)
+        except InvalidParameter:
+            known = self.ledger.share(name)
+            if known is None:
+                raise
+            return known
+        return share
 
     def _share(self, share: checks.Number | None) -> Fraction:
         """Return a new analyst's share; under a promise it must be given, and is set aside for her alone."""

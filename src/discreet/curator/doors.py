@@ -176,8 +176,8 @@ class Analyst:
         """Open a conversation of her own about some columns, and return what it is called.
 
         All small tables of the columns are measured; from then on `ask` and `synthetic` cost nothing. It
-        dies with the curator's process. See `discreet.curator.hypotheses.own_conversations`. One whose counts
-        would be off by as much as there are rows is refused before it is charged.
+        lives as long as the ledger does, until it is closed. One whose counts would be off by as much as
+        there are rows is refused before it is charged. See `discreet.curator.hypotheses.own_conversations`.
 
         Parameters
         ----------

@@ -29,26 +29,25 @@ class Failures:
     """
 
     def __init__(self, ledger: Ledger) -> None:
-        self._journal, self._lock = ledger.journal("failures"), threading.Lock()
+        self._ledger, self._lock = ledger, threading.Lock()
+        self._journal = ledger.journal("failures")
         self._times: dict[str, list[int]] = {}
-        for note in self._journal.read():
-            said = json.loads(note)
-            self._times.setdefault(said["analyst"], []).append(said["time"])
+        self._known = 0
+        self._read()
 
     def note(self, analyst: str) -> None:
         """Note that the engine failed, before anybody is told."""
-        now = int(time.time())
-        self._journal.append(json.dumps({"analyst": analyst, "time": now}).encode())
-        with self._lock:
-            self._times.setdefault(analyst, []).append(now)
+        self._journal.append(json.dumps({"analyst": analyst, "time": int(time.time())}).encode())
 
     def require_few(self, analyst: str) -> None:
-        """Refuse whoever has seen it fail too often in a day.
+        """Refuse whoever has seen it fail too often in a day, in whatever process.
 
         A clock that was put back counts more of them, never fewer.
         """
+        self._ledger.refresh()  # other processes may have noted some
         since = time.time() - _DAY
         with self._lock:
+            self._read()
             many = sum(at > since for at in self._times.get(analyst, ())) >= MOST
         if many:
             raise Refused(
@@ -56,3 +55,13 @@ class Failures:
                 why=f"the engine failed at {MOST} of your questions within a day",
                 way_out="Ask what is answered at no cost, or wait a day. Tell the owner, who can mend it",
             )
+
+    def _read(self) -> None:
+        """Take the failures that were noted since, by other processes too."""
+        if self._journal.count == self._known:
+            return
+        notes = self._journal.read()
+        for note in notes[self._known :]:
+            said = json.loads(note)
+            self._times.setdefault(said["analyst"], []).append(said["time"])
+        self._known = len(notes)

@@ -28,10 +28,16 @@ COMPUTED = 1 << 18
 WORK = 1 << 28
 """The most numbers that are looked at for one question, or sixteen times the cells of the hypothesis."""
 
-ROWS = 1 << 20
-"""The most rows of replies that are kept for one analyst; the oldest replies fall out."""
+SHOWN = 1 << 20
+"""The most numbers that were released and are shown in another form."""
 
-HISTORY = 10_000
+ROWS = 1 << 18
+"""The most rows of replies that are kept in memory for one analyst; the oldest replies fall out."""
+
+LEAST_ROWS = 1 << 9
+"""What a reply counts for at least: its question is kept too."""
+
+HISTORY = 1000
 """The most questions that an analyst's history lists; the oldest fall out."""
 
 TEXT = 2_000
@@ -89,10 +95,10 @@ def require_rows(rows: int) -> int:
 def require_shown(plan: Plan, *, groups: int) -> None:
     """Raise unless numbers that were released are shown in another form by a bounded amount of work."""
     _require_little(groups * count_computed(plan))
-    if groups * len(plan.outputs) * len(plan.shown_branches) > ROWS:
+    if groups * len(plan.outputs) * len(plan.shown_branches) > SHOWN:
         raise Refused(
             what="numbers that were given before in another form",
-            why=f"{groups} groups of {len(plan.outputs)} columns are more than {ROWS} numbers",
+            why=f"{groups} groups of {len(plan.outputs)} columns are more than {SHOWN} numbers",
             way_out="Ask for them in the same form, or for fewer columns",
         )
 

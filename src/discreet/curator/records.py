@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from weakref import WeakValueDictionary
 
-from discreet.curator.limits import ROWS
+from discreet.curator.limits import LEAST_ROWS, ROWS
 from discreet.curator.reply import Reply
 
 
@@ -58,7 +58,7 @@ class _Shelf:
         """Add a key behind all others."""
         self._places.pop(key, None)
         start = next(reversed(self._places.values()))[1] if self._places else 0
-        self._places[key] = start, start + rows + 1  # an empty reply takes room as well
+        self._places[key] = start, start + max(rows, LEAST_ROWS)
 
     def too_many(self) -> Hashable | None:
         """Return the oldest key where it has to fall out."""

@@ -92,7 +92,7 @@ class Service:
             "require_open": self._require_open,
             "count_rows": self._count_rows,
         }
-        self._own = OwnConversations(table, ledger, **shared)
+        self._own = OwnConversations(table, ledger, version=version, **shared)
         self.standing = StandingQuestions(table, ledger, reader=self._reader, ticks=ticks, **shared)
         self._closed = False
         if isinstance(hypothesis, Shared):
@@ -269,7 +269,7 @@ class Service:
                 self._records.keep(desk.name, record, reply.copy())
         if not reply.cost:
             reply = self._kept.give(desk.name, asked, reply)
-        desk.history.note(asked.read, reply.kind, reply.cost, repeated=reply.repeated)
+        desk.history.note(asked.read.noted, reply.kind, reply.cost, repeated=reply.repeated)
         return reply
 
     def _price(self, desk: Desk, asked: DoorRequest) -> QuestionPlan:
@@ -336,7 +336,10 @@ class Service:
 
     def _resume(self, desk: Desk, asked: DoorRequest, number: int) -> Reply:
         """Answer what was charged under a key and not answered: nothing of it was ever said."""
+        self._ledger.refresh()  # its owner may have retired it from another process
+        self._ledger.require_kept()
         with desk.line.turn():
+            self._failures.require_few(desk.name)
             plan, charge = self._kept.find_plan(number, asked), Amounts(self._ledger.entry(number).charge)
             with self.engine.turn():
                 self._require_open()

@@ -1,14 +1,16 @@
 """Work in turns: whoever has waited longest for her turn is next, however much others have sent.
 
 Threads do the work; a loop decides whose. Each analyst has a line of her own, and the lines take turns, so
-that at most one question of every other analyst is between hers, whatever they cost to read.
+that at most one question of every other analyst is between hers, whatever they cost to read. What the loop
+itself works on, and takes room, waits for `Turns`.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
@@ -125,3 +127,44 @@ class FairQueue:
                 done.set_result(result)
             else:
                 done.set_exception(problem)
+
+
+class Turns:
+    """Lets so many in at once; whoever waits has her turn after one of each other name.
+
+    Parameters
+    ----------
+    at_once
+        How many are in at once.
+    """
+
+    def __init__(self, at_once: int) -> None:
+        self._free = at_once
+        self._lines: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+
+    @asynccontextmanager
+    async def take(self, name: str) -> AsyncIterator[None]:
+        """Wait for a turn, and have it."""
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._lines.setdefault(name, deque()).append(mine)
+        self._let_in()
+        try:
+            await mine
+            yield
+        finally:
+            if mine.cancel():  # whoever goes away while she waits is passed over
+                self._let_in()
+            elif not mine.cancelled():
+                self._free += 1
+                self._let_in()
+
+    def _let_in(self) -> None:
+        while self._free and self._lines:
+            name, line = next(iter(self._lines.items()))
+            self._lines.move_to_end(name)
+            one = line.popleft()
+            if not line:
+                del self._lines[name]
+            if not one.done():
+                self._free -= 1
+                one.set_result(None)

@@ -15,6 +15,7 @@ from typing import Any
 
 from discreet.curator.ledger.books.crashes import reach
 from discreet.curator.ticks import Ticks
+from discreet.server.fair_queue import Turns
 from discreet.server.log import note
 from discreet.server.problems import (
     INTERNAL,
@@ -23,6 +24,7 @@ from discreet.server.problems import (
     TOO_LARGE,
     TOO_OFTEN,
     TOO_SLOW,
+    TWICE,
     Problem,
 )
 from discreet.server.strict_json import write_json
@@ -39,10 +41,18 @@ COUNTS_BODY = 1 << 22
 """The most bytes of a body that asks for many counts at once. Larger ones than others need a key."""
 
 LARGE = 4
-"""The most such bodies of one name that are read and worked on at once."""
+"""The most such bodies of one name that are taken at once."""
+
+LARGE_AT_ONCE = 4
+"""The most of them that are read and worked on at once, whoever sends them: each may take 100 MB then."""
 
 SECONDS = 10.0
 """How long a body may take to arrive."""
+
+ONCE = frozenset(
+    {b"authorization", b"content-encoding", b"content-length", b"content-type", b"idempotency-key"}
+)
+"""Headers that are there once at most: of two, one who reads would believe the first and another the last."""
 
 TICKED = ("/v1/datasets", "/v1/registry", "/registry")
 """What leaves at ticks begins with one of these; so does the list of data sets."""
@@ -79,6 +89,7 @@ class Gate:
     ) -> None:
         self._app, self._ticks, self._find_name = app, ticks, find_name
         self._large: Counter[str] = Counter()
+        self._turns = Turns(LARGE_AT_ONCE)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -89,6 +100,7 @@ class Gate:
         is_ticked = bool(self._ticks.every) and (scope["path"] == "/" or scope["path"].startswith(TICKED))
         name = None
         try:
+            _require_once(scope["headers"])
             name = self._find_large(scope)
             body = await _read_body(scope, receive, BODY if name is None else COUNTS_BODY)
             if body is None:  # whoever asked went away
@@ -96,7 +108,10 @@ class Gate:
             if is_ticked:
                 await _sleep(self._ticks.find_work())
                 send = self._leave_at_ticks(send)
-            await _answer(self._app, scope, replay(body, receive), send)
+            if name is None:
+                await _answer(self._app, scope, replay(body, receive), send)
+            else:
+                await self._answer_large(name, scope, replay(body, receive), send)
         except Problem as problem:
             if is_ticked:
                 await _sleep(self._ticks.find_leave())
@@ -104,6 +119,21 @@ class Gate:
         finally:
             if name is not None:
                 self._large[name] -= 1
+
+    async def _answer_large(self, name: str, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer a body that takes room when it is its turn, which is over before the reply is sent.
+
+        A reply waits for its tick, and for whoever reads it as slowly as she likes: others shall not.
+        """
+        said: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            said.append(message)
+
+        async with self._turns.take(name):
+            await _answer(self._app, scope, receive, keep)
+        for message in said:
+            await send(message)
 
     def _find_large(self, scope: Message) -> str | None:
         """Return who sends a body that may be larger than others, and count it; None where it may not be.
@@ -159,11 +189,17 @@ async def send_problem(send: Send, problem: Problem) -> None:
     """Send a reply other than an answer."""
     body = write_json(problem.body)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if problem.status in (401, 408, 413, 429):  # the rest of the body was not read
+    if problem.status in (400, 401, 408, 413, 429):  # the rest of the body was not read
         headers.append((b"connection", b"close"))
     headers += [(name.lower().encode(), value.encode()) for name, value in problem.headers.items()]
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+def _require_once(headers: list[tuple[bytes, bytes]]) -> None:
+    listed = [name for name, _ in headers if name in ONCE]
+    if len(set(listed)) < len(listed):
+        raise TWICE
 
 
 async def _read_body(scope: Message, receive: Receive, most: int) -> bytes | None:

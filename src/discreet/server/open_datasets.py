@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,9 +16,11 @@ from discreet.curator.curator import Curator
 from discreet.curator.doors import Analyst
 from discreet.curator.ledger.books.files import open_book
 from discreet.data.file_marks import FileMark, look_at
+from discreet.data.schema.toml_file import read_schema
 from discreet.data.table import Table
 from discreet.server.access import Access, KeyFacts
-from discreet.server.registration import Dataset, Registration, require_own_name, say_where
+from discreet.server.registered.public_tables import require_public
+from discreet.server.registered.registration import Dataset, Registration, require_own_name, say_where
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +57,7 @@ class OpenDatasets:
     """
 
     def __init__(self, registration: Registration, *, note: Callable[[str], None] = lambda _: None) -> None:
+        require_public(registration)
         self.registration = registration
         self._open: dict[str, OpenDataset] = {}
         self._doors: dict[tuple[str, str], Analyst] = {}
@@ -70,7 +73,9 @@ class OpenDatasets:
             self._stack = stack.pop_all()
 
     def _open_one(self, facts: Dataset, stack: ExitStack) -> OpenDataset:
-        with self._same_file(facts):
+        with ExitStack() as files:
+            for name, file in facts.files.items():
+                files.enter_context(self._same_file(facts, name, file))
             table = open_table(facts)
             stack.callback(table.close)
         require_own_name(facts.name, table.schema.name)
@@ -81,23 +86,23 @@ class OpenDatasets:
         return OpenDataset(facts, table, curator)
 
     @contextmanager
-    def _same_file(self, facts: Dataset) -> Iterator[None]:
+    def _same_file(self, facts: Dataset, name: str, file: Path) -> Iterator[None]:
         """Refuse a file that is not the one its version was first served from, or is written meanwhile."""
-        if facts.data is None or not facts.data.is_file():
+        if not file.is_file():
             yield
             return
-        known = self.access.find_mark(facts.name, facts.version)
-        if known is not None and not known.is_of(facts.data):
-            raise _changed(facts.data, facts)
-        before = look_at(facts.data)
+        known = self.access.find_mark(name, facts.version)
+        if known is not None and not known.is_of(file):
+            raise _changed(file, facts)
+        before = look_at(file)
         yield
-        mark = FileMark.of(facts.data) if known is None else known
-        if look_at(facts.data) != before:
+        mark = FileMark.of(file) if known is None else known
+        if look_at(file) != before:
             hint = "Start the server again once nobody writes it"
             rule = "left alone while it is read"
             raise InvalidParameter(name="data", rule=rule, got="one that changed", hint=hint)
         if known is None:  # written down before anything is measured
-            self.access.keep_mark(facts.name, facts.version, mark)
+            self.access.keep_mark(name, facts.version, mark)
 
     def __iter__(self) -> Iterator[OpenDataset]:
         return iter(self._open.values())
@@ -146,34 +151,47 @@ class OpenDatasets:
 def _changed(file: Path, facts: Dataset) -> InvalidParameter:
     """Return what is said of a file whose rows are others than its version was measured from."""
     version = "this data set" if facts.version is None else f"version {facts.version}"
+    main = file if facts.data is None else facts.data
     return InvalidParameter(
         name="data",
         rule=f"the file that {version} was first served from: what was answered is about its rows",
         got=f"a {file.name} that changed since",
         hint="Put the file back. Or, where rows of the same people were added or changed on purpose, run "
-        f"`discreet register {file.name} --schema {facts.schema.name} --version NAME`: it adds a version",
+        f"`discreet register {main.name} --schema {facts.schema.name} --version NAME`: it adds a version",
     )
 
 
 def open_table(facts: Dataset) -> Table:
-    """Open the rows of a data set with the engine that its owner chose."""
-    return Table(_find_data(facts), schema=facts.schema, timeout=facts.timeout)
+    """Open the rows of a data set, and its public tables, with the engine that its owner chose."""
+    schema = read_schema(facts.schema)
+    declared = {one.name for one in schema.dimensions}
+    if declared != set(facts.public):
+        rule = f"data for exactly the public tables that the schema declares ({_list(declared)})"
+        hint = 'Name each in the registration: public = { NAME = "FILE" }, or --public NAME=FILE'
+        raise InvalidParameter(name="public", rule=rule, got=_list(facts.public), hint=hint)
+    public = {name: _find_data(facts, where, None) for name, where in facts.public.items()}
+    rows = _find_data(facts, facts.data, facts.table)
+    return Table(rows, schema=schema, dimensions=public, timeout=facts.timeout)
 
 
-def _find_data(facts: Dataset) -> Any:
-    """Return the rows as `Table` takes them."""
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
+def _find_data(facts: Dataset, where: Path | str | None, table: str | None) -> Any:
+    """Return rows as `Table` takes them: of a file, or of a table of the server."""
     if facts.engine == "postgres":
         dsn = os.environ.get(facts.dsn_env or "")
         if not dsn:
             rule = f"a connection string, in the variable {facts.dsn_env}"
             raise InvalidParameter(name=f"datasets.{facts.name}", rule=rule, got="nothing there")
-        return dsn, facts.table
-    path = facts.data or Path()
+        return dsn, table or where
+    path = where or Path()
     if facts.engine == "spark":
         from discreet.data.engines.spark import read_parquet  # noqa: PLC0415  an extra, and slow to import
 
         return read_parquet(str(path))
-    return path if facts.table is None else (str(path), facts.table)
+    return path if table is None else (str(path), table)
 
 
 def _open_curator(facts: Dataset, table: Table, book: Any, shares: Mapping[str, Fraction]) -> Curator:

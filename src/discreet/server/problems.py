@@ -53,9 +53,15 @@ class Problem(Exception):
 
 
 INTERNAL = Problem(500, "internal", "Something went wrong here. What was charged stays charged.")
-NO_KEY = Problem(401, "unauthorised", "Send a key that is valid, as Authorization: Bearer dk_...")
+NO_KEY = Problem(
+    401,
+    "unauthorised",
+    "Send a key that is valid, as Authorization: Bearer dk_...; one that is unknown, revoked or past its "
+    "last day opens nothing. The owner of the data gives out keys.",
+)
 NOT_FOUND = Problem(404, "not_found", "There is nothing here that your key opens.")
 NOT_ALLOWED = Problem(405, "not_allowed", "This address does not take that method.")
+TWICE = Problem(400, "invalid", "A header is there twice. Send each once.")
 TOO_LARGE = Problem(413, "too_large", "The body is larger than this address takes.")
 TOO_SLOW = Problem(408, "too_slow", "The body did not arrive in time.")
 NOT_JSON = Problem(415, "not_json", "Send application/json, not compressed.")

@@ -27,17 +27,30 @@ def _read_exact(value: object) -> object:
     return Decimal(value) if type(value) is int else value
 
 
-def _number(least: float, most: float, words: str) -> tuple[Any, ...]:
-    """Return how an exact number is read, and how it is described: as JSON's number, not as text."""
-    said = {"type": "number", "minimum": least, "maximum": most, "description": words}
-    bounds = Field(ge=Decimal(repr(least)), le=Decimal(repr(most)))
-    return BeforeValidator(_read_exact), bounds, WithJsonSchema(said)
+def _describe(least: float, most: float, words: str) -> dict[str, Any]:
+    """Return how an exact number is described: as JSON's number, not as text."""
+    return {"type": "number", "minimum": least, "maximum": most, "description": words}
 
 
-Epsilon = Annotated[
-    Decimal, *_number(1e-6, 20.0, "The most this may cost; of a question, the owner's price by default.")
-]
-Delta = Annotated[Decimal, *_number(0.0, 1e-3, "Of the same; the owner's delta by default.")]
+def _number(described: dict[str, Any]) -> tuple[Any, ...]:
+    """Return how an exact number is read."""
+    bounds = Field(ge=Decimal(repr(described["minimum"])), le=Decimal(repr(described["maximum"])))
+    return BeforeValidator(_read_exact), bounds, WithJsonSchema(described)
+
+
+def _refuse_null(value: object) -> object:
+    """Refuse null: what costs the owner's price says nothing of its own."""
+    if value is None:
+        raise ValueError("it is a number, or left out")
+    return value
+
+
+_EPSILON = _describe(1e-6, 20.0, "The most this may cost; of a question, the owner's price by default.")
+_DELTA = _describe(0.0, 1e-3, "Of the same; the owner's delta by default.")
+Epsilon = Annotated[Decimal, *_number(_EPSILON)]
+Delta = Annotated[Decimal, *_number(_DELTA)]
+MostEpsilon = Annotated[Epsilon | None, BeforeValidator(_refuse_null), WithJsonSchema(_EPSILON)]
+MostDelta = Annotated[Delta | None, BeforeValidator(_refuse_null), WithJsonSchema(_DELTA)]
 Rows = Annotated[int, Query(ge=1, le=100_000, description="How many rows.")]
 Through = Annotated[
     str | None,
@@ -67,8 +80,8 @@ class PlanAsked(_Asked):
     sql: Question
     fresh: bool = Field(default=False, description="Measure it by itself, even where it could be free.")
     study: StudyName | None = None
-    epsilon: Epsilon | None = None
-    delta: Delta | None = None
+    epsilon: MostEpsilon = None
+    delta: MostDelta = None
 
 
 class QuestionAsked(PlanAsked):

@@ -7,10 +7,12 @@ import errno
 import gc
 import importlib
 import ipaddress
+import math
 import resource
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,27 +32,46 @@ HEADER_SECONDS = 10.0
 HEADER_BYTES = 1 << 16
 """The most bytes of them that are kept before they are complete."""
 
+UNREAD_SECONDS, UNREAD_BYTES = 10.0, 1 << 16
+"""In so many seconds whoever is sent a reply takes so many bytes of it, or is cut off."""
 
-def load_ahead() -> None:
-    """Begin to import what the first answer needs, to be called before tables are opened.
+UNREAD = 1 << 28
+"""The most bytes of replies that wait for those who read them: above it, whoever took longest is cut off."""
 
-    An engine that reads rows leaves the interpreter free meanwhile.
+
+@contextmanager
+def load_ahead() -> Iterator[None]:
+    """Import what the first answer needs while tables are opened inside.
+
+    An engine that reads rows leaves the interpreter free meanwhile. Almost all that is made there stays, so
+    nothing of it is looked through for what could go.
     """
     names = ("discreet.server.app", "scipy.sparse")
     load = threading.Thread(target=lambda: [importlib.import_module(name) for name in names], daemon=True)
-    load.start()
+    gc.disable()
+    try:
+        load.start()
+        yield
+    finally:
+        gc.enable()
 
 
 class _ImpatientProtocol(HttpToolsProtocol):
-    """Closes connections that are opened, or half used, and left to wait, or never come to a body."""
+    """Closes connections that are opened, or half used, and left to wait, never come to a body or an end."""
 
     _in_headers, _read = True, 0
+    # What was unread when that was looked at last, and since when it is much.
+    _left, since = math.inf, math.inf
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._await_headers()
+        self._await_reader()
 
     def data_received(self, data: bytes) -> None:
+        if not self._in_headers and self.cycle.response_complete:
+            self._in_headers = True  # an empty line is no beginning of a request, and ends the wait for one
+            self._await_headers()
         self._read += len(data)
         super().data_received(data)
         if not self._in_headers:
@@ -67,14 +88,66 @@ class _ImpatientProtocol(HttpToolsProtocol):
         self._in_headers = True
         self._waiting.cancel()
         self._await_headers()
+        if not self.unread:  # all of what she was sent before: her next reply is another one
+            self._left = self.since = math.inf
         super().on_message_begin()
+
+    def on_response_complete(self) -> None:
+        if self.unread > UNREAD_BYTES and self.since == math.inf:  # TLS does not say so by `pause_writing`
+            self._note_unread()
+        super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._waiting.cancel()
+        self._reading.cancel()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._note_unread()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._left = self.since = math.inf
+
+    @property
+    def unread(self) -> int:
+        """How many bytes wait here for whoever reads them."""
+        size = self.transport.get_write_buffer_size()
+        # That of TLS tells of what is not encrypted yet alone, and has the connection below it.
+        tls = getattr(self.transport, "_ssl_protocol", None)
+        below = getattr(tls, "_transport", None)
+        return size if below is None else size + below.get_write_buffer_size()
+
+    def _note_unread(self) -> None:
+        self.since = self.loop.time()
+        self._make_room()
 
     def _await_headers(self) -> None:
         self._waiting = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+
+    def _await_reader(self) -> None:
+        self._reading = self.loop.call_later(UNREAD_SECONDS, self._look_at_reader)
+
+    def _look_at_reader(self) -> None:
+        """Cut off whoever takes nothing: what she was to be sent is kept here, and her place is taken."""
+        left = self.unread
+        if left > max(0, self._left - UNREAD_BYTES):
+            self.transport.abort()
+            return
+        self._left = left or math.inf
+        self._await_reader()
+
+    def _make_room(self) -> None:
+        """Cut off those who have read for longest where too much waits for all of them together."""
+        all_of_them = (one for one in self.connections if isinstance(one, _ImpatientProtocol))
+        waiting = sorted((one for one in all_of_them if one.since < math.inf), key=lambda one: one.since)
+        unread = sum(one.unread for one in waiting)
+        for one in waiting:
+            if unread <= UNREAD:
+                return
+            unread -= one.unread
+            one.transport.abort()
 
 
 def serve(
@@ -109,7 +182,11 @@ def serve(
     app = make_app(datasets)
     gc.collect()
     gc.freeze()  # what is there now stays: it is not looked through again and again while questions come
-    make_server(app, ready, host=host, port=port, ssl_certfile=certificate, ssl_keyfile=private_key).run()
+    server = make_server(app, ready, host=host, port=port, ssl_certfile=certificate, ssl_keyfile=private_key)
+    try:
+        server.run()
+    finally:
+        gc.unfreeze()  # or whoever ends the process is told of everything of the engine that is there still
 
 
 def make_server(app: App, ready: Callable[[int], None], **options: Any) -> uvicorn.Server:

@@ -192,10 +192,25 @@ def test_ask_answers_with_error_bars_and_plan_prices_without_data(visits):
     assert reply["rows"] == [["north", 40], ["south", 60]]
     assert len(reply["intervals_95"]["n"]) == 2
     assert "adding or removing one row" in reply["guarantee"]
+    assert reply["contribution_bounds"] == ["one row is protected"]
     assert "north" in run("ask", data, BY_WARD, *budget).output
     priced = run("plan", BY_WARD, "--schema", schema, "--epsilon", "0.5", "--delta", "0", "--json")
     assert priced.exit_code == 0, priced.output
     assert "0.5" in priced.output
+    for command in (("ask", data), ("plan",)):
+        refused = run(*command, BY_WARD, "--schema", schema, "--epsilon", "1e400", "--delta", "1e-9")
+        assert refused.exit_code == 1
+        assert "epsilon must be finite and >= 0.000001, and at most 1e308" in refused.output
+
+
+def test_ask_says_nothing_beside_its_answer(visits):
+    data, schema = visits
+    command = [sys.executable, "-m", "discreet", "ask", data, BY_WARD, "--schema", schema]
+    done = subprocess.run(
+        [*command, "--epsilon", "1", "--delta", "0"], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.startswith("ward")
+    assert done.stderr == ""
 
 
 @pytest.mark.parametrize("epsilon", ["nan", "inf", "-1", "0", "1/0", "x"])

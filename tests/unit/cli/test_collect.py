@@ -17,6 +17,7 @@ from discreet import local
 from discreet.cli.main import commands
 from discreet.core.errors import InvalidParameter
 from discreet.local.collecting import open_collection, open_collector, read_collection
+from discreet.queries import TableQuery, Universe
 from discreet.testing import unsafe_seeded
 
 ORACLE = local.DirectResponse(epsilon=1, domain=["bus", "car", "bicycle"])
@@ -188,3 +189,48 @@ def test_the_commands_of_the_page(tmp_path):
             check=True,
         )
     assert json.loads(done.stdout)["reports"] == 200
+
+
+HABITS = Universe([("smokes", ("no", "yes")), ("ill", (0, 1))])
+BOTH = TableQuery(HABITS, (0, 1), "both", table=[[0, 0], [0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("survey", "value", "read"),
+    [
+        (local.StatisticalQuery(epsilon=4, query=BOTH), ("yes", 1), lambda said: (said["interval"], 1)),
+        (
+            local.FourierMarginals(epsilon=4, universe=HABITS, width=2),
+            ("yes", 0),
+            lambda said: (said["attributes"][0]["interval"], 1),
+        ),
+        (
+            local.SquareWave(epsilon=4, lower=0, upper=10, steps=10),
+            7,
+            lambda said: (said["quantiles"][4]["interval"], 7),
+        ),
+        (
+            local.ManyMeans(epsilon=4, lower=0, upper=10, dimensions=2),
+            (7, 2),
+            lambda said: (said["coordinates"][1]["interval"], 2),
+        ),
+    ],
+    ids=lambda each: getattr(each, "kind", ""),
+)
+def test_every_kind_of_report_is_collected_and_told(tmp_path, survey, value, read):
+    (tmp_path / "survey.json").write_text(survey.survey)
+    sent = lines(survey, [value] * 1500)
+    forged = sent[0].replace('"report":"', '"report":"ff')
+    given = "\n".join([*sent, forged])
+    said = run(tmp_path / "reports", "--survey", tmp_path / "survey.json", given=given).output
+    assert "1500 reports appended, 1500 in all" in said and "1 refused" in said
+    told = json.loads(run(tmp_path / "reports", "--estimate").output)
+    assert told["reports"] == 1500 and told["kind"] == survey.kind
+    (low, high), true = read(told)
+    assert low <= true <= high and high - low < 8
+
+
+def test_a_survey_that_is_no_text_is_refused(tmp_path):
+    (tmp_path / "s.json").write_bytes(b"\xff")
+    refused = run(tmp_path / "reports", "--survey", tmp_path / "s.json")
+    assert refused.exit_code == 1 and "no text in UTF-8" in refused.output

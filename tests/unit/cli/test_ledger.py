@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from tests.faults.client import TINY, open_ledger
 
 from discreet.cli.main import commands
+from discreet.core.errors import Refused
 
 
 @pytest.fixture
@@ -64,3 +65,21 @@ def test_a_file_that_is_no_book_is_refused(tmp_path):
     for command in (["verify"], ["recover", "--yes"]):
         said = run(*command, other)
         assert said.exit_code == 1 and "Traceback" not in said.output
+
+
+def test_a_data_set_is_retired_for_ever(tmp_path):
+    path = tmp_path / "budget.db"
+    book, ledger = open_ledger(path, 1, together=False)
+    ledger.reserve("acme", "q", TINY)
+    words = ("retire", path, "visits", "--why", "the study ended")
+    assert "is open in another process" in run(*words, "--yes").output
+    book.close()
+    assert run(*words).exit_code == 2, "it must be meant"
+    assert "a data set of this book (visits)" in run("retire", path, "vsits", "--why", "x", "--yes").output
+    for _ in range(2):
+        assert run(*words, "--yes").exit_code == 0
+    assert "1 charged, epsilon 0.001 spent; retired: the study ended" in run("verify", path).output
+    book, ledger = open_ledger(path, 1, together=False)
+    with pytest.raises(Refused, match="retired"):
+        ledger.reserve("acme", "another", TINY)
+    book.close()

@@ -73,6 +73,20 @@ def test_a_server_that_asks_to_wait_is_given_the_time(scripted, channel, monkeyp
     assert waits == [3.0]
 
 
+def test_who_waits_for_a_server_is_told_once_why(scripted, monkeypatch, caplog):
+    monkeypatch.setattr(module.time, "sleep", lambda _: None)
+    address = ServerAddress(*scripted.server_address[:2], False)
+    scripted.script = ["cut", "cut", (200, {})]
+    Channel(address, KEY, timeout=2, patience=1000).get("/x")
+    (line,) = caplog.messages
+    assert line == f"no reply from {address}: the connection broke; asking again for 1000 s"
+    caplog.clear()
+    scripted.script = ["cut"]
+    with pytest.raises(ServerUnreachable):
+        Channel(address, KEY, timeout=2, patience=0).get("/x")
+    assert not caplog.messages, "nobody waits"
+
+
 def test_tries_are_bounded_in_number_and_time(scripted, monkeypatch):
     monkeypatch.setattr(module.time, "sleep", lambda _: None)
     address = ServerAddress(*scripted.server_address[:2], False)

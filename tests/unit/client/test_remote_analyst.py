@@ -293,6 +293,12 @@ def test_a_conversation_of_ones_own_is_opened_asked_and_closed(real):
         counts = door.ask([{"ward": ["north"]}, {"age": [1, 2]}], conversation=called)
         assert len(counts) == 2
         assert len(door.synthetic(10, conversation=called).codes) == 10
+        with pytest.raises(InvalidParameter, match="conversation must be what open_conversation returned"):
+            door.ask([{"ward": ["north"]}], conversation="mine")
+        with pytest.raises(
+            InvalidParameter, match="name must be what open_standing returned, got name='mine'"
+        ):
+            door.read_standing("mine")
         door.close_conversation(called)
         with pytest.raises(DiscreetError):
             door.ask([{"ward": ["north"]}], conversation=called)

@@ -57,7 +57,7 @@ def test_everything_else_is_priced(shared, frame):
     reply = acme.sql(MEAN)
     assert (reply.kind, reply.cost) == ("priced", quote.cost)
     assert acme.left == {name: before[name] - reply.cost[name] for name in before}
-    low, high = reply.intervals["mean"][0]
+    ((low, high),) = reply.interval("mean", 1 - 1e-9)  # one of 20 runs would miss the usual interval
     assert low <= frame.income.mean() <= high
     entry = shared.ledger.entries("prices")[-1]
     assert (entry.state, dict(entry.charge)) == ("finished", dict(reply.cost))

@@ -5,7 +5,7 @@ import pytest
 import discreet as dp
 from discreet.core.errors import Refused
 from discreet.curator.failures import MOST, Failures
-from discreet.curator.ledger.books.files import open_ledger
+from discreet.curator.ledger.books.files import open_book, open_ledger
 
 
 def ledger(where):
@@ -34,3 +34,17 @@ def test_they_are_counted_by_analyst_for_a_day_and_over_lives(tmp_path, monkeypa
     monkeypatch.setattr(time, "time", lambda: now + 86_500)
     again.require_few("eve")
     second.close()
+
+
+def test_those_of_other_processes_count_too(tmp_path):
+    books = [open_book(tmp_path / "budget.db", together=True) for _ in range(2)]
+    ledgers = [ledger(book) for book in books]
+    here, there = map(Failures, ledgers)
+    for _ in range(MOST):
+        there.note("eve")
+    ledgers[0].refresh()  # as every charge does
+    with pytest.raises(Refused, match="within a day"):
+        here.require_few("eve")
+    here.require_few("bob")
+    for book in books:
+        book.close()

@@ -160,6 +160,7 @@ def test_an_interrupt_at_any_line_of_a_question_leaves_no_reservation(monkeypatc
 def test_replies_and_histories_stay_whole(monkeypatch):
     """Two structures that say the same are one: rows, room and numbers are read from the same place."""
     monkeypatch.setattr(records, "ROWS", 12)
+    monkeypatch.setattr(records, "LEAST_ROWS", 3)
 
     class Kept:
         kind = "priced"

@@ -193,6 +193,7 @@ def test_the_history_keeps_the_latest_questions_and_says_so(monkeypatch):
 
 def test_records_fall_out_oldest_first_and_free_ones_push_out_none_that_was_paid_for(monkeypatch):
     monkeypatch.setattr(records, "ROWS", 10)
+    monkeypatch.setattr(records, "LEAST_ROWS", 2)
     with curator(epsilon=20) as one:
         acme, blue = one.analyst("acme"), one.analyst("blue")
         paid, other = acme.sql(MEAN), blue.sql(EAST)
@@ -209,8 +210,21 @@ def test_records_fall_out_oldest_first_and_free_ones_push_out_none_that_was_paid
         assert len(one._service._records._replies) <= 3 * 10 // 2
 
 
+def test_short_replies_take_room_as_well():
+    """Each holds its question, so a long life of small ones must end somewhere."""
+    kept = records.Records()
+
+    class Short:
+        kind, groups = "free", 1
+
+    for key in range(2000):
+        kept.keep("acme", key, Short())
+    assert len(kept._replies) == records.ROWS // records.LEAST_ROWS < 1000
+
+
 def test_a_reply_that_is_longer_than_the_room_is_kept_alone(monkeypatch):
     monkeypatch.setattr(records, "ROWS", 10)
+    monkeypatch.setattr(records, "LEAST_ROWS", 2)
     with curator() as one:
         acme = one.analyst("acme")
         assert len(acme.sql(BY_ALL)) > 10

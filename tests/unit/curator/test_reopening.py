@@ -9,9 +9,18 @@ from tests.quick_disk import tmp_path
 from tests.unit.curator.conftest import BY_ROW, BY_USER, COLUMNS, REGIONS, REPLACED, curator, people
 
 from discreet.analysts.promises import OneAnalystToMany
-from discreet.core.errors import BudgetExceeded, BudgetNotKept, EngineFailed, LedgerRefused
+from discreet.core.errors import (
+    AnswerLost,
+    BudgetExceeded,
+    BudgetNotKept,
+    DataSetChanged,
+    EngineFailed,
+    InvalidParameter,
+    LedgerRefused,
+)
 from discreet.core.neighbours import AddRemove
 from discreet.curator import curator as curators
+from discreet.curator.ledger.books.files import open_book
 from discreet.curator.ledger.books.recovery import recover
 from discreet.curator.sessions.session import Session
 from discreet.data import Category, Row, Schema
@@ -139,7 +148,7 @@ def test_what_was_measured_is_not_read_as_something_else(path, promise, monkeypa
         assert one._shared is not None
     for module in ("shared", "published"):
         monkeypatch.setattr(f"discreet.curator.hypotheses.{module}.ORDER", 1)
-    with curator(**given) as one:
+    with pytest.warns(DataSetChanged, match="every count has a price now"), curator(**given) as one:
         assert one._shared is None
 
 
@@ -222,7 +231,7 @@ def test_another_plan_does_not_go_on_with_the_noise_of_the_first(path, monkeypat
     monkeypatch.setattr(
         "discreet.curator.hypotheses.opening.repr", lambda plan: "another version", raising=False
     )
-    with curator(ledger=path) as one:
+    with pytest.warns(DataSetChanged, match="another version"), curator(ledger=path) as one:
         assert one._shared is None
 
 
@@ -235,3 +244,49 @@ def test_a_budget_in_memory_is_said_to_die_once(path):
         curator(shared=0).close()
         curators._warn_once.cache_clear()
         curator(shared=0, ledger=path).close()
+
+
+def test_two_processes_let_one_analyst_in_at_once(path, monkeypatch):
+    """Whoever is slower finds the share that the other one has just set."""
+    books = [open_book(path, together=True) for _ in range(2)]
+    fast, slow = (curator(shared=0, ledger=book) for book in books)
+    cap = slow.ledger.cap
+    monkeypatch.setattr(slow.ledger, "cap", lambda *given: (fast.analyst("acme", share=0.5), cap(*given)))
+    with pytest.raises(InvalidParameter, match="set once"):
+        slow.analyst("acme", share=0.25)
+    assert slow.analyst("acme").left == fast.analyst("acme").left
+    for each in (fast, slow, *books):
+        each.close()
+
+
+def test_what_may_have_been_answered_before_rows_were_lost_is_not_answered_again(path, monkeypatch):
+    """It had fresh noise, at no charge: two answers for one, and both of them true."""
+    copies = []
+    with curator(ledger=path, shared=0) as one:
+        start = one.ledger.start
+        monkeypatch.setattr(
+            one.ledger, "start", lambda number: (copies.append(path.read_bytes()), start(number))
+        )
+        told = one.analyst("acme").sql(INCOME, insist=True, key="mine")
+    path.write_bytes(copies.pop())
+    recover(path)
+    with curator(ledger=path, shared=0) as one:
+        acme, spent = one.analyst("acme"), one.ledger.spent()
+        with pytest.raises(AnswerLost, match="new key"):
+            acme.sql(INCOME, insist=True, key="mine")
+        assert one.ledger.spent() == spent
+        again = acme.sql(INCOME, insist=True, key="another")
+        assert again.cost == told.cost and one.ledger.spent() != spent
+
+
+def test_no_version_is_paid_for_that_will_not_be_measured(path):
+    with curator(ledger=path) as one:
+        one.analyst("acme")
+    before = path.read_bytes()
+    with curator(ledger=path) as one:
+        one.analyst("rival")
+    path.write_bytes(before)
+    recover(path)
+    with pytest.warns(DataSetChanged, match="lost"), curator(ledger=path, version="2") as one:
+        assert one._service.hypothesis is None
+        assert not any(one.ledger.spent().values())

@@ -29,13 +29,14 @@ from discreet.core.errors import (
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import PureLoss
 from discreet.core.mechanism import Mechanism
-from discreet.core.neighbours import Edge
+from discreet.core.neighbours import Bidder, BidderToOthers, Edge
 from discreet.curator import ledger
 from discreet.curator.ledger.ledger import Ledger
 from discreet.curator.sessions import holding, purchases, session, spending
 from discreet.curator.sessions.session import Session
 from discreet.data import Table
 from discreet.data.pricing.question_plan import QuestionPlan
+from discreet.games import PostedPrice
 from discreet.optimisation.common.graphs import Vertices
 from discreet.queries import Histogram, Marginals, Universe
 from discreet.query_release.linear.independent import Independent
@@ -649,6 +650,19 @@ def test_seeded_noise_is_marked():
         assert not one.sql(ALL, epsilon=0.25, fresh=True).unsafe_seeded
 
 
+def test_seeded_noise_is_not_charged_to_a_budget_that_is_kept(tmp_path):
+    path = tmp_path / "budget.db"
+    with opened(ledger=path) as one:
+        for ask in (
+            lambda rng: one.sql(ALL, epsilon=0.25, rng=rng),
+            lambda rng: one.run(laplace(Fraction(1, 4)), lambda table: 1, rng=rng),
+        ):
+            with pytest.raises(InvalidParameter, match="foretold"):
+                ask(unsafe_seeded(1))
+        assert one.left == 1
+        assert one.sql(ALL, epsilon=0.25).rows
+
+
 # --- history ------------------------------------------------------------------------------------------
 
 
@@ -700,3 +714,14 @@ def test_a_budget_in_a_file_outlives_the_session(tmp_path):
         Session(line(), epsilon=2, delta=0, ledger=path)
     with pytest.raises(InvalidParameter, match="given: a budget has no default"):
         Session(line(), ledger=path)
+
+
+def test_what_only_players_may_see_is_nothing_for_a_session():
+    price = PostedPrice(prices=[1, 2], epsilon=0.5, neighbours=Bidder())
+    with pytest.raises(NeighboursMismatch, match="pass Bidder"):
+        Session([1, 2, 2], epsilon=1, delta=0, neighbours=BidderToOthers())
+    held = Session([1, 2, 2], epsilon=1, delta=0, neighbours=Bidder())
+    with pytest.raises(NeighboursMismatch):
+        held.run(price.seen_by_others(0, players=3))
+    assert held.left == 1
+    assert held.run(price).value in (1, 2)

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.server.app import make_app
 from discreet.server.open_datasets import OpenDatasets
-from discreet.server.registration import read_registration
+from discreet.server.registered.registration import read_registration
 from discreet.server.serving import make_server
 
 WARDS = ("north", "south", "west")

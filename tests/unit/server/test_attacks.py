@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from tests.unit.server.conftest import serving
 
-from discreet.curator.ledger.ledger import Ledger
+from discreet.curator.ledger import ledger
 
 SCHEMA = """
 name = "{name}"
@@ -73,7 +73,7 @@ def asking(path, names):
 @pytest.fixture
 def no_ledger(monkeypatch):
     """Let the ledger write everything down, and refuse nothing."""
-    monkeypatch.setattr(Ledger, "_refuse", lambda *_: None)
+    monkeypatch.setattr(ledger, "find_refusal", lambda *_: None)
 
 
 # Q1: differencing ------------------------------------------------------------------------------------------
@@ -164,5 +164,5 @@ def test_reconstruction_of_many_by_a_thousand_questions(tmp_path, monkeypatch):
     assert [answered for answered, _ in found] == [1024] * 4
     print(f"bits recovered: {[right for _, right in found]}")
     assert np.mean([right for _, right in found]) <= 0.60
-    monkeypatch.setattr(Ledger, "_refuse", lambda *_: None)
+    monkeypatch.setattr(ledger, "find_refusal", lambda *_: None)
     assert reconstruct(tmp_path / "open", questions=1024, price=1, people=128)[1] >= 0.95

@@ -49,6 +49,7 @@ def refuse(served, key, status, **request):
         '"1"',
         "[1]",
         "{}",
+        "null",
         '0.1, "epsilon": 0.1',
     ],
 )
@@ -63,7 +64,7 @@ def test_a_delta_that_is_no_probability(served, key, nothing_charged, delta):
 
 
 @pytest.mark.parametrize(
-    "price", ['"epsilon": 1e-3', '"delta": 0', '"delta": 0.0, "epsilon": 0.001', '"epsilon": null']
+    "price", ['"epsilon": 1e-3', '"delta": 0', '"delta": 0.0, "epsilon": 0.001', '"study": null']
 )
 def test_a_price_is_any_number_that_is_one(served, key, price):
     status, _, body = served.send(

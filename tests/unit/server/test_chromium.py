@@ -170,6 +170,8 @@ def test_a_question_that_costs_is_priced_and_charged_once(visit, site):
     site.datasets.access.grant("poor", "visits", Fraction(1, 1000))
     assert "It would be refused now. the share of poor: asked" in press(browser, "price")[1]
     fill(browser, key=site.analyst)
+    kind, text = press(browser, "buy")
+    assert kind == "wrong" and "nothing was charged" in text and "or tick insist." in text
     find(browser, "insist").click()
     kind, text = press(browser, "buy")
     assert kind == "answer"

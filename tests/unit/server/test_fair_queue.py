@@ -69,7 +69,7 @@ def test_what_is_raised_comes_out_and_the_line_goes_on():
         queue = FairQueue(1)
         with pytest.raises(ZeroDivisionError):
             await queue.run("a", lambda: 1 / 0)
-        assert await queue.run("a", lambda: 1) == 1
+        assert await asyncio.wait_for(queue.run("a", lambda: 1), 20) == 1
         assert not queue._running
         queue.close()
 

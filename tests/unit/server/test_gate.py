@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import socket
 import time
 
@@ -77,6 +78,72 @@ def test_a_request_that_does_not_come_is_not_waited_for(served, monkeypatch):
         assert line.recv(4096) == b""
 
 
+def test_an_empty_line_keeps_no_place(served, monkeypatch):
+    # It begins no request, so nothing was waited for from then on, and the place was taken for ever.
+    monkeypatch.setattr(serving, "HEADER_SECONDS", 0.2)
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as line:
+        line.sendall(b"GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n")
+        read_reply(line)
+        line.sendall(b"\r\n")
+        assert line.recv(4096) == b""
+
+
+TIMES = 60  # more than the buffers of a connection take
+
+
+def open_unread(served):
+    """Ask for more than the buffers of a connection take, and read none of it."""
+    line = socket.socket()
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    line.settimeout(10)
+    line.connect(("127.0.0.1", served.port))
+    line.sendall(b"GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * TIMES)
+    return line
+
+
+def read_reply(line):
+    """Read a reply to its end; tell whether all of it came."""
+    said = b""
+    while b"\r\n\r\n" not in said:
+        said += line.recv(1)
+    length = int(re.search(rb"content-length: (\d+)", said.lower())[1])
+    while length > 0 and (piece := line.recv(min(length, 1 << 16))):
+        length -= len(piece)
+    return not length
+
+
+def read_all(line, pause=0.0):
+    """Read all replies; tell whether all of them came."""
+    try:
+        for _ in range(TIMES):
+            if not read_reply(line):
+                return False
+            time.sleep(pause)
+    except (ConnectionResetError, IndexError):
+        return False
+    return True
+
+
+def test_who_reads_nothing_is_cut_off_and_who_reads_slowly_is_not(served, monkeypatch):
+    monkeypatch.setattr(serving, "UNREAD_SECONDS", 0.2)
+    with open_unread(served) as line:
+        assert read_all(line, pause=0.01)
+    with open_unread(served) as line:
+        time.sleep(1)
+        assert not read_all(line)
+
+
+def test_what_waits_for_those_who_read_it_has_an_end(served, monkeypatch):
+    monkeypatch.setattr(serving, "UNREAD", 1 << 18)
+    lines = []
+    for _ in range(4):
+        lines.append(open_unread(served))
+        time.sleep(0.5)
+    assert [read_all(line) for line in lines][0::3] == [False, True]
+    for line in lines:
+        line.close()
+
+
 @pytest.mark.parametrize(
     "headers",
     [
@@ -91,6 +158,22 @@ def test_only_plain_json_is_taken(served, key, headers):
     status, _, said = served.send("POST", "/v1/datasets/visits/queries", key=key, headers=headers, raw=body)
     assert status == 415
     assert json.loads(said)["error"] == "not_json"
+
+
+@pytest.mark.parametrize(
+    "again", ["Authorization: Bearer x", "Idempotency-Key: b", "Content-Type: text/plain"]
+)
+def test_no_header_is_believed_that_is_there_twice(served, key, again):
+    """Whoever stands in front may read the one, and we the other."""
+    own = f"Authorization: Bearer {key}\r\nIdempotency-Key: a\r\nContent-Type: application/json"
+    body = json.dumps({"sql": COUNT})
+    for headers in (f"{own}\r\n{again}", f"{again}\r\n{own}"):
+        with socket.create_connection(("127.0.0.1", served.port), timeout=10) as line:
+            line.sendall(
+                f"POST /v1/datasets/visits/queries HTTP/1.1\r\nHost: x\r\n{headers}\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n{body}".encode()
+            )
+            assert line.recv(4096).startswith(b"HTTP/1.1 400")
 
 
 @pytest.mark.parametrize("begin", [b"GET /", b"GET / HTTP/1.1\r\nHost: t\r\nX-Long: "])

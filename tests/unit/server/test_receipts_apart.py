@@ -4,7 +4,7 @@ import pytest
 from tests.unit.server.conftest import SCHEMA, serving, write_home
 
 from discreet.core.errors import LedgerRefused
-from discreet.server.registration import read_registration
+from discreet.server.registered.registration import read_registration
 from discreet.server.registry.checking import check_registry
 from discreet.server.registry.sources import read_closed
 from discreet.server.registry.view import write_registry

@@ -4,7 +4,7 @@ import pytest
 
 from discreet.analysts.promises import OneAnalystToMany
 from discreet.core.errors import InvalidParameter
-from discreet.server.registration import read_registration
+from discreet.server.registered.registration import read_registration
 
 GOOD = """
 [datasets.visits]

@@ -138,6 +138,12 @@ class Opening:
             "values": hashlib.sha256(json.dumps(universe.attributes, default=str).encode()).hexdigest(),
         }
         if self._known is None:
+            # Of rows that were lost one may have said that it was measured.
+            why = "rows of the ledger were lost" if self._ledger.is_cut else ""
+            why = "the data set is retired" if self._ledger.is_retired else why
+            if why:
+                self._warn_without(why)
+                return False
             if self._others:
                 if not self._pay(epsilon, delta):
                     return False
@@ -190,14 +196,16 @@ class Opening:
                 return True
             self._finish(ledger.reserve(WHO, name, cost, key=self._name))
         except (BudgetExceeded, InvalidParameter):
-            warnings.warn(
-                f"the budget has no room for a shared hypothesis about version {self._version}: every "
-                "question about it is priced. Choose a smaller shared part for data that will have versions.",
-                DataSetChanged,
-                stacklevel=2,
+            self._warn_without(
+                "the budget has no room for it: choose a smaller shared part for data that will have versions"
             )
             return False
         return True
+
+    def _warn_without(self, why: str) -> None:
+        about = "the data" if self._version is None else f"version {self._version}"
+        said = f"there is no shared hypothesis about {about}, since {why}. Every question about it is priced."
+        warnings.warn(said, DataSetChanged, stacklevel=2)
 
     def require_none(self) -> None:
         """Refuse to go on without the shared hypothesis that was paid for: all of it is one promise."""
@@ -212,7 +220,7 @@ class Opening:
         """Refuse to add a hypothesis to a budget from which something was answered: it was the whole then."""
         # What a life charged its people for, and ended before it could claim, is this hypothesis.
         answered = any((one.analyst, one.what) != (WHO, WHO) for one in self._ledger.entries())
-        if answered and not self._ledger.is_cut:
+        if answered:
             raise LedgerRefused(
                 why="something was answered on this budget when there was no shared hypothesis beside it",
                 way_out="Open it as it was: a budget is set once. Another one needs another file",
@@ -228,6 +236,14 @@ class Opening:
         if self._plan is None:
             self._claims.append(digest.encode())
             return True
+        if self._plan != digest:
+            warnings.warn(
+                "the shared hypothesis was measured under other facts of the schema, such as max_rows, or by "
+                "another version of discreet. What was measured is measured once: every count has a "
+                "price now. Open the data as they were declared then, and it answers again.",
+                DataSetChanged,
+                stacklevel=2,
+            )
         return self._plan == digest
 
 

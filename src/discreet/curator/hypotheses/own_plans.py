@@ -52,7 +52,7 @@ class ConversationPlan:
         """Why it is of no use, and what would be; nothing where it is."""
         if not self.is_useless or self.rows is None:
             return ""
-        return f"its counts would be off by {self.error:.4g} at 95 %, of about {float(self.rows):.4g} rows"
+        return f"its counts would be off by {self.error:,.0f} at 95 %, of about {float(self.rows):,.0f} rows"
 
     @property
     def way_out(self) -> str:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import shorten_down, up
 from discreet.curator.history import Quote
-from discreet.curator.hypotheses.opening import Opening
 from discreet.curator.hypotheses.released_counts import make_reply
 from discreet.curator.limits import require_small
 from discreet.curator.reply import Reply
@@ -37,6 +36,7 @@ from discreet.queries.universe import Universe
 from discreet.queries.workload import Workload
 from discreet.query_release.linear.residual_marginals import ResidualMarginals
 from discreet.query_release.online.conversation import WeightsConversation
+from discreet.query_release.online.lives import Journal
 from discreet.query_release.online.multiplicative_weights import MultiplicativeWeights
 from discreet.query_release.online.one_box import OneBox
 from discreet.query_release.online.warm_start import all_marginals
@@ -57,6 +57,29 @@ UPDATES = 20
 
 RETIRED = "the data set is retired, and its data are not looked at any more"
 """Why a conversation ended."""
+
+_WIDE = 4
+"""A count says little where it may be off by a quarter of all rows: its interval spans half of them."""
+
+_BUY = "fresh=True buys an answer of its own"
+
+
+class KeptOpening(Protocol):
+    """What a ledger knows of a hypothesis that outlives the process."""
+
+    @property
+    def notes(self) -> Journal:
+        """Where it writes down what must outlive the process."""
+
+    @property
+    def errors(self) -> Journal | None:
+        """Where it writes down what it learnt about its errors, if anywhere."""
+
+    def claim(self, kind: str, universe: Universe, epsilon: Fraction, delta: Fraction) -> bool:
+        """Write down what is measured, before it is; tell whether there is a hypothesis to go on with."""
+
+    def settle(self, plan: object) -> bool:
+        """Write down by which plan it is measured; tell whether it is the one that was begun with."""
 
 
 class SharedHypothesis(ABC):
@@ -160,7 +183,12 @@ class SharedHypothesis(ABC):
         words = f"at most {most:.6g} at 95 %, all counts of all questions at once (proved)"
         if math.isinf(most):
             words = f"no bound for all counts at once: {self.unsure}; fresh=True buys an answer"
-        return words if math.isinf(own) else f"at most {own:.6g} at 95 %{alone} (calibrated); {words}"
+        if math.isinf(own):
+            return words
+        said = f"at most {own:.6g} at 95 %{alone} (calibrated); {words}"
+        if _WIDE * own < self.rows:
+            return said
+        return f"{said}. There are about {float(self.rows):.6g} rows in all, so this says little: {_BUY}"
 
     @abstractmethod
     def _foretell(self, workload: Workload) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -207,7 +235,7 @@ class Shared(SharedHypothesis):
         epsilon: Fraction,
         delta: Fraction,
         columns: Iterable[str] | None,
-        opening: Opening | None = None,
+        opening: KeptOpening | None = None,
     ) -> Shared | None:
         """Read the table's histogram and open a conversation that costs (epsilon, delta) for one unit.
 

@@ -24,6 +24,7 @@ from discreet.curator.kept.written_reply import read_reply, write_reply
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.ledger.entries import Entry, KeyUse
 from discreet.curator.ledger.ledger import Ledger
+from discreet.curator.limits import HISTORY
 from discreet.curator.offers import list_offers
 from discreet.curator.reply import Reply
 from discreet.data.plan.canonical import canonicalise
@@ -80,11 +81,11 @@ class KeptReplies:
 
     def keep_failure(self, number: int) -> None:
         """Keep that the engine failed: what was said of a charge is said again, and nothing else."""
-        self._ledger.finish(number, _pack(FAILED))
+        self._ledger.finish(number, FAILURE)
 
     def list_bought(self, analyst: str) -> Iterator[tuple[str, str, Mapping[str, Fraction]]]:
-        """List what an analyst bought, in whatever life: question, kind and cost of each."""
-        for entry in self._ledger.entries(analyst):
+        """List what an analyst bought last, in whatever life: question, kind and cost of each."""
+        for entry in self._ledger.entries(analyst, last=HISTORY):
             if entry.state != "voided":
                 is_told = entry.state == "finished" and entry.answer != _FAILED
                 yield entry.what, "priced" if is_told else "failed", dict(entry.charge)
@@ -177,5 +178,8 @@ def _unpack(packed: bytes | None) -> dict[str, Any]:
     return found
 
 
-_FAILED = hashlib.sha256(_pack(FAILED)).hexdigest()
+FAILURE = _pack(FAILED)
+"""The same as it is kept."""
+
+_FAILED = hashlib.sha256(FAILURE).hexdigest()
 """The digest that an entry has of it."""

@@ -61,6 +61,11 @@ class ReadQuestion:
         object.__setattr__(self, "form", QuestionForm(self.plan))
 
     @property
+    def noted(self) -> str | ReadQuestion:
+        """The question as a history notes it: its text where that was written, since it is smaller."""
+        return self._text or self
+
+    @property
     def text(self) -> str:
         """The question in its canonical form, written when it is first asked for."""
         if not self._text:

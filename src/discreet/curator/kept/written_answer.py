@@ -16,8 +16,9 @@ from discreet.core.errors import InternalError
 from discreet.curator.kept.written_values import read_value, write_value
 from discreet.data.plan.key_nodes import Key, sort_keys
 from discreet.data.plan.measures import Measure
-from discreet.data.pricing.answer import Answer, Block, Chosen, NoisyVector
+from discreet.data.pricing.answer import Answer, Block, Chosen
 from discreet.data.pricing.budget import ModeChoice, QuantileChoice, Vector
+from discreet.data.pricing.noisy_vector import NoisyVector
 from discreet.data.pricing.question_plan import QuestionPlan
 from discreet.data.schema.schema import Schema
 from discreet.data.schema.toml_file import format_schema

@@ -74,8 +74,8 @@ class Book(ABC):
     durable: ClassVar[bool]
     """Whether it outlives the process."""
 
-    def __init__(self) -> None:
-        self.state = BookState()
+    def __init__(self, state: BookState | None = None) -> None:
+        self.state = BookState() if state is None else state
         # Written with every charge and told to nobody: who sees the digest of a row cannot try out questions.
         self.life = secrets.token_hex(16)
         self._lock = threading.Lock()
@@ -138,6 +138,8 @@ class Book(ABC):
         self.version += 1
         self._step = _Step.of(event, (*self.state.find_places(event), *more))
         self._take()
+        if isinstance(event, Moved):  # its state says from now on that it cannot be given back
+            self.started.discard((event.ledger, event.number))
 
     def _take(self) -> None:
         """Take the last step. To do so again changes nothing."""

@@ -101,6 +101,10 @@ class SpendingLedger(Protocol):
     def guarantee(self) -> Guarantee:
         """What everything that is ever charged promises together."""
 
+    @property
+    def durable(self) -> bool:
+        """Whether it outlives the process."""
+
     def fit(
         self, analyst: str, item: Item, *, bought: ApproxLoss | None = None, study: str | None = None
     ) -> Literal[0, 1, 2]:

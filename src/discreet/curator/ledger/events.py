@@ -84,6 +84,10 @@ class LineCharge:
     amounts: Amounts
 
 
+ANY_LOST = LineCharge(DATA, "\n", WHOLE, ())
+"""In a recovery without an anchor: any budget may have been lost, under a name that none can have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reserved:
     """A charge was taken out of all lines that it counts on.

@@ -11,8 +11,9 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from discreet.curator.ledger.entries import NEXT
+from discreet.curator.ledger.entry_records import EntryRecord
 from discreet.curator.ledger.events import Moved, Reserved, decode, unreadable
-from discreet.curator.ledger.state import BookState, EntryRecord, LineSum
+from discreet.curator.ledger.state import BookState, LineSum
 
 _NAMES = frozenset(one.name for one in fields(Reserved)) - {"ticket"}
 _NEEDED = frozenset(one.name for one in fields(Reserved) if one.default is MISSING) - {"ticket"}
@@ -22,13 +23,7 @@ _APART = ("kept", "given")
 
 
 class Folder:
-    """Takes rows into a state, in order; `settle` must come last.
-
-    Attributes
-    ----------
-    last
-        The row that changed each entry last.
-    """
+    """Takes rows into a state, in order; `settle` must come last."""
 
     def __init__(self, state: BookState) -> None:
         self._state = state
@@ -36,17 +31,19 @@ class Folder:
         # How often each charge was made, and given back: most questions of one analyst have the same price.
         self._made: dict[tuple[Any, ...], int] = {}
         self._back: dict[tuple[Any, ...], int] = {}
-        self.last: dict[tuple[str, int], tuple[int, bytes]] = {}
 
     def take(self, place: int, kind: str, body: str, digest: bytes) -> None:
         """Take the event of a row."""
         if kind not in ("reserved", "moved"):
-            self._take_other(kind, body)
+            self._take_other(place, kind, body, digest)
             return
         try:
             told = json.loads(body)
-            change = self._reserve if kind == "reserved" else self._move
-            self.last[change(told, body)] = place, digest
+            if kind == "reserved":
+                self._reserve(told, body)
+            else:
+                self._move(told)
+            self._state.data(told["ledger"]).records.note_row(told["number"], place, digest)
         except (KeyError, TypeError, ValueError, AttributeError):
             raise unreadable(kind) from None
 
@@ -65,13 +62,15 @@ class Folder:
             charged.clear()
         self._state.times["last"] = max(self._time, self._state.times["last"])
 
-    def _take_other(self, kind: str, body: str) -> None:
+    def _take_other(self, place: int, kind: str, body: str, digest: bytes) -> None:
         if kind not in _APART:
             self.settle()
-        for places, key, value in self._state.find_places(decode(kind, body)):
+        event = decode(kind, body)
+        for places, key, value in self._state.find_places(event):
             places[key] = value
+        self._state.note_row(event, place, digest)
 
-    def _reserve(self, told: dict[str, Any], body: str) -> tuple[str, int]:
+    def _reserve(self, told: dict[str, Any], body: str) -> None:
         if not _NEEDED <= told.keys() <= _NAMES:
             raise ValueError
         ledger, number = told["ledger"], told["number"]
@@ -80,15 +79,13 @@ class Folder:
         for kind, name, line, amounts in told["charges"]:
             charge = (kind, name, line, *amounts)
             made[charge] = made.get(charge, 0) + 1
-        account.records[number] = EntryRecord(body, "reserved", question=told.get("question"))
+        account.records[number] = EntryRecord(body, analyst=told["analyst"], question=told.get("question"))
         key = told.get("key")
         if key is not None:
             account.keys[told["analyst"], key] = number
         self._time = max(self._time, told["time"])
-        return ledger, number
 
-    def _move(self, told: dict[str, Any], body: str) -> tuple[str, int]:
-        del body
+    def _move(self, told: dict[str, Any]) -> None:
         ledger, number, state, answer = told["ledger"], told["number"], told["state"], told.get("answer")
         if not _MOVED >= told.keys() or state not in NEXT:
             raise ValueError
@@ -101,7 +98,6 @@ class Folder:
             record.answer = answer
             if record.question is not None:
                 account.bought[record.question] = number
-        return ledger, number
 
     def _take_back(self, record: EntryRecord) -> None:
         for one in record.reserved.charges:

@@ -45,6 +45,11 @@ class LedgerJournal:
         self._book.write(decide, note)
         self._seen += 1
 
+    @property
+    def count(self) -> int:
+        """How many notes there are, as far as this process has read its book."""
+        return self._book.look(lambda: len(self._digests))
+
     def read(self) -> tuple[bytes, ...]:
         """Return all notes, in order.
 
@@ -65,4 +70,5 @@ class LedgerJournal:
 
     @property
     def _digests(self) -> dict[int, str]:
-        return self._book.state.data(self._ledger).journals[self._name]
+        # One that nobody wrote in is not remembered: names are asked for that stand for nothing.
+        return self._book.state.data(self._ledger).journals.get(self._name, {})

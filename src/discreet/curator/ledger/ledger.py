@@ -17,26 +17,21 @@ import json
 from collections.abc import Iterable
 from typing import Literal
 
-from discreet.accounting.charges import Charge
 from discreet.accounting.composition import Item, price
 from discreet.core import checks
-from discreet.core.errors import (
-    BudgetExceeded,
-    InternalError,
-    InvalidParameter,
-    KeyReused,
-    Refused,
-)
+from discreet.core.errors import AnswerLost, InternalError, InvalidParameter, KeyReused
 from discreet.core.loss import ApproxLoss
+from discreet.core.rng import SYSTEM
 from discreet.curator.amounts import Amounts
 from discreet.curator.ledger.book import SEPARATOR, require_storable
 from discreet.curator.ledger.entries import NEXT, State, Ticket
+from discreet.curator.ledger.entry_records import EntryRecord
 from discreet.curator.ledger.events import Event, Given, Moved, Reserved, Retired, Used
 from discreet.curator.ledger.journal import LedgerJournal
 from discreet.curator.ledger.lines import Line
-from discreet.curator.ledger.state import EntryRecord
+from discreet.curator.ledger.refusals import find_refusal, refuse_retired
 from discreet.curator.ledger.view import LedgerView
-from discreet.curator.limits import ENTRIES, require_keys
+from discreet.curator.limits import require_keys
 
 
 class Ledger(LedgerView):
@@ -85,7 +80,7 @@ class Ledger(LedgerView):
 
         def see() -> str | None:
             lines = self._shares.find_lines(analyst, study)
-            refusal = self._refuse(lines, self._shares.charge(lines, item, bought))
+            refusal = find_refusal(self._account, lines, self._shares.charge(lines, item, bought))
             return None if refusal is None else str(refusal)
 
         return self._book.look(see)
@@ -150,6 +145,7 @@ class Ledger(LedgerView):
         KeyReused
             When the key came with another question before. Nothing is charged.
         """
+        SYSTEM.require_alive()  # nobody pays for noise that is none
         given, loss = ticket or Ticket(), str(price(item)[0])
         known: list[int] = []  # not in the ticket: whoever holds that could give back what another reserved
         if key is not None and request is None:
@@ -165,7 +161,7 @@ class Ledger(LedgerView):
                 return None
             lines = self._shares.find_people() if beside else self._shares.find_lines(analyst, study)
             charges = self._shares.charge(lines, item, bought)
-            refusal = self._refuse(lines, charges)
+            refusal = find_refusal(account, lines, charges)
             if refusal is not None:
                 raise refusal
             return Reserved(
@@ -191,26 +187,6 @@ class Ledger(LedgerView):
         if given.number is None:
             raise InternalError("a reservation was written without a number")
         return given.number
-
-    def _refuse(self, lines: list[Line], charges: list[Charge]) -> Refused | BudgetExceeded | None:
-        """Return why charges do not fit; None where all do. Of several lines the widest refuses."""
-        if self._account.retired:
-            return _refuse_retired()
-        if lines[0].sum.entries >= ENTRIES:
-            return Refused(
-                what="question",
-                why=f"an analyst may buy at most {ENTRIES} answers",
-                way_out="Ask what costs nothing, or the owner for another budget",
-            )
-        for line, charge in zip(reversed(lines), reversed(charges), strict=True):
-            if not line.fits(charge):
-                return BudgetExceeded(
-                    asked=str(charge),
-                    left=Amounts(line.left).there,
-                    budget=line.words,
-                    way_out=f"Ask cheaper questions, {line.way_out}",
-                )
-        return None
 
     def start(self, number: int) -> None:
         """Mark that data are touched now: from here on the charge stays."""
@@ -238,11 +214,27 @@ class Ledger(LedgerView):
         """Go on with what was charged, in whatever life, and not answered: nothing was ever said of it.
 
         Where another process answers it meanwhile, `finish` returns what that one said.
+
+        Raises
+        ------
+        AnswerLost
+            Where rows of the book were lost: that it was answered may have been in one of them. And where it
+            was given back meanwhile, or finished without an answer: nothing pays for another.
         """
 
         def decide() -> Event | None:
             record = self._find_record(number)
+            if record.state == "voided" or (record.state == "finished" and record.answer is None):
+                raise AnswerLost(
+                    why="what was charged under this key was given back, or ended without an answer",
+                    way_out="Ask again; where the key is still taken, under a new one",
+                )
             is_left = record.reserved.life != self._book.life and self._state(record) == "started"
+            if is_left and self._book.state.cuts:
+                raise AnswerLost(
+                    why="rows of the ledger were lost, and what was answered under this key may be in them",
+                    way_out="Ask under a new key, which is charged anew",
+                )
             return Moved(self._name, number, "started") if is_left else None
 
         self._book.write(decide)
@@ -275,7 +267,7 @@ class Ledger(LedgerView):
             require_keys(*account.given_to.get(analyst, (0, 0)))
             return Given(
                 ledger=self._name,
-                number=len(account.given),
+                number=sum(count for count, _ in account.given_to.values()),
                 analyst=analyst,
                 key=key,
                 request=request,
@@ -370,7 +362,7 @@ class Ledger(LedgerView):
     def require_kept(self) -> None:
         """Raise once the data set is retired: for what was charged before, and would be measured now."""
         if self.is_retired:
-            raise _refuse_retired()
+            raise refuse_retired()
 
     # How -----------------------------------------------------------------------------------------------
 
@@ -385,14 +377,6 @@ class Ledger(LedgerView):
         before = self._state(record)
         if state not in NEXT[before]:
             raise InternalError(f"entry {record.reserved.number} is {before} and cannot become {state}")
-
-
-def _refuse_retired() -> Refused:
-    return Refused(
-        what="question",
-        why="the data set is retired, and nothing more is answered from it",
-        way_out="Ask its owner for another data set",
-    )
 
 
 def find_request(what: str, study: str | None, cost: list[dict[str, str] | None]) -> str:

@@ -10,7 +10,7 @@ from discreet.core.errors import LedgerRefused
 from discreet.core.neighbours import Neighbours
 from discreet.core.parameters import Exact, checked, public
 from discreet.curator.ledger.book import Book
-from discreet.curator.ledger.events import PEOPLE, WHOLE, Event, Opened
+from discreet.curator.ledger.events import ANY_LOST, PEOPLE, WHOLE, Event, Opened
 from discreet.curator.ledger.lines import Line, find_coordinates
 
 _WAY_OUT = "or ask the owner: these people are in other data sets too, and all of them share this budget"
@@ -63,6 +63,11 @@ def open_once(book: Book, wanted: Opened) -> Event | None:
         raise LedgerRefused(
             why=f"what {wanted.name} had spent was lost when this book was damaged",
             way_out="Nothing more can be answered from it on this book. Another budget needs another name",
+        )
+    if known is None and (ANY_LOST.kind, ANY_LOST.name) in book.state.lost:
+        raise LedgerRefused(
+            why=f"this book was recovered without its anchor: {wanted.name} may have been in it, and lost",
+            way_out="Open what is new in another book",
         )
     if known is None:
         return wanted

@@ -6,7 +6,6 @@ again changes nothing, so an interrupt in the middle of it leaves it to whoever 
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,15 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from discreet.curator.ledger.entries import Entry, State
+from discreet.curator.ledger.entries import Entry
+from discreet.curator.ledger.entry_records import (
+    ByName,
+    EntryRecord,
+    EntryRecords,
+    GivenReplies,
+    MemoryRecords,
+    MemoryReplies,
+)
 from discreet.curator.ledger.events import (
     ANALYST,
     DATA,
@@ -32,7 +39,6 @@ from discreet.curator.ledger.events import (
     Reserved,
     Retired,
     Used,
-    read_reserved,
 )
 
 
@@ -74,60 +80,23 @@ class LineSum:
         return tuple(None if e else a for a, e in zip(self.amounts, self.endless, strict=True))
 
 
-class EntryRecord:
-    """An entry as it was reserved, and how far it is.
-
-    Parameters
-    ----------
-    reserved
-        How it was reserved: the event, or its body as it was written, read when somebody asks.
-    state, answer
-        How far it is, and the digest of what was kept with it.
-    question
-        The digest of the question, as in the event.
-    """
-
-    __slots__ = ("_reserved", "answer", "question", "state")
-
-    def __init__(
-        self, reserved: Reserved | str, state: State, answer: str | None = None, question: str | None = None
-    ) -> None:
-        self._reserved, self.state, self.answer, self.question = reserved, state, answer, question
-
-    @property
-    def reserved(self) -> Reserved:
-        """How it was reserved."""
-        if isinstance(self._reserved, str):
-            self._reserved = read_reserved(self._reserved)
-        return self._reserved
-
-    def is_of(self, analyst: str) -> bool:
-        """Tell whose it is, without reading what is plainly of somebody else: a book may have very many."""
-        if isinstance(self._reserved, str) and f'"analyst":{json.dumps(analyst)}' not in self._reserved:
-            return False
-        return self.reserved.analyst == analyst
-
-    def move(self, state: State, answer: str | None) -> EntryRecord:
-        """Return the entry in another state."""
-        return EntryRecord(self._reserved, state, answer or self.answer, self.question)
-
-
 @dataclass(slots=True)
 class Account:
     """One budget: how it was opened, the lines it has, and its entries in order.
 
     `keys` and `given` say what analysts' keys stand for, `given_to` how many replies, and bytes of them, each
-    has without a charge; `bought` which entry answered a question last.
+    has without a charge; `bought` which entry answered a question last. With `records` these grow with every
+    question, so a book with a disk has them in memory only as far as they are used.
     """
 
     opened: Opened
     lines: dict[str, Capped] = field(default_factory=dict)
     sums: dict[str, LineSum] = field(default_factory=dict)
-    records: dict[int, EntryRecord] = field(default_factory=dict)
-    keys: dict[tuple[str, str], int] = field(default_factory=dict)
-    given: dict[tuple[str, str], Given] = field(default_factory=dict)
+    records: EntryRecords = field(default_factory=MemoryRecords)
+    keys: ByName[tuple[str, str], int] = field(default_factory=dict)
+    given: GivenReplies = field(default_factory=MemoryReplies)
     given_to: dict[str, tuple[int, int]] = field(default_factory=dict)
-    bought: dict[str, int] = field(default_factory=dict)
+    bought: ByName[str, int] = field(default_factory=dict)
     journals: dict[str, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
     uses: dict[int, Used] = field(default_factory=dict)
     retired: dict[str, Retired] = field(default_factory=dict)
@@ -167,14 +136,21 @@ class Account:
         )
 
 
-Places = tuple[tuple[dict[Any, Any], Any, Any], ...]
-"""Dictionaries, keys, and what stands there from now on."""
+Places = tuple[tuple[Any, Any, Any], ...]
+"""Dictionaries, or what can be written to like one, keys, and what stands there from now on."""
 
 
 class BookState:
-    """All accounts of a book."""
+    """All accounts of a book.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    make_account
+        Makes an account that was opened.
+    """
+
+    def __init__(self, make_account: Callable[[Opened], Account] = Account) -> None:
+        self._make_account = make_account
         self.book: dict[str, Began] = {}
         self.accounts: dict[tuple[str, str], Account] = {}
         self.times: dict[str, int] = {"last": 0}
@@ -186,6 +162,15 @@ class BookState:
     def is_apart(self) -> bool:
         """Tell whether some budget promises to hide what is asked: then places in the book are not told."""
         return any(one.opened.apart for one in self.accounts.values())
+
+    def list_lost(self) -> dict[tuple[str, str, str], LineCharge]:
+        """Return what was spent on the lines of budgets of which no event is left."""
+        return {
+            (one.kind, one.name, one.line): one
+            for place, event in self.lost.items()
+            for one in event.sums
+            if (one.kind, one.name) == place
+        }
 
     def data(self, name: str) -> Account:
         """Return the account of a data set."""
@@ -199,7 +184,7 @@ class BookState:
             case Moved():
                 return self._find_moved(event)
             case Opened(kind=kind, name=name):
-                return ((self.accounts, (kind, name), Account(event)),)
+                return ((self.accounts, (kind, name), self._make_account(event)),)
             case Capped():
                 return self._find_capped(event)
             case Kept(ledger=ledger, journal=journal, number=number, answer=digest):
@@ -240,7 +225,7 @@ class BookState:
         keyed = () if event.key is None else ((account.keys, (event.analyst, event.key), event.number),)
         return (
             *self._add_up(event.charges, LineSum.add),
-            (account.records, event.number, EntryRecord(event, "reserved", question=event.question)),
+            (account.records, event.number, EntryRecord.of(event)),
             *keyed,
             self._note_time(event.time),
         )
@@ -272,6 +257,14 @@ class BookState:
             account = self.accounts[charge.kind, charge.name]
             found.append((account.sums, charge.line, how(account.sum(charge.line), charge.amounts)))
         return tuple(found)
+
+    def note_row(self, event: Event, place: int, digest: bytes) -> None:
+        """Note the row of an event that was taken, for what is read there again."""
+        match event:
+            case Reserved(ledger=ledger, number=number) | Moved(ledger=ledger, number=number):
+                self.data(ledger).records.note_row(number, place, digest)
+            case Given(ledger=ledger):
+                self.data(ledger).given.note_row(event, place)
 
     def find_lines(self, event: Event) -> set[tuple[str, str, str]]:
         """Return the lines whose sums an event may have changed, each with the budget it is in."""

@@ -15,10 +15,11 @@ from discreet.curator.amounts import Amounts
 from discreet.curator.ledger.book import KEYS, SEPARATOR, Book, MemoryBook, require_storable
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.ledger.entries import Entry, KeyUse, State
+from discreet.curator.ledger.entry_records import EntryRecord
 from discreet.curator.ledger.events import DATA, Used
 from discreet.curator.ledger.people import People
 from discreet.curator.ledger.shares import Shares
-from discreet.curator.ledger.state import Account, EntryRecord
+from discreet.curator.ledger.state import Account
 
 
 class LedgerView:
@@ -202,10 +203,14 @@ class LedgerView:
         """Return one entry."""
         return self._book.look(lambda: self._show(self._find_record(number)))
 
-    def entries(self, analyst: str | None = None) -> tuple[Entry, ...]:
-        """List the entries in order, or those of one analyst."""
-        listed = self._book.look(lambda: list(self._account.records.values()))
-        return tuple(self._show(one) for one in listed if analyst is None or one.is_of(analyst))
+    def name_bought(self, number: int) -> str:
+        """Return what is to be called what an entry paid for: the same in all lives, and hard to guess."""
+        life = self._book.look(lambda: self._find_record(number).reserved.life)
+        return hashlib.sha256(f"{life} {number}".encode()).hexdigest()[:16]
+
+    def entries(self, analyst: str | None = None, *, last: int | None = None) -> tuple[Entry, ...]:
+        """List the entries in order, or those of one analyst, or the last of these."""
+        return tuple(map(self._show, self._book.look(lambda: self._account.records.list_now(analyst, last))))
 
     def uses(self) -> tuple[Used, ...]:
         """List the uses that were noted and not charged."""

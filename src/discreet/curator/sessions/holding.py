@@ -18,7 +18,7 @@ from discreet.core.errors import InvalidParameter, NeighboursMismatch, Refused
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss
 from discreet.core.mechanism import Promise
-from discreet.core.neighbours import ROWS, AddRemove, Neighbours, Replace
+from discreet.core.neighbours import ROWS, AddRemove, BidderToOthers, Neighbours, Replace
 from discreet.core.sensitive import Sensitive, lend
 from discreet.curator.hypotheses.opening import Opening
 from discreet.curator.ledger.books.files import open_ledger
@@ -267,6 +267,12 @@ class HeldValue(Holding):
     name = "this data set"
 
     def __init__(self, value: Any, neighbours: Neighbours) -> None:
+        if isinstance(neighbours, BidderToOthers):
+            # What the bidders are told differs from one to the next: added up at one desk it hides nothing.
+            raise NeighboursMismatch(
+                f"a session hides data from whoever holds it, not {neighbours}: pass Bidder(), and "
+                "games release to everybody what their `release` does"
+            )
         self._data = Sensitive(value)
         self.neighbours = checks.instance(Neighbours, neighbours=neighbours)
 

@@ -17,6 +17,7 @@ from discreet.core.errors import DiscreetError, InvalidParameter, ReadFailed, Re
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.core.neighbours import Neighbours
+from discreet.core.rng import Rng
 from discreet.core.search import first_integer
 from discreet.curator.ledger.entries import SpendingLedger
 from discreet.curator.sessions.purchases import Purchase, PurchaseBook, SessionHistory
@@ -111,6 +112,13 @@ class Purse:
                 why="the session is closed",
                 way_out="Ask before it is closed, or open another one: it has a budget of its own",
             )
+
+    def require_safe(self, rng: Rng) -> None:
+        """Refuse noise that can be foretold where it would be charged to a budget that is kept."""
+        if checks.instance(Rng, rng=rng).unsafe and self.ledger.durable:
+            hint = "Try things out on a session without a ledger"
+            rule = "the system's own where the budget outlives the process"
+            raise InvalidParameter(name="rng", rule=rule, got="one that can be foretold", hint=hint)
 
     @contextmanager
     def close(self) -> Iterator[None]:

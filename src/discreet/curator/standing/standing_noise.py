@@ -28,7 +28,7 @@ from discreet.mechanisms.laplace import laplace_step
 from discreet.noise import AddNoise
 from discreet.streams.conversation import StreamCounter
 from discreet.streams.counters.buffered_counter import BufferedCounter
-from discreet.streams.counters.tree_counter import TreeCounter
+from discreet.streams.counters.tree_counter import TreeCounter, choose_branching
 from discreet.streams.elements import WholeElements
 from discreet.streams.going_on import decode, fingerprint, go_on
 
@@ -131,10 +131,15 @@ class RunningNoise(StandingNoise):
             "neighbours": Contribution(moved),  # whatever periods it is spread over, it moves no sum further
             "elements": WholeElements(MOST),
         }
-        found: list[StreamCounter] = [TreeCounter(delta=0, **public)]
+        # Counters whose every number is of elements that came: going on needs no noise that was drawn ahead.
+        branchings = {2, choose_branching(periods, pure=True), choose_branching(periods, pure=False)}
+        found: list[StreamCounter] = [
+            TreeCounter(delta=mass, branching=branching, **public)
+            for branching in branchings
+            for mass in {Fraction(0), pair.mass}
+        ]
         if pair.mass:
             fineness = math.ceil(_FINE * math.sqrt(periods) / moved)
-            found.append(TreeCounter(delta=pair.mass, **public))
             found.append(BufferedCounter(delta=pair.mass, fineness=fineness, **public))
         return cls(min(found, key=lambda each: each.mean_variance))
 

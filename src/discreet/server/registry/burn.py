@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.curator.ledger.entry_records import EntryRecord
 from discreet.curator.ledger.events import DATA, Reserved
-from discreet.curator.ledger.state import Account, EntryRecord, LineSum
-from discreet.server.registry.figures import add_lines, find_part, list_metered, read_whole
+from discreet.curator.ledger.state import Account, LineSum
+from discreet.server.registry.figures import add_lines, find_part, list_metered, name_noise, read_whole
 
 DAY = 86_400
 WINDOW = 30
@@ -50,41 +51,58 @@ class Burn:
     ends: int | None
 
 
-def measure_burn(
-    account: Account, records: tuple[EntryRecord, ...], now: int
-) -> tuple[tuple[CoursePoint, ...], Burn | None]:
-    """Return the course of a budget and how fast it is used; None where nothing was charged yet.
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What entries come to.
+
+    Attributes
+    ----------
+    course, burn
+        What was left over time, and how fast it is used; None where nothing was charged yet.
+    sums
+        What they add up to, on the lines that make up all that was charged.
+    noises
+        What kinds of noise, how often.
+    """
+
+    course: tuple[CoursePoint, ...]
+    burn: Burn | None
+    sums: dict[str, LineSum]
+    noises: Counter[str]
+
+
+def measure_use(account: Account, records: Iterable[EntryRecord], now: int) -> Use:
+    """Return what entries come to, each of which is looked at once: there may be very many.
 
     Entries that were given back count as if they had never been. What a recovery added counts from now on.
     """
-    charged = [one.reserved for one in records if one.state != "voided"]
-    if not charged:
-        return (), None
-    first, since = charged[0].time, max(charged[0].time, now - WINDOW * DAY)
-    step = max(1, -(-(now - first) // POINTS))
-    running, before = _RunningSums(account), None
-    course = [CoursePoint(first, Fraction(1))]
-    for one, following in itertools.zip_longest(charged, charged[1:]):
+    running, noises = _RunningSums(account), Counter[str]()
+    first = since = last = step = 0
+    before: dict[str, LineSum] | None = None
+    course: list[CoursePoint] = []
+    for one in (record.reserved for record in records if record.state != "voided"):
+        if not course:
+            first, since = one.time, max(one.time, now - WINDOW * DAY)
+            step = max(1, -(-(now - first) // POINTS))
+            course = [CoursePoint(first, Fraction(1))]
+        elif (one.time - first) // step > (last - first) // step:
+            course.append(CoursePoint(last, 1 - find_part(account, running.read())))
         if before is None and one.time >= since:
             before = running.read()
         running.add(one)
-        if following is None or (following.time - first) // step > (one.time - first) // step:
-            course.append(CoursePoint(one.time, 1 - find_part(account, running.read())))
-    whole, start = read_whole(account), add_lines(account, running.read() if before is None else before)
+        noises[name_noise(one.loss)] += 1
+        last = one.time
+    sums = running.read()
+    if not course:
+        return Use((), None, sums, noises)
+    course.append(CoursePoint(last, 1 - find_part(account, sums)))
+    whole, start = read_whole(account), add_lines(account, sums if before is None else before)
     left = 1 - whole.part
-    course.append(CoursePoint(max(now, charged[-1].time), left))
+    course.append(CoursePoint(max(now, last), left))
     days = max(Fraction(1), Fraction(now - since, DAY))
     part, epsilon = (whole.part - start.part) / days, (whole.epsilon - start.epsilon) / days
-    return tuple(course), Burn(since, days, epsilon, part, _find_end(now, left, part))
-
-
-def add_up(account: Account, records: Iterable[EntryRecord]) -> dict[str, LineSum]:
-    """Return what entries add up to, on the lines that make up all that was charged."""
-    running = _RunningSums(account)
-    for one in records:
-        if one.state != "voided":
-            running.add(one.reserved)
-    return running.read()
+    burn = Burn(since, days, epsilon, part, _find_end(now, left, part))
+    return Use(tuple(course), burn, sums, noises)
 
 
 class _RunningSums:

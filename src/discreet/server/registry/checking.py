@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.curator.ledger.books.verification import SoundBook
-from discreet.curator.ledger.events import Moved, Reserved
+from discreet.curator.ledger.events import DATA, WHOLE, Moved, Reserved
 from discreet.curator.ledger.state import Account
 from discreet.server.registry.decimals import write_time
 from discreet.server.registry.figures import BudgetMeter, make_meter
@@ -104,7 +104,11 @@ def _check_sums(told: Told) -> Iterator[str]:
         yield f"the epsilon left, {told['left']['epsilon']}, is more than the budget leaves"
     if Fraction(told["left"]["part"]) + Fraction(spent["part"]) > 1 + Fraction(1, 10**5):
         yield "the parts that are used and left add up to more than all"
-    for one, budget in figures if told["promise"] is None else ():
+    of_studies = [(one["spent"], told["questions"]) for one in told["studies"] if one["spent"]]
+    for one, budget in of_studies:
+        if Fraction(one["epsilon"]) < _find_epsilon(one, budget):
+            yield f"the spent epsilon {one['epsilon']} of a study is less than its charges come to"
+    for one, budget in [*figures, *of_studies] if told["promise"] is None else ():
         if _is_whole(one, budget) and Fraction(one["part"]) < _meter(budget).find_part(_amounts(one)):
             yield f"the part {one['part']} that is used is less than its charges come to"
 
@@ -114,7 +118,7 @@ def _check_releases(told: Told) -> Iterator[str]:
     if total is None:
         return
     numbers = [one["number"] for one in releases]
-    if numbers != list(range(numbers[0], numbers[0] - len(numbers), -1)) if numbers else bool(total):
+    if numbers != list(range(total - 1, total - 1 - len(numbers), -1)) or bool(total) > bool(numbers):
         yield "releases are missing, or not in order"
     is_complete = len(releases) == total
     times = [one["time"] for one in releases]
@@ -183,6 +187,31 @@ def _check_book(told: Told, book: SoundBook) -> Iterator[str]:
     for one in told["releases"]:
         if one["number"] < count:
             yield from _check_entry(one, account, book)
+    if told["spent"] is not None and told["promise"] is None:
+        yield from _check_lines(told, account)
+
+
+def _check_lines(told: Told, account: Account) -> Iterator[str]:
+    """Compare what is said to be charged, in all and for each study, with the entries of the book by then.
+
+    What a book that has gone on says was given back may have counted then: so it is at least that much.
+    """
+    lines = {WHOLE: told["spent"]} | {f"study:{one['name']}": one["spent"] for one in told["studies"]}
+    records = [one for one in account.records.list_now()[: told["releases_total"]] if one.state != "voided"]
+    charged = [charge for one in records for charge in one.reserved.charges if charge.kind == DATA]
+    for line in sorted({WHOLE, *(one.line for one in charged if one.line.startswith("study:"))}):
+        figures, own = lines.get(line), [one.amounts for one in charged if one.line == line]
+        name = "the data set" if line == WHOLE else line.replace(":", " ")
+        if figures is None:
+            yield f"{name} is left out, and was charged in the book"
+            continue
+        for place, (coordinate, unit) in enumerate(account.coordinates(line)):
+            least = unit * sum(one[place] or 0 for one in own)
+            if any(one[place] is None for one in own):
+                if coordinate not in figures["endless"]:
+                    yield f"{name} was charged no finite {coordinate} in the book"
+            elif Fraction(figures["charged"].get(coordinate, least)) < least:
+                yield f"{name} was charged more {coordinate} in the book"
 
 
 def _check_entry(told: Told, account: Account, book: SoundBook) -> Iterator[str]:

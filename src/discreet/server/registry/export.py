@@ -68,14 +68,17 @@ def write_site(
 
 
 def render_site(registries: list[dict[str, Any]]) -> dict[str, bytes]:
-    """Return all files of an export by their names in it."""
+    """Return all files of an export by their names in it.
+
+    The list is in the order of the names: what is read back from a folder has no other.
+    """
     files = {name: read_asset(name) for name in _ASSETS}
     files[SCHEMA] = _write(describe_schema())
     for told in registries:
         home = f"datasets/{told['name']}"
         files[f"{home}/{FEED}"] = _write(told)
         files[f"{home}/index.html"] = render_dataset(told, BELOW).encode()
-    files["index.html"] = render_list(list_registries(registries), TOP).encode()
+    files["index.html"] = render_list(list_registries(sorted(registries, key=_name)), TOP).encode()
     return files
 
 
@@ -93,6 +96,10 @@ def list_registries(registries: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the list of all data sets as plain values."""
     listed = [summarise_registry(told) for told in registries]
     return {"format": FORMAT, "made_by": f"discreet {__version__}", "datasets": listed}
+
+
+def _name(told: Mapping[str, Any]) -> str:
+    return str(told["name"])
 
 
 def _read(path: Path) -> bytes | None:

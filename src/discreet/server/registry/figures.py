@@ -194,3 +194,14 @@ def find_part(account: Account, sums: dict[str, LineSum]) -> Fraction:
 
 def _charge(account: Account, line: str, total: LineSum) -> Charge:
     return read_charge(total, account.coordinates(line))
+
+
+def name_noise(loss: str) -> str:
+    """Say what kind of noise a loss is of."""
+    if "Gaussian" in loss:
+        return "Gaussian noise"
+    if loss.startswith("rho"):
+        return "noise with a concentrated loss"
+    if loss.startswith("epsilon") and "delta" not in loss:
+        return "noise with a pure loss, as Laplace's"
+    return "other noise"

@@ -15,11 +15,15 @@ from discreet.server.strict_json import write_json
 PATIENCE = 1.0
 """Seconds for which a registry is told again although something happened: anybody may ask for it."""
 
+_PART = 20
+"""How many times as long as it took to make a registry it is told: many entries take a while to look at."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Kept:
     version: int
     since: float
+    took: float
     source: RegistrySource
     told: dict[str, Any]
     written: dict[bool, bytes] = field(default_factory=dict)  # with rhos, and without
@@ -82,7 +86,7 @@ class Registries:
         with self._locks[dataset.facts.name]:
             place = dataset.facts.name, audience
             kept, now = self._kept.get(place), time.monotonic()
-            is_fresh = kept is not None and now < kept.since + self._patience
+            is_fresh = kept is not None and now < kept.since + max(self._patience, _PART * kept.took)
             if kept is None or not (is_fresh or self._is_same(kept, now)):
                 kept = self._kept[place] = self._make(dataset, audience)
             return kept
@@ -96,4 +100,5 @@ class Registries:
     def _make(self, dataset: OpenDataset, audience: Audience) -> _Kept:
         version, since = self.datasets.book.version, time.monotonic()
         source = copy_open(self.datasets, dataset, audience)
-        return _Kept(version, since, source, write_registry(source, audience))
+        told = write_registry(source, audience)
+        return _Kept(version, since, time.monotonic() - since, source, told)

@@ -13,13 +13,14 @@ from discreet.core.errors import LedgerRefused
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.ledger.books.stores import is_server
 from discreet.curator.ledger.books.verification import SoundBook, read_book
+from discreet.curator.ledger.entry_records import EntryRecord
 from discreet.curator.ledger.events import PEOPLE, WHOLE, Moved, Reserved, Retired, Used
-from discreet.curator.ledger.state import Account, BookState, EntryRecord, LineSum
+from discreet.curator.ledger.state import Account, BookState, LineSum
 from discreet.data.schema.schema import Schema
 from discreet.data.schema.toml_file import read_schema
 from discreet.server.access import Access, Study
 from discreet.server.open_datasets import OpenDataset, OpenDatasets
-from discreet.server.registration import Dataset, Registration
+from discreet.server.registered.registration import Dataset, Registration
 
 Audience = Literal["public", "owner"]
 """Anybody, or the owner and whoever audits for her."""
@@ -43,7 +44,7 @@ class AccountCopy:
     """
 
     account: Account
-    records: tuple[EntryRecord, ...]
+    records: Sequence[EntryRecord]
     people: Account | None = None
 
     @classmethod
@@ -54,7 +55,7 @@ class AccountCopy:
             return cls(Account(account.opened, uses=dict(account.uses), retired=dict(account.retired)), ())
         people = account.opened.people
         shared = None if people is None else state.accounts[PEOPLE, people]
-        return cls(_copy(account), tuple(account.records.values()), None if shared is None else _copy(shared))
+        return cls(_copy(account), account.records.list_now(), None if shared is None else _copy(shared))
 
     @property
     def uses(self) -> tuple[Used, ...]:

@@ -7,7 +7,6 @@ registered, granted and noted.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from fractions import Fraction
@@ -17,12 +16,20 @@ from discreet import __version__
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.curator.ledger.books.receipts import Receipt
+from discreet.curator.ledger.entry_records import EntryRecord
 from discreet.curator.ledger.events import ANALYST, WHOLE
-from discreet.curator.ledger.state import Account, EntryRecord
+from discreet.curator.ledger.state import Account, LineSum
 from discreet.server.registry.bodies import FORMAT, PAGE
-from discreet.server.registry.burn import Burn, add_up, measure_burn
+from discreet.server.registry.burn import Burn, measure_use
 from discreet.server.registry.decimals import write_down, write_time, write_up
-from discreet.server.registry.figures import Figures, list_metered, make_meter, read_line, read_whole
+from discreet.server.registry.figures import (
+    Figures,
+    list_metered,
+    make_meter,
+    name_noise,
+    read_line,
+    read_whole,
+)
 from discreet.server.registry.sources import AccountCopy, Audience, RegistrySource
 from discreet.server.registry.words import (
     WHY_APART,
@@ -160,7 +167,7 @@ def _write_moving(
         return {"time": write_time(source.now), "releases_total": 0, "recovered": False}
     account = copy.account
     whole = read_whole(account)
-    course, burn = measure_burn(account, copy.records, source.now)
+    use = measure_use(account, copy.records, source.now)
     total = facts.epsilon - account.opened.epsilon + whole.epsilon
     is_over = whole.part >= 1 or copy.retired is not None
     return {
@@ -171,14 +178,15 @@ def _write_moving(
             "epsilon": write_down(facts.epsilon - total),
             "part": write_down(max(Fraction(0), 1 - whole.part)),
         },
-        "burn": None if burn is None else _write_burn(burn),
+        "burn": None if use.burn is None else _write_burn(use.burn),
         "course": [
-            {"time": write_time(one.time), "left": write_down(max(Fraction(0), one.left))} for one in course
+            {"time": write_time(one.time), "left": write_down(max(Fraction(0), one.left))}
+            for one in use.course
         ],
         "retired": None
         if copy.retired is None
         else {"why": copy.retired.why, "time": write_time(copy.retired.time)},
-        "recovered": _is_raised(copy),
+        "recovered": _is_raised(copy, use.sums),
         "studies": _write_studies(source, account),
         "shares": _write_shares(source, account) if audience == "owner" else told["shares"],
         "people": _write_people(copy),
@@ -186,11 +194,11 @@ def _write_moving(
         "uses": [
             dict(one, time=write_time(use.time)) for one, use in zip(told["uses"], copy.uses, strict=True)
         ],
-        "mechanisms": _count_kinds(copy.records),
+        "mechanisms": [{"noise": noise, "releases": count} for noise, count in sorted(use.noises.items())],
         "words": [
             *told["words"],
             explain_spent(total, facts.epsilon, facts.delta),
-            explain_burn(burn, is_over=is_over),
+            explain_burn(use.burn, is_over=is_over),
         ],
         "releases_total": len(copy.records),
         "releases": write_releases(source, audience, newest=newest),
@@ -207,7 +215,8 @@ def write_releases(
     receipts: Mapping[int, Receipt] = {}
     if first < last and (audience == "owner" or not source.shares_book):
         receipts = source.find_receipts(range(first, last))
-    return [_write_release(source, audience, one, receipts) for one in reversed(records[first:last])]
+    listed = [_write_release(source, audience, one, receipts) for one in records[first:last]]
+    return listed[::-1]
 
 
 def _write_release(
@@ -229,17 +238,6 @@ def _write_release(
         "analyst": entry.analyst if is_owner else None,
         "question": entry.what if is_owner or source.facts.publish_questions else None,
     }
-
-
-def name_noise(loss: str) -> str:
-    """Say what kind of noise a loss is of."""
-    if "Gaussian" in loss:
-        return "Gaussian noise"
-    if loss.startswith("rho"):
-        return "noise with a concentrated loss"
-    if loss.startswith("epsilon") and "delta" not in loss:
-        return "noise with a pure loss, as Laplace's"
-    return "other noise"
 
 
 def write_figures(figures: Figures) -> dict[str, Any]:
@@ -341,15 +339,6 @@ def _write_pace(account: Account) -> dict[str, Any] | None:
     return None if pace is None else {"share": str(pace[0]), "seconds": pace[1]}
 
 
-def _count_kinds(records: Iterable[EntryRecord]) -> list[dict[str, Any]]:
-    losses = Counter(one.reserved.loss for one in records if one.state != "voided")
-    kinds: Counter[str] = Counter()
-    for loss, count in losses.items():
-        kinds[name_noise(loss)] += count
-    return [{"noise": noise, "releases": count} for noise, count in sorted(kinds.items())]
-
-
-def _is_raised(copy: AccountCopy) -> bool:
+def _is_raised(copy: AccountCopy, entries: Mapping[str, LineSum]) -> bool:
     """Tell whether a recovery raised what counts as spent above what the entries add up to."""
-    entries = add_up(copy.account, copy.records)
     return any(copy.account.sum(line).known != total.known for line, total in entries.items())

@@ -4,11 +4,12 @@ import json
 import warnings
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from tests.quick_disk import tmp_path
-from tests.unit.curator.conftest import curator
+from tests.unit.curator.conftest import BY_USER, curator
 from tests.unit.curator.ledger.conftest import book, ledger_server
 
 from discreet.analysts.promises import OneAnalystToMany
@@ -218,3 +219,15 @@ def test_no_analyst_is_called_as_the_hypothesis_is(name):
     """A later version's hypothesis has a share under that name: whoever had it too would spend it again."""
     with curator(shared=0) as one, pytest.raises(InvalidParameter, match="share of its own"):
         one.analyst(name, share=0.1)
+
+
+def test_a_hypothesis_that_stays_behind_under_another_schema_is_told_and_comes_back(book):
+    """A number in the schema decides whether counts are free: its owner hears of it."""
+    other = replace(BY_USER, unit=replace(BY_USER.unit, max_rows=3))
+    given = GIVEN | {"ledger": book, "epsilon": 8}
+    with curator(BY_USER, **given) as one:
+        assert one._shared is not None
+    with pytest.warns(DataSetChanged, match="every count has a price now"), curator(other, **given) as one:
+        assert one._shared is None
+    with curator(BY_USER, **given) as one:
+        assert one._shared is not None

@@ -186,14 +186,8 @@ def test_under_one_key_it_is_opened_once():
             door.open_conversation(["region"], **OFFER, key="mine")
 
 
-def test_a_key_of_a_life_before_opens_nothing_and_costs_nothing(tmp_path):
-    with curator(shared=0, ledger=tmp_path / "budget.db") as owner:
-        owner.analyst("acme").open_conversation(["region"], **OFFER, key="mine")
-        spent = owner.ledger.spent()
-    with curator(shared=0, ledger=tmp_path / "budget.db") as owner:
-        door = owner.analyst("acme")
-        with pytest.raises(ConversationClosed):
-            door.open_conversation(["region"], **OFFER, key="mine")
-        with pytest.raises(KeyReused):
-            door.sql("SELECT AVG(income) FROM people", insist=True, key="mine")
-        assert owner.ledger.spent() == spent
+def test_in_memory_it_dies_with_its_curator():
+    with curator(shared=0) as owner:
+        called = owner.analyst("acme").open_conversation(["region"], **OFFER)
+    with curator(shared=0) as owner, pytest.raises(ConversationClosed):
+        owner.analyst("acme").universe_of(called)

@@ -52,3 +52,10 @@ def test_a_count_without_a_bound_may_still_have_an_interval_of_its_own(opened):
     assert find_least_sure(answers) == "stale"
     both = OnlineAnswers(np.zeros(2), np.zeros(2), np.array([FREE, MEASURED]), np.zeros(2))
     assert find_least_sure(both) == "measured"
+
+
+@pytest.mark.parametrize(("epsilon", "is_told"), [(2, False), (Fraction(1, 1000), True)])
+def test_a_plan_says_where_free_counts_say_little(epsilon, is_told):
+    with curator(epsilon=epsilon) as one:
+        (column,) = one.analyst("acme").plan("SELECT region, COUNT(*) AS n FROM people GROUP BY 1").columns
+        assert ("so this says little: fresh=True" in column.words) == is_told

@@ -1,12 +1,16 @@
 """Once a data set is retired its data are looked at no more; what was published stays."""
 
 import pytest
+from tests.quick_disk import tmp_path
 from tests.unit.curator.conftest import curator
 
 from discreet.analysts import OneAnalystToMany
-from discreet.core.errors import ConversationClosed, Refused
+from discreet.core.errors import ConversationClosed, DataSetChanged, Refused
+from discreet.curator.hypotheses.own_conversations import Shared
+from discreet.data import Table
 from discreet.queries import Conjunctions
 
+__all__ = ["tmp_path"]
 KNOWN = "SELECT COUNT(*) AS n FROM people WHERE region = 'north' AND age < 25"
 ODD = "SELECT COUNT(*) AS n FROM people WHERE (region = 'north' AND age < 25) OR smoker = 'yes'"
 
@@ -86,3 +90,42 @@ def test_what_is_published_under_a_promise_stays():
         one.ledger.retire("the study is over")
         assert acme.sql(KNOWN).rows == before.rows
         assert acme.sql(KNOWN.replace("25", "26")).kind == "free"
+
+
+def test_what_was_paid_for_before_is_not_measured_either(tmp_path, monkeypatch):
+    """A charge under a key that a crash left without an answer is no leave to look at the data later."""
+    book, mean = tmp_path / "budget.db", "SELECT AVG(income) AS mean FROM people"
+
+    def crash(*given, **named):
+        raise KeyboardInterrupt
+
+    with curator(ledger=book, shared=0) as one, monkeypatch.context() as patch:
+        acme = one.analyst("acme")
+        patch.setattr(one._service, "_measure", crash)
+        patch.setattr(Shared, "open", crash)
+        for ask in (
+            lambda: acme.sql(mean, key="mean"),
+            lambda: acme.open_conversation(["region"], epsilon=0.2, delta=0, key="own"),
+        ):
+            with pytest.raises(KeyboardInterrupt):
+                ask()
+        one.ledger.retire("the study is over")
+    with curator(ledger=book, shared=0) as one:
+        acme = one.analyst("acme")
+        for name in ("answer", "histogram"):
+            monkeypatch.setattr(Table, name, lambda *given: pytest.fail("the data were looked at"))
+        with pytest.raises(Refused, match="retired"):
+            acme.sql(mean, key="mean")
+        with pytest.raises(ConversationClosed, match="retired"):
+            acme.open_conversation(["region"], epsilon=0.2, delta=0, key="own")
+
+
+@pytest.mark.parametrize("promise", [None, OneAnalystToMany()])
+def test_no_later_version_is_measured(tmp_path, promise):
+    given = {"ledger": tmp_path / "budget.db", "promise": promise, "tick": 0}
+    with curator(**given) as one:
+        one.ledger.retire("the study is over")
+        left = one.ledger.left()
+    with pytest.warns(DataSetChanged, match="retired"), curator(**given, version="2") as one:
+        assert one._service.hypothesis is None
+        assert one.ledger.left() == left

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import threading
+import time
 from fractions import Fraction
 
 import pytest
@@ -19,7 +20,7 @@ from discreet.core.errors import (
     LedgerRefused,
     Refused,
 )
-from discreet.curator import limits
+from discreet.curator import failures, limits
 from discreet.curator.kept import kept_replies
 from discreet.curator.kept.kept_replies import KeptReplies
 from discreet.curator.kept.written_reply import write_reply
@@ -260,6 +261,26 @@ def test_a_failure_that_was_told_is_told_again(path, monkeypatch):
             assert one.ledger.spent() == PRICE
     with curator(ledger=path, **PRICED) as one:  # another request is another charge
         assert one.analyst("acme").sql(INCOME, insist=True, key="k2").cost == PRICE
+
+
+def test_whoever_saw_the_engine_fail_too_often_has_no_earlier_charge_answered_either(path, monkeypatch):
+    """Each failure may tell one bit, whichever life its question was charged in."""
+    with curator(ledger=path, **PRICED) as one, monkeypatch.context() as patch:
+        patch.setattr(Service, "_measure", lambda *given: (_ for _ in ()).throw(Crash()))
+        with pytest.raises(Crash):
+            one.analyst("acme").sql(INCOME, insist=True, key="k1")
+    with curator(ledger=path, **PRICED) as one:
+        acme = one.analyst("acme")
+        with monkeypatch.context() as patch:
+            patch.setattr(Table, "answer", None)
+            for age in range(21, 21 + failures.MOST):
+                with pytest.raises(EngineFailed):
+                    acme.sql(f"SELECT COUNT(*) AS n FROM people WHERE age > {age}", insist=True)
+            with pytest.raises(Refused, match="within a day"):
+                acme.sql(INCOME, insist=True, key="k1")
+        now = time.time()
+        monkeypatch.setattr(time, "time", lambda: now + 86_500)
+        assert acme.sql(INCOME, insist=True, key="k1").cost == PRICE
 
 
 # What was bought before ----------------------------------------------------------------------------------

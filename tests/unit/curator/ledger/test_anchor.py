@@ -9,10 +9,11 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.core.errors import LedgerRefused
+from discreet.core.errors import LedgerRefused, LedgerStopped
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import PureLoss
 from discreet.core.neighbours import AddRemove
+from discreet.curator.ledger.books import durable
 from discreet.curator.ledger.books.anchor import read_anchor
 from discreet.curator.ledger.books.files import open_book
 from discreet.curator.ledger.books.recovery import recover
@@ -144,3 +145,84 @@ def test_where_rows_were_lost_a_damaged_anchor_does_not_say_what_was_spent(tmp_p
     path.write_bytes(old)
     assert not recover(path).anchored
     assert spend_tenths(path, 0) == 1
+
+
+def test_a_long_anchor_is_written_anew_and_knows_the_same(tmp_path, monkeypatch):
+    """It is read whole when a book is opened, so it must not grow with everything that was ever charged."""
+    monkeypatch.setattr(durable, "RENEW", 5)
+    path, anchor = tmp_path / "budget.db", tmp_path / "budget.db.anchor"
+    book = open_book(path)
+    ledger = Ledger(epsilon=1, delta=0, neighbours=ROWS, book=book)
+    for number in range(40):
+        ledger.reserve("acme", f"q{number}", Guarantee(PureLoss(Fraction(1, 100)), ROWS))
+        if number == 20:
+            shutil.copy(path, tmp_path / "older.db")
+        known = read_anchor(anchor)
+        assert known.head == book._head and known.is_whole
+        assert known.sums["data", "data", "all"].amounts == ledger._account.sum("all").amounts
+    assert anchor.read_bytes().count(b"\n") < 2 * 5 + 4
+    book.close()
+    os.link(path, tmp_path / "kept.db")  # so that its number on the disk stays its own
+    path.write_bytes((tmp_path / "older.db").read_bytes())
+    (tmp_path / "kept.db").unlink()
+    with pytest.raises(LedgerRefused, match="ends at row"):
+        open_book(path)
+
+
+@pytest.mark.parametrize("place", ["before new anchor", "after new anchor"])
+def test_a_crash_while_an_anchor_is_written_anew_loses_nothing(tmp_path, place):
+    path, anchor = tmp_path / "budget.db", tmp_path / "budget.db.anchor"
+    code = f"""
+from discreet.curator.ledger.books import durable
+durable.RENEW = 4
+from tests.unit.curator.ledger.test_anchor import spend_much
+spend_much({str(path)!r})
+"""
+    # The first time is when the book is opened, and there is an old one from the second opening on.
+    crash = os.environ | {"DISCREET_CRASH_AT": f"{place}#3", "PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run([sys.executable, "-c", code], env=crash, capture_output=True, check=False)
+    told = ended.stdout.count(b"charged")
+    assert ended.returncode < 0 and told > 2
+    known = read_anchor(anchor)
+    book = open_book(path)
+    assert known.head == book._head and known.is_whole
+    assert told <= len(Ledger(epsilon=1, delta=0, neighbours=ROWS, book=book).entries()) <= told + 1
+    book.close()
+
+
+def spend_much(path):
+    book = open_book(path)
+    ledger = Ledger(epsilon=1, delta=0, neighbours=ROWS, book=book)
+    for number in range(20):
+        ledger.reserve("acme", f"q{number}", Guarantee(PureLoss(Fraction(1, 100)), ROWS))
+        print("charged", flush=True)
+    book.close()
+
+
+def test_a_link_to_another_disk_stays_one(tmp_path):
+    path, away = tmp_path / "budget.db", tmp_path / "away"
+    away.mkdir()
+    (tmp_path / "budget.db.anchor").symlink_to(away / "anchor")
+    for _ in range(2):
+        spend(path)
+        assert (tmp_path / "budget.db.anchor").is_symlink()
+    assert read_anchor(away / "anchor").head.place == 4
+
+
+def test_a_book_that_cannot_renew_its_anchor_gives_everything_back_once(tmp_path, monkeypatch):
+    path, real = tmp_path / "budget.db", durable.Anchor
+    book = open_book(path)
+    ledger = Ledger(epsilon=1, delta=0, neighbours=ROWS, book=book)
+
+    def refuse(path):
+        raise OSError(24, "too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(durable, "RENEW", 1)
+        patch.setattr(durable, "Anchor", refuse)
+        with pytest.raises(LedgerStopped):
+            ledger.reserve("acme", "q", Guarantee(PureLoss(Fraction(1, 2)), ROWS))
+    assert durable.Anchor is real
+    book = open_book(path)  # nobody holds it any more
+    assert Ledger(epsilon=1, delta=0, neighbours=ROWS, book=book).spent()["epsilon"] == Fraction(1, 2)
+    book.close()

@@ -15,6 +15,7 @@ from discreet.accounting.calibrate import zcdp_rho
 from discreet.accounting.composition import Composed
 from discreet.accounting.failing import FailingLoss
 from discreet.core.errors import (
+    AnswerLost,
     BudgetExceeded,
     DiscreetError,
     InternalError,
@@ -25,8 +26,10 @@ from discreet.core.errors import (
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, DiscreteLaplaceLoss, GaussianLoss, PureLoss, ZCDPLoss
 from discreet.core.neighbours import AddRemove, Replace
-from discreet.curator.ledger import ledger as ledgers
+from discreet.curator.ledger import refusals
+from discreet.curator.ledger.book import MemoryBook
 from discreet.curator.ledger.ledger import Ledger
+from discreet.curator.ledger.people import People
 
 ROWS = AddRemove("row")
 HALF = Fraction(1, 2)
@@ -231,12 +234,42 @@ def test_a_pair_with_a_threshold_is_charged_its_whole_delta(make_ledger):
 
 
 def test_an_analyst_may_buy_so_many_answers(monkeypatch, ledger):
-    monkeypatch.setattr(ledgers, "ENTRIES", 3)
+    monkeypatch.setattr(refusals, "ENTRIES", 3)
     for _ in range(3):
         ledger.reserve("acme", "q", item("1/100"))
     with pytest.raises(Refused, match="at most 3 answers"):
         ledger.reserve("acme", "q", item("1/100"))
     ledger.reserve("blue", "q", item("1/100"))
+    assert len(ledger.entries()) == 4
+
+
+def test_what_is_asked_of_other_data_sets_is_no_answer_that_a_new_one_bought(monkeypatch):
+    # All charges for the people count on their line: beyond 100,000 no further data set could be opened.
+    monkeypatch.setattr(refusals, "ENTRIES", 3)
+    book, county = MemoryBook(), People(name="county", epsilon=2, delta=0)
+    budget = {"epsilon": 1, "delta": 0, "neighbours": ROWS, "book": book, "people": county}
+    asked, new = (Ledger(**budget, name=name) for name in ("asked", "new"))
+    for analyst in ("acme", "blue"):
+        for _ in range(2):
+            asked.reserve(analyst, "q", item("1/100"))
+    new.reserve("the hypothesis", "h", item("1/2"), beside=True)
+
+
+def test_what_pays_for_no_answer_any_more_is_not_gone_on_with(ledger):
+    """Whoever waited under the key of a charge that was given back meanwhile would read data for nothing."""
+    voided = ledger.reserve("acme", "q", item("1/4"), key="mine")
+    ledger.void(voided)
+    over = ledger.reserve("acme", "q", item("1/4"), key="other")
+    ledger.start(over)
+    ledger.finish(over)
+    for number in (voided, over):
+        with pytest.raises(AnswerLost, match="given back, or ended without an answer"):
+            ledger.resume(number)
+    assert [one.state for one in ledger.entries()] == ["voided", "finished"]
+    again = ledger.reserve("acme", "q", item("1/4"), key="mine")
+    ledger.resume(again)
+    assert ledger.entry(again).state == "started"
+    assert ledger.spent()["epsilon"] == HALF
 
 
 def test_copies_are_refused(ledger):

@@ -1,5 +1,7 @@
 """Recovery: of one book, that nobody has open, under whatever name, as often as it takes."""
 
+import contextlib
+import sqlite3
 from fractions import Fraction
 
 import pytest
@@ -57,3 +59,44 @@ def test_any_name_of_a_file_will_do(tmp_path, name):
     recover(path)
     assert verify(path).rows == 4
     assert other.read_bytes() == b"another one"
+
+
+@pytest.mark.parametrize("opened_between", [False, True])
+def test_a_budget_that_was_lost_stays_lost_when_its_loss_is_lost_too(tmp_path, opened_between):
+    """A second damage, before the row of the first recovery: otherwise it would be had once more, whole."""
+    path = tmp_path / "budget.db"
+    spend(path)
+    with contextlib.closing(open_book(path)) as book:
+        other = Ledger(epsilon=1, delta=0, neighbours=ROWS, book=book, name="other")
+        other.reserve("acme", "q", Guarantee(PureLoss(Fraction(1)), ROWS))
+    for _ in range(2):
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as disk:
+            disk.execute("DELETE FROM rows WHERE place > 3")
+        assert recover(path).lost
+        if opened_between:
+            open_book(path).close()
+    with contextlib.closing(open_book(path)) as book, pytest.raises(LedgerRefused, match="was lost"):
+        Ledger(epsilon=1, delta=0, neighbours=ROWS, book=book, name="other")
+
+
+@pytest.mark.parametrize("opened_between", [False, True])
+def test_without_an_anchor_nobody_knows_which_budgets_were_lost(tmp_path, opened_between):
+    """So none can be opened that is not there: it might be had once more, whole."""
+    path, anchor = tmp_path / "budget.db", tmp_path / "budget.db.anchor"
+    spend(path)
+    with contextlib.closing(open_book(path)) as book:
+        Ledger(epsilon=1, delta=0, neighbours=ROWS, book=book, name="other")
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as disk:
+        disk.execute("DELETE FROM rows WHERE place > 3")
+    anchor.unlink()
+    assert not recover(path).anchored
+    if opened_between:
+        open_book(path).close()
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as disk:
+            disk.execute("DELETE FROM rows WHERE place > 3")
+        assert recover(path).anchored
+    with contextlib.closing(open_book(path)) as book:
+        with pytest.raises(LedgerRefused, match="without its anchor: other may have been in it"):
+            Ledger(epsilon=1, delta=0, neighbours=ROWS, book=book, name="other")
+        left = Ledger(epsilon=1, delta=0, neighbours=ROWS, book=book).left()
+        assert set(left.values()) <= {0}

@@ -12,7 +12,7 @@ from discreet.core.neighbours import AddRemove
 from discreet.curator.ledger.books.files import open_book
 from discreet.curator.ledger.ledger import Ledger
 from discreet.server.access import Access
-from discreet.server.registration import read_registration
+from discreet.server.registered.registration import read_registration
 from discreet.server.registry.sources import read_closed
 
 START = 1_790_000_000

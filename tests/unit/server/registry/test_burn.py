@@ -7,13 +7,14 @@ from tests.unit.server.registry.conftest import DAY, ROWS, START, read, writing
 
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import PureLoss
-from discreet.server.registry.burn import POINTS, add_up, measure_burn
+from discreet.server.registry.burn import POINTS, measure_use
 from discreet.server.registry.figures import read_whole
 
 
 def burn(path, *, day):
     copy = read(path).copy
-    return measure_burn(copy.account, copy.records, START + int(day * DAY))
+    use = measure_use(copy.account, copy.records, START + int(day * DAY))
+    return use.course, use.burn
 
 
 @pytest.fixture
@@ -86,4 +87,4 @@ def test_a_course_is_short_and_ends_with_what_is_left(past):
     assert course[-1].left == 1 - Fraction(100, 125)
     copy = read(past.path).copy
     assert 1 - read_whole(copy.account).part == course[-1].left
-    assert add_up(copy.account, copy.records)["all"].known == copy.account.sum("all").known
+    assert measure_use(copy.account, copy.records, START).sums["all"].known == copy.account.sum("all").known

@@ -82,6 +82,8 @@ ALONE = {
     "a smaller sum": [(["spent", "charged", "rho"], lambda amount: str(Fraction(amount) / 2))],
     "a release left out": [(["releases"], lambda listed: listed[:3] + listed[4:])],
     "the last release left out": [(["releases"], lambda listed: listed[1:]), (["releases_total"], 11)],
+    "the newest release hidden": [(["releases"], lambda listed: listed[1:])],
+    "a smaller part of a study": [(["studies", 0, "spent", "part"], "0.000001")],
     "all releases left out": [(["releases"], [])],
     "a release given back": [(["releases", 0, "state"], "given back")],
     "a later time": [(["releases", 3, "time"], "2031-01-01T00:00:00Z")],
@@ -150,6 +152,21 @@ BOOK = {
         (["budget", "epsilon"], "3/2"),
     ],
     "another data set": [(["ledger"], "other")],
+    "a study that spent less": [
+        (["studies", 0, "spent", "charged", "rho"], "0"),
+        (["studies", 0, "spent", "epsilon"], "0"),
+        (["studies", 0, "spent", "part"], "0"),
+    ],
+    "a study of another name": [(["studies", 0, "name"], "cold")],
+    "a study left out": [(["studies"], [])],
+    "a smaller sum over a part of the list": [
+        (["releases"], lambda listed: listed[:3]),
+        (["spent", "charged", "rho"], "0"),
+    ],
+    "an infinite one hidden": [
+        (["releases"], lambda listed: listed[:3]),
+        (["spent", "endless"], []),
+    ],
 }
 
 

@@ -51,6 +51,14 @@ def test_it_is_written_again_and_compared(told, tmp_path):
     assert compare_site(tmp_path, [told | {"made_by": "discreet 99"}]) == []
 
 
+def test_data_sets_in_any_order_agree_with_what_is_read_back(told, tmp_path):
+    # Registered as "visits" and then "cases", the list was in that order, and was said to be wrong.
+    write_site([told, told | {"name": "cases"}], tmp_path)
+    read_back = [json.loads(one.read_text()) for one in sorted(tmp_path.glob("datasets/*/registry.json"))]
+    assert [one["name"] for one in read_back] == ["cases", "visits"]
+    assert compare_site(tmp_path, read_back) == []
+
+
 def test_a_folder_with_other_things_is_left_alone(told, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(InvalidParameter, match="holds other things"):

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.server.registry.conftest import read, writing
 
 from discreet.core.errors import InvalidParameter, LedgerRefused
-from discreet.server.registration import read_registration
+from discreet.server.registered.registration import read_registration
 from discreet.server.registry.sources import read_closed
 
 

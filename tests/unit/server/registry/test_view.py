@@ -108,7 +108,7 @@ def test_receipts_of_a_book_with_a_promise_in_it_are_not_public(tmp_path):
     quiet = '[datasets.quiet]\ndata = "visits.csv"\nschema = "quiet.toml"\nepsilon = 1\ndelta = 0\n'
     path = fill(tmp_path)
     path.write_text(path.read_text() + quiet + 'promise = "many to one"\n')
-    from discreet.server.registration import read_registration
+    from discreet.server.registered.registration import read_registration
     from discreet.server.registry.sources import read_closed
 
     sources = read_closed(read_registration(path))

@@ -67,6 +67,7 @@ class Anchor:
 
 def write_anchor(path: Path, state: AnchorState) -> None:
     """Write an anchor anew, whole: after a crash there is the old one or this one."""
+    path = path.resolve()  # a link stays one: it may lead to another disk
     fresh = path.with_name(f"{path.name}.new")
     first = {"book": state.book, "inode": state.inode}
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -74,7 +75,9 @@ def write_anchor(path: Path, state: AnchorState) -> None:
         _append(handle, _line(first) + _line(_write(state.head, state.sums.values())))
     finally:
         os.close(handle)
+    reach("before new anchor")
     os.replace(fresh, path)
+    reach("after new anchor")
     folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(folder)

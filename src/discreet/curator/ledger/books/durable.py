@@ -20,15 +20,21 @@ from pathlib import Path
 from discreet.core.errors import LedgerRefused, LedgerStopped
 from discreet.curator.ledger.book import Book, Decision, find_place
 from discreet.curator.ledger.books.anchor import Anchor, AnchorState, read_anchor, write_anchor
-from discreet.curator.ledger.books.chain import BookRow, Head
+from discreet.curator.ledger.books.by_place import make_placed_account
+from discreet.curator.ledger.books.chain import FIRST, BookRow, Head, find_digest
 from discreet.curator.ledger.books.crashes import reach
+from discreet.curator.ledger.books.places import Places
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.ledger.books.stores import FULL, Store, Transaction, is_full
-from discreet.curator.ledger.events import RECOVER, Began, Event, LineCharge, Moved, Reserved
+from discreet.curator.ledger.events import RECOVER, Began, Event, LineCharge, Opened
 from discreet.curator.ledger.folding import Folder
+from discreet.curator.ledger.state import Account, BookState
 
 MOST = 256
 """The most changes that one transaction holds."""
+
+RENEW = 4096
+"""How many notes an anchor takes until it is written anew: it is read whole when the book is opened."""
 
 
 @dataclass(slots=True)
@@ -82,10 +88,10 @@ class DurableBook(Book):
     durable = True
 
     def __init__(self, store: Store, anchor: Path, *, home: Path | None = None, alone: bool = True) -> None:
-        super().__init__()
-        self._store, self._head = store, Head()
+        super().__init__(BookState(self._make_account))
+        self._store, self._head, self._places = store, Head(), Places()
         self._touched: set[tuple[str, str, str]] = set()
-        self._last_rows: dict[tuple[str, int], tuple[int, bytes]] = {}
+        self._stopped = ""
         inode = 0 if home is None else home.stat().st_ino
         with store.change() as change:
             known = read_anchor(anchor)
@@ -100,9 +106,9 @@ class DurableBook(Book):
                 write_anchor(anchor, self._anchor_state(inode))
         self._touched.clear()
         self._durable = self._head.place  # rows up to here are on the disk, and the anchor knows of them
-        self._anchor = Anchor(anchor)
+        self._anchor, self._notes = Anchor(anchor), 0
+        self._renewed = (anchor, inode) if alone else None  # others append to the same anchor
         self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
-        self._stopped = ""
         self._writer = threading.Thread(target=self._serve, name="ledger", daemon=True)
         self._writer.start()
 
@@ -143,7 +149,8 @@ class DurableBook(Book):
             for (kind, name), account in self.state.accounts.items()
             for line in account.sums
         ]
-        sums = {place: self._find_sum(place) for place in listed}
+        # What was lost is remembered too: the row that says so may be lost as well.
+        sums = self.state.list_lost() | {place: self._find_sum(place) for place in listed}
         return AnchorState(self.state.book["began"].book, inode, self._head, sums)
 
     # Writing -------------------------------------------------------------------------------------------
@@ -181,18 +188,43 @@ class DurableBook(Book):
 
         def read() -> None:
             book = self.state.book["began"].book
-            for number in listed:
-                place, digest = self._last_rows[ledger, number]
+            for number, (place, digest) in self._find_rows(ledger, listed).items():
                 found[number] = Receipt(book, ledger, number, place, digest.hex())
 
         with self._lock:
             # Whoever was told that an entry is written need not wait for what others are writing.
-            is_durable = all(self._last_rows[ledger, number][0] <= self._durable for number in listed)
+            rows = self._find_rows(ledger, listed)
+            is_durable = all(place <= self._durable for place, _ in rows.values())
             if is_durable:
                 self.require_process()
                 read()
         if not is_durable:
             self._wait(_Request(read, only_reads=True))
+        return found
+
+    def _find_rows(self, ledger: str, numbers: Iterable[int]) -> dict[int, tuple[int, bytes]]:
+        """Return place and digest of the last row of each entry."""
+        records = self.state.data(ledger).records
+        return {number: row for number in numbers if (row := records[number].row) is not None}
+
+    def _make_account(self, opened: Opened) -> Account:
+        return make_placed_account(opened, self._places, self._read, self.look)
+
+    def _read(self, places: Iterable[int]) -> dict[int, BookRow]:
+        """Return rows that are on the disk, each checked against the one before it."""
+        self.require_process()
+        if self._stopped:
+            raise LedgerStopped(self._stopped)
+        listed = tuple(places)
+        found = {row.place: row for row in self._store.read_rows({p for n in listed for p in (n - 1, n)})}
+        for place in listed:
+            row, before = found.get(place), found.get(place - 1)
+            known = FIRST if place == 1 else None if before is None else before.digest
+            if row is None or known is None or row.digest != find_digest(known, place, row.kind, row.body):
+                raise LedgerRefused(
+                    why=f"row {place} cannot be read, or was changed since the book was opened",
+                    way_out=RECOVER,
+                )
         return found
 
     def close(self) -> None:
@@ -221,7 +253,9 @@ class DurableBook(Book):
         finally:
             try:
                 self._anchor.close()
-                self._store.close()
+                with self._lock:  # nobody else reads meanwhile
+                    self._store.close()
+                    self._places.close(self._stopped)
             finally:
                 self._refuse(waiting)
 
@@ -257,7 +291,19 @@ class DurableBook(Book):
                 sums = [self._find_sum(place) for place in sorted(self._touched)]
             self._anchor.note(self._head, sums)
             self._touched.clear()
+            self._renew_anchor()
         self._durable = self._head.place
+
+    def _renew_anchor(self) -> None:
+        """Write the anchor anew where it is long. After a crash there is the old one, which says the same."""
+        self._notes += 1
+        if self._renewed is not None and self._notes >= RENEW:
+            path, inode = self._renewed
+            with self._lock:
+                state = self._anchor_state(inode)
+            write_anchor(path, state)
+            old, self._anchor, self._notes = self._anchor, Anchor(path), 0
+            old.close()
 
     def _decide(self, request: _Request, answers: list[tuple[str, int, bytes]]) -> list[BookRow]:
         try:
@@ -282,7 +328,6 @@ class DurableBook(Book):
             folder.take(*row)
         folder.settle()
         self._head = Head() if row is None else Head(row.place, row.digest)
-        self._last_rows = folder.last
 
     def _catch_up(self, change: Transaction) -> None:
         """Take what other processes wrote."""
@@ -293,8 +338,7 @@ class DurableBook(Book):
         happened = row.event if event is None else event
         self._happen(happened)
         self._head = Head(row.place, row.digest)
-        if isinstance(happened, Reserved | Moved):
-            self._last_rows[happened.ledger, happened.number] = row.place, row.digest
+        self.state.note_row(happened, row.place, row.digest)
         self._touched |= self.state.find_lines(happened)
 
     def _find_sum(self, place: tuple[str, str, str]) -> LineCharge:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from fractions import Fraction
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core import checks
-from discreet.core.errors import LedgerRefused
+from discreet.core.errors import InvalidParameter, LedgerRefused
 from discreet.core.neighbours import Neighbours
 from discreet.curator.ledger.book import Book, MemoryBook
 from discreet.curator.ledger.books.durable import DurableBook
@@ -22,7 +23,7 @@ from discreet.curator.ledger.books.stores import (
     load_postgres,
     require_anchor,
 )
-from discreet.curator.ledger.events import RECOVER
+from discreet.curator.ledger.events import DATA, RECOVER, Event, Retired
 from discreet.curator.ledger.ledger import Ledger
 
 
@@ -86,6 +87,31 @@ def open_ledger(
     except BaseException:
         book.close()
         raise
+
+
+def retire_dataset(
+    where: str | os.PathLike[str], name: str, why: str, *, anchor: str | os.PathLike[str] | None = None
+) -> None:
+    """Answer nothing more from a data set of a book that nobody has open, for ever; say why.
+
+    Parameters
+    ----------
+    where, anchor
+        As in `open_book`.
+    name, why
+        Which data set, and why: everybody can read it.
+    """
+    checks.text(why=why)
+    with contextlib.closing(open_book(where, anchor=anchor)) as book:
+
+        def decide() -> Event | None:
+            known = [its_name for kind, its_name in book.state.accounts if kind == DATA]
+            if name not in known:
+                rule = f"a data set of this book ({', '.join(known) or 'none is'})"
+                raise InvalidParameter(name="name", rule=rule, value=name)
+            return None if book.state.data(name).retired else Retired(name, why, time=book.now())
+
+        book.write(decide)
 
 
 def _open(store: Store, anchor: Path, home: Path | None, together: bool) -> DurableBook:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -62,6 +62,8 @@ class PostgresStore:
                 if self._find("SELECT to_regclass(%s)", f'"{schema}".rows') is None:
                     self._execute(_TABLES)
             self._require_durable()
+            self._reader = _connect(dsn)  # by which rows are read while the first one writes
+            self._reader.execute("SET default_transaction_read_only = on")
         except BaseException:
             self._connection.close()
             raise
@@ -128,6 +130,14 @@ class PostgresStore:
         found = self._find(text, ledger, number)
         return None if found is None else bytes(found)
 
+    def read_rows(self, places: Collection[int]) -> list[BookRow]:
+        """Return rows: as `Store.read_rows`."""
+        text = sql.SQL("SELECT place, kind, body, digest FROM {rows} WHERE place = ANY(%s)")
+        with contextlib.suppress(psycopg.Error):
+            found = self._reader.execute(text.format(**self._names), [list(places)]).fetchall()
+            return list(map(_read_row, found))
+        return []
+
     # Recovery ------------------------------------------------------------------------------------------
 
     def read_sound(self) -> tuple[list[BookRow], list[tuple[str, int, bytes]]]:
@@ -181,6 +191,7 @@ class PostgresStore:
         """Give the lease and the connection back: by itself the server may notice a little later."""
         with contextlib.suppress(psycopg.Error):
             self._execute("SELECT pg_advisory_unlock_all()")
+        self._reader.close()
         self._connection.close()
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.core.errors import LedgerRefused
-from discreet.curator.ledger.book import KEYS, SEPARATOR, MemoryBook
+from discreet.curator.ledger.book import SEPARATOR, MemoryBook, find_place
 from discreet.curator.ledger.books.anchor import AnchorState, read_anchor
 from discreet.curator.ledger.books.chain import BookRow, Head
-from discreet.curator.ledger.events import WHOLE, LineCharge, Recovered
+from discreet.curator.ledger.events import ANY_LOST, WHOLE, Given, LineCharge, Recovered
 
 KeptAnswers = list[tuple[str, int, bytes]]
 
@@ -83,7 +83,8 @@ def mend(rows: list[BookRow], answers: KeptAnswers, beside: Path) -> Mended:
     before = sound.sums
     # Shares that were set aside may be among what is lost: of such a budget nothing can be believed.
     spent = sound.spend_all(apart_only=known is not None) if lost or known is None else ()
-    told = () if known is None else tuple(known.sums.values())
+    # Whole budgets may be among it too; only an anchor tells which.
+    told = (ANY_LOST,) if known is None else tuple(known.sums.values())
     raised = Recovered((*told, *spent), "recovery", sound.book.now(), cut=bool(lost or known is None))
     last = sound.add(raised)
     return Mended(
@@ -91,7 +92,7 @@ def mend(rows: list[BookRow], answers: KeptAnswers, beside: Path) -> Mended:
         answers=sound.keep(answers),
         head=sound.head,
         book=sound.name,
-        sums=sound.sums,
+        sums=sound.book.state.list_lost() | sound.sums,
         kept=len(rows),
         lost=lost,
         raised=tuple(place for place, total in sound.sums.items() if total != before.get(place)),
@@ -149,10 +150,12 @@ class _Sound:
         """Return the answers that are as the book says."""
         finished: dict[tuple[str, int], str | None] = {}
         for (_, name), account in self.book.state.accounts.items():
-            finished |= {(name, number): one.answer for number, one in account.records.items()}
+            listed = enumerate(account.records.list_now())
+            finished |= {(name, number): one.answer for number, one in listed}
             for journal, notes in account.journals.items():
                 finished |= {(f"{name}{SEPARATOR}{journal}", number): one for number, one in notes.items()}
-            finished |= {(f"{name}{KEYS}", one.number): one.answer for one in account.given.values()}
+        given = (row.event for row in self._rows if row.kind == "given")
+        finished |= {find_place(one): one.answer for one in given if isinstance(one, Given)}
         return [
             (ledger, number, answer)
             for ledger, number, answer in answers

@@ -6,7 +6,7 @@ import errno
 import importlib
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -77,6 +77,9 @@ class Store(Protocol):
 
     def read_answer(self, ledger: str, number: int) -> bytes | None:
         """Return what was kept with an entry."""
+
+    def read_rows(self, places: Collection[int]) -> list[BookRow]:
+        """Return rows that are on the disk, as far as they can be read, while somebody may write."""
 
     def close(self) -> None:
         """Give everything back."""

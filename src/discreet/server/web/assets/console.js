@@ -158,7 +158,9 @@ async function run(work) {
     if (find("ask").reportValidity()) await work();
   } catch (error) {
     const isSaid = error.kind !== undefined;
-    const said = isSaid ? error.message : "The server cannot be reached. Ask again: nothing is charged twice.";
+    const said = isSaid
+      ? error.message.replaceAll("pass insist=True", "tick insist")
+      : "The server cannot be reached. Ask again: nothing is charged twice.";
     show(isSaid ? "Refused" : "No reply", [make("p", said)], true);
     if (isSaid) asked = null;
   } finally {

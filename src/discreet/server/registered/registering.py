@@ -20,7 +20,8 @@ from discreet.curator.hypotheses.shared import choose_columns
 from discreet.data.deltas import read_delta
 from discreet.data.schema.toml_file import read_schema, toml_value
 from discreet.server.open_datasets import open_table
-from discreet.server.registration import Dataset, read_registration, require_own_name
+from discreet.server.registered.public_tables import require_public
+from discreet.server.registered.registration import Dataset, read_registration, require_own_name
 
 _HEAD = """\
 # Which tables `discreet serve` stands in front of, and on which budgets. A budget is set once.
@@ -96,7 +97,7 @@ def register(path: Path, name: str, facts: Mapping[str, Any]) -> Registered:
         return _replace(path, name, _append(before, name, facts))
 
 
-def add_version(path: Path, name: str, *, version: str, schema: str, **rows: str | None) -> Registered:
+def add_version(path: Path, name: str, *, version: str, schema: str, **rows: Any) -> Registered:
     """Say that a data set is served from other rows of the same people from now on, on the same budget.
 
     Parameters
@@ -106,8 +107,8 @@ def add_version(path: Path, name: str, *, version: str, schema: str, **rows: str
     version
         What the new state of the table is called.
     schema, rows
-        Where it is declared and where its rows are (data, table, dsn_env), as the registration file has them;
-        what is None stays as it was. So do the budget and all else.
+        Where it is declared and where its rows are (data, table, dsn_env, public), as the registration file
+        has them; what is None stays as it was. So do the budget and all else.
 
     Raises
     ------
@@ -140,7 +141,9 @@ def _replace(path: Path, name: str, text: str) -> Registered:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        checked = _check(read_registration(Path(draft), called=path.name).datasets[name])
+        wanted = read_registration(Path(draft), called=path.name)
+        require_public(wanted)
+        checked = _check(wanted.datasets[name])
         os.chmod(draft, 0o644 if not path.exists() else path.stat().st_mode & 0o777)
         os.replace(draft, path)
     finally:
@@ -180,6 +183,8 @@ def _change(before: str, name: str, facts: Mapping[str, Any]) -> str:
 
 
 def _write(key: str, value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{toml_value(one)} = {_write(one, of)}" for one, of in value.items()) + " }"
     try:
         return toml_value(tuple(value) if isinstance(value, list) else value)
     except InvalidParameter:
@@ -191,11 +196,6 @@ def _check(added: Dataset) -> Registered:
     read_delta(added.delta, large=added.large_delta)
     schema = read_schema(added.schema)
     require_own_name(added.name, schema.name)
-    if schema.dimensions:
-        hint = "Declare what they tell as columns of the data, for instance by a view that joins them"
-        told = ", ".join(one.name for one in schema.dimensions)
-        rule = "without public tables: a server reads one table a data set"
-        raise InvalidParameter(name="dimensions", rule=rule, got=told, hint=hint)
     with open_table(added) as table:
         expected = read_expects(added.expects, table, added.columns)
         part = expected.shared if added.shared is None else added.shared

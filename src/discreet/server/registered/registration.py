@@ -18,6 +18,7 @@
     pace = [0.1, 86400]                # at most that share of the budget in each period of so many seconds
     groups.consortium = { members = ["acme", "union"], share = 0.5 }   # who may pool what they learn
     purpose = "how the clinics are used"    # public, in the registry
+    public = { wards = "wards.csv" }   # the public tables that the schema declares (dimensions)
 
     [people.residents]                 # one budget over all data sets that name them
     epsilon = 3
@@ -60,7 +61,8 @@ PROMISES: Mapping[str, type[AnalystPromise]] = {
     "many to one": ManyToOne,
 }
 ENGINES = ("duckdb", "postgres", "spark")
-_FILES = (".csv", ".csv.gz", ".parquet", ".duckdb", ".db")
+_ONE_TABLE = (".csv", ".csv.gz", ".parquet")
+_FILES = (*_ONE_TABLE, ".duckdb", ".db")
 _MAX_BYTES = 1_000_000
 
 
@@ -78,6 +80,8 @@ class Dataset:
         The budget of everything that is ever answered from it.
     data, engine, table, dsn_env
         Where the rows are.
+    public
+        Where the public tables are that the schema declares, by name: files, or tables of the same server.
     expects, shared, columns, question, large_delta
         As in `Curator`.
     promise
@@ -114,7 +118,15 @@ class Dataset:
     people: People | None = None
     pace: tuple[Fraction, int] | None = None
     groups: Mapping[str, tuple[tuple[str, ...], Fraction]] = field(default_factory=dict)
+    public: Mapping[str, Path | str] = field(default_factory=dict)
     publish_questions: bool = False
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files that it is read from, each under a name of its own."""
+        named = {f"{self.name}/{name}": where for name, where in self.public.items()}
+        all_of_them = {self.name: self.data, **named}
+        return {name: where for name, where in all_of_them.items() if isinstance(where, Path)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +281,22 @@ def _read_groups(listed: _Section) -> dict[str, tuple[tuple[str, ...], Fraction]
     return found
 
 
+def _read_public(listed: _Section, engine: str, folder: Path) -> dict[str, Path | str]:
+    """Return where public tables are: a file each, or a table of the server that has the rows."""
+
+    def check(**named: Any) -> Path | str:
+        where = checks.text(**named)
+        if engine == "postgres":
+            return where
+        endings = (".parquet",) if engine == "spark" else _ONE_TABLE
+        if not where.endswith(endings):
+            rule = f"the path of a file that ends in {', '.join(endings)}"
+            raise InvalidParameter(name=next(iter(named)), rule=rule, got="something else")
+        return _inside(folder, **named)
+
+    return {name: listed.need(name, check) for name in listed.said}
+
+
 def _read_dataset(name: str, said: _Section, folder: Path, people: Mapping[str, People]) -> Dataset:
     engine = checks.one_of(ENGINES, engine=said.text("engine", "duckdb"))
     data, dsn = said.get("data", partial(_read_data, folder)), said.get("dsn_env", checks.text)
@@ -309,6 +337,7 @@ def _read_dataset(name: str, said: _Section, folder: Path, people: Mapping[str, 
         people=whose,
         pace=said.get("pace", _read_pace),
         groups=_read_groups(said.section("groups")),
+        public=_read_public(said.section("public"), engine, folder),
         publish_questions=publishes,
     )
 
