@@ -6,6 +6,7 @@ from discreet import curator as curator
 from discreet import data as data
 from discreet import datasets as datasets
 from discreet import equilibrium as equilibrium
+from discreet import games as games
 from discreet import learning as learning
 from discreet import local as local
 from discreet import mechanisms as mechanisms

@@ -19,6 +19,7 @@ FAMILIES = (
     "streams",
     "local",
     "learning",
+    "games",
 )
 """The packages whose modules may hold a `CARD`, or several in `CARDS`."""
 

@@ -87,10 +87,10 @@ def test_a_sampler_that_is_wrong_on_some_inputs_is_refused(plant, card, monkeypa
 
 
 def one_positive_too_many(self):
-    self.positives += 1
+    self._positives += 1
     if self._plan.form is Form.REDRAWN:
         self._hidden = None
-    if self.positives > self._public.cutoff:
+    if self._positives > self._public.cutoff:
         self.close("too late")
 
 

@@ -34,7 +34,11 @@ WITHOUT_NUMBERS = {
     "hadamard-response", "subset-selection", "projective-response", "memoised-unary", "sign-mean",
     "piecewise-mean", "hybrid-mean", "prefix-search", "local-oracle", "set-cover",
     "set-cover-exhaustive", "set-cover-layered", "set-cover-sampled", "set-cover-split", "set-cover-weighted",
-    "sparse", "stream-alarm", "top-k", "vertex-cover", "vertex-cover-sampled", "vertex-cover-weighted",
+    "exponential-vcg", "facility-location", "private-vote", "priced-vote", "punishing-exponential",
+    "posted-price", "split-auction", "sparse", "stream-alarm", "top-k", "vertex-cover",
+    "vertex-cover-sampled", "vertex-cover-weighted", "approximate-leader", "endless-majority",
+    "lazy-majority", "weighted-majority", "rule-learner", "table-learner", "vertex-learner",
+    "zero-sum-equilibrium",
 }  # fmt: skip
 """They publish choices, orders and yes or no: labels that stand for no number."""
 ALWAYS_THE_SAME = {"separate-budgets"}

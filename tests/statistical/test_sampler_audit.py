@@ -29,13 +29,15 @@ from discreet.core.rng import Primitive
 from discreet.data.pricing.modes import ModeChoices
 from discreet.data.pricing.quantiles import QuantileChoices
 from discreet.data.pricing.thresholds import KeysAbove
+from discreet.learning.experts.lazy_majority import KeepCoin
 from discreet.local.frequencies.memoised_unary import TurnBits
-from discreet.local.laws.direct import DirectKernel
+from discreet.local.laws.answers import AnswerKernel
 from discreet.local.laws.memos import MemoKernel
 from discreet.local.laws.prefixes import PrefixKernel
-from discreet.local.laws.projective import ProjectiveKernel
-from discreet.local.laws.subsets import SubsetKernel
-from discreet.local.laws.unary import UnaryKernel
+from discreet.local.laws.responses.direct import DirectKernel
+from discreet.local.laws.responses.projective import ProjectiveKernel
+from discreet.local.laws.responses.subsets import SubsetKernel
+from discreet.local.laws.responses.unary import UnaryKernel
 from discreet.local.steps import DrawReports
 from discreet.mechanisms.randomized_response import Respond
 from discreet.mechanisms.subsample_aggregate import Partition
@@ -174,6 +176,7 @@ CASES = {
     "keys above": Case(KeysAbove(DiscreteLaplace(ONE), 2, ONE), KEYS, 20_000),
     "quantiles": Case(QuantileChoices(F(1, 2), (0, 12), F(1, 3), ONE), ROWS, 14_000, has_scale=False),
     "modes": Case(ModeChoices(4, F(1, 2), ONE), MODES, 14_000, has_scale=False),
+    "staying": Case(KeepCoin(F(3, 4), F(1, 2), ONE), 1, 30_000, has_scale=False),
     "coin": Case(Coin(), 1, 30_000, has_scale=False),
     "toss": Case(Toss(F(1, 4)), 1, 30_000, has_scale=False),
     "noisy above only": Case(NoisyAboveOnly(DiscreteLaplace(F(2)), ONE), (0, 2), 40_000),
@@ -194,7 +197,13 @@ CASES = {
         DrawReports(ProjectiveKernel.make(5, F(1))), np.array([0, 3]), 20_000, has_scale=False
     ),
     "local, prefixes": Case(
-        DrawReports(PrefixKernel(4, F(5), 2, 1)), np.array([1, 2], dtype=np.uint64), 20_000, has_scale=False
+        DrawReports(PrefixKernel(4, F(5), 2, 1, 1)),
+        np.array([1, 2], dtype=np.uint64),
+        20_000,
+        has_scale=False,
+    ),
+    "local, answers": Case(
+        DrawReports(AnswerKernel.make(3, F(2), (0, 1, 4), 4)), np.array([1, 2]), 40_000, has_scale=False
     ),
     "local, memos": Case(
         TurnBits(MemoKernel.make(3, F(3), F(1))),

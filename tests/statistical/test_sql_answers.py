@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pandas as pd
@@ -37,7 +38,10 @@ TRUTH = FRAME.groupby("g")["x"]
 def test_intervals_cover_all_cells_at_once(delta: str) -> None:
     """False-alarm rate 1e-9 a column; intervals made for 50 % are found out with power above 0.999."""
     schema = Schema("t", columns=COLUMNS, unit=Row(), neighbours=dp.AddRemove("row"))
-    text = "SELECT g, COUNT(*) AS n, SUM(x) AS s, AVG(x) AS a, STDDEV_POP(x) AS d FROM t GROUP BY g"
+    text = (
+        "SELECT g, COUNT(*) AS n, SUM(x) AS s, AVG(x) AS a, STDDEV_POP(x) AS d, LN(COUNT(*)) AS l, "
+        "POWER(AVG(x), 0.7) AS p, EXP(AVG(x) / 10) AS e, SUM(x) / COUNT(*) AS r FROM t GROUP BY g"
+    )
     prepared = plan_question(text, schemas=schema, policy=Policy(epsilon=Fraction(1), delta=Fraction(delta)))
     truth = {
         "n": [TRUTH.size().get(g, 0) for g in "abc"],
@@ -45,6 +49,10 @@ def test_intervals_cover_all_cells_at_once(delta: str) -> None:
         "a": [TRUTH.mean().get(g) for g in "abc"],
         "d": [TRUTH.std(ddof=0).get(g) for g in "abc"],
     }
+    truth["l"] = [math.log(n) if n else None for n in truth["n"]]
+    means = truth["r"] = truth["a"]
+    truth["p"] = [None if mean is None else mean**0.7 for mean in means]
+    truth["e"] = [None if mean is None else math.exp(mean / 10) for mean in means]
     runs, missed, narrow = 200, dict.fromkeys(truth, 0), 0
     with Table(FRAME, schema=schema) as table:
         rng = unsafe_seeded(2024)

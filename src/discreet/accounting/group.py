@@ -134,5 +134,8 @@ def member_budget(*, epsilon: Fraction, delta: Fraction, size: int) -> tuple[Fra
     each = shorten_down(epsilon / size, 12)
     if delta == 0:
         return each, delta
-    factor = sum((Fraction(exp_up(up(each * place))) for place in range(size)), Fraction(0))
+    powers = [exp_up(up(each * place)) for place in range(size)]
+    if math.isinf(powers[-1]):  # beyond floats: none of delta is left for one, and none is needed
+        return each, Fraction(0)
+    factor = sum(map(Fraction, powers), Fraction(0))
     return each, shorten_down(delta / factor, 12)

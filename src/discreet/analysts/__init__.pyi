@@ -3,6 +3,7 @@ from discreet.analysts.any_queries import AskedStatistics as AskedStatistics
 from discreet.analysts.games.analyst_game import AnalystGame as AnalystGame
 from discreet.analysts.games.query_game import QueryGame as QueryGame
 from discreet.analysts.online_queries import OnlineQueries as OnlineQueries
+from discreet.analysts.online_statistics import OnlineStatistics as OnlineStatistics
 from discreet.analysts.planner import ServiceSetting as ServiceSetting
 from discreet.analysts.planner import outlook as outlook
 from discreet.analysts.planner import price_plot as price_plot

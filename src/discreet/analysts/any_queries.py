@@ -132,7 +132,7 @@ class AnyQueries(Apart):
         return Apart.release(self, cast("Any", data), rng=rng, progress=progress)
 
     def _draw(self, data: Any, rng: Rng) -> Delivery:
-        asked = self._read(data)
+        asked = self.check(data)
         units = np.zeros(self.caps.places, dtype=np.int64)
         for place, statistic in asked.book.items():
             units[place] = self._units(statistic, asked.histogram)
@@ -144,13 +144,14 @@ class AnyQueries(Apart):
         )
         return OwnAnswers(Nothing(self.universe), private)
 
-    def _read(self, data: Any) -> AskedStatistics:
+    def check(self, data: Any, *, rows: int | None = None) -> AskedStatistics:
+        """Return data that must be statistics of a book of this mechanism, and a table of a public size."""
         if type(data) is not AskedStatistics:
             rule, hint = "an AskedStatistics", "Make one with AskedStatistics(histogram, book)"
             raise InvalidParameter(name="data", rule=rule, got=f"a {type(data).__name__}", hint=hint)
         if not self._is_same(data.book.mode):
             raise InvalidParameter(name="data", rule="a book of this mechanism", got="another's")
-        read_histogram(data.histogram, self.universe, neighbours=self.neighbours)
+        read_histogram(data.histogram, self.universe, neighbours=self.neighbours, rows=rows)
         return data
 
     def _is_same(self, other: AnyQueries) -> bool:

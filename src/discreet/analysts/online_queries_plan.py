@@ -68,7 +68,7 @@ class OnlineSizes:
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """The public parameters that sizes are worked out from."""
+    """The public parameters that sizes are worked out from; `shift` is what one row moves an answer by."""
 
     cells: int
     caps: Caps
@@ -77,6 +77,7 @@ class Budgets:
     analyst_epsilon: Fraction
     analyst_delta: Fraction
     neighbours: Neighbours
+    shift: int = 1
 
     def gate(self, positives: int) -> NumericSparse:
         """Return the conversation of one analyst: pure, with the threshold's noise drawn once."""
@@ -92,7 +93,7 @@ class Budgets:
 def _gate(budgets: Budgets, positives: int) -> NumericSparse:
     caps = budgets.caps
     return NumericSparse(
-        sensitivity=1,
+        sensitivity=budgets.shift,
         epsilon=per_step_epsilon(count=caps.analysts, epsilon=budgets.epsilon, delta=budgets.delta),
         delta=0,
         positives=positives,
@@ -112,7 +113,10 @@ def _closing(epsilon: Fraction, ticks: int) -> AboveThreshold:
 
 @dataclass(frozen=True, slots=True)
 class OnlineCandidate:
-    """Sizes for one gap. They do not depend on the number of rows; the threshold does."""
+    """Sizes for one gap. They do not depend on the number of rows; the threshold does.
+
+    Rows stand for the span of the answers: so far apart can those of two tables be.
+    """
 
     gap: Fraction
     updates: int

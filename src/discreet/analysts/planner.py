@@ -2,7 +2,8 @@
 
 Nothing here sees data or queries. Predictions are in rows and for the largest error of all questions that
 the caps allow, missed with probability 1/20. Those of noise are near what is measured; those of learning are
-the theorems' bounds, which are far above it.
+the theorems' bounds, which are far above it. Where a theorem says nothing at a size, what is measured on
+made-up people can take its place.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from discreet import plots
 from discreet.analysts.games.analyst_game import AnalystGame
+from discreet.analysts.games.play import SampledGame
 from discreet.analysts.games.query_game import QueryGame
 from discreet.analysts.online_queries import OnlineQueries
 from discreet.analysts.private_answers import PrivateAnswers
@@ -23,6 +25,7 @@ from discreet.analysts.promises import AnalystPromise, ManyAnalysts, OneAnalystT
 from discreet.analysts.public_synopsis import PublicSynopsis
 from discreet.analysts.query_book import Caps
 from discreet.analysts.separate_budgets import ROUNDS, SeparateBudgets
+from discreet.analysts.simulation import simulate_error
 from discreet.core import checks
 from discreet.core.bounds import read_error
 from discreet.core.errors import InvalidParameter, NoBound, Refused
@@ -33,6 +36,7 @@ from discreet.queries.universe import Universe
 from discreet.query_release.base import WorkloadRelease
 from discreet.query_release.online.multiplicative_weights import MultiplicativeWeights
 from discreet.query_release.online.warm_start import all_marginals
+from discreet.query_release.planning.population import Public
 
 BETA = Fraction(1, 20)
 """Predicted errors are missed with this probability."""
@@ -102,11 +106,14 @@ class Mode(Generic[Made]):
         The predicted largest error, in rows; infinite where nothing below all rows is predicted.
     make
         Makes the mechanism.
+    simulated
+        Whether the error was measured on made-up people, for lack of a bound.
     """
 
     name: str
     error: float
     make: Callable[[], Made]
+    simulated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,17 +159,38 @@ class Outlook:
 
     def __str__(self) -> str:
         rows = self.setting.rows
-        listed = [(mode.name, mode.error) for mode in self.modes] + [("(nothing hidden)", self.data_only)]
-        lines = [f"{name:18} {_print_error(off, rows)}" for name, off in listed]
+        lines = [
+            f"{mode.name:18} {_print_error(mode.error, rows)}{', simulated' * mode.simulated}"
+            for mode in self.modes
+        ]
+        lines.append(f"{'(nothing hidden)':18} {_print_error(self.data_only, rows)}")
         useful = self.modes[0].error < math.inf
         verdict = f"{self.best.name}; price {self.price:.2f}" if useful else "none"
         return "\n".join([f"{self.promise}:", *lines, f"recommended: {verdict}"])
 
 
-def outlook(setting: ServiceSetting, promise: AnalystPromise) -> Outlook:
+def outlook(
+    setting: ServiceSetting,
+    promise: AnalystPromise,
+    *,
+    simulate: bool = False,
+    public: Public | None = None,
+) -> Outlook:
     """Predict every mode that keeps a promise, and compare them.
 
-    Time: seconds; no data are read.
+    Time: seconds, and up to a minute for each mode that is simulated; no private data are read.
+
+    Parameters
+    ----------
+    setting
+        What is public.
+    promise
+        What is to be hidden between analysts.
+    simulate
+        Try games and separate budgets on made-up people where their theorems say nothing, or say no more
+        than what is always true, unless that takes too long.
+    public
+        To simulate on: a histogram, synthetic table or synopsis like the private data that may be looked at.
 
     Raises
     ------
@@ -173,8 +201,28 @@ def outlook(setting: ServiceSetting, promise: AnalystPromise) -> Outlook:
     if not isinstance(promise, OneQueryToMany | OneAnalystToMany):
         rule = "OneQueryToMany() or OneAnalystToMany()"
         raise InvalidParameter(name="promise", rule=rule, value=promise)
-    found = sorted(candidates(setting, promise), key=lambda mode: mode.error)
+    if public is not None and not simulate:
+        raise InvalidParameter(name="public", rule="given where simulate=True alone", got="it without")
+    modes = candidates(setting, promise)
+    tried = (_simulate(mode, setting, public) for mode in modes) if simulate else modes
+    found = sorted(tried, key=lambda mode: mode.error)
     return Outlook(setting, promise, tuple(found), min(talk.error for talk in talks(setting)))
+
+
+def _simulate(mode: Mode[ManyAnalysts], setting: ServiceSetting, public: Public | None) -> Mode[ManyAnalysts]:
+    """Return a mode with a measured error in place of none."""
+    mechanism = mode.make()
+    if mode.error < math.inf or not isinstance(mechanism, SampledGame | SeparateBudgets):
+        return mode
+    error = simulate_error(
+        mechanism,
+        universe=setting.universe,
+        rows=setting.rows,
+        caps=setting.caps,
+        tables=None if setting.order is None else setting.tables,
+        public=public,
+    )
+    return Mode(mode.name, _keep_useful(error, setting.rows), mode.make, simulated=error < math.inf)
 
 
 def candidates(setting: ServiceSetting, promise: AnalystPromise) -> Iterator[Mode[ManyAnalysts]]:

@@ -24,6 +24,8 @@ from discreet.audit.museum.protocol import Coin
 from discreet.audit.museum.sparse_vector import NoisyAboveOnly
 from discreet.audit.museum.streams import Toss
 from discreet.core.rng import Primitive
+from discreet.learning.experts.lazy_majority import KeepCoin
+from discreet.local.distributions.square_wave import SquareWave
 from discreet.local.frequencies.direct_response import DirectResponse
 from discreet.local.frequencies.hadamard_response import HadamardResponse
 from discreet.local.frequencies.local_hashing import LocalHashing
@@ -32,6 +34,9 @@ from discreet.local.frequencies.optimised_unary import OptimisedUnary
 from discreet.local.frequencies.projective_response import ProjectiveResponse
 from discreet.local.frequencies.subset_selection import SubsetSelection
 from discreet.local.frequencies.symmetric_unary import SymmetricUnary
+from discreet.local.laws.answers import AnswerKernel
+from discreet.local.laws.coordinates import CoordinatesKernel
+from discreet.local.laws.parities import ParityKernel
 from discreet.local.laws.prefixes import PrefixKernel
 from discreet.local.means.hybrid_mean import HybridMean
 from discreet.local.means.piecewise_mean import PiecewiseMean
@@ -114,14 +119,23 @@ def _local_inputs() -> Iterator[Input]:
             step = DrawReports(kind(epsilon=epsilon, domain=size).kernel)
             yield step, size - 1
             yield step, np.array([size - 1, 0])
-    for mean in (SignMean, PiecewiseMean, HybridMean):
+    for mean in (SignMean, PiecewiseMean, HybridMean, SquareWave):
         step = DrawReports(mean(epsilon=2, lower=-1, upper=1, steps=4).kernel)
         yield step, 3
         yield step, np.array([4, 1])
+    vectors = DrawReports(CoordinatesKernel.make(0, Fraction(2), 3, 2))
+    yield vectors, 7
+    yield vectors, np.array([[1, 2], [0, 1]])
+    parities = DrawReports(ParityKernel(3, 2, Fraction(4)))
+    yield parities, 5
+    yield parities, np.array([6, 1])
+    answers = DrawReports(AnswerKernel.make(3, Fraction(2), (0, 1, 4), 4))
+    yield answers, 1
+    yield answers, np.array([2, 0])
     repeated = MemoisedUnary(epsilon=3, once=1, domain=3).memos
     yield TurnBits(repeated), 5
     yield TurnBits(repeated), np.array([[2], [5]], dtype=np.uint8)
-    search = DrawReports(PrefixKernel(4, Fraction(7), 2, 1))  # two levels of one bit
+    search = DrawReports(PrefixKernel(4, Fraction(7), 2, 1, 1))  # two levels of one bit
     yield search, 2
     yield search, np.array([3, 1], dtype=np.uint64)
 
@@ -169,6 +183,8 @@ def _other_inputs() -> tuple[Input, ...]:
         (CellChoice(Fraction(1, 4), _ONE), hits),
         (CappedChoice(Fraction(1, 8), 8, _ONE), Sides(_SCORES[:32])),
         (CappedChoice(Fraction(1, 8), 3, _ONE), Teams(_SCORES.reshape(16, 4) % 16)),
+        (KeepCoin(Fraction(3, 4), Fraction(1, 8), _ONE), 0),
+        (KeepCoin(Fraction(9, 10), Fraction(1, 8), _ONE), 5),
         (Coin(), 0),
         (Coin(), 1),
         (Toss(Fraction(1, 4)), 0),

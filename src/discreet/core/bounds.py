@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Protocol, TypeVar
 
 from discreet.core import checks
@@ -120,6 +121,10 @@ def each_of(size: int, beta: checks.Number) -> float:
 
     That is 1 - (1 - beta)^(1 / size), rounded down: a little more than beta / size.
     """
-    missed = down(checks.probability(beta=beta))
+    return _share_equally(size, down(checks.probability(beta=beta)))
+
+
+@lru_cache(maxsize=256)  # one answer asks for the same few, once for each of its numbers
+def _share_equally(size: int, missed: float) -> float:
     # log1p, the division and expm1 are each well conditioned here: four units in the last place in all.
     return below(-math.expm1(math.log1p(-missed) / size), steps=8)

@@ -34,6 +34,7 @@ Number = int | float | Fraction | Decimal
 FARTHEST = 4096
 """How many powers of ten a decimal may be away from 1: a fraction of 1E+999999999 would fill the memory."""
 
+_LARGEST = 10**308  # an epsilon that floats can hold
 _NUMPY = frozenset(np.dtype(code).type for code in "bhilqBHILQefdg")
 
 
@@ -168,7 +169,7 @@ def instance(kind: type[Any], **named: object) -> Any:
         value, str | bytes | int | float | Fraction | Decimal | enum.Enum | type
     )
     shown = {"value": value} if plain else {"got": f"a {type(value).__name__}"}
-    raise InvalidParameter(name=name, rule=rule, hint=getattr(kind, "way_out", ""), **shown)
+    raise InvalidParameter(name=name, rule=rule, hint=vars(kind).get("way_out", ""), **shown)
 
 
 def function(of: str, **named: object) -> Any:
@@ -214,4 +215,6 @@ def _check_rule(named: dict[str, object], rule: str, holds: Callable[[Fraction],
         ) from None
     if not holds(number):
         raise InvalidParameter(name=name, rule=rule, value=value)
+    if name == "epsilon" and number > _LARGEST:  # accounts are kept in floats too, which end there
+        raise InvalidParameter(name=name, rule=f"{rule}, and at most 1e308", value=value)
     return number

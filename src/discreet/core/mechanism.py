@@ -145,12 +145,17 @@ class Conversation(ABC, Generic[Value]):
 
     def __init__(self, mechanism: Interactive[Any, Value], rng: Rng) -> None:
         self.mechanism = mechanism
-        self.asked = 0
+        self._asked = 0
         self._rng = rng
         self._closed_because = ""
         self._turn = threading.RLock()
         self._answering = False
         self._process = os.getpid()
+
+    @property
+    def asked(self) -> int:
+        """How many questions have been asked. Some conversations close by it: nobody sets it back."""
+        return self._asked
 
     @property
     def guarantee(self) -> Guarantee:
@@ -182,8 +187,7 @@ class Conversation(ABC, Generic[Value]):
         ConversationClosed
             When every answer the guarantee covers has been given. Nothing is drawn.
         """
-        if os.getpid() != self._process:  # before the lock, which a fork may have left taken
-            raise ConversationClosed("this conversation was opened by another process")
+        self._require_here()
         with self._turn:
             if self._answering:
                 raise InvalidParameter(name="query", rule="one that asks no other", value="a nested question")
@@ -196,8 +200,13 @@ class Conversation(ABC, Generic[Value]):
                 answer = self._answer(query, **public)
             finally:
                 self._answering = False
-            self.asked += 1
+            self._asked += 1
             return answer
+
+    def _require_here(self) -> None:
+        """Refuse what a fork copied: it would go on twice. Before the lock, which may be left taken there."""
+        if os.getpid() != self._process:
+            raise ConversationClosed("this conversation was opened by another process")
 
     @abstractmethod
     def _answer(self, query: Any, **public: Any) -> Value:

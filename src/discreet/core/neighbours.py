@@ -297,6 +297,21 @@ class Bidder(_Positions):
 
 
 @dataclass(frozen=True, slots=True)
+class BidderToOthers(_Positions):
+    """Hides one bidder's report from all the others together: joint differential privacy.
+
+    What goes to that bidder alone may tell the report. Who takes part is public.
+    """
+
+    def __str__(self) -> str:
+        return "changing one bidder's report, towards all the others together"
+
+    def observers(self, left: Sequence[Row], right: Sequence[Row]) -> tuple[int, ...]:
+        """Return the bidders whose joint view must be alike: all who report the same on both sides."""
+        return tuple(place for place, (a, b) in enumerate(zip(left, right, strict=True)) if a == b)
+
+
+@dataclass(frozen=True, slots=True)
 class OneQuery(_Multisets):
     """Hides one query from all analysts but its owner: query sets that differ in one query."""
 

@@ -22,6 +22,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from discreet.core.errors import InternalError
+
 In = TypeVar("In")
 Out = TypeVar("Out")
 
@@ -95,6 +97,14 @@ class SystemRng(Rng):
     def random_bytes(self, count: int) -> bytes:
         """Return `count` bytes of os.urandom."""
         return os.urandom(count)
+
+    def require_alive(self) -> None:
+        """Raise where the system gives the same bits again, as a generator that broke would.
+
+        What is drawn for this is used for nothing else, so the law of no release depends on it.
+        """
+        if self.random_bytes(16) == self.random_bytes(16):
+            raise InternalError("the system's generator repeats itself: its noise would hide nothing")
 
     def __repr__(self) -> str:
         return "SystemRng()"

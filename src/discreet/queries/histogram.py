@@ -124,7 +124,8 @@ class Histogram(Fixed):
     def marginal(self, names: Iterable[str]) -> Histogram:
         """Sum the other attributes out: the histogram over some of the attributes."""
         axes = self.universe.axes(names)
-        smaller = Universe(self.universe.attributes[axis] for axis in axes)
+        whole = len(axes) == len(self.universe.shape)
+        smaller = self.universe if whole else Universe(self.universe.attributes[axis] for axis in axes)
         if self._codes is None:
             others = tuple(axis for axis in range(len(self.universe.shape)) if axis not in axes)
             summed = self._counts.reveal().sum(axis=others)

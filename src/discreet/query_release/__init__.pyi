@@ -15,6 +15,7 @@ from discreet.query_release.linear.rectangle_tree import RectangleTree as Rectan
 from discreet.query_release.linear.residual_marginals import Goal as Goal
 from discreet.query_release.linear.residual_marginals import ResidualMarginals as ResidualMarginals
 from discreet.query_release.linear.split import Split as Split
+from discreet.query_release.median.database_sample import sample_database as sample_database
 from discreet.query_release.median.median_mechanism import MedianMechanism as MedianMechanism
 from discreet.query_release.median.median_polytope import MedianPolytope as MedianPolytope
 from discreet.query_release.median.median_thesis import MedianThesis as MedianThesis
@@ -26,4 +27,6 @@ from discreet.query_release.online.multiplicative_weights import (
 from discreet.query_release.planning.bootstrap import standard_errors as standard_errors
 from discreet.query_release.planning.planner import ReleasePlan as ReleasePlan
 from discreet.query_release.population_count import PopulationCount as PopulationCount
+from discreet.query_release.synopses.fitted_table import FittedTable as FittedTable
+from discreet.query_release.synopses.fitted_table import fit_table as fit_table
 from discreet.query_release.synopses.synopsis import Synopsis as Synopsis

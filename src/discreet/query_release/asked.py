@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol, TypeVar, overload, runtime_checkable
 
+from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import Neighbours
 from discreet.queries.histogram import Histogram
@@ -42,6 +43,14 @@ class PlansQuestions(Protocol[Plan_co]):
 
     def plan_within(self, questions: Iterable[str], **wanted: Any) -> Plan_co:
         """Split a budget over several questions so that all meet their wanted errors."""
+
+
+@runtime_checkable
+class PlansCounts(Protocol[Plan_co]):
+    """A table whose rows can be counted as time goes on, such as `discreet.data.Table`."""
+
+    def plan_counts(self, *, epsilon: checks.Number, delta: checks.Number) -> Plan_co:
+        """Say how near the rows so far can be counted, every day of the time column."""
 
 
 class TableWorkload(NamedTuple):

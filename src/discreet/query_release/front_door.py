@@ -10,7 +10,7 @@ from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.workload import Workload
-from discreet.query_release.asked import PlansQuestions, TableWorkload, read_asked
+from discreet.query_release.asked import PlansCounts, PlansQuestions, TableWorkload, read_asked
 from discreet.query_release.planning.planner import ReleasePlan
 from discreet.query_release.planning.planner import plan as plan_release
 from discreet.query_release.planning.population import Public
@@ -42,6 +42,8 @@ def plan(
     epsilon: checks.Number | None = None,
     delta: checks.Number | None = None,
 ) -> T: ...
+@overload
+def plan(wanted: PlansCounts[T], *, epsilon: checks.Number, delta: checks.Number) -> T: ...
 def plan(
     wanted: Any,
     data: Any = None,
@@ -65,6 +67,7 @@ def plan(
     ----------
     wanted
         What `discreet.marginals` returns, a workload, or a pair of data and workload. Or a list of SELECTs.
+        Or a table with a time column: then counters of its rows so far are compared, see `streams.plan`.
     data
         The table or session that the questions are asked of.
     epsilon, delta
@@ -101,6 +104,10 @@ def plan(
             got = "nothing" if data is None else f"a {type(data).__name__}"
             raise InvalidParameter(name="data", rule="the table or session that is asked", got=got)
         return data.plan_within(wanted, **for_all, **for_questions)
+    if isinstance(wanted, PlansCounts):
+        _refuse_given(for_questions | for_release | _keep_given(data=data), "a table with a time column")
+        _require_given(for_all, "epsilon", "delta")
+        return wanted.plan_counts(**for_all)
     _refuse_given(for_questions, "a workload")
     _require_given(for_all, "epsilon", "delta")
     if data is not None:

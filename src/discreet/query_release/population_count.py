@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.accounting.composition import Composed
 from discreet.core import checks
+from discreet.core.bounds import each_of
 from discreet.core.card import Card, Tiny
 from discreet.core.loss import DiscreteLaplaceLoss, Loss
 from discreet.core.mechanism import Mechanism
@@ -54,12 +56,13 @@ class SamplePromise:
 
 
 @frozen
-class PopulationCount(Mechanism[Any, int]):
-    """Count the rows of a sample that satisfy a predicate, such that the answer tells of the population only.
+class PopulationCount(Mechanism[Any, Any]):
+    """Count the rows of a sample that satisfy predicates, such that the answers tell of the population only.
 
     Privacy: `promise` is (epsilon, missed)-distributional; `loss`, for changing one row, is far smaller.
-    Accuracy: error(beta) is the exact quantile of the noise, about sqrt(rows) / epsilon.
-    Time: O(1).
+    Accuracy: error(beta) is the exact quantile of the noise, about counts sqrt(rows) / epsilon, for all
+    counts at once.
+    Time: O(counts).
 
     Parameters
     ----------
@@ -71,6 +74,8 @@ class PopulationCount(Mechanism[Any, int]):
         The probability that two samples are too different to be hidden.
     neighbours
         `Replace`: what the differential privacy that comes with it is about.
+    counts
+        How many predicates are counted; a list of counts is taken and released where it is not one.
 
     Examples
     --------
@@ -82,26 +87,28 @@ class PopulationCount(Mechanism[Any, int]):
     epsilon: Exact = public(checks.positive)
     missed: Exact = public(checks.probability)
     neighbours: Neighbours = public(checks.instance, Replace)
+    counts: int = public(checks.integer, 1, default=1)
 
     @property
     def shift(self) -> int:
-        """How far the counts of two samples are apart, but for `missed`.
+        """How far any of the counts of two samples are apart, but for `missed`.
 
         Each count, drawn without replacement, has at most the moments exp(t^2 rows / 8) of Hoeffding's lemma
         around its mean, so their difference reaches x with probability at most 2 exp(-x^2 / rows).
         """
-        square = math.ceil(self.rows * Fraction(_log_up(2 / self.missed)))
+        square = math.ceil(self.rows * Fraction(_log_up(2 * self.counts / self.missed)))
         return min(self.rows, max(1, math.isqrt(square - 1)))  # one less than the root, rounded up
 
     @property
     def scale(self) -> Fraction:
-        """The scale of the noise: shift / epsilon, rounded up."""
-        return laplace_scale(self.shift, self.epsilon)
+        """The scale of the noise: what all counts may be apart together over epsilon, rounded up."""
+        return laplace_scale(self.counts * self.shift, self.epsilon)
 
     @property
     def loss(self) -> Loss:
-        """What changing one row can do: it moves the count by one."""
-        return DiscreteLaplaceLoss(1, self.scale)
+        """What changing one row can do: it moves every count by one at most."""
+        one = DiscreteLaplaceLoss(1, self.scale)
+        return one if self.counts == 1 else Composed(((one, self.counts),))
 
     @property
     def promise(self) -> SamplePromise:
@@ -109,20 +116,23 @@ class PopulationCount(Mechanism[Any, int]):
         return SamplePromise(self.epsilon, self.missed, self.rows)
 
     def error(self, beta: checks.Number) -> float:
-        """Return the exact quantile of the noise."""
-        return up(Fraction(DiscreteLaplace(self.scale).reach(checks.probability(beta=beta))))
+        """Return the exact quantile of the largest noise."""
+        return up(Fraction(DiscreteLaplace(self.scale).reach(Fraction(each_of(self.counts, beta)))))
 
     def population_error(self, beta: checks.Number) -> float:
-        """Return a bound on how far off rows times the population's share is, but for beta."""
+        """Return a bound on how far off rows times any of the population's shares is, but for beta."""
         half = checks.probability(beta=beta) / 2
-        square = math.ceil(self.rows * Fraction(_log_up(2 / half)) / 2)
+        square = math.ceil(self.rows * Fraction(_log_up(2 * self.counts / half)) / 2)
         return above(self.error(half) + up(Fraction(math.isqrt(square - 1) + 1)))
 
-    def _draw(self, data: Any, rng: Rng) -> int:
-        count = np.asarray(Grid(None).to_units(data, 1, WHOLE), dtype=object).item()
+    def _draw(self, data: Any, rng: Rng) -> Any:
+        counts = np.asarray(Grid(None).to_units(data, self.counts, WHOLE), dtype=object)
         # A count of this many rows lies in 0..rows; cutting off another number moves no two further apart.
-        inside = min(max(count, 0), self.rows)
-        return int(rng.perform(laplace_step(self.shift, self.epsilon), inside))
+        inside = np.array(
+            [min(max(int(count), 0), self.rows) for count in counts.reshape(-1)], dtype=np.int64
+        )
+        step = laplace_step(self.counts * self.shift, self.epsilon)
+        return int(rng.perform(step, inside.item())) if self.counts == 1 else rng.perform(step, inside)
 
 
 def _log_up(x: Fraction) -> float:
@@ -160,6 +170,8 @@ def _tiny() -> Iterator[Tiny]:
             rows=rows, epsilon=epsilon, missed=Fraction(1, 10), neighbours=Replace("row")
         )
         yield Tiny(mechanism, [(count, count + 1) for count in range(rows)])
+    both = PopulationCount(rows=2, epsilon=8, missed=Fraction(1, 10), neighbours=Replace("row"), counts=2)
+    yield Tiny(both, [((0, 0), (1, 1)), ((1, 1), (0, 2)), ((2, 1), (1, 1))])
 
 
 CARD = Card(

@@ -194,13 +194,18 @@ class SparseConversation(Conversation[Any]):
 
     def __init__(self, mechanism: SparseVector[Any], data: Sensitive[Any], rng: Rng) -> None:
         super().__init__(mechanism, rng)
-        self.positives = 0
+        self._positives = self._tested = 0
         self._public = mechanism
         self._plan = mechanism.plan
         self._values = mechanism.value_noise
         self._lend = make_lender(data.reveal())
         self._moved = Fraction(mechanism.shift)
         self._hidden: int | None = None  # the threshold's noise; never published
+
+    @property
+    def positives(self) -> int:
+        """How many positive answers have been given."""
+        return self._positives
 
     def _answer(self, query: Any, **public: Any) -> Any:
         bar = self._bar(**public)
@@ -210,9 +215,10 @@ class SparseConversation(Conversation[Any]):
         if self._hidden is None:
             step = AddNoise(self._plan.threshold_noise, sensitivity=Fraction(0))
             self._hidden = int(self._rng.perform(step, 0))
+        self._tested += 1
         comparison = NoisyComparison(self._plan.query_noise, sensitivity=self._moved)
         positive = self._rng.perform(comparison, (value, bar + self._hidden))
-        if self._public.noise is NoiseKind.GAUSSIAN and self.asked + 1 >= self._public.queries:
+        if self._public.noise is NoiseKind.GAUSSIAN and self._tested >= self._public.queries:
             self.close(f"all {self._public.queries} questions it was planned for have been asked")
         if positive:
             self._count()
@@ -241,10 +247,10 @@ class SparseConversation(Conversation[Any]):
         In this order: an interrupt must not leave it open for one threshold more than was paid for.
         """
         cutoff = self._public.cutoff
-        if self.positives + 1 >= cutoff:
+        if self._positives + 1 >= cutoff:
             was = "its positive answer has" if cutoff == 1 else f"all {cutoff} positive answers have"
             self.close(f"{was} been given")
-        self.positives += 1
+        self._positives += 1
         if self._plan.form is Form.REDRAWN:
             self._hidden = None
 

@@ -11,6 +11,7 @@ from discreet.analysts.any_queries import AnyQueries
 from discreet.analysts.games.analyst_game import AnalystGame
 from discreet.analysts.games.query_game import QueryGame
 from discreet.analysts.online_queries import OnlineQueries
+from discreet.analysts.online_statistics import OnlineStatistics
 from discreet.analysts.private_answers import PrivateAnswers
 from discreet.analysts.promises import QueriesAndData
 from discreet.analysts.public_synopsis import PublicSynopsis
@@ -70,8 +71,8 @@ def _apart() -> dict[str, list[Case]]:
     return found
 
 
-def _any_queries() -> list[Case]:
-    mechanism, asked = find("any-queries").example()
+def _statistics(card: str) -> list[Case]:
+    mechanism, asked = find(card).example()
     truth = {
         (name, place): statistic.value(asked.histogram)
         for name in asked.book.names
@@ -86,7 +87,7 @@ def _any_queries() -> list[Case]:
             for place, answer in delivery.answers(name, asked.book).items()
         )
 
-    assert isinstance(mechanism, AnyQueries)
+    assert isinstance(mechanism, AnyQueries | OnlineStatistics)
     return [Case("the example", mechanism.error, off)]
 
 
@@ -143,4 +144,5 @@ def _games() -> dict[str, list[Case]]:
 
 def cases() -> dict[str, list[Case]]:
     """All cases, by card."""
-    return {**_apart(), "any-queries": _any_queries(), **_learning()}
+    statistics = {card: _statistics(card) for card in ("any-queries", "online-statistics")}
+    return {**_apart(), **statistics, **_learning()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from tests.statistical.claims.harness import BETA, Case
 
 from discreet import local
 from discreet.core.rng import Rng
+from discreet.queries.query import TableQuery
+from discreet.queries.universe import Universe
 
 DRAWS = 100
 MEANS = (local.SignMean, local.PiecewiseMean, local.HybridMean)
@@ -69,7 +72,7 @@ def _later(label: str, oracle: Any, values: Any) -> Case:
 def mean_cases(kind: Any) -> list[Case]:
     """All at one end, all in the middle, and a grid that is too coarse."""
     fine = kind(epsilon=1, lower=0, upper=10, people=200)
-    coarse = kind(epsilon=8, lower=0, upper=10, steps=2, people=2000)
+    coarse = kind(epsilon=8, lower=0, upper=10, steps=2, people=500)
     return [
         _mean("at the end", fine, np.full(200, 10.0)),
         _mean("in the middle", fine, np.full(200, 5.0)),
@@ -86,9 +89,9 @@ def _mean(label: str, survey: Any, values: Any) -> Case:
 
 def search_cases() -> list[Case]:
     """As many as the claim says hold one value, and all others the same other one, or none twice."""
-    survey = local.PrefixSearch(epsilon=6, length=16, people=4000)
+    survey = local.PrefixSearch(epsilon=2, length=28, people=30_000)
     short = local.PrefixSearch(epsilon=4, length=5, people=4000)
-    return [_missed("16 bits", survey), _missed("5 bits", short)]
+    return [_missed("28 bits", survey), _missed("5 bits", short)]
 
 
 def _missed(label: str, survey: Any) -> Case:
@@ -105,8 +108,73 @@ def _missed(label: str, survey: Any) -> Case:
     return Case(f"{survey.kind}, {label}", survey.error, off, DRAWS)
 
 
+def query_cases() -> list[Case]:
+    """The mean of a function of records, whole and rounded."""
+    universe = Universe([("a", (0, 1)), ("b", ("x", "y", "z"))])
+    records = list(universe.records()) * 50
+    found = []
+    for label, table in (("a predicate", [0, 1, 1, 0, 0, 1]), ("thirds", [0, 1 / 3, 1, 1, 2 / 3, 0])):
+        query = TableQuery(universe, (0, 1), label, table=np.array(table))
+        survey = local.StatisticalQuery(epsilon=1, query=query, people=len(records))
+
+        def off(rng: Rng, survey: Any = survey, truth: float = float(np.mean(table))) -> float:
+            return abs(float(survey.estimate(survey.encode_many(records, rng=rng)).value) - truth)
+
+        found.append(Case(label, survey.error, off, DRAWS))
+    return found
+
+
+def marginal_cases() -> list[Case]:
+    """The worst cell of all marginals of two attributes, and of one."""
+    universe = Universe([(f"q{k}", (0, 1)) for k in range(4)])
+    survey = local.FourierMarginals(epsilon=2, universe=universe, width=2, people=500)
+    tables = [
+        ("alike", np.ones((500, 4), dtype=int)),
+        ("mixed", (np.arange(2000) // 3 % 2).reshape(500, 4)),
+    ]
+
+    def make(bits: Any) -> Any:
+        sets = [names for k in (1, 2) for names in itertools.combinations(range(4), k)]
+
+        def off(rng: Rng) -> float:
+            found = survey.estimate(survey.encode_many([tuple(row) for row in bits.tolist()], rng=rng))
+            return max(_cell_off(found, bits, names) for names in sets)
+
+        return off
+
+    return [Case(label, survey.error, make(bits), DRAWS) for label, bits in tables]
+
+
+def _cell_off(found: Any, bits: Any, names: tuple[int, ...]) -> float:
+    table = np.zeros((2,) * len(names))
+    np.add.at(table, tuple(bits[:, list(names)].T), 1 / len(bits))
+    return float(np.abs(found.marginal([f"q{k}" for k in names]) - table).max())
+
+
+def vector_cases() -> list[Case]:
+    """The worst of three means, at an end and in the middle."""
+    survey = local.ManyMeans(epsilon=2, lower=0, upper=10, dimensions=3, people=600)
+
+    def make(rows: Any) -> Any:
+        def off(rng: Rng) -> float:
+            found = survey.estimate(survey.encode_many(rows, rng=rng))
+            return float(np.abs(found.values - rows.mean(axis=0)).max())
+
+        return off
+
+    rows = [("ends", np.full((600, 3), 10.0)), ("middle", np.tile([[5.0, 0.1, 9.0]], (600, 1)))]
+    return [Case(label, survey.error, make(table), DRAWS) for label, table in rows]
+
+
 def cases() -> dict[str, list[Case]]:
     """All cases, by card."""
     oracles = {kind.kind: oracle_cases(kind) for kind in ORACLES}
     means = {kind.kind: mean_cases(kind) for kind in MEANS}
-    return oracles | means | {"prefix-search": search_cases(), "memoised-unary": memo_cases()}
+    others = {
+        "prefix-search": search_cases(),
+        "memoised-unary": memo_cases(),
+        "statistical-query": query_cases(),
+        "fourier-marginals": marginal_cases(),
+        "many-means": vector_cases(),
+    }
+    return oracles | means | others

@@ -11,6 +11,7 @@ from tests.statistical.claims.harness import Case, generator
 
 from discreet.core.neighbours import AddRemove
 from discreet.core.rng import Rng
+from discreet.optimisation.common.best_of_runs import CARD as BEST_OF_RUNS
 from discreet.optimisation.k_median.k_median import KMedian
 from discreet.optimisation.k_median.k_median_exhaustive import KMedianExhaustive
 from discreet.optimisation.k_median.k_median_histogram import KMedianHistogram
@@ -19,7 +20,9 @@ from discreet.optimisation.k_median.swaps import spread_out
 from discreet.optimisation.min_cut.choice import all_cut_costs
 from discreet.optimisation.min_cut.min_cut import MinCut
 from discreet.optimisation.min_cut.min_cut_exhaustive import MinCutExhaustive
+from discreet.optimisation.min_cut.min_cut_size import MinCutSize
 from discreet.optimisation.public_projects.public_projects import PublicProjects
+from discreet.optimisation.public_projects.public_projects_exhaustive import PublicProjectsExhaustive
 from discreet.optimisation.public_projects.public_projects_sampled import PublicProjectsSampled
 from discreet.optimisation.set_cover.set_cover import SetCover
 from discreet.optimisation.set_cover.set_cover_exhaustive import SetCoverExhaustive
@@ -29,6 +32,7 @@ from discreet.optimisation.set_cover.set_cover_weighted import SetCoverWeighted
 from discreet.optimisation.vertex_cover.vertex_cover import VertexCover
 from discreet.optimisation.vertex_cover.vertex_cover_sampled import VertexCoverSampled
 from discreet.optimisation.vertex_cover.vertex_cover_size import VertexCoverSize
+from discreet.optimisation.vertex_cover.vertex_cover_weight import VertexCoverWeight
 from discreet.optimisation.vertex_cover.vertex_cover_weighted import VertexCoverWeighted
 
 Edges = list[tuple[int, int]]
@@ -55,6 +59,12 @@ def _covers() -> dict[str, list[Case]]:
         return abs(size.release(pairs, rng=rng).value - 2 * len(pairs))
 
     found["vertex-cover-size"] = [Case("pairs", size.error, off)]
+    dear = VertexCoverWeight(vertices=SIZE, weights=[2, 1] * (SIZE // 2), epsilon=1)
+
+    def weight_off(rng: Rng) -> float:
+        return abs(float(dear.release(pairs, rng=rng).value) - 2 * len(pairs))
+
+    found["vertex-cover-weight"] = [Case("pairs", dear.error, weight_off)]
     return found
 
 
@@ -140,6 +150,12 @@ def _cuts() -> dict[str, list[Case]]:
                 matrix[u, v] = matrix[v, u] = 1
             least = int(all_cut_costs(matrix).min())
             found[name] += [case(label, mechanism, edges, least) for mechanism in mechanisms]
+    size_alone, ring = MinCutSize(vertices=6, epsilon=1), [(v, (v + 1) % 6) for v in range(6)]
+
+    def off(rng: Rng) -> float:
+        return abs(size_alone.release(ring, rng=rng).value - 2)
+
+    found["min-cut-size"] = [Case("a ring", size_alone.error, off)]
     return found
 
 
@@ -186,6 +202,10 @@ def _projects() -> dict[str, list[Case]]:
                 "public-projects-sampled",
                 PublicProjectsSampled(resources=12, k=2, epsilon=1, neighbours=agents),
             ),
+            (
+                "public-projects-exhaustive",
+                PublicProjectsExhaustive(resources=12, k=2, epsilon=1, neighbours=agents),
+            ),
         ):
             best = max(_wanted(wishes, chosen) for chosen in itertools.combinations(range(12), 2))
             target = getattr(mechanism, "ratio", 1 - 1 / math.e) * best
@@ -194,7 +214,7 @@ def _projects() -> dict[str, list[Case]]:
                 return t - _wanted(w, m.release(w, rng=rng).value)
 
             found.setdefault(name, []).append(Case(label, mechanism.error, short))
-    for name in ("public-projects", "public-projects-sampled"):
+    for name in ("public-projects", "public-projects-sampled", "public-projects-exhaustive"):
         found[f"{name}.rounded_error"] = [
             Case(case.label, case.bound.__self__.rounded_error, case.off) for case in found[name][-1:]
         ]
@@ -205,6 +225,15 @@ def _wanted(wishes: Any, chosen: Any) -> int:
     return int(wishes[:, list(chosen)].any(axis=1).sum())
 
 
+def _best_of_runs() -> dict[str, list[Case]]:
+    best, scores = BEST_OF_RUNS.example()
+
+    def short(rng: Rng) -> float:
+        return float(max(scores) - scores[best.release(scores, rng=rng).value.value])
+
+    return {"best-of-runs": [Case("two candidates", best.error, short)]}
+
+
 def cases() -> dict[str, list[Case]]:
     """All cases, by card."""
-    return {**_covers(), **_set_covers(), **_cuts(), **_medians(), **_projects()}
+    return {**_covers(), **_set_covers(), **_cuts(), **_medians(), **_projects(), **_best_of_runs()}

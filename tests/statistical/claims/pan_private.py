@@ -11,12 +11,12 @@ from tests.statistical.claims.streams import DRAWS
 
 from discreet.core.neighbours import Event, UserStream
 from discreet.core.rng import Rng
+from discreet.streams.local_reports.local_stream import LocalStream
 from discreet.streams.pan_private.cropped_mean import CroppedMean
 from discreet.streams.pan_private.dynamic_density import DynamicDensity
 from discreet.streams.pan_private.hashed_density import HashedDensity
 from discreet.streams.pan_private.heavy_hitter_fraction import HeavyHitterFraction
 from discreet.streams.pan_private.incidence_fraction import IncidenceFraction
-from discreet.streams.pan_private.local_stream import LocalStream
 from discreet.streams.pan_private.modular_incidence import ModularIncidence
 from discreet.streams.pan_private.pan_private_counter import PanPrivateCounter
 from discreet.streams.pan_private.pan_private_density import PanPrivateDensity

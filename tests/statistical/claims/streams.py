@@ -12,6 +12,7 @@ from discreet.core.rng import Rng
 from discreet.streams.counters.buffered_counter import BufferedCounter
 from discreet.streams.counters.endless_counter import EndlessCounter
 from discreet.streams.counters.keyed_counter import KeyedCounter
+from discreet.streams.counters.perturbed_counter import PerturbedCounter
 from discreet.streams.counters.square_root_counter import SquareRootCounter
 from discreet.streams.counters.tree_counter import TreeCounter
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter
@@ -59,6 +60,7 @@ def cases() -> dict[str, list[Case]]:
     return {
         "tree-counter": counter_cases(TreeCounter) + consistent_cases(),
         "buffered-counter": counter_cases(BufferedCounter, (1e-6,)),
+        "perturbed-counter": counter_cases(PerturbedCounter, (1e-6,)),
         "square-root-counter": counter_cases(SquareRootCounter, (1e-6,)),
         "wide-tree-counter": counter_cases(WideTreeCounter, (0,)),
         "endless-counter": endless_cases(),

@@ -20,6 +20,11 @@ def test_members_within_their_budget_keep_the_group_within_its_own(size, epsilon
         assert GroupLoss(ApproxLoss(each, less), size).delta(epsilon) <= delta * (1 + Fraction(1, 10**9))
 
 
+def test_members_of_a_group_with_an_epsilon_beyond_reason_pay_no_delta():
+    """e to the epsilon is beyond floats: nothing of a delta is left for one, and an epsilon alone will do."""
+    assert member_budget(epsilon=Fraction(10**30), delta=Fraction(1, 10**9), size=2) == (10**30 // 2, 0)
+
+
 @pytest.mark.parametrize(
     ("loss", "size", "words"),
     [

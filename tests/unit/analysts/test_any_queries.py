@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import audit
+from discreet.accounting import compose
 from discreet.analysts.any_queries import CARD, AnyQueries, AskedStatistics, StatisticBook
 from discreet.analysts.promises import SeenByOthers, is_perfect
 from discreet.analysts.query_book import Caps
 from discreet.analysts.statistics import Combined, Distance, HowMany, Ranked, Trusted, largest_move
 from discreet.audit.empirical import proportion_bounds
 from discreet.core.errors import DiscreetError, InvalidParameter, NeighboursMismatch, Refused
+from discreet.core.loss import LaplaceLoss
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.grid import Grid
@@ -257,6 +259,16 @@ def test_the_noise_follows_the_limits_and_not_the_book():
     fine = mode(grid=Fraction(1, 10), caps=Caps(3, 40))
     assert fine.error(0.05) == pytest.approx(small, rel=0.02)
     assert mode().release(asked(mode())).error(0.05) == mode().error(0.05)
+
+
+@pytest.mark.parametrize("places", [4, 100, 2500])
+def test_lemma_2_5_the_printed_noise_is_enough_and_more_than_is_needed(places):
+    """[HRU13]: Laplace noise of scale sqrt(8 k ln(1 / delta)) / epsilon for k statistics that move by 1."""
+    delta, beta = 1e-6, 0.05
+    scale = math.sqrt(8 * places * math.log(1 / delta))
+    assert compose(LaplaceLoss(Fraction(1 / scale)), counts=[places]).epsilon(delta) < 0.5
+    ours = mode(caps=Caps(analysts=1, queries=places), epsilon=1, delta=delta, sensitivity=1)
+    assert ours.error(beta) < scale * math.log(places / beta) / 3
 
 
 def test_the_stated_error_holds_and_half_of_it_would_not():

@@ -125,7 +125,8 @@ def test_only_public_quantities_are_asked_for():
     given = set(inspect.signature(ServiceSetting).parameters)
     budgets = {"epsilon", "delta", "analyst_epsilon", "analyst_delta"}
     assert given == budgets | {"universe", "rows", "caps", "order"}
-    assert set(inspect.signature(outlook).parameters) == {"setting", "promise"}
+    # `public` is a public histogram of people like one's own.
+    assert set(inspect.signature(outlook).parameters) == {"setting", "promise", "simulate", "public"}
 
 
 def test_budgets_are_given_by_name():

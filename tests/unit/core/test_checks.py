@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
-from discreet.core.neighbours import AddRemove, Neighbours
+from discreet.core.neighbours import AddRemove, Neighbours, Replace
 
 NOT_NUMBERS = [
     True,
@@ -75,6 +75,14 @@ def test_what_breaks_the_rule_is_refused(rule, value):
     assert str(caught.value).startswith("rho must be ")
     shown = "-1e-400" if isinstance(value, Fraction) else repr(value)
     assert str(caught.value).endswith(f"got rho={shown}")
+
+
+@pytest.mark.parametrize("value", [10**309, Fraction(10**400, 7), Decimal("1E+400")])
+def test_an_epsilon_that_floats_cannot_hold_is_refused(value):
+    for check in (checks.positive, checks.non_negative, lambda **named: checks.at_least(1, **named)):
+        with pytest.raises(InvalidParameter, match="and at most 1e308"):
+            check(epsilon=value)
+        assert check(scale=value) == value  # what is no loss is kept in whole numbers
 
 
 def test_the_error_is_a_value_error_and_carries_a_hint():
@@ -302,3 +310,10 @@ def test_decimals_that_would_fill_the_memory_are_refused(value):
             rule(epsilon=value)
     assert checks.exact(epsilon=Decimal("0E+999999999")) == 0
     assert checks.positive(epsilon=Decimal("1E-4000")) == Fraction(1, 10**4000)
+
+
+def test_a_way_out_is_that_of_the_class_that_is_asked_for():
+    # Whoever was told that it must be Replace was told to pass AddRemove.
+    with pytest.raises(InvalidParameter, match="instance of Replace") as caught:
+        checks.instance(Replace, neighbours=AddRemove("row"))
+    assert "Pass" not in str(caught.value)

@@ -245,6 +245,14 @@ class TestCard:
         assert isinstance(ECHO.release(1), Release)
 
 
+def test_nobody_sets_back_how_much_was_asked():
+    talk = Twice(ROWS).open([1])
+    talk.ask(len)
+    with pytest.raises(AttributeError):
+        talk.asked = 0
+    assert talk.asked == 1
+
+
 def test_a_forked_conversation_answers_in_one_process_only():
     conversation = Sparse(sensitivity=1, epsilon=1, delta=0, positives=1, threshold=0).open([10**6])
     reader, writer = os.pipe()

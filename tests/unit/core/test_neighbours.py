@@ -10,6 +10,7 @@ from discreet.core.neighbours import (
     ROWS,
     AddRemove,
     Bidder,
+    BidderToOthers,
     Contribution,
     Edge,
     Event,
@@ -49,6 +50,7 @@ CASES = [
     (Contribution(1), (0, 1, 2), 2, sequences((0, 1, 2), 2)),
     (UserEvents(), EVENTS, 3, sequences((None, *EVENTS), 3)),
     (Bidder(), (0, 1, 2), 2, sequences((0, 1, 2), 2)),
+    (BidderToOthers(), (0, 1, 2), 2, sequences((0, 1, 2), 2)),
     (Edge(), (0, 1, 2, 3), 3, graphs((0, 1, 2, 3), 3)),
     (OneQuery(), ("q", "r"), 3, multisets(("q", "r"), 3)),
     (UserStream(), EVENTS, 3, [s for size in range(4) for s in itertools.product(EVENTS, repeat=size)]),
@@ -109,7 +111,7 @@ def test_distance_counts_paths_over_neighbours():
 
 
 def test_different_sizes_are_far_apart_where_the_size_is_public():
-    for relation in (Replace("row"), Event(), Bidder()):
+    for relation in (Replace("row"), Event(), Bidder(), BidderToOthers()):
         assert relation.distance((1,), (1, 2)) == math.inf
 
 
@@ -148,3 +150,8 @@ def test_events_of_a_stream_whose_length_is_public():
 def test_the_unit_is_a_text(relation, unit):
     with pytest.raises(InvalidParameter, match="unit must be a non-empty text"):
         relation(unit)
+
+
+def test_the_others_are_those_who_report_the_same():
+    assert BidderToOthers().observers("abc", "xbc") == (1, 2)
+    assert BidderToOthers() != Bidder()

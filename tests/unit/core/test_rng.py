@@ -13,7 +13,7 @@ from scipy import stats
 
 import discreet
 from discreet import Laplace
-from discreet.core.errors import InvalidParameter
+from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.rng import SYSTEM, Primitive, Rng, SystemRng
 from discreet.core.sensitive import Sensitive
 from discreet.sparse.sparse import Sparse
@@ -206,3 +206,11 @@ def test_what_is_no_generator_is_refused_before_any_data_are_read(stranger):
     for act in (Laplace(sensitivity=1, epsilon=1).release, SPARSE.open):
         with pytest.raises(InvalidParameter, match="rng must be an instance of Rng"):
             act(Sensitive(Screams()), rng=stranger)
+
+
+@pytest.mark.parametrize("same", [b"\0", b"\x5a"])
+def test_a_generator_that_repeats_itself_is_noticed(monkeypatch, same):
+    SYSTEM.require_alive()
+    monkeypatch.setattr(os, "urandom", lambda count: same * count)
+    with pytest.raises(InternalError, match="repeats itself"):
+        SYSTEM.require_alive()

@@ -102,3 +102,17 @@ def test_losses_lie_between_0_and_1(losses):
 def test_dense_weights_need_enough_actions():
     with pytest.raises(InvalidParameter, match="density"):
         DenseWeights(actions=2, rate=1, density=3)
+
+
+@pytest.mark.parametrize("density", [1, 3, 8])
+def test_claim_3_2_query_release_is_worth_one_half(density):
+    """[HRU13]: as each query is there with its complement, the data answer every pair as well as none."""
+    source = np.random.default_rng(12)  # noqa: TID251
+    queries = source.integers(0, 2, (4, 6))  # over six cells
+    queries = np.vstack([queries, 1 - queries])
+    shares = source.dirichlet(np.ones(6))
+    payoff = (1 + (queries @ shares)[None, :] - queries.T) / 2
+    assert lp_value(payoff, density) == pytest.approx(1 / 2)
+    assert shares @ payoff == pytest.approx(np.full(8, 1 / 2))  # and to play the data is a best strategy
+    found = solve(payoff, rounds=4000, density=density)
+    assert found.lower - 1e-9 <= 1 / 2 <= found.upper + 1e-9

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.audit import output_distribution
 from discreet.audit.exact_report import exact
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import BoundedRangeLoss
@@ -125,6 +126,20 @@ def test_the_error_is_within_the_books():
         assert mechanism.error(beta) <= (math.log(size) + math.log(1 / beta)) / float(mechanism.rate)
 
 
+@pytest.mark.parametrize("best", [1, 4, 9])
+def test_theorem_3_11_many_best_answers_are_missed_less_often(best):
+    """Ten candidates, the others far behind by any gap: beyond 2 (log(10 / best) + t) with e^-t at most."""
+    mechanism, reached = make(size=10), 0.0
+    for gap in range(1, 12):
+        scores = np.array([0] * best + [-gap] * (10 - best))
+        law = dict(ExponentialChoice(mechanism.rate, Fraction(2)).law(scores))
+        missed = float(sum(law[place] for place in range(best, 10)))
+        t = gap / 2 - math.log(10 / best)  # at one best answer e^-t would be `best` times as large
+        assert missed <= math.exp(-t)
+        reached = max(reached, missed / math.exp(-t))
+    assert reached > 0.09
+
+
 def test_corollary_3_12_with_its_numbers():
     # |R| = 100, sensitivity 1, epsilon 1, t = 3: beyond 2 (log 100 + 3) with probability at most e^-3.
     assert make(size=100).error(math.exp(-3)) <= 2 * (math.log(100) + 3)
@@ -216,6 +231,18 @@ def test_bad_parameters_are_named(changes, named):
 def test_data_of_another_shape_are_refused(data):
     with pytest.raises(InvalidParameter):
         make().release(data)
+
+
+@pytest.mark.parametrize("base", [None, (1, 2, 7)])
+def test_names_have_the_weight_of_the_definition_and_no_pair_loses_more_than_epsilon(base):
+    """base * e^(epsilon score / 2), on all scores of three candidates, as the shipped code draws them."""
+    mechanism = make(epsilon=2, base=base)
+    for scores in itertools.product((0, 1, 3), repeat=3):
+        found = output_distribution(lambda data, rng: mechanism.release(data, rng=rng).value, scores)
+        weights = np.array(base or (1, 1, 1)) * np.exp(np.array(scores, dtype=float))
+        assert [float(found[k]) for k in range(3)] == pytest.approx(weights / weights.sum(), rel=1e-9)
+    report = exact(mechanism, score_pairs(Sensitivity(1), [(0, 2, 2), (5, 0, 1), (0, 0, 0), (1, 1, 9)]))
+    assert report.holds and report.ratio > 0.8
 
 
 def test_the_base_is_taken_up_to_a_factor():

@@ -165,3 +165,13 @@ def test_a_search_that_is_too_large_is_refused(monkeypatch):
         vc_by_search(Ranges.every(grid(400), ["a"]))
     with pytest.raises(InvalidParameter, match="gamma"):
         fat_by_search(EXACT["intervals"][0], 0)
+
+
+def test_finite_classes_shatter_no_more_than_their_logarithm():
+    """[Roth10] Observation 26, and a class that reaches it."""
+    for name, (workload, _) in EXACT.items():
+        assert 2 ** fat_shattering_dimension(workload, 0.25).value <= max(len(workload), 1), name
+    everything = Predicates(
+        grid(3), [(["a"], np.array(m, dtype=bool)) for m in itertools.product((0, 1), repeat=3)]
+    )
+    assert vc_by_search(everything) == 3 == np.log2(len(everything))

@@ -155,6 +155,14 @@ def test_large_whole_weights_do_not_wrap():
             make()
 
 
+def test_definition_9_an_interval_counts_the_rows_inside_with_both_ends():
+    line = Universe([("t", range(6))])
+    rows = Histogram.dense(line, [1, 0, 2, 0, 0, 4])
+    workload = Ranges(line, "t", [(0, 5), (2, 2), (1, 4), (5, 5), (3, 4)])
+    assert workload.answers(rows).tolist() == [7, 2, 2, 4, 0]
+    assert Ranges(line, "t", [(1, 4)]).sensitivity(ROW, norm=1) == 1
+
+
 def test_sensitivities_known_from_theory():
     line = Universe([("t", range(16))])
     assert Prefixes(line, ["t"]).sensitivity(ROW, norm=1) == 16

@@ -54,6 +54,18 @@ def test_a_count_outside_the_sample_is_cut_off():
         mechanism.release(0.5)
 
 
+def test_several_counts_share_the_probability_and_add_up_their_shifts():
+    one = PopulationCount(rows=2000, epsilon=1, missed=Fraction(1, 4000), neighbours=SWAP)
+    four = PopulationCount(rows=2000, epsilon=1, missed=Fraction(1, 1000), neighbours=SWAP, counts=4)
+    assert four.shift == one.shift and four.scale == 4 * one.scale
+    answers = np.array([four.release([0, 500, 2000, 9999], rng=unsafe_seeded(s)).value for s in range(100)])
+    off = np.abs(answers - [0, 500, 2000, 2000])
+    assert 2 < (off.max(axis=1) > four.error(0.1)).sum() <= 25
+    assert four.loss.epsilon(0) == pytest.approx(4 / float(four.scale), rel=1e-9)
+    with pytest.raises(DiscreetError):
+        four.release([1, 2, 3])
+
+
 def test_parameters_are_checked():
     for changes in (
         {"rows": 0},

@@ -56,6 +56,23 @@ def constant(value):
     return lambda data: value
 
 
+def test_definition_3_10_numbers_and_silences_are_within_the_error():
+    """A right bound at beta 0.2 fails in more than 40 of 100 conversations with probability below 1e-6."""
+    mechanism, beta = numeric(queries=10), 0.2
+    alpha = mechanism.error(beta)
+    values = [*(-alpha - 1,) * 4, 2 * alpha, *(-3 * alpha,) * 4, alpha / 2]
+    late = 0
+    for seed in range(100):
+        conversation = mechanism.open(None, rng=unsafe_seeded(seed))
+        for place, value in enumerate(values):
+            answer = conversation.ask(constant(round(value)))
+            wrong = value > alpha if answer is None else abs(answer - round(value)) > alpha
+            if wrong or (conversation.closed and place < len(values) - 1):
+                late += 1
+                break
+    assert late <= 40
+
+
 def test_it_answers_and_closes_after_the_positive_answer():
     conversation = above().open(None, rng=unsafe_seeded(1))
     assert [conversation.ask(constant(-FAR)) for _ in range(50)] == [False] * 50
@@ -227,6 +244,18 @@ class Failing(Counting):
         if len(self.seen) == self._at:
             raise OSError("no randomness")
         return answer
+
+
+def test_nobody_sets_back_what_closes_it():
+    conversation = numeric(positives=2).open(None)
+    with pytest.raises(AttributeError):
+        conversation.positives = -5
+    planned = above(noise=NoiseKind.GAUSSIAN, delta=1e-6, queries=3, threshold=FAR).open(None)
+    with pytest.raises(AttributeError):
+        planned.asked = 0
+    for _ in range(3):
+        planned.ask(constant(0))
+    assert planned.closed
 
 
 def test_when_randomness_fails_a_positive_answer_stays_counted():

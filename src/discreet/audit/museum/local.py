@@ -9,7 +9,7 @@ from typing import Any
 from discreet.audit.museum.exhibit import Exhibit, Exhibited
 from discreet.core.neighbours import LocalReport
 from discreet.core.rng import Rng
-from discreet.local.laws.direct import DirectKernel
+from discreet.local.laws.responses.direct import DirectKernel
 from discreet.local.steps import DrawReports
 
 _PAIRS = ((0, 1), (1, 0))

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.audit.museum.exhibit import Claimed, Exhibit, Shown
 from discreet.core.card import Tiny
 from discreet.core.mechanism import Conversation, Interactive
@@ -102,6 +105,10 @@ class PrintedTreeRun(PanPrivateTreeRun):
         self._open[: ended + 1] = 0
         self.taken = now
         return int(self._published.sum())
+
+    def steps(self, units: NDArray[np.int64], rng: Rng) -> NDArray[Any]:
+        """Take many, one after the other."""
+        return np.array([self.step(int(unit), rng) for unit in units], dtype=np.int64)
 
 
 _CAME = tuple(list_pairs(((0, 1),), 2))

@@ -145,7 +145,7 @@ class WeightsConversation(Conversation[Any]):
             while batch.is_open:
                 self.ask(batch)
         with self._turn:
-            self.asked += settled + len(batch.rest)
+            self._asked += settled + len(batch.rest)
         return self.answers(batch)
 
     def _each(self, workload: Workload) -> OnlineAnswers:
@@ -159,7 +159,7 @@ class WeightsConversation(Conversation[Any]):
                 if not answers:
                     raise
                 answers.append(self._last(question))
-                self.asked += 1
+                self._asked += 1
         return OnlineAnswers.of(answers)
 
     def read(self, workload: Workload) -> Batch:
@@ -386,4 +386,4 @@ class WeightsConversation(Conversation[Any]):
             answer = self._measure(question, int(truth[place]))
             batch.fill(place, self._record.keep(question.key, answer))
             batch.put_back(fresh[stop + 1 :])
-        self.asked += before - len(batch.rest) - 1  # `ask` adds one
+        self._asked += before - len(batch.rest) - 1  # `ask` adds one

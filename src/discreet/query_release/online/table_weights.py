@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from discreet.core.fixed import Floats
+from discreet.core.fixed import Array, Floats
 from discreet.queries.kinds.marginals import Marginals
 from discreet.query_release.fitting.entropy_fit import normalise
 from discreet.query_release.fitting.quasi_newton import minimise
@@ -20,6 +22,7 @@ _ROUNDS = 3  # of as many steps, while the fit is off some table by more than th
 _NEAR = 2.0  # deviations of a cell
 UNIFORM = 1e-4
 """The part of the total that is spread over all cells, so that no weight is zero."""
+_FEW = 1 << 14  # cells, once a table: so few are summed sooner than passes over them are planned
 
 
 def fit_weights(tables: MarginalTables, *, flatness: float, order: int | None = None) -> Floats:
@@ -37,13 +40,14 @@ def fit_weights(tables: MarginalTables, *, flatness: float, order: int | None = 
     wanted = tables.answers(workload)
     deviations = [tables.standard_errors([names[axis] for axis in axes]) for axes in sets]
     spread = np.maximum(np.concatenate([np.ravel(each) for each in deviations]), 0.5)
+    answers, adjoint = _products(workload)
 
     def weights(dual: Floats) -> tuple[Floats, float]:
-        return normalise(workload.adjoint(dual / spread), total)
+        return normalise(adjoint(dual / spread), total)
 
     def objective(dual: Floats) -> tuple[float, Floats]:
         found, log_mass = weights(dual)
-        misfit = (workload.answers(found) - wanted) / spread
+        misfit = (answers(found) - wanted) / spread
         value = total * log_mass - float(dual @ (wanted / spread)) + flatness / 2 * float(dual @ dual)
         return value, misfit + flatness * dual
 
@@ -54,3 +58,26 @@ def fit_weights(tables: MarginalTables, *, flatness: float, order: int | None = 
         if float(np.abs(objective(best)[1]).max(initial=0.0)) <= _NEAR:
             break
     return (1 - UNIFORM) * weights(best)[0] + UNIFORM * total / universe.size
+
+
+def _products(workload: Marginals) -> tuple[Callable[[Floats], Array], Callable[[Floats], Array]]:
+    """Return how to sum tables out of weights, and the transpose of that.
+
+    Thousands of steps ask for both. Where cells are few, it is looked up where each goes in each table.
+    """
+    universe, starts = workload.universe, workload.tables.offsets
+    tables = len(starts) - 1
+    if universe.size * tables > _FEW:
+        return workload.answers, workload.adjoint
+    numbers, table_of = np.arange(len(workload)), np.repeat(np.arange(tables), np.diff(starts))
+    each = (np.where(table_of == table, numbers, 0) for table in range(tables))
+    places = np.stack([np.ravel(workload.adjoint(one)) for one in each])
+    every = np.ravel(places)
+
+    def answers(weights: Floats) -> Array:
+        return np.bincount(every, np.tile(np.ravel(weights), tables), minlength=len(workload))
+
+    def adjoint(vector: Floats) -> Array:
+        return np.asarray(vector[places].sum(axis=0).reshape(universe.shape))
+
+    return answers, adjoint

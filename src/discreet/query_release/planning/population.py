@@ -60,8 +60,10 @@ def alike(universe: Universe, public: Public, rows: int | None) -> Histogram:
         )
     if rows is None or rows == histogram.total:
         return histogram
+    if not histogram.total:
+        raise InvalidParameter(name="public", rule="data with rows", got="none")
     codes, counts = histogram.entries()
-    ends = np.floor(np.cumsum(counts) * (rows / max(1, histogram.total)) + 0.5).astype(np.int64)
+    ends = np.floor(np.cumsum(counts) * (rows / histogram.total) + 0.5).astype(np.int64)
     return _histogram(universe, codes, np.diff(ends, prepend=0))
 
 

@@ -236,19 +236,23 @@ def test_leftovers_mend_what_the_synopsis_gets_wrong():
     assert max(mended) <= 200
 
 
-def test_the_error_is_kept_by_most_queries():
+@pytest.mark.parametrize(
+    ("kind", "card", "epsilon", "density"),
+    [(QueryGame, query_game.CARD, 60, 96), (AnalystGame, analyst_game.CARD, 5000, 2)],
+)
+def test_the_error_is_kept_by_most_queries(kind, card, epsilon, density):
     # Provable for all but `density` sides. Here every query keeps it, but not a twentieth of it.
-    asked = query_game.CARD.example()[1]
-    game = QueryGame(
+    asked = card.example()[1]
+    game = kind(
         universe=asked.book.universe,
         caps=asked.book.caps,
         rows=2000,
-        epsilon=60,
+        epsilon=epsilon,
         delta=1e-2,
-        analyst_epsilon=60,
+        analyst_epsilon=epsilon,
         analyst_delta=1e-2,
         rounds=600,
-        density=96,
+        density=density,
         neighbours=Replace("row"),
     )
     bound = game.error(0.01)

@@ -8,6 +8,7 @@ from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries.histogram import Histogram
 from discreet.queries.universe import Universe
 from discreet.query_release.halfspaces.halfspace_net import HalfspaceNet
+from discreet.query_release.halfspaces.points import signs
 from discreet.query_release.halfspaces.projected_halfspaces import (
     ProjectedHalfspaces,
     honest_sizes,
@@ -95,6 +96,19 @@ def test_counts_are_those_of_the_projected_points():
     assert list(value.transcript) == wanted
     assert value.answer((1, 1, 1)) in wanted
     assert abs(value.answer((1, 1, 1)) - inside(data, (1, 1, 1))) < 250
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_theorem_10_inner_products_survive_a_projection_onto_many_dimensions(seed):
+    """[Roth10]: off by margin / 4 with probability 2 e^(-((m / 16)^2 - (m / 16)^3) k / 4); far less often."""
+    points = generator(seed).normal(size=(40, 30))
+    points /= np.linalg.norm(points, axis=1)[:, None]
+    off = {}
+    for dimension in (4, 4096):
+        seen = points @ signs(30, dimension, seed) / np.sqrt(dimension)
+        off[dimension] = np.abs(seen @ seen.T - points @ points.T)[np.triu_indices(40)]
+    assert 2 * np.exp(-(1 / 256 - 1 / 4096) * 4096 / 4) < 0.05  # margin 1: the theorem says something
+    assert off[4096].max() < 1 / 4 < np.quantile(off[4], 0.5)
 
 
 def test_the_projection_charges_no_more_than_the_source():

@@ -218,6 +218,31 @@ def test_all_ranges_are_within_the_bound(delta, neighbours):
     assert np.median(errors) > mechanism.error(0.1) / 5  # the bound says something
 
 
+def find_worst_union(off, most):
+    """Return the largest sum of `off` over all unions of at most so many intervals."""
+    best = [0.0] + [-math.inf] * (2 * most)  # odd places: inside of an interval
+    for each in off:
+        best = [
+            best[0],
+            *(max(best[k], best[k - 1]) + (each if k % 2 else 0) for k in range(1, 2 * most + 1)),
+        ]
+    return max(best)
+
+
+def test_theorem_7_all_unions_of_t_intervals_are_within_t_times_the_error():
+    """[Roth10]. Of about 50^8 unions of four, the worst: the price grows with t and not with their number."""
+    mechanism, rng = make(), unsafe_seeded(21)
+    worst = {1: [], 2: [], 4: []}
+    for _ in range(60):
+        off = mechanism.release(DATA, rng=rng).value.counts - COUNTS
+        for most, found in worst.items():
+            found.append(max(find_worst_union(off, most), find_worst_union(-off, most)))
+    for most, found in worst.items():
+        assert np.mean(np.array(found) > most * mechanism.error(0.1)) <= 0.1
+        assert np.median(found) > mechanism.error(0.1) / 5
+    assert 1.3 < np.median(worst[4]) / np.median(worst[1]) < 4
+
+
 def test_the_noise_has_the_predicted_variance():
     # 2,000 draws know a deviation to 1.6 % (Gaussian); 0.9 or 1.1 times it would be off by ten.
     mechanism, rng = make(delta=1e-3, epsilon=3, tree=CountTree(50, (50,), (0, 1))), unsafe_seeded(3)

@@ -16,6 +16,7 @@ from discreet.query_release.fitting import hit_and_run
 from discreet.query_release.fitting.hit_and_run import CHAINS, PublicCoins, Slabs, sample, walk
 from discreet.query_release.median.candidates import Polytope
 from discreet.query_release.median.conversation import EMPTY
+from discreet.query_release.median.database_sample import sample_database
 from discreet.query_release.median.median_polytope import MOST_CELLS, MedianPolytope
 from discreet.testing import unsafe_seeded
 
@@ -252,3 +253,40 @@ def test_the_preset_of_the_source_is_there_too():
     data = Histogram.dense(coin, [5 * 10**9, 5 * 10**9])
     answer = preset.open(data, rng=unsafe_seeded(2)).ask(query([1, 0], coin))
     assert answer.kind in ("free", "measured")
+
+
+def test_sampled_databases_are_uniform_on_the_simplex_before_rows_are_drawn():
+    """The share of a cell in uniform histograms over four cells has mean 1/4 and variance 3/80."""
+    universe = Universe([("x", range(4))])
+    drawn = [sample_database(universe, rows=4000, rng=unsafe_seeded(seed)) for seed in range(400)]
+    shares = np.array([histogram.counts() for histogram in drawn]) / 4000
+    assert np.abs(shares.sum(axis=1) - 1).max() < 1e-12
+    assert np.abs(shares.mean(axis=0) - 0.25).max() < 5 * np.sqrt(3 / 80 / 400)
+    assert 0.75 < shares.var() / (3 / 80) < 1.25
+
+
+def count_measured(table, seed):
+    """Ask 150 random predicates and return how many had to be measured."""
+    conversation = mechanism(rows=int(table.total)).open(table, rng=unsafe_seeded(seed))
+    masks = np.random.default_rng(seed).random((150, 64)) < 0.5  # noqa: TID251
+    for mask in masks:
+        conversation.ask(query(mask))
+    return conversation.measured
+
+
+def test_sampled_databases_need_few_updates_as_corollary_24_says():
+    measured = [
+        count_measured(sample_database(SIXTY_FOUR, rows=20_000, rng=unsafe_seeded(seed)), seed)
+        for seed in range(4)
+    ]
+    assert np.mean(measured) < 5
+    few = np.zeros(64, dtype=np.int64)
+    few[:2] = 10_000  # no such database: all people in two cells
+    assert count_measured(Histogram.dense(SIXTY_FOUR, few), 9) > 7
+
+
+def test_databases_of_uniform_rows_need_few_updates_as_corollary_25_says():
+    for seed in range(4):
+        cells = np.random.default_rng(seed).integers(0, 64, 20_000)  # noqa: TID251
+        table = Histogram.dense(SIXTY_FOUR, np.bincount(cells, minlength=64))
+        assert count_measured(table, seed) <= 1

@@ -55,9 +55,22 @@ def planned(workload=PAIRS, **changes):
     return plan(workload, **{"epsilon": 1, "delta": 1e-6, "rows": 2000} | changes)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def few_trials():
+    """Nothing here rests on the last per cents of a predicted error: a few fits will do instead of forty."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(predictions, "_FITS", (4, 6))
+        yield
+
+
 @pytest.fixture(scope="module")
-def pairs():
+def pairs(few_trials):
     return planned()
+
+
+@pytest.fixture(scope="module")
+def ages(few_trials):
+    return planned(AGES, delta=0, by="largest")
 
 
 def test_no_private_data_are_read():
@@ -68,11 +81,10 @@ def test_no_private_data_are_read():
         wanted.data.histogram()
 
 
-def test_ranges_go_to_the_tree():
-    found = planned(AGES, delta=0, by="largest")
-    assert found.best.name == "range-tree"
-    assert found.of("independent").largest > 3 * found.best.largest
-    assert found.of("adaptive").mechanism is None and "delta" in found.of("adaptive").why_not
+def test_ranges_go_to_the_tree(ages):
+    assert ages.best.name == "range-tree"
+    assert ages.of("independent").largest > 3 * ages.best.largest
+    assert ages.of("adaptive").mechanism is None and "delta" in ages.of("adaptive").why_not
 
 
 def test_the_recommendation_is_about_as_good_as_the_best(pairs):
@@ -139,7 +151,7 @@ def test_a_model_must_be_clearly_better_than_what_is_known():
     assert "about the same" in say_why(close, prediction("other", 8.0, is_exact=False), FACTS)
 
 
-def test_a_plan_says_why_it_does_not_recommend_the_smallest_error(monkeypatch):
+def test_a_plan_says_why_it_does_not_recommend_the_smallest_error(monkeypatch, ages):
     def a_little_better(candidate, facts, people):
         if candidate.name == "residual-marginals":
             return predict(candidate, facts, people)
@@ -154,8 +166,7 @@ def test_a_plan_says_why_it_does_not_recommend_the_smallest_error(monkeypatch):
     assert found.best.name == "residual-marginals" and found.applicable[0].name == "max-entropy"
     line = next(line for line in str(found).splitlines() if "is recommended" in line)
     assert found.why in line and "residual-marginals" in line and found.why in found._repr_html_()
-    best = planned(AGES, delta=0)
-    assert best.best is best.applicable[0] and not best.why and "is recommended" not in str(best)
+    assert ages.best is ages.applicable[0] and not ages.why and "is recommended" not in str(ages)
 
 
 def test_a_plan_loads_only_what_it_tries():
@@ -198,25 +209,24 @@ def test_more_budget_means_less_error(pairs):
 
 
 @pytest.mark.parametrize("error", [20.0, 200.0, 2000.0])
-def test_epsilon_for_inverts_the_prediction(error):
-    found = planned(AGES, delta=0, by="largest")
-    epsilon = found.epsilon_for(error)
-    again = found.at(epsilon).of(found.best.name).largest
+def test_epsilon_for_inverts_the_prediction(ages, error):
+    epsilon = ages.epsilon_for(error)
+    again = ages.at(epsilon).of(ages.best.name).largest
     assert again == pytest.approx(error, rel=0.35)
 
 
-def test_an_error_out_of_reach_is_refused():
+def test_an_error_out_of_reach_is_refused(ages):
     with pytest.raises(InvalidParameter, match="reachable"):
-        planned(AGES, delta=0).epsilon_for(1e-9)
+        ages.epsilon_for(1e-9)
 
 
-def test_a_plan_shows_a_table_and_a_picture(pairs):
+def test_a_plan_shows_a_table_and_a_picture(pairs, ages):
     text, page = str(pairs), pairs._repr_html_()
     assert text.count("<- recommended") == 1
     assert "range-tree" in text and "does not apply" in text
     assert f"<td>{pairs.best.name}</td>" in page and page.count("recommended") == text.count("recommended")
     assert repr(pairs) == text
-    picture = planned(AGES, delta=0).plot([1, 10])
+    picture = ages.plot([1, 10])
     assert picture.startswith("<svg") and "range-tree" in picture
     assert "independent" in pairs.plot([1])
 

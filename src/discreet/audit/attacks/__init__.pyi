@@ -1,0 +1,10 @@
+from discreet.audit.attacks.endless_domains import find_median as find_median
+from discreet.audit.attacks.endless_domains import least_people as least_people
+from discreet.audit.attacks.parity_gap import largest_parity_gap as largest_parity_gap
+from discreet.audit.attacks.parity_gap import least_parity_error as least_parity_error
+from discreet.audit.attacks.shattered_counts import SubsetCounts as SubsetCounts
+from discreet.audit.attacks.shattered_counts import WeightedHalves as WeightedHalves
+from discreet.audit.attacks.shattered_counts import least_count_error as least_count_error
+from discreet.audit.attacks.shattered_counts import reconstruct_shattered as reconstruct_shattered
+from discreet.audit.attacks.subset_sums import random_subsets as random_subsets
+from discreet.audit.attacks.subset_sums import reconstruct as reconstruct
