@@ -1,9 +1,9 @@
 """Break the shipped source on purpose, one small edit at a time, and see which test notices.
 
-Run by `make mutants`. Every entry of `mutants.toml` is an edit that would harm people: a clamp dropped, a
-scale halved, a caller believed. The source is copied, the edit made in the copy, and the entry's tests are
-run against it in the order given, the cheapest first, until one fails. A mutant that survives all of them is
-a hole in the suite, and so is one whose tests fail without any edit.
+Run by `make mutants`. Every entry of the lists here, one a package, is an edit that would harm people: a
+clamp dropped, a scale halved, a caller believed. The source is copied, the edit made in the copy, and the
+entry's tests are run against it in the order given, the cheapest first, until one fails. A mutant that
+survives all of them is a hole in the suite, and so is one whose tests fail without any edit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-LIST = Path(__file__).with_name("mutants.toml")
+LISTS = Path(__file__).parent
 SECONDS = 900
 FAILED, PASSED = 1, 0
 
@@ -43,9 +43,10 @@ class Mutant:
         return Path(self.file).parts[0]
 
 
-def read_mutants(path: Path = LIST) -> tuple[Mutant, ...]:
-    """Return the list, in the order it is written."""
-    entries = tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]
+def read_mutants(folder: Path = LISTS) -> tuple[Mutant, ...]:
+    """Return all lists, package by package, each in the order it is written."""
+    texts = (path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.toml")))
+    entries = (entry for text in texts for entry in tomllib.loads(text)["mutant"])
     return tuple(Mutant(**{**entry, "tests": tuple(entry["tests"])}) for entry in entries)
 
 
