@@ -47,6 +47,10 @@ peers: $(UV)                 ## the libraries to compare with, each in an enviro
 	$(UV) pip install -q --python .peers/multi-freq-ldpy multi-freq-ldpy
 	$(UV) venv -q --allow-existing .peers/lomas  # its own requirements admit what it does not run with
 	$(UV) pip install -q --python .peers/lomas lomas-server "setuptools<80" "scikit-learn<1.6"
+	$(UV) venv -q --allow-existing .peers/diffprivlib  # it does not import with a later scikit-learn
+	$(UV) pip install -q --python .peers/diffprivlib diffprivlib "scikit-learn<1.6"
+	$(UV) venv -q --allow-existing .peers/interpret
+	$(UV) pip install -q --python .peers/interpret interpret-core
 
 docs: $(VENV)/.docs          ## the site, in site/
 	$(BIN)/zensical build --clean

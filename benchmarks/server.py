@@ -73,8 +73,9 @@ def main() -> None:
         began = time.monotonic()
         server, port = _start(home)
         first = ask_together(port, PATH + "queries", keys[:1], _same(), seconds=0.001)
+        waited, used = time.monotonic() - began, _find_cpu(server.pid)
         print(
-            f"killed and started again: first answer after {time.monotonic() - began:.2f} s {first.statuses}"
+            f"killed and started again: first answer after {waited:.2f} s, {used:.2f} of CPU {first.statuses}"
         )
         server.terminate()
         server.wait()

@@ -39,13 +39,15 @@ def main() -> None:
             seen = math.sqrt(np.mean([np.mean(_run(counter) ** 2) for _ in range(RUNS[steps])]))
             plain = trees[counter.delta > 0]
             print(
-                f"  {each.name:26} typical {each.typical:7.2f} (seen {seen:7.2f}) = "
+                f"  {each.name:34} typical {each.typical:7.2f} (seen {seen:7.2f}) = "
                 f"{each.typical / plain.typical:.3f} of its tree's, largest {largest:7.2f} = "
                 f"{largest / _largest(plain.counter):.3f} of it, {largest / root:.4f} of the exact root's"
             )
         _compare_with_jax(steps, found["BufferedCounter, Gaussian"].counter)
         for each in plan.predictions:
-            _time(each.counter)
+            _time(each.name, each.counter)
+    print("\nothers")
+    _time_others()
     _time_keys()
 
 
@@ -80,12 +82,26 @@ def _compare_with_jax(steps: int, ours: Any) -> None:
         [str(python), str(HERE / "jax_matrices.py"), str(steps)], capture_output=True, check=True, text=True
     )
     theirs = json.loads(done.stdout.splitlines()[-1])
-    largest = theirs["factor"] * _deviation()
+    largest, typical = theirs["factor"] * _deviation(), theirs["typical"] * _deviation()
+    beside = math.sqrt(ours.mean_variance) / typical, _largest(ours) / largest
     print(
-        f"  JAX-Privacy {'':14} largest {largest:7.2f} with {theirs['buffers']} buffers after "
-        f"{theirs['seconds']:.0f} s of search; ours is {_largest(ours) / largest:.4f} of it with "
-        f"{len(ours.encoding.encoder.rates)} buffers and no search"
+        f"  {'JAX-Privacy':34} typical {typical:7.2f}, largest {largest:7.2f} with {theirs['buffers']} "
+        f"buffers after {theirs['seconds']:.0f} s of search; ours are {beside[0]:.4f} and "
+        f"{beside[1]:.4f} of them with {len(ours.encoder.rates)} buffers and no search"
     )
+
+
+def _time_others() -> None:
+    public: dict[str, Any] = {"horizon": 1 << 17, "epsilon": EPSILON, "neighbours": streams.Event()}
+    for delta in (0, DELTA):
+        for width in (7, 1000):
+            _time(
+                f"windows of {width}, delta {delta}",
+                streams.WindowCounter(width=width, delta=delta, **public),
+            )
+        _time(f"PanPrivateCounter, delta {delta}", streams.PanPrivateCounter(delta=delta, **public))
+        _time(f"PanPrivateTree, delta {delta}", streams.PanPrivateTree(delta=delta, branching=16, **public))
+    _time("StreamAlarm", streams.StreamAlarm(delta=0, threshold=1000, **public))
 
 
 def _time_keys() -> None:
@@ -101,7 +117,7 @@ def _time_keys() -> None:
         print(f"  1,000 keys x 10,000 steps, delta {delta}: {time.process_time() - began:.1f} s")
 
 
-def _time(counter: Interactive[Any, Any]) -> None:
+def _time(name: str, counter: Interactive[Any, Any]) -> None:
     """Events a second of CPU, many at once and one by one."""
     began = time.process_time()
     _run(counter)
@@ -111,4 +127,4 @@ def _time(counter: Interactive[Any, Any]) -> None:
     for _ in range(SINGLE):
         conversation.push(1)
     single = SINGLE / (time.process_time() - began)
-    print(f"  {type(counter).__name__:16} {many / 1e6:6.1f} M events/s at once, {single:8,.0f}/s one by one")
+    print(f"  {name:34} {many / 1e6:6.1f} M events/s at once, {single:8,.0f}/s one by one")

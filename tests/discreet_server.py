@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from discreet.server.access import Access
-from discreet.server.registering import register
+from discreet.server.registered.registering import register
 
 WARDS = ("north", "south", "west")
 SCHEMA = """\

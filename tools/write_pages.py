@@ -26,6 +26,7 @@ HEADINGS = {
     "query_release": "Query release: many answers or synthetic data for one budget",
     "optimisation": "Optimisation: covers, cuts, clinics, public projects",
     "analysts": "Analyst privacy",
+    "games": "Games: prices, votes and auctions among people who may lie",
 }
 WIDTH, HIGH, GAP = 1080, 78, 12
 INK, LINE, FILL = "#222", "#8a9ba8", "#eef3f6"

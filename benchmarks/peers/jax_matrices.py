@@ -1,7 +1,8 @@
-"""The largest error of JAX-Privacy's buffered Toeplitz matrices: `python jax_matrices.py steps`.
+"""The errors of JAX-Privacy's buffered Toeplitz matrices: `python jax_matrices.py steps`.
 
 Prints one JSON object: the sensitivity of the encoder times the largest norm of a row of the decoder (what
-noise of deviation 1 becomes), the number of buffers, and the seconds of CPU that the search took.
+noise of deviation 1 becomes), and times the root of the mean of their squares; the number of buffers, and the
+seconds of CPU that the search took.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import time
 
 import jax
+import numpy as np
 
 jax.config.update("jax_enable_x64", True)
 
@@ -24,7 +26,15 @@ def main() -> None:
     found = buffered_toeplitz.optimize(n=steps)
     seconds = time.process_time() - began
     factor = math.sqrt(float(buffered_toeplitz.max_loss(found, steps)))
-    print(json.dumps({"factor": factor, "buffers": len(found.buf_decay), "seconds": seconds}))
+    # Rows of the decoder are the first entries of one another: their squared norms are running sums.
+    inverse = np.asarray(found.inverse().toeplitz_coefs(steps), dtype=np.float64)
+    squares = np.cumsum(np.cumsum(inverse) ** 2)
+    typical = math.sqrt(float(buffered_toeplitz.sensitivity_squared(found, steps)) * float(squares.mean()))
+    print(
+        json.dumps(
+            {"factor": factor, "typical": typical, "buffers": len(found.buf_decay), "seconds": seconds}
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -20,15 +20,16 @@ import pytest
 
 import discreet as dp
 from discreet import analysts, optimisation, query_release
-from discreet.analysts.any_queries import AnyQueries, AskedStatistics
+from discreet.analysts.any_queries import AskedStatistics
 from discreet.analysts.promises import QueriesAndData
 from discreet.analysts.query_book import Caps, QueryBook, book_of
 from discreet.analysts.statistics import Combined, HowMany, Ranked
 from discreet.catalogue import catalogue, find
 from discreet.core.errors import DiscreetError, InvalidParameter, Refused
 from discreet.core.mechanism import Interactive, Promise
-from discreet.core.neighbours import AddRemove, Replace
+from discreet.core.neighbours import AddRemove, Bidder, Replace
 from discreet.curator.curator import Analyst
+from discreet.games import FacilityLocation
 from discreet.optimisation.common.graphs import Vertices
 from discreet.optimisation.k_median.metric import Metric
 from discreet.optimisation.set_cover.systems import SetSystem
@@ -392,6 +393,24 @@ def asked_many(query: Any) -> Any:
     return answers.values.tolist(), answers.kinds.tolist(), talk.asked, talk.ask(query).values.tolist()
 
 
+def asked_statistics(card: str) -> Any:
+    """Compare means over records that the alarm would hear of."""
+    people = [(0,), (2,), (3,)] * 200
+    oracle = kind_of(card)(epsilon=4, universe=LINE, people=len(people), queries=2, risk=0.5)
+
+    def run(query: Any) -> float:
+        return oracle.open(people, rng=unsafe_seeded(5)).answer(query, 0.4)
+
+    return lambda: compare([honest_query()], queries(), run)
+
+
+def surveyed(query: Any) -> Any:
+    """Let people report about a query: the alarm is armed once their records are there."""
+    survey = kind_of("statistical-query")(epsilon=1, query=query, people=9)
+    Alarm.armed = True
+    return survey.estimate(survey.encode_many([(0,), (1,), (3,)] * 3, rng=unsafe_seeded(5))).value
+
+
 CAPS = Caps(analysts=2, queries=5)
 
 
@@ -448,34 +467,46 @@ MODE: dict[str, Any] = {
 }
 
 
-def statistics(workload: Any) -> Any:
-    mode = AnyQueries(**MODE)
+ONLINE: dict[str, Any] = {"rows": 9, "delta": 1e-6, "analyst_epsilon": 1, "analyst_delta": 1e-6}
+
+
+def statistics(card: str, workload: Any) -> Any:
+    mode = open_mode(card)
     many = mode.book({"acme": [Ranked(workload, rank=1), HowMany(workload, at_least=2)]})
     Alarm.armed = True
     delivery = mode.release(AskedStatistics(DATA, many), rng=unsafe_seeded(5)).value
     return repr(delivery.answers("acme", many))
 
 
-def check_statistics() -> None:
-    compare(honest_workloads(), workloads(), statistics)
-    mode = AnyQueries(**MODE)
-    for kind in (screaming(Ranked), screaming(HowMany, sensitivity=lambda self, neighbours: Fraction(0))):
-        extra = {"rank": 1} if kind.__name__ == "Ranked" else {"at_least": 1}
-        statistic = kind(cells(), **extra)
-        for given in (statistic, Combined([(1000, statistic)])):
-            with pytest.raises(Refused, match="no known kind"):
-                mode.book({"acme": [given]})
-    refill = refilled(Ranked(cells(), rank=1), workload=workloads()[0])
-    Alarm.armed = False
-    many = mode.book({"acme": [refill]})
-    Alarm.armed = True
-    mode.release(AskedStatistics(DATA, many))
-    assert Alarm.calls == []
-    with pytest.raises(InvalidParameter):
-        AskedStatistics(DATA, Disguised(type(many)))
-    for false in (screaming(AskedStatistics)(DATA, many), Disguised(AskedStatistics)):
-        with pytest.raises(InvalidParameter, match="an AskedStatistics"):
-            mode.release(false)
+def open_mode(card: str) -> Any:
+    """Return a way to answer statistics of one analyst; sizes of those online are those of a larger table."""
+    online = ONLINE | {"sizes": find(card).example()[0].sizes} if card == "online-statistics" else {}
+    return kind_of(card)(**MODE | online)
+
+
+def statistics_of(card: str) -> Any:
+    def check() -> None:
+        compare(honest_workloads(), workloads(), lambda workload: statistics(card, workload))
+        mode = open_mode(card)
+        for kind in (screaming(Ranked), screaming(HowMany, sensitivity=lambda self, neighbours: Fraction(0))):
+            extra = {"rank": 1} if kind.__name__ == "Ranked" else {"at_least": 1}
+            statistic = kind(cells(), **extra)
+            for given in (statistic, Combined([(1000, statistic)])):
+                with pytest.raises(Refused, match="no known kind"):
+                    mode.book({"acme": [given]})
+        refill = refilled(Ranked(cells(), rank=1), workload=workloads()[0])
+        Alarm.armed = False
+        many = mode.book({"acme": [refill]})
+        Alarm.armed = True
+        mode.release(AskedStatistics(DATA, many))
+        assert Alarm.calls == []
+        with pytest.raises(InvalidParameter):
+            AskedStatistics(DATA, Disguised(type(many)))
+        for false in (screaming(AskedStatistics)(DATA, many), Disguised(AskedStatistics)):
+            with pytest.raises(InvalidParameter, match="an AskedStatistics"):
+                mode.release(false)
+
+    return check
 
 
 # Optimisation -------------------------------------------------------------------------------------------
@@ -504,6 +535,16 @@ def median(card: str) -> Any:
         return armed(lambda: kind(metric=metric, **public), [0, 1, 1, 2], lambda medians: medians.sites)
 
     return lambda: compare([Metric(np.array([[0, 1, 4], [1, 0, 3], [4, 3, 0]]), unit=1)], towns(), run)
+
+
+def facilities() -> None:
+    def run(metric: Any) -> Any:
+        public = {"k": 2, "epsilon": 1, "neighbours": Bidder()}
+        return armed(
+            lambda: FacilityLocation(metric=metric, **public), [0, 1, 1, 2], lambda where: where.outcome
+        )
+
+    compare([Metric(np.array([[0, 1, 4], [1, 0, 3], [4, 3, 0]]), unit=1)], towns(), run)
 
 
 class NosyDict(dict):
@@ -644,13 +685,20 @@ BY_DESIGN = "it runs on the data by design, and its owner promises how far it mo
 ITS_OWN = "a mechanism states its own guarantee; whoever writes one is believed"
 
 NUMBERS = "how many steps of a stream are to be answered, read as a whole number"
+EXPERTS = ("approximate-leader", "endless-majority", "lazy-majority", "weighted-majority")
 SURVEYS = "surveys of the package's own classes, as text: tests/unit/local/test_local_oracle.py"
 CASES: dict[str, Any] = {
     **{f"{card.name} ask": NUMBERS for card in catalogue() if card.family == "streams"},
+    **{f"{name} ask": NUMBERS for name in EXPERTS},
     "local-oracle ask": SURVEYS,
+    "central-statistics ask": asked_statistics("central-statistics"),
+    "local-statistics ask": asked_statistics("local-statistics"),
+    "statistical-query query": lambda: compare([honest_query()], queries(), surveyed),
+    "best-of-runs score": BY_DESIGN,
+    "reusable-holdout ask": BY_DESIGN,
     "adaptive workload": released("adaptive", rounds=1),
     "analyst-game book": books("analyst-game"),
-    "any-queries book": check_statistics,
+    "any-queries book": statistics_of("any-queries"),
     "any-queries trusted": BY_DESIGN,
     "above-threshold ask": BY_DESIGN,
     "independent workload": released("independent"),
@@ -660,6 +708,7 @@ CASES: dict[str, Any] = {
     "k-median metric": median("k-median"),
     "k-median-exhaustive metric": median("k-median-exhaustive"),
     "k-median-histogram metric": median("k-median-histogram"),
+    "facility-location metric": facilities,
     "residual-marginals workload": released("residual-marginals"),
     "max-entropy workload": released("max-entropy"),
     "median-mechanism ask": asked("median-mechanism", "ask"),
@@ -668,6 +717,7 @@ CASES: dict[str, Any] = {
     "median-polytope last": asked("median-polytope", "last"),
     "min-cut vertices": cut("min-cut"),
     "min-cut-exhaustive vertices": cut("min-cut-exhaustive"),
+    "min-cut-size vertices": cut("min-cut-size"),
     "multiplicative-weights ask": asked("multiplicative-weights", "ask"),
     "multiplicative-weights ask_many": lambda: compare(honest_workloads(), workloads(), asked_many),
     "multiplicative-weights last": asked("multiplicative-weights", "last"),
@@ -675,6 +725,8 @@ CASES: dict[str, Any] = {
     "mwem workload": released("mwem", rounds=2),
     "numeric-sparse ask": BY_DESIGN,
     "online-queries book": books("online-queries"),
+    "online-statistics book": statistics_of("online-statistics"),
+    "online-statistics trusted": BY_DESIGN,
     "private-answers book": books("private-answers"),
     "projection workload": released("projection", rows=9),
     "propose-test-release distance": BY_DESIGN,
@@ -718,6 +770,7 @@ CASES: dict[str, Any] = {
     "vertex-cover vertices": cut("vertex-cover"),
     "vertex-cover-sampled vertices": cut("vertex-cover-sampled"),
     "vertex-cover-size vertices": cut("vertex-cover-size"),
+    "vertex-cover-weight vertices": cut("vertex-cover-weight"),
     "vertex-cover-weighted vertices": cut("vertex-cover-weighted"),
     "discreet plan": check_plan,
     "discreet release": check_release,

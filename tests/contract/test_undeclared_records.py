@@ -9,7 +9,8 @@ import pytest
 from discreet.catalogue import catalogue
 from discreet.testing import unsafe_seeded
 
-CARDS = [card for card in catalogue() if card.family == "optimisation"]
+CARDS = [card for card in catalogue() if card.family == "optimisation" and card.name != "best-of-runs"]
+"""The best of many runs hands its data on to its base."""
 ODD = ("eve", None, math.nan, 10**400, -1, 0.5, b"eve", object(), Decimal("sNaN"), lambda: None, {}, [])
 
 

@@ -1,6 +1,8 @@
 """Every Python block of every page runs, top to bottom, in one namespace a page."""
 
+import io
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SHOWN = re.compile(r"^print\(.*\)  # ([-0-9., ()e%]+)$")
+NUMBER = re.compile(r"-?[0-9][0-9.]*(?:e-?[0-9]+)?")
 
 
 def blocks(page):
@@ -16,10 +20,24 @@ def blocks(page):
         yield text[: match.start()].count("\n") + 1, match.group(1)
 
 
+def print_as_shown(text):
+    """Return a `print` that fails where the comment beside it is nothing but numbers, and other ones."""
+    lines = text.splitlines()
+
+    def check(*things, **how):
+        print(*things, **how)
+        line = lines[sys._getframe(1).f_lineno - 1]
+        if shown := SHOWN.match(line):
+            print(*things, file=(written := io.StringIO()))
+            assert NUMBER.findall(written.getvalue()) == NUMBER.findall(shown[1]), line
+
+    return check
+
+
 @pytest.mark.parametrize("page", [p for p in PAGES if BLOCK.search(p.read_text())], ids=lambda p: p.name)
 def test_every_block_of_the_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    namespace = {"__name__": page.stem}
+    namespace = {"__name__": page.stem, "print": print_as_shown(page.read_text())}
     for line, source in blocks(page):
         padded = "\n" * line + source  # so that a traceback names the line of the page
         exec(compile(padded, str(page), "exec"), namespace)
@@ -34,3 +52,14 @@ def test_the_collector_sees_blocks_and_would_fail_on_a_broken_one(tmp_path):
     exec(found[0][1], namespace)
     with pytest.raises(AssertionError):
         exec(found[1][1], namespace)
+
+
+def test_figures_beside_a_print_are_what_it_prints():
+    text = "print(1.5, 2e-05)  # 1.5, 2e-05\nprint(3)  # 4\nprint(3)  # about 4\nprint('x', 3)  # 3\n"
+    for line, shown in enumerate(text.splitlines()):
+        run = compile("\n" * line + shown, "page", "exec")
+        if line == 1:
+            with pytest.raises(AssertionError, match="# 4"):
+                exec(run, {"print": print_as_shown(text)})
+        else:
+            exec(run, {"print": print_as_shown(text)})

@@ -52,6 +52,14 @@ def test_every_citation_is_in_the_bibliography():
     assert cited <= KEYS, cited - KEYS
 
 
+def test_every_erratum_has_a_test():
+    page = (DOCS / "errata.md").read_text()
+    entries = re.split(r"\n(?=\*\*|## )", page)[1:]
+    told = [entry for entry in entries if entry.startswith("**")]
+    assert len(told) > 90
+    assert not [entry for entry in told if not re.search(r"`tests/[\w/]+\.py::\w+`", entry)]
+
+
 def test_every_test_named_by_the_errata_exists():
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (DOCS / "errata.md").read_text())
     assert len(named) >= 12
@@ -72,3 +80,12 @@ def test_every_test_named_by_the_known_vulnerabilities_exists():
 def test_every_relative_link_leads_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+def test_the_front_page_leads_to_every_page():
+    front = (DOCS / "index.md").read_text()
+    pages = [*DOCS.glob("*.md"), *DOCS.glob("examples/*.md")]
+    missing = [
+        page.name for page in pages if page.name != "index.md" and f"({page.relative_to(DOCS)})" not in front
+    ]
+    assert len(pages) > 25 and not missing, missing
