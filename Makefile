@@ -28,8 +28,8 @@ pages: $(VENV)/.dev          ## the pages that are made from the source: the map
 	$(BIN)/python tools/write_pages.py
 
 soak: $(VENV)/.dev           ## the long checks
-	$(BIN)/python -m pytest -m soak
-	$(BIN)/python -m pytest -n auto -m "not soak" --hypothesis-profile=explore tests/property
+	DISCREET_CHANCE=system $(BIN)/python -m pytest -m soak
+	DISCREET_CHANCE=system $(BIN)/python -m pytest -n auto -m "not soak" --hypothesis-profile=explore tests/property
 
 mutants: $(VENV)/.dev        ## break the source on purpose; some test must notice every time
 	$(BIN)/python tests/mutants/run.py
