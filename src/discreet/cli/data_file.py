@@ -48,13 +48,15 @@ public_tables = click.option(
 """The option --public."""
 
 
-def read_public(public: tuple[str, ...]) -> dict[str, str]:
-    """Return the files of public tables by name."""
+def read_public(public: tuple[str, ...], *, files: bool = True) -> dict[str, str]:
+    """Return the files of public tables by name, or what a database calls them."""
     found: dict[str, str] = {}
     for one in public:
         name, sign, file = one.partition("=")
         if not (name and sign and file) or name in found:
             raise click.UsageError("--public takes NAME=FILE, each name once, for instance wards=wards.csv.")
+        if files and not Path(file).is_file():
+            raise click.UsageError(f"--public must name a file that exists, got {show_path(file, name)}.")
         found[name] = file
     return found
 

@@ -117,9 +117,8 @@ def register(
         choose_data(str(data), table)
     out = None if analyst is None else Path(f"{analyst}.key")
     file, declared = None if data is None else relate(config, data), relate(config, schema)
-    tables = {
-        name: where if data is None else relate(config, where) for name, where in read_public(public).items()
-    }
+    joined = read_public(public, files=data is not None)
+    tables = joined if data is None else {name: relate(config, where) for name, where in joined.items()}
     with say_errors():
         called = read_schema(schema).name if name is None else name
         if version is not None and config.exists() and called in read_registration(config).datasets:

@@ -18,8 +18,8 @@ def may_hold_password(given: str) -> bool:
     return _CONNECTION.search(given) is not None
 
 
-def show_path(given: str) -> str:
-    """Return a path as errors show it: as it was given, or withheld."""
+def show_path(given: str, name: str = "data") -> str:
+    """Return a path as errors show it: whose it is and as it was given, or withheld."""
     if may_hold_password(given):
         return "what looks like a connection string (withheld)"
-    return f"data={given!r}"
+    return f"{name}={given!r}"

@@ -247,6 +247,8 @@ def test_ask_joins_public_tables_whose_files_are_named(visits, tmp_path):
     assert "Give --public wards=wards.csv, say" in run(*given).output
     for wrong in ("wards", "=wards.csv", "wards="):
         assert "--public takes NAME=FILE" in run(*given, "--public", wrong).output
+    missing = run(*given, "--public", "wards=nowhere.csv").output
+    assert "--public must name a file that exists, got wards='nowhere.csv'" in missing
 
 
 def test_ask_refuses_what_is_outside_the_language(visits):

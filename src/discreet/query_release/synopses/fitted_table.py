@@ -8,18 +8,22 @@ numbers are read, so it costs nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 from scipy.optimize import linprog
 
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter, Refused
+from discreet.core.errors import InternalError, InvalidParameter, Refused
 from discreet.core.fixed import Array
 from discreet.queries.workload import Workload
 from discreet.query_release.synopses.synopsis import Weights
 
 MOST_WEIGHTS = 4_000_000
 """How many weights, queries times cells, a linear program may have."""
+
+_LARGEST = 10**290
+"""Sums of as many answers as there may be stay within floats."""
 
 
 class FittedTable(Weights):
@@ -58,23 +62,28 @@ def fit_table(
         Where there are too many queries and cells for a linear program.
     """
     checks.instance(Workload, workload=workload)
-    given = np.array([float(checks.exact(answers=answer)) for answer in answers], dtype=np.float64)
-    if len(given) != len(workload):
-        raise InvalidParameter(name="answers", rule=f"{len(workload)} numbers", value=len(given))
+    exact = [checks.exact(answers=answer) for answer in answers]
+    if len(exact) != len(workload):
+        raise InvalidParameter(name="answers", rule=f"{len(workload)} numbers", value=len(exact))
+    total = None if rows is None else checks.at_least(0, rows=rows)
+    # What a linear program takes for nothing is absolute, so its largest number is made 1.
+    scale: Fraction = max(map(abs, (*exact, total or Fraction(0)))) or Fraction(1)
+    if scale > _LARGEST:
+        raise InvalidParameter(name="answers", rule=f"numbers of at most {_LARGEST:.0e}", got="larger ones")
     matrix = _matrix_of(workload)
-    ones = np.ones((len(given), 1))
-    total = None if rows is None else float(checks.at_least(0, rows=rows))
-    sums = None if total is None else np.append(np.ones(matrix.shape[1]), 0)[None, :]
+    wanted = np.array([float(number / scale) for number in exact], dtype=np.float64)
+    ones = np.ones((len(wanted), 1))
     found = linprog(
         np.append(np.zeros(matrix.shape[1]), 1),
         A_ub=np.block([[matrix, -ones], [-matrix, -ones]]),
-        b_ub=np.concatenate([given, -given]),
-        A_eq=sums,
-        b_eq=None if total is None else [total],
+        b_ub=np.concatenate([wanted, -wanted]),
+        A_eq=None if total is None else np.append(np.ones(matrix.shape[1]), 0)[None, :],
+        b_eq=None if total is None else [float(total / scale)],
     )
-    if found.x is None:  # it is always feasible and bounded: only numbers far out of range end here
-        raise InvalidParameter(name="answers", rule="numbers of moderate size", got=found.message)
-    weights = np.maximum(found.x[:-1], 0)
+    if found.x is None:
+        raise InternalError(f"a linear program that always has a solution ended without: {found.message}")
+    weights = np.maximum(found.x[:-1], 0) * float(scale)
+    given = np.array([float(number) for number in exact], dtype=np.float64)
     misfit = float(np.abs(matrix @ weights - given).max(initial=0))
     return FittedTable(workload, weights, answers=tuple(given.tolist()), misfit=misfit)
 

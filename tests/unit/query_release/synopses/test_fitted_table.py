@@ -48,3 +48,16 @@ def test_odd_answers_and_large_programs_are_refused():
     wide = Universe([(name, range(32)) for name in "abcd"])
     with pytest.raises(Refused, match="linear program"):
         fit_table(Marginals(wide, [["a"]]), [1.0] * 32)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1, 1e200])
+def test_answers_of_any_size_are_met(unit):
+    answers = [unit * count for count in (3, 4, 5, 3, 3, 3, 3)]
+    fitted = fit_table(TABLES, answers, rows=12 * unit)
+    assert fitted.misfit <= 1e-6 * unit
+    assert fitted.weights.sum() == pytest.approx(12 * unit)
+
+
+def test_answers_beyond_floats_are_refused():
+    with pytest.raises(InvalidParameter, match="larger ones"):
+        fit_table(TABLES, [10**400] * 7)
