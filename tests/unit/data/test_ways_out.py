@@ -9,7 +9,7 @@ from sql_schemas import count, plan
 
 from discreet import AddRemove
 from discreet.core.errors import DiscreetError, InvalidParameter, Refused
-from discreet.data import Category, Decimal, Integer, Row, Schema, Table, parse_schema
+from discreet.data import Category, Decimal, Identifier, Integer, Row, Schema, Table, User, parse_schema
 from discreet.data.ask import plan_question
 from discreet.data.plan.nodes import Policy
 from discreet.data.pricing.question_plan import QuestionPlan
@@ -22,6 +22,15 @@ SELECTS = [
         "MODE(note)",
         "MODE(note): its values are not declared. GROUP BY it with COUNT(*), ORDER BY 2 DESC LIMIT 1.",
     ),
+    ("COUNTIF(CAST(age / 2 AS TEXT) = '3')", "Round it first, as in CAST(FLOOR(x / 10) AS TEXT)"),
+    ("ROUND(AVG(age)) || 'y'", "||: it is not part of the language. GROUP BY it, or select the parts"),
+    ("DECODE(region, 'n', 1), COUNT(*)", "Write CASE x WHEN 'a' THEN 1 WHEN 'b' THEN 2 ELSE 0 END"),
+    ("COUNTIF(region = ANY('{n,s}'))", "function ANY: it is not known here. Write x IN ('a', 'b')."),
+    (
+        "COUNTIF(day > TO_DATE('1.2.2020', 'DD.MM.YYYY'))",
+        "TO_DATE: it takes 1 argument. Write DATE '2020-12-31'.",
+    ),
+    ("COUNTIF(day LIKE '2020%')", "Use BETWEEN, or LIKE of CAST(day AS TEXT)."),
     ("ANY_VALUE(region)", "ANY_VALUE: its answer is some person's own value. Use MODE(x)"),
     ("STRING_AGG(region, ',')", "STRING_AGG: it lists the values of single rows. GROUP BY the value"),
     ("ARRAY_AGG(region)", "ARRAY_AGG: it lists the values of single rows."),
@@ -91,6 +100,28 @@ def test_whole_queries(text: str, words: str) -> None:
     with pytest.raises(Refused) as caught:
         plan(text)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT receipt, COUNT(*) FROM sales GROUP BY receipt",
+        "SELECT AVG(n) FROM (SELECT receipt, COUNT(*) AS n FROM sales GROUP BY receipt) AS t",
+    ],
+)
+def test_what_can_be_asked_of_an_identifier_that_is_not_the_unit(text: str) -> None:
+    """The way out is no question that is refused in the same words."""
+    unit = User(column="who", max_rows=2, max_groups=2)
+    columns = (Identifier("who"), Identifier("receipt"))
+    sales = Schema("sales", columns=columns, unit=unit, neighbours=AddRemove("who"))
+    policy = Policy(epsilon=Fraction(1), delta=Fraction(0))
+    with pytest.raises(Refused, match="GROUP BY receipt: it would show single units") as caught:
+        plan_question(text, schemas=sales, policy=policy)
+    asked = caught.value.way_out.split(": ")[1].replace("FROM t ", "FROM sales ")
+    assert plan_question(asked, schemas=sales, policy=policy).columns
+    with pytest.raises(Refused) as caught:
+        plan_question("SELECT receipt FROM sales", schemas=sales, policy=policy)
+    assert caught.value.way_out == "COUNT(DISTINCT receipt) counts them"
 
 
 CONDITIONS = [

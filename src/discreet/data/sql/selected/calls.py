@@ -89,7 +89,7 @@ def read_aggregate(node: exp.Expression, scope: Scope) -> Aggregate:
         return _CALLS[name](name, places, scope)
     if name == "MEDIAN" and len(places) == 1 and _is_day(places[0], scope):
         take(call, "this", "expressions")
-        return Aggregate("quantile", _number_or_day(places[0], scope), points=(Fraction(1, 2),))
+        return Aggregate("quantile", number_or_day(places[0], scope), points=(Fraction(1, 2),))
     if name == "COUNT" and len(places) == 1:
         counted = _count(places[0], scope)
         if counted is not None:
@@ -179,7 +179,7 @@ def _extreme(name: str, places: Arguments, scope: Scope) -> Aggregate:
     if len(places) != 1:
         raise refuse(name, "it takes one number or date", f"Write {name}(x)")
     kind: Kind = "maximum" if name == "MAX" else "minimum"
-    return _chosen(Aggregate(kind, _number_or_day(places[0], scope)), bounds, name, scope)
+    return _chosen(Aggregate(kind, number_or_day(places[0], scope)), bounds, name, scope)
 
 
 def _quantile(
@@ -197,9 +197,7 @@ def _quantile(
     points = _read_points(name, places[1])
     if ordered is not None and ordered[1]:
         points = tuple(1 - point for point in points)
-    return _chosen(
-        Aggregate("quantile", _number_or_day(places[0], scope), points=points), bounds, name, scope
-    )
+    return _chosen(Aggregate("quantile", number_or_day(places[0], scope), points=points), bounds, name, scope)
 
 
 def _read_points(name: str, node: exp.Expression) -> tuple[Fraction, ...]:
@@ -263,7 +261,8 @@ def _beside(number: Polynomial, other: Polynomial) -> Polynomial:
     return add(number, multiply(constant(0), other))
 
 
-def _number_or_day(node: exp.Expression, scope: Scope) -> Polynomial:
+def number_or_day(node: exp.Expression, scope: Scope) -> Polynomial:
+    """Translate what has a smallest and a largest value: a number, or the days of one column of dates."""
     if _is_day(node, scope):
         return variable(scope.field(node))
     chosen = operand(node, scope) if is_choice(node) else None
