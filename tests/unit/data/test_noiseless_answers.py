@@ -74,6 +74,13 @@ QUESTIONS = (
     "ORDER BY k",
     "SELECT COUNT(*) AS n FROM t WHERE CAST(day AS VARCHAR) LIKE '2024-01-1%' OR day::TEXT = '2023-12-01'",
     "SELECT COUNTIF(CAST(x + 2 * CAST(flag AS INT) AS VARCHAR) IN ('7', '12')) AS n FROM t",
+    # Groups whose values have larger steps than one
+    "SELECT CASE WHEN x < y THEN 'less' WHEN x > 90 THEN 'never' ELSE 'more' END AS k, COUNT(*) AS n FROM t "
+    "GROUP BY k ORDER BY k",
+    "SELECT UPPER(g) AS k, COUNT(*) AS n FROM t WHERE g IN ('a', 'c') GROUP BY k UNION ALL "
+    "SELECT 'all', COUNT(*) FROM t WHERE flag ORDER BY k",
+    "SELECT 12 - x AS k, COUNT(*) AS n FROM t WHERE x IN (4, 8) GROUP BY k UNION ALL "
+    "SELECT 77, COUNT(*) FROM t ORDER BY k",
     # Other spellings
     "SELECT COUNT(*) AS n FROM t WHERE g = ANY(['a', 'c']) AND x <> ALL([1, 2])",
     "SELECT COUNT(*) AS n FROM t WHERE day >= MAKE_DATE(2024, 1, 1)",
