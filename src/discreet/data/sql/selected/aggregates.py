@@ -302,7 +302,7 @@ def _row_bounds(asked: Bounds | None, exact: Scaled, kind: Kind) -> Bounds | Non
     cut = max(asked[0], low), min(asked[1], high)
     if not cut[0] < cut[1]:
         raise refuse("contribution bounds", "they leave one value at most", "Choose wider bounds")
-    return _on_grid(cut, exact.unit)
+    return require_on_grid(cut, exact.unit)
 
 
 def _natural(row: Bounds | None, exact: Scaled, rows: int) -> Bounds:
@@ -318,14 +318,15 @@ def _group_bounds(asked: Bounds | None, natural: Bounds, unit: Fraction) -> Boun
     cut = max(asked[0], natural[0]), min(asked[1], natural[1])
     if not cut[0] < cut[1]:
         raise refuse("contribution bounds", "they leave one value at most", "Choose wider bounds")
-    return _on_grid(cut, unit)
+    return require_on_grid(cut, unit)
 
 
 def _bound_count(asked: Bounds | None, scope: Scope) -> Bounds | None:
     return _group_bounds(asked, (Fraction(0), Fraction(_rows(scope))), _ONE)
 
 
-def _on_grid(bounds: Bounds, unit: Fraction) -> Bounds:
+def require_on_grid(bounds: Bounds, unit: Fraction) -> Bounds:
+    """Return bounds of a number that is a multiple of a unit; refuse others, which would be rounded."""
     if any((end / unit).denominator != 1 for end in bounds):
         why = f"they are not multiples of {float(unit):g}"
         raise refuse("contribution bounds", why, "Choose bounds on the column's grid")
