@@ -18,6 +18,7 @@ SCHEMA = Schema(
     "t",
     columns=(
         Identifier("who"),
+        Identifier("receipt"),
         Category("g", values=("a", "b", "c")),
         Integer("x", lower=0, upper=12),
         Decimal("y", lower=0, upper=50, grid=Fraction("0.5")),
@@ -31,6 +32,7 @@ SIZE = 240
 ROWS = pa.table(
     {
         "who": [f"u{k % 60}" for k in range(SIZE)],
+        "receipt": [None if k % 5 == 0 else f"r{k // 2}" for k in range(SIZE)],
         "g": [("a", "b", "b", "c", "a", "a", None)[k % 7] for k in range(SIZE)],
         "x": [None if k % 11 == 0 else (k * k + k // 9) % 13 for k in range(SIZE)],
         "y": [(k * 37 % 101) / 2 for k in range(SIZE)],
@@ -81,6 +83,14 @@ QUESTIONS = (
     "SELECT 'all', COUNT(*) FROM t WHERE flag ORDER BY k",
     "SELECT 12 - x AS k, COUNT(*) AS n FROM t WHERE x IN (4, 8) GROUP BY k UNION ALL "
     "SELECT 77, COUNT(*) FROM t ORDER BY k",
+    # Whether an identifier is there
+    "SELECT COUNT(receipt) FILTER (WHERE flag) AS a, COUNT(CASE WHEN x > 4 THEN receipt END) AS b, "
+    "COUNT(CASE WHEN x > 4 THEN who END) AS c, COUNT(CASE WHEN flag THEN g END) AS d FROM t "
+    "WHERE x IS NOT NULL",
+    "SELECT flag, COUNT(receipt) AS n FROM t WHERE receipt IS NULL OR y > 20 GROUP BY flag ORDER BY flag",
+    "SELECT SUM(n) AS n, SUM(m) AS m FROM (SELECT who, COUNT(receipt) AS n, "
+    "COUNT(CASE WHEN flag THEN receipt END) AS m FROM t GROUP BY who) AS u",
+    "SELECT COUNT(receipt) AS n FROM t WHERE flag UNION ALL SELECT COUNT(receipt) FROM t",
     # Other spellings
     "SELECT COUNT(*) AS n FROM t WHERE g = ANY(['a', 'c']) AND x <> ALL([1, 2])",
     "SELECT COUNT(*) AS n FROM t WHERE day >= MAKE_DATE(2024, 1, 1)",

@@ -12,7 +12,10 @@ from discreet.core.errors import DiscreetError, InvalidParameter, Refused
 from discreet.data import Category, Decimal, Identifier, Integer, Row, Schema, Table, User, parse_schema
 from discreet.data.ask import plan_question
 from discreet.data.plan.nodes import Policy
+from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.question_plan import QuestionPlan
+from discreet.data.sql.parse import parse
+from discreet.data.sql.printing import to_sql
 
 SELECTS = [
     ("*", "SELECT *: single rows are never shown. Ask for aggregates, such as COUNT(*) or AVG(x)."),
@@ -122,6 +125,17 @@ def test_what_can_be_asked_of_an_identifier_that_is_not_the_unit(text: str) -> N
     with pytest.raises(Refused) as caught:
         plan_question("SELECT receipt FROM sales", schemas=sales, policy=policy)
     assert caught.value.way_out == "COUNT(DISTINCT receipt) counts them"
+    there = parse("SELECT COUNT(*) FROM sales WHERE receipt IS NULL", schemas=sales, policy=policy)
+    assert parse(to_sql(there, PlanTables.of(sales)), schemas=sales, policy=policy) == there
+    for test in (
+        "receipt = 'x'",
+        "receipt IN ('x')",
+        "receipt LIKE 'x%'",
+        "who <> receipt",
+        "receipt + 1 > 2",
+    ):
+        with pytest.raises(Refused, match="identifier"):
+            plan_question(f"SELECT COUNT(*) FROM sales WHERE {test}", schemas=sales, policy=policy)
 
 
 CONDITIONS = [

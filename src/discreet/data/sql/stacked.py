@@ -36,7 +36,7 @@ from discreet.data.plan.numbers import scale
 from discreet.data.plan.row_nodes import Condition, Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.nodes import Scope, take
-from discreet.data.sql.selected.aggregates import require_on_grid
+from discreet.data.sql.selected.aggregates import keep_bounds
 from discreet.data.sql.selected.calls import AGGREGATES
 from discreet.data.sql.selected.computed import Names, translate
 from discreet.data.sql.selected.counted import count_present, count_where, keep
@@ -229,10 +229,7 @@ class _Part:
         number = keep(one.number, kept, scope)
         if one.kind == "count":
             return replace(one, number=count_present(number, scope))
-        found = replace(one, number=number)
-        for bounds in (one.row_bounds, one.group_bounds):
-            if bounds is not None:
-                require_on_grid(bounds, scale(number, self.tables).unit)
+        found = keep_bounds(one, number, scope)
         measures(found, self.tables)  # refuses what an engine could not add up exactly
         return found
 

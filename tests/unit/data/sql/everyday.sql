@@ -406,6 +406,9 @@ SELECT city, count(*) AS n FROM visits GROUP BY city SORT BY n DESC;
 SELECT COUNT(*) FROM visits WHERE city = ANY(ARRAY['london', 'paris']);
 SELECT COUNT(*) FROM visits WHERE visit_date >= to_date('2023-01-01', 'YYYY-MM-DD');
 SELECT COUNT(*) FROM visits WHERE ward::text = '12';
+SELECT COUNT(CASE WHEN smoker THEN patient_id END) AS smoking, COUNT(CASE WHEN smoker THEN city END) FROM visits;
+-- refused: ORDER BY n DESC LIMIT 1 shows the largest
+WITH c AS (SELECT city, COUNT(*) AS n FROM visits GROUP BY city) SELECT city FROM c WHERE n = (SELECT MAX(n) FROM c);
 SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY patient_id HAVING bool_or(smoker)) AS t;
 SELECT date_trunc('month', first_cancer) AS m, COUNT(*) FROM (SELECT patient_id, MIN(visit_date) FILTER (WHERE diagnosis = 'C50') AS first_cancer FROM visits GROUP BY patient_id) AS t GROUP BY m;
 

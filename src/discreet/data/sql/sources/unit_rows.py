@@ -20,11 +20,12 @@ from discreet.data.plan.narrowing import narrow
 from discreet.data.plan.nodes import Units, UnitValue
 from discreet.data.plan.row_nodes import TRUE, Condition, Field, Polynomial
 from discreet.data.plan.tables import PlanTables, is_declared
-from discreet.data.schema.columns import Decimal, Integer, Text
+from discreet.data.schema.columns import Decimal, Identifier, Integer, Text
 from discreet.data.schema.schema import Schema, User
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.rows.language import condition, numeric, summand
 from discreet.data.sql.selected.calls import number_or_day
+from discreet.data.sql.selected.choices import chooses_no_number, read_choice
 from discreet.data.sql.selected.combinations import combine, count_steps, list_columns
 from discreet.data.sql.selected.counted import count_where, is_zero_or_one, keep
 from discreet.data.sql.sources.joins import read_from
@@ -131,8 +132,9 @@ def _require_unit(
         ):
             why = f"beside the unit it groups by declared columns of {main.name}"
             way_out = (
-                f"GROUP BY {unit.name} and such columns; what all units have on average of a computed key is "
-                f"SUM(x) / COUNT(DISTINCT {unit.name}) with GROUP BY that key, without a subquery"
+                f"GROUP BY {unit.name} and such columns, with their table first in FROM; what all units have "
+                f"on average of a computed key is SUM(x) / COUNT(DISTINCT {unit.name}) with GROUP BY that "
+                "key, without a subquery"
             )
             raise refuse("GROUP BY in a subquery", why, way_out)
         return unit, tuple(sorted(others))
@@ -223,11 +225,14 @@ class _ValueReader:
         if isinstance(what, exp.Star):
             take(what)
             return count_where(kept, self.scope)
+        if chooses_no_number(what, self.scope):
+            test, (what,) = read_choice(what, self.scope)
+            kept = conjunction([kept, test], tables)
         field = self.scope.field(what) if isinstance(what, exp.Column) else None
         if field == self.unit:
             return count_where(kept, self.scope)
         if field is not None and not isinstance(self.scope.column(field), Integer | Decimal):
-            if not isinstance(self.scope.column(field), Text):
+            if not isinstance(self.scope.column(field), Identifier | Text):
                 _require_declared(field, self.scope, "COUNT")
             return count_where(conjunction([kept, is_there(field, tables)], tables), self.scope)
         number = keep(numeric(what, self.scope), kept, self.scope)
