@@ -19,6 +19,7 @@ from discreet.data.plan.numbers import variable
 from discreet.data.plan.row_nodes import Condition, Field, Polynomial
 from discreet.data.plan.tabulate import tabulate
 from discreet.data.schema.columns import Category, Column, Decimal, Identifier, Integer
+from discreet.data.sql.date_formats import BEYOND
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.rows.language import operand
 from discreet.data.sql.rows.operands import (
@@ -289,8 +290,7 @@ def _require_calendar(key: ComputedKey, scope: Scope) -> None:
         for end in (key.codes[0], key.codes[-1]):
             name_group(key, end, scope.tables)
     except (ValueError, OverflowError):
-        why = "some of its days lie beyond the calendar, which ends with the year 9999"
-        raise refuse("GROUP BY", why, "Add or subtract less") from None
+        raise refuse("GROUP BY", BEYOND, "Add or subtract less") from None
 
 
 def _codes(found: Polynomial, where: Condition, scope: Scope) -> tuple[int, ...]:
