@@ -9,10 +9,13 @@ from sql_schemas import count, plan
 
 from discreet import AddRemove
 from discreet.core.errors import DiscreetError, InvalidParameter, Refused
-from discreet.data import Category, Decimal, Integer, Row, Schema, Table, parse_schema
+from discreet.data import Category, Decimal, Identifier, Integer, Row, Schema, Table, User, parse_schema
 from discreet.data.ask import plan_question
 from discreet.data.plan.nodes import Policy
+from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.question_plan import QuestionPlan
+from discreet.data.sql.parse import parse
+from discreet.data.sql.printing import to_sql
 
 SELECTS = [
     ("*", "SELECT *: single rows are never shown. Ask for aggregates, such as COUNT(*) or AVG(x)."),
@@ -22,6 +25,15 @@ SELECTS = [
         "MODE(note)",
         "MODE(note): its values are not declared. GROUP BY it with COUNT(*), ORDER BY 2 DESC LIMIT 1.",
     ),
+    ("COUNTIF(CAST(age / 2 AS TEXT) = '3')", "Round it first, as in CAST(FLOOR(x / 10) AS TEXT)"),
+    ("ROUND(AVG(age)) || 'y'", "||: it is not part of the language. GROUP BY it, or select the parts"),
+    ("DECODE(region, 'n', 1), COUNT(*)", "Write CASE x WHEN 'a' THEN 1 WHEN 'b' THEN 2 ELSE 0 END"),
+    ("COUNTIF(region = ANY('{n,s}'))", "function ANY: it is not known here. Write x IN ('a', 'b')."),
+    (
+        "COUNTIF(day > TO_DATE('1.2.2020', 'DD.MM.YYYY'))",
+        "TO_DATE: it takes 1 argument. Write DATE '2020-12-31'.",
+    ),
+    ("COUNTIF(day LIKE '2020%')", "Use BETWEEN, or LIKE of CAST(day AS TEXT)."),
     ("ANY_VALUE(region)", "ANY_VALUE: its answer is some person's own value. Use MODE(x)"),
     ("STRING_AGG(region, ',')", "STRING_AGG: it lists the values of single rows. GROUP BY the value"),
     ("ARRAY_AGG(region)", "ARRAY_AGG: it lists the values of single rows."),
@@ -39,6 +51,8 @@ SELECTS = [
     ("COUNT(*) OVER ()", "GROUP BY what parts the rows, and look at the groups"),
     ("1, 'x'", "SELECT: it asks for no aggregate"),
     ("AVG(region)", "region: it is a category, not a number. Use integer or decimal columns and numbers."),
+    ("AVG(store)", "store: it is a category, not a number. Write CAST(store AS INT)."),
+    ("MAX(active)", "active: it is true or false, not a number. Write CAST(active AS INT)."),
     ("AVG(note)", "note: it is free text, not a number. Use integer or decimal columns and numbers."),
     ("SUM(2 * day)", "day: it is a date, not a number."),
     ("AVG(user_id)", "user_id: it is an identifier, not a number."),
@@ -93,6 +107,39 @@ def test_whole_queries(text: str, words: str) -> None:
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT receipt, COUNT(*) FROM sales GROUP BY receipt",
+        "SELECT AVG(n) FROM (SELECT receipt, COUNT(*) AS n FROM sales GROUP BY receipt) AS t",
+    ],
+)
+def test_what_can_be_asked_of_an_identifier_that_is_not_the_unit(text: str) -> None:
+    """The way out is no question that is refused in the same words."""
+    unit = User(column="who", max_rows=2, max_groups=2)
+    columns = (Identifier("who"), Identifier("receipt"))
+    sales = Schema("sales", columns=columns, unit=unit, neighbours=AddRemove("who"))
+    policy = Policy(epsilon=Fraction(1), delta=Fraction(0))
+    with pytest.raises(Refused, match="GROUP BY receipt: it would show single units") as caught:
+        plan_question(text, schemas=sales, policy=policy)
+    asked = caught.value.way_out.split(": ")[1].replace("FROM t ", "FROM sales ")
+    assert plan_question(asked, schemas=sales, policy=policy).columns
+    with pytest.raises(Refused) as caught:
+        plan_question("SELECT receipt FROM sales", schemas=sales, policy=policy)
+    assert caught.value.way_out == "COUNT(DISTINCT receipt) counts them"
+    there = parse("SELECT COUNT(*) FROM sales WHERE receipt IS NULL", schemas=sales, policy=policy)
+    assert parse(to_sql(there, PlanTables.of(sales)), schemas=sales, policy=policy) == there
+    for test in (
+        "receipt = 'x'",
+        "receipt IN ('x')",
+        "receipt LIKE 'x%'",
+        "who <> receipt",
+        "receipt + 1 > 2",
+    ):
+        with pytest.raises(Refused, match="identifier"):
+            plan_question(f"SELECT COUNT(*) FROM sales WHERE {test}", schemas=sales, policy=policy)
+
+
 CONDITIONS = [
     (
         "age = 'old'",
@@ -104,6 +151,7 @@ CONDITIONS = [
     ("age = TRUE", "age = TRUE: age is a number and TRUE is a truth value"),
     ("region = 3", "region = 3: region is compared with text in single quotes"),
     ("region < 'n'", "region < 'n': the values of region have no order"),
+    ("store > 1", "store > 1: the values of store have no order. Use =, <> or IN, or CAST(store AS INT)."),
     ("EXISTS (SELECT 1)", "Name a public table's key"),
     ("age > (SELECT 1)", "Ask for its number first"),
     ("LOWER(region) = 'N'", "no declared value gives it"),

@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from discreet.core.errors import InternalError, Refused
+from discreet.data.plan.measures import find_own_day
 from discreet.data.plan.nodes import Join, Plan, Units, UnitValue
 from discreet.data.plan.numbers import MAX_UNITS, scale, variable
 from discreet.data.plan.row_nodes import Field, Span
@@ -206,12 +207,12 @@ def _declare(name: str, value: UnitValue, tables: PlanTables, rows: int) -> Colu
 
 
 def date_of(value: UnitValue, tables: PlanTables) -> Date | None:
-    """Return the date column whose first or last day a value is; None for any other."""
-    fields = () if value.number is None else value.number.fields
-    if value.kind not in ("min", "max") or len(fields) != 1:
+    """Return the date column whose first or last day a value is, of all rows or some; None for any other."""
+    if value.kind not in ("min", "max") or value.number is None:
         return None
-    column = tables.column(fields[0])
-    return column if isinstance(column, Date) and value.number == variable(fields[0]) else None
+    field = find_own_day(value.number, tables)
+    column = None if field is None else tables.column(field)
+    return column if isinstance(column, Date) else None
 
 
 def _dimension(join: Join, tables: PlanTables) -> Dimension:

@@ -74,11 +74,11 @@ def name_group(key: Key, code: Code, tables: PlanTables) -> Value:
     """Return what a group is called."""
     if isinstance(key, Field):
         return tables.column(key).decode(code)
-    if key.kind == "label":
-        return key.labels[int(code)]
-    if key.kind == "truth":
-        return bool(int(code))
     value = int(code) * scale(key.number, tables).unit
+    if key.kind == "label":
+        return key.labels[int(value)]
+    if key.kind == "truth":
+        return bool(value)
     if key.kind == "date":
         return datetime.date.fromordinal(int(value) + _EPOCH)
     return int(value) if value.denominator == 1 else Fraction(value)

@@ -166,7 +166,12 @@ def find_day(aggregate: Aggregate, tables: PlanTables) -> Field | None:
     """Return the column of dates that a date is chosen from; None where something else is."""
     if aggregate.kind not in ("quantile", "minimum", "maximum") or aggregate.number is None:
         return None
-    field = _find_own(aggregate.number, Fraction(1), tables)
+    return find_own_day(aggregate.number, tables)
+
+
+def find_own_day(number: Polynomial, tables: PlanTables) -> Field | None:
+    """Return the column of dates whose own days a number is, wherever it is there; None for any other."""
+    field = _find_own(number, Fraction(1), tables)
     return field if field is not None and isinstance(tables.column(field), Date) else None
 
 

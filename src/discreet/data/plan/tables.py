@@ -25,7 +25,7 @@ from discreet.data.plan.row_nodes import (
     UnitIn,
     Within,
 )
-from discreet.data.schema.columns import Boolean, Category, Column, Date, Decimal, Integer, Ranged, Text
+from discreet.data.schema.columns import Boolean, Category, Column, Date, Decimal, Integer, Ranged
 from discreet.data.schema.schema import Dimension, Schema
 
 
@@ -163,9 +163,7 @@ def _span(column: Column) -> Span:
         return column.code_lower, column.code_upper
     if isinstance(column, Category):
         return 0, column.size - 1
-    if isinstance(column, Text):
-        return 0, 0  # of free text nothing is counted but whether it is there
-    raise InternalError(f"{column.name} has no declared values")
+    return 0, 0  # of free text and identifiers nothing is told but whether they are there
 
 
 def _present(condition: Condition) -> set[Field]:

@@ -5,6 +5,7 @@ What does not fit is left as it is, and refused or understood where it is read.
 
 from __future__ import annotations
 
+import datetime
 from fractions import Fraction
 from itertools import pairwise
 
@@ -22,6 +23,14 @@ _WEEKS = {"MONDAY": "ISOWEEK", "SUNDAY": "WEEK"}
 MAX_COPIES = 4_096
 """Parts of expressions that buckets may copy in one question."""
 _BUCKETS = ("RANGE_BUCKET", "WIDTH_BUCKET")
+_READ_DATES = {"TO_DATE": (0, 1), "PARSE_DATE": (1, 0), "STR_TO_DATE": (0, 1), "STRPTIME": (0, 1)}
+"""Where the text of a date stands, and where its format."""
+_MADE_DATES = ("DATE", "MAKE_DATE")
+_FORMATS = {
+    **dict.fromkeys(("%F", "%Y-%m-%d", "YYYY-MM-DD", "yyyy-MM-dd"), "%Y-%m-%d"),
+    **dict.fromkeys(("%Y%m%d", "YYYYMMDD", "yyyyMMdd"), "%Y%m%d"),
+}
+_LISTS: dict[str, type[exp.Expression]] = {"ANY": exp.EQ, "SOME": exp.EQ, "ALL": exp.NEQ}
 
 
 def unify_calls(tree: exp.Expression) -> None:
@@ -34,16 +43,49 @@ def unify_calls(tree: exp.Expression) -> None:
             call.set("this", _SAME[name])
         elif name == "WEEK" and len(listed) == 1 and _begins(listed[0]) and _takes_part(call.parent):
             call.replace(exp.Column(this=exp.to_identifier(_WEEKS[listed[0].name.upper()])))
+        elif name in _READ_DATES or name in _MADE_DATES:
+            _write_date(call, name, listed)
+        elif name in _LISTS and isinstance(call.parent, _LISTS[name]) and len(listed) == 1:
+            _list_values(call.parent, call, listed[0])
         elif name in _BUCKETS and left >= 0 and len(listed) == 2 and isinstance(listed[1], exp.Array):
             left -= sum(1 for _ in listed[0].walk()) * (1 + len(listed[1].expressions))
             if left >= 0:
                 _write_buckets(call, listed[0], listed[1].expressions)
+    for one in tree.find_all(exp.In):
+        unnested = one.args.get("unnest")
+        listed = unnested.expressions if isinstance(unnested, exp.Unnest) else []
+        if len(listed) == 1 and isinstance(listed[0], exp.Array) and not unnested.args.get("offset"):
+            one.set("unnest", None)
+            one.set("expressions", listed[0].expressions)
     for group in tree.find_all(exp.Group):
         sets = group.args.get("grouping_sets") or []
         if len(sets) == 1 and group.args.get("expressions"):
             # Spark lists the keys before the sets that they make.
             group.set("expressions", sets)
             group.set("grouping_sets", None)
+
+
+def _write_date(call: exp.Anonymous, name: str, listed: list[exp.Expression]) -> None:
+    """Write a date that is made of its parts, or read in a format, as one in quotes."""
+    said = [str(one.this) for one in listed if isinstance(one, exp.Literal)]
+    if len(said) != len(listed) or len(said) != (3 if name in _MADE_DATES else 2):
+        return
+    try:
+        if name in _MADE_DATES:
+            found = datetime.date(*map(int, said))
+        else:
+            text, pattern = (said[place] for place in _READ_DATES[name])
+            found = datetime.datetime.strptime(text, _FORMATS[pattern]).date()
+    except (KeyError, ValueError, OverflowError):
+        return
+    call.replace(exp.Anonymous(this="DATE", expressions=[exp.Literal.string(found.isoformat())]))
+
+
+def _list_values(compared: exp.Expression, call: exp.Anonymous, array: exp.Expression) -> None:
+    """Write x = ANY(ARRAY[...]) as IN, and x <> ALL(ARRAY[...]) as NOT IN."""
+    if isinstance(array, exp.Array) and compared.args.get("expression") is call:
+        found = exp.In(this=compared.this.copy(), expressions=array.expressions)
+        compared.replace(found if isinstance(compared, exp.EQ) else exp.Not(this=found))
 
 
 def _begins(node: exp.Expression) -> bool:

@@ -37,6 +37,7 @@ _FORMATS: dict[str, Callable[[datetime.date], str]] = {
     "%u": lambda day: str(day.isoweekday()),
     "%%": lambda day: "%",
 }
+BEYOND = "some of its days lie beyond the calendar, which ends with the year 9999"
 _YEARS = 10_000
 """More than there are years before 1970."""
 _WORDS: dict[str, dict[str, str]] = {
@@ -68,7 +69,10 @@ def read_format(name: str, pattern: str) -> list[str]:
 
 def spell_day(number: int, parts: Sequence[str]) -> str:
     """Return a day, counted from 1970-01-01, in a format."""
-    day = datetime.date.fromordinal(number + EPOCH)
+    try:
+        day = datetime.date.fromordinal(number + EPOCH)
+    except (ValueError, OverflowError):
+        raise refuse("a date as text", BEYOND, "Add or subtract less") from None
     return "".join(_FORMATS[part](day) if part in _FORMATS else part for part in parts)
 
 

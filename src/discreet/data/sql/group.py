@@ -19,6 +19,7 @@ from discreet.data.plan.numbers import variable
 from discreet.data.plan.row_nodes import Condition, Field, Polynomial
 from discreet.data.plan.tabulate import tabulate
 from discreet.data.schema.columns import Category, Column, Decimal, Identifier, Integer
+from discreet.data.sql.date_formats import BEYOND
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.rows.language import operand
 from discreet.data.sql.rows.operands import (
@@ -43,10 +44,8 @@ MAX_GROUPS = 20_000
 Sets = list[tuple[Key, ...]]
 _SEVERAL = (exp.Cube, exp.Rollup, exp.GroupingSets)
 _FILLING = ("COALESCE", "IFNULL", "NVL")
-_COARSER = (
-    "Group by something coarser, or ask of one row a unit: "
-    "SELECT AVG(n) FROM (SELECT {0}, COUNT(*) AS n FROM t GROUP BY {0})"
-)
+_COARSER = "Group by something coarser"
+_OF_UNITS = ", or ask of one row a unit: SELECT AVG(n) FROM (SELECT {0}, COUNT(*) AS n FROM t GROUP BY {0})"
 
 
 class Grouping:
@@ -111,9 +110,9 @@ class Grouping:
             field = self._scope.field(node)
             if field not in self.keys:
                 if isinstance(self._scope.column(field), Identifier):
-                    way_out = (
-                        f"COUNT(DISTINCT {field.name}) counts them; a subquery may GROUP BY {field.name}"
-                    )
+                    way_out = f"COUNT(DISTINCT {field.name}) counts them"
+                    if field.name == self._scope.main.unit.column:
+                        way_out += f"; a subquery may GROUP BY {field.name}"
                     raise refuse(field.name, "it would show single units", way_out)
                 if not self.keys and any(item.find(exp.Window) for item in self._listed):
                     raise refuse_rows("OVER")
@@ -291,8 +290,7 @@ def _require_calendar(key: ComputedKey, scope: Scope) -> None:
         for end in (key.codes[0], key.codes[-1]):
             name_group(key, end, scope.tables)
     except (ValueError, OverflowError):
-        why = "some of its days lie beyond the calendar, which ends with the year 9999"
-        raise refuse("GROUP BY", why, "Add or subtract less") from None
+        raise refuse("GROUP BY", BEYOND, "Add or subtract less") from None
 
 
 def _codes(found: Polynomial, where: Condition, scope: Scope) -> tuple[int, ...]:
@@ -341,7 +339,9 @@ def check_sets(
     columns = {key: scope.column(key) for key in keys if isinstance(key, Field)}
     for field, column in columns.items():
         if isinstance(column, Identifier):
-            raise refuse(f"GROUP BY {field.name}", "it would show single units", _COARSER.format(field.name))
+            unit = scope.main.unit.column
+            way_out = _COARSER if unit is None else _COARSER + _OF_UNITS.format(unit)
+            raise refuse(f"GROUP BY {field.name}", "it would show single units", way_out)
     open_keys = [key.name for key in keys if not is_listed(key, scope.tables)]
     if strategy not in (None, "LAPLACE_THRESHOLD" if open_keys else "PUBLIC_GROUPS"):
         way_out = "Use PUBLIC_GROUPS for declared keys, LAPLACE_THRESHOLD for others, or leave it out"

@@ -49,8 +49,15 @@ _WORDS = {
 }
 _NOT_KNOWN = "it is not part of the language"
 _NODES: dict[type, tuple[str, str, str]] = {
+    exp.DPipe: ("||", _NOT_KNOWN, "GROUP BY it, or select the parts and write the text from the answer"),
     exp.Exists: ("EXISTS", _NOT_KNOWN, "Put conditions on the table's own columns"),
     exp.Filter: ("FILTER", _NOT_KNOWN, "Put the condition in WHERE, and ask once for each"),
+    **dict.fromkeys((exp.Like, exp.ILike), ("LIKE", _NOT_KNOWN, "Put the condition in WHERE")),
+    exp.Subquery: (
+        "a subquery in an expression",
+        _NOT_KNOWN,
+        "ORDER BY n DESC LIMIT 1 shows the largest; else ask for its number first, and write that here",
+    ),
     exp.Star: ("SELECT *", "single rows are never shown", "Ask for aggregates, such as COUNT(*) or AVG(x)"),
     exp.Window: (
         "OVER",

@@ -23,7 +23,7 @@ from discreet.data.plan.nodes import (
     UnitValue,
     Windowed,
 )
-from discreet.data.plan.numbers import add, constant, value_of
+from discreet.data.plan.numbers import add, constant, value_of, variable
 from discreet.data.plan.row_nodes import TRUE, Condition, Field, Polynomial, Quotient
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.printed_rows import cases_sql, condition_sql, name_sql, number_sql, quote
@@ -149,8 +149,9 @@ def _of_unit(value: UnitValue, tables: PlanTables) -> str:
     """Return what a unit's value is computed of: a first or last day is that of dates."""
     if value.number is None:
         return "*"
-    is_date = date_of(value, tables) is not None
-    return name_sql(value.number.fields[0]) if is_date else number_sql(value.number, tables)
+    own = value.number.fields[0]
+    is_day = date_of(value, tables) is not None and value.number == variable(own)
+    return name_sql(own) if is_day else number_sql(value.number, tables)
 
 
 def _rows(source: Plan | Units, tables: PlanTables) -> list[str]:

@@ -32,9 +32,11 @@ from discreet.data.plan.nodes import (
     Units,
     Windowed,
 )
+from discreet.data.plan.numbers import scale
 from discreet.data.plan.row_nodes import Condition, Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.nodes import Scope, take
+from discreet.data.sql.selected.aggregates import keep_bounds
 from discreet.data.sql.selected.calls import AGGREGATES
 from discreet.data.sql.selected.computed import Names, translate
 from discreet.data.sql.selected.counted import count_present, count_where, keep
@@ -205,7 +207,10 @@ class _Part:
         if isinstance(key, Field):
             return key
         # Computed for the rows that this SELECT counts: elsewhere it may be beyond what an engine can hold.
-        return replace(key, number=keep(key.number, self.plan.where, self._scope))
+        number = keep(key.number, self.plan.where, self._scope)
+        before, after = (scale(one, self.tables).unit for one in (key.number, number))
+        steps = (code * before / after for code in key.codes)  # values that are left may have larger steps
+        return replace(key, number=number, codes=tuple(int(one) for one in steps if one.denominator == 1))
 
     def _aggregate(self, one: Aggregate) -> Aggregate:
         """Return an aggregate of the rows that this SELECT counts, among those that all of them count."""
@@ -224,7 +229,7 @@ class _Part:
         number = keep(one.number, kept, scope)
         if one.kind == "count":
             return replace(one, number=count_present(number, scope))
-        found = replace(one, number=number)
+        found = keep_bounds(one, number, scope)
         measures(found, self.tables)  # refuses what an engine could not add up exactly
         return found
 

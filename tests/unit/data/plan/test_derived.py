@@ -27,6 +27,7 @@ from discreet.data.plan.numbers import add, constant, multiply, variable
 from discreet.data.plan.row_nodes import TRUE, Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse
+from discreet.data.sql.printing import to_sql
 
 COST, AGE, INCOME = (variable(Field("visits", name)) for name in ("cost", "age", "income"))
 
@@ -145,3 +146,16 @@ def test_values_that_nothing_reads_are_dropped() -> None:
     assert found.units is not None
     assert found.units.values == (UnitValue("count"),)
     assert drop_unread(found, TABLES) == found
+
+
+@pytest.mark.parametrize("call", ["MIN(day) FILTER (WHERE active)", "MAX(CASE WHEN age > 30 THEN day END)"])
+def test_a_first_day_of_some_rows_is_a_day(call: str) -> None:
+    found = plan(
+        f"SELECT DATE_TRUNC('month', d) AS m, COUNT(*) FROM (SELECT user_id, {call} AS d FROM visits "
+        "GROUP BY user_id) AS t WHERE d > '2020-02-01' GROUP BY m"
+    )
+    assert found.units is not None
+    _, day = declare_units(found.units, TABLES, (("visits", 5),)).columns
+    assert isinstance(day, Date) and day.nullable
+    assert (day.lower, day.upper) == (VISITS.column("day").lower, VISITS.column("day").upper)  # type: ignore[attr-defined]
+    assert parse(to_sql(found, TABLES), schemas=TABLES, policy=POLICY) == found

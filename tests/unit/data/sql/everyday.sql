@@ -401,3 +401,27 @@ SELECT city, sum(cost) FROM visits GROUP BY city GROUPING SETS ((city), ());
 SELECT city, min(visit_date), max(visit_date) FROM visits GROUP BY city;
 -- refused: SORT BY: it is not part of the language. Write ORDER BY
 SELECT city, count(*) AS n FROM visits GROUP BY city SORT BY n DESC;
+
+-- postgres
+SELECT COUNT(*) FROM visits WHERE city = ANY(ARRAY['london', 'paris']);
+SELECT COUNT(*) FROM visits WHERE visit_date >= to_date('2023-01-01', 'YYYY-MM-DD');
+SELECT COUNT(*) FROM visits WHERE ward::text = '12';
+SELECT COUNT(CASE WHEN smoker THEN patient_id END) AS smoking, COUNT(CASE WHEN smoker THEN city END) FROM visits;
+-- refused: ORDER BY n DESC LIMIT 1 shows the largest
+WITH c AS (SELECT city, COUNT(*) AS n FROM visits GROUP BY city) SELECT city FROM c WHERE n = (SELECT MAX(n) FROM c);
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY patient_id HAVING bool_or(smoker)) AS t;
+SELECT date_trunc('month', first_cancer) AS m, COUNT(*) FROM (SELECT patient_id, MIN(visit_date) FILTER (WHERE diagnosis = 'C50') AS first_cancer FROM visits GROUP BY patient_id) AS t GROUP BY m;
+
+-- bigquery
+SELECT CONCAT(CAST(EXTRACT(YEAR FROM visit_date) AS STRING), '-', LPAD(CAST(EXTRACT(MONTH FROM visit_date) AS STRING), 2, '0')) AS month, COUNT(*) FROM visits GROUP BY month;
+SELECT COUNT(*) FROM visits WHERE city IN UNNEST(['london', 'paris']) AND visit_date >= DATE(2023, 1, 1);
+SELECT COUNT(*) FROM visits WHERE visit_date < PARSE_DATE('%Y%m%d', '20240101');
+SELECT COUNTIF(ever) FROM (SELECT patient_id, LOGICAL_OR(cost > 1000) AS ever FROM visits GROUP BY patient_id);
+
+-- duckdb
+SELECT COUNT(*) FROM visits WHERE visit_date >= make_date(2023, 1, 1);
+SELECT CAST(FLOOR(age / 10) * 10 AS VARCHAR) || 's' AS band, COUNT(*) FROM visits GROUP BY band;
+
+-- spark
+SELECT concat(year(visit_date), '-Q', quarter(visit_date)) AS quarter, count(*) FROM visits GROUP BY quarter;
+SELECT count(*) FROM visits WHERE cast(month(visit_date) AS STRING) IN ('1', '2');

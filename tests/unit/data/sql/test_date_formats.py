@@ -50,3 +50,9 @@ def test_words_that_mean_something_else_are_refused(name: str, pattern: str) -> 
     """PostgreSQL pads Month with blanks, and the DD of Spark is the day of the year."""
     with pytest.raises(Refused, match="a sign that is not known"):
         read_format(name, pattern)
+
+
+@pytest.mark.parametrize("day", [datetime.date.max.toordinal(), -(10**6), 10**12])
+def test_days_beyond_the_calendar_have_no_text(day: int) -> None:
+    with pytest.raises(Refused, match="beyond the calendar"):
+        spell_day(day, ["%Y"])

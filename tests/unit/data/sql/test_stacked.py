@@ -117,3 +117,12 @@ def test_what_does_not_go_together_is_refused(text: str, words: str) -> None:
     with pytest.raises(Refused) as caught:
         plan(text)
     assert words.lower() in str(caught.value).lower()
+
+
+@pytest.mark.parametrize("bounds", ["contribution_bounds_per_row", "contribution_bounds_per_group"])
+def test_bounds_between_the_values_of_a_part_are_refused_and_not_rounded(bounds: str) -> None:
+    """Of ages 20 and 40 a step is 20: a bound of 30 would be 20."""
+    part = f"SELECT SUM(age, {bounds} => (0, {{}})) FROM visits WHERE age IN (20, 40)"
+    assert plan(f"{part.format(20)} UNION ALL SELECT COUNT(*) FROM visits").branches
+    with pytest.raises(Refused, match="not multiples of 20"):
+        plan(f"{part.format(30)} UNION ALL SELECT COUNT(*) FROM visits")

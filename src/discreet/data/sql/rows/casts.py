@@ -12,11 +12,12 @@ from sqlglot import exp
 from discreet.data.plan.atoms import from_values
 from discreet.data.plan.effort import spend
 from discreet.data.plan.evaluate import ABSENT
-from discreet.data.plan.numbers import constant, scale, value_of
+from discreet.data.plan.numbers import constant, scale
 from discreet.data.plan.row_nodes import Polynomial
 from discreet.data.plan.tabulate import MAX_TABULATED, OneColumn
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.rows.comparing import days
+from discreet.data.sql.rows.date_texts import format_day
 from discreet.data.sql.rows.functions import whole_of
 from discreet.data.sql.rows.operands import (
     MISSING,
@@ -34,6 +35,7 @@ from discreet.data.sql.rows.operands import (
     rounded,
     truth_number,
 )
+from discreet.data.sql.rows.texts import MAX_LABELS, spell_number
 from discreet.data.sql.text import number, refuse
 
 Type = exp.DataType.Type
@@ -65,7 +67,10 @@ def cast_operand(side: Operand, to: exp.Expression, scope: Scope, *, safe: bool)
         if isinstance(side, str) and side.lower() in ("true", "false"):
             found = side.lower() == "true"
     elif kind in _TEXTS and not parameters:
-        found = _to_text(side)
+        found = _to_text(side, scope)
+    if found is None and kind in _TEXTS and isinstance(side, Polynomial | Ratio):
+        why = f"only whole numbers are text, and at most {MAX_LABELS} of them"
+        raise refuse("cast", why, "Round it first, as in CAST(FLOOR(x / 10) AS TEXT), or leave CAST out")
     if found is None:
         rows = "any row" if safe else "some rows"
         raise refuse("cast", f"{describe(side)} has no value of that type in {rows}", _way_out(side, safe))
@@ -136,14 +141,19 @@ def _read_numbers(side: Operand, digits: int | None, scope: Scope, safe: bool) -
     return from_values(listed, Fraction(1, power), scope.tables)
 
 
-def _to_text(side: Operand) -> Operand | None:
-    if isinstance(side, str | Labelled):
+def _to_text(side: Operand, scope: Scope) -> Operand | None:
+    if isinstance(side, str):
         return side
+    if isinstance(side, Labelled):
+        return Labelled(side.number, tuple(map(str, side.labels)))
+    if isinstance(side, Day):
+        return format_day("CAST", side, "%F", scope)
+    if isinstance(side, Polynomial):
+        return spell_number(side, scope)
     if isinstance(side, ChoiceColumn):
         texts = [str(one).lower() if isinstance(one, bool) else str(one) for one in side.positions]
         return Mapped(side.field, tuple(texts))
     if isinstance(side, Mapped):
         missing = None if side.missing is None else str(side.missing)
         return Mapped(side.field, tuple(None if one is None else str(one) for one in side.values), missing)
-    value = value_of(side) if isinstance(side, Polynomial) else None
-    return str(value) if value is not None and value.denominator == 1 else None
+    return None

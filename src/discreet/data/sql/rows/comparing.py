@@ -146,7 +146,10 @@ def _compare_choice(left: ChoiceColumn, sign: AnySign, right: Operand, scope: Sc
     name = left.field.name
     if sign not in ("=", "<>"):
         what = f"{name} {sign} {write_side(right)}"
-        raise refuse(what, f"the values of {name} have no order", "Use =, <>, IN or LIKE")
+        way_out = "Use =, <>, IN or LIKE"
+        if left.kind is int:
+            way_out = f"Use =, <> or IN, or CAST({name} AS INT)"
+        raise refuse(what, f"the values of {name} have no order", way_out)
     value: object = right
     if isinstance(right, Polynomial) and not right.atoms:
         value = value_of(right)

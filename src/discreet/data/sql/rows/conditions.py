@@ -6,10 +6,12 @@ from sqlglot import exp
 
 from discreet.data.plan.atoms import complement
 from discreet.data.plan.canonical import MIRRORED, OPPOSITE, AnySign, conjunction, disjunction, is_there
-from discreet.data.plan.row_nodes import Condition
+from discreet.data.plan.row_nodes import Condition, Field
+from discreet.data.schema.columns import Identifier
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
 from discreet.data.sql.rows.comparing import compare_sides
 from discreet.data.sql.rows.free_texts import compare_text, like_text, read_free_text, regexp_text
+from discreet.data.sql.rows.function_calls import is_now
 from discreet.data.sql.rows.operands import MISSING, is_present
 from discreet.data.sql.rows.texts import like_condition, read_pattern, regexp_condition
 from discreet.data.sql.rows.translate import ConditionReader, condition, operand
@@ -76,9 +78,8 @@ def _is(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     left, right = take(node, "this", "expression")
     if isinstance(right, exp.Null):
         take(right)
-        text = read_free_text(left, scope)
-        tables = scope.tables
-        there = is_present(operand(left, scope), tables) if text is None else is_there(text.field, tables)
+        field, tables = _find_opaque(left, scope), scope.tables
+        there = is_present(operand(left, scope), tables) if field is None else is_there(field, tables)
         return there if negated else complement(there, scope.tables)
     if not isinstance(right, exp.Boolean):
         raise refuse_unknown(node, "a condition")
@@ -86,6 +87,15 @@ def _is(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     # `IS TRUE` is never unknown: its negation holds for a missing value.
     held = condition(left, scope, negated=not value)
     return complement(held, scope.tables) if negated else held
+
+
+def _find_opaque(node: exp.Expression, scope: Scope) -> Field | None:
+    """Return the column of free text or of identifiers that a node is: of the latter nothing else is told."""
+    text = read_free_text(node, scope)
+    if text is not None:
+        return text.field
+    field = scope.field(node) if isinstance(node, exp.Column) and not is_now(node, scope) else None
+    return field if field is not None and isinstance(scope.column(field), Identifier) else None
 
 
 def _same(node: exp.Expression, scope: Scope, negated: bool) -> Condition:

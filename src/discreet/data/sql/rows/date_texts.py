@@ -32,6 +32,11 @@ def _format(name: str, sides: Sequence[Any], scope: Scope) -> Operand:
     day = read_day(side, name)
     if not isinstance(pattern, str) or len(pattern) > 40:
         raise refuse(name, "it takes a date and a format in quotes", "Write FORMAT_DATE('%Y-%m', day)")
+    return format_day(name, day, pattern, scope)
+
+
+def format_day(name: str, day: Day, pattern: str, scope: Scope) -> Operand:
+    """Return a date as text in a format."""
     parts = read_format(name, pattern)
     fixed = value_of(day.number)
     if fixed is not None:

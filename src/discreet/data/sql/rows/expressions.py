@@ -80,9 +80,14 @@ def _refuse_no_number(node: exp.Expression, scope: Scope) -> None:
     if not isinstance(node, exp.Column) or is_now(node, scope):
         return
     field = scope.field(node)
-    kind = _NO_NUMBERS.get(type(scope.column(field)))
+    column = scope.column(field)
+    kind = _NO_NUMBERS.get(type(column))
     if kind is not None:
         way_out = "Use integer or decimal columns and numbers"
+        if isinstance(column, Boolean) or (
+            isinstance(column, Category) and isinstance(column.values[0], int)
+        ):
+            way_out = f"Write CAST({field.name} AS INT)"
         units = _UNITS if kind == "an identifier" else ""
         raise refuse(field.name, f"it is {kind}, not a number", way_out + units)
 

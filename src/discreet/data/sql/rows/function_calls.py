@@ -49,18 +49,25 @@ _ALL = "Leave it out: a question about all rows costs what one about some of the
 _HOURS = "Dates have no time of day here: ask the owner to declare the hour as a column of its own"
 WAYS_OUT = {
     "AGE": f"{_APART}; who is older is day < CURRENT_DATE - INTERVAL '3 years'",
+    "ALL": "Write x NOT IN ('a', 'b')",
+    "ANY": "Write x IN ('a', 'b')",
+    **dict.fromkeys(("DATE", "TO_DATE"), "Write DATE '2020-12-31'"),
     "DATE_FROM_UNIX_DATE": "Compare the date itself, as in day >= DATE '2020-12-31'",
+    "DECODE": "Write CASE x WHEN 'a' THEN 1 WHEN 'b' THEN 2 ELSE 0 END",
     "EPOCH": _APART,
     "HOUR": _HOURS,
+    "ISNULL": "Write x IS NULL, or COALESCE(x, 0)",
     "JULIANDAY": _APART,
     "JULIAN": _APART,
     "MAKE_DATE": "Write DATE_TRUNC(day, MONTH), or DATE '2020-12-31'",
     "MINUTE": _HOURS,
     "MONTHS_BETWEEN": _APART,
     "NEXT_DAY": "Write DATE_TRUNC('week', day), the Monday before",
+    "NVL2": "Write CASE WHEN x IS NOT NULL THEN 'a' ELSE 'b' END",
     "RAND": _ALL,
     "RANDOM": _ALL,
     "SECOND": _HOURS,
+    "TIMESTAMPDIFF": _APART,
     "UNIX_TIMESTAMP": _HOURS,
     "YEARWEEK": "GROUP BY EXTRACT(ISOYEAR FROM day), EXTRACT(WEEK FROM day), or DATE_TRUNC('week', day)",
 }
@@ -206,5 +213,6 @@ def arguments_of(node: exp.Expression, name: str, least: int, most: int) -> list
     found = list(listed or [])
     if not least <= len(found) <= most:
         count = str(least) if least == most else f"{least} to {most}"
-        raise refuse(name, f"it takes {count} arguments", f"Give {name} {count}")
+        noun = "argument" if count == "1" else "arguments"
+        raise refuse(name, f"it takes {count} {noun}", WAYS_OUT.get(name, f"Give {name} {count}"))
     return found

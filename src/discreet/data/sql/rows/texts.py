@@ -12,15 +12,17 @@ import numpy as np
 
 from discreet.data.plan.atoms import from_values
 from discreet.data.plan.canonical import compare, disjunction, within
+from discreet.data.plan.effort import spend
 from discreet.data.plan.evaluate import ABSENT
-from discreet.data.plan.numbers import add, constant, multiply, value_of
+from discreet.data.plan.numbers import add, constant, multiply, scale, value_of
 from discreet.data.plan.row_nodes import FALSE, TRUE, Condition, Field, Polynomial
-from discreet.data.plan.tabulate import OneColumn
+from discreet.data.plan.tabulate import OneColumn, tabulate
 from discreet.data.sql.nodes import Scope
 from discreet.data.sql.rows.functions import Function, whole_of
 from discreet.data.sql.rows.operands import (
     MISSING,
     ChoiceColumn,
+    Day,
     Labelled,
     Mapped,
     Missing,
@@ -147,7 +149,8 @@ def like_condition(
 ) -> Condition:
     """Return the condition that a declared text is like a pattern."""
     if _holds_no_text(side):
-        raise refuse("LIKE", _LIKE_TAKES, "Use = or IN")
+        told = "Use = or IN" if not isinstance(side, Day) else "Use BETWEEN, or LIKE of CAST(day AS TEXT)"
+        raise refuse("LIKE", _LIKE_TAKES, told)
     pattern, mark = read_pattern(pattern, escape)
     wanted = pattern.lower() if fold else pattern
     told = _test(
@@ -202,15 +205,38 @@ def concatenate(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
     """Join texts; missing where one is."""
     found: Operand = ""
     for side in sides:
-        found = _join(name, found, _plain_text(side), scope)
+        found = _join(name, found, _plain_text(side, scope), scope)
     return found
 
 
-def _plain_text(side: Operand) -> Operand:
+def _plain_text(side: Operand, scope: Scope) -> Operand:
     if isinstance(side, ChoiceColumn) and side.kind is int:
         return Mapped(side.field, tuple(str(value) for value in side.positions))
-    value = value_of(side) if isinstance(side, Polynomial) else None
-    return str(value) if value is not None and value.denominator == 1 else side
+    told = spell_number(side, scope) if isinstance(side, Polynomial) else None
+    return side if told is None else told
+
+
+def spell_number(number: Polynomial, scope: Scope) -> Operand | None:
+    """Return a whole number as text; None where it may be broken, or has too many values to be listed."""
+    fixed, tables = value_of(number), scope.tables
+    if fixed is not None:
+        return str(fixed) if fixed.denominator == 1 else None
+    exact = scale(number, tables)
+    if exact.unit.denominator != 1:
+        return None
+    known, unit, (low, high) = tabulate(number, tables), int(exact.unit), exact.span
+    if known is None:
+        if high - low >= MAX_LABELS:
+            return None
+        place = add(multiply(constant(Fraction(1, unit)), number), constant(-low))
+        return Labelled(place, tuple(str(step * unit) for step in range(low, high + 1)))
+    spend(len(known.values))
+    reached = sorted({*known.values.tolist(), known.missing} - {ABSENT})
+    if len(reached) > MAX_LABELS:
+        return None
+    moved = renumber(number, {step * unit: place for place, step in enumerate(reached)}, tables)
+    labels = tuple(str(step * unit) for step in reached)
+    return MISSING if moved is None else order_labels(Labelled(moved, labels), tables)
 
 
 def _join(name: str, left: Operand, right: Operand, scope: Scope) -> Operand:
@@ -234,11 +260,11 @@ def _join(name: str, left: Operand, right: Operand, scope: Scope) -> Operand:
     labels = [f"{a}{b}" for a in first.labels for b in second.labels]
     number = add(multiply(constant(len(second.labels)), first.number), second.number)
     if len(set(labels)) == len(labels):
-        return Labelled(number, tuple(labels))
+        return order_labels(Labelled(number, tuple(labels)), scope.tables)
     places: dict[str, int] = {}
     moved = {i: places.setdefault(label, len(places)) for i, label in enumerate(labels)}
     merged = renumber(number, moved, scope.tables)
-    return MISSING if merged is None else Labelled(merged, tuple(places))
+    return MISSING if merged is None else order_labels(Labelled(merged, tuple(places)), scope.tables)
 
 
 def _case_function(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
@@ -279,6 +305,19 @@ def _ends(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
     return _map(
         name, sides[0], lambda value: value[len(value) - count :] if count < len(value) else value, scope
     )
+
+
+def _pad(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
+    """LPAD and RPAD: as many characters as are asked for, of longer texts the first ones."""
+    count, fill = whole_of(sides[1], name, 0, MAX_PATTERN), sides[2] if len(sides) > 2 else " "
+    if not isinstance(fill, str) or not 1 <= len(fill) <= MAX_PATTERN:
+        raise refuse(name, "it takes what it fills with in quotes", f"Write {name}(x, 2, '0')")
+
+    def pad(value: str) -> str:
+        filled = (fill * count)[: max(0, count - len(value))]
+        return (filled + value if name == "LPAD" else value + filled)[:count]
+
+    return _map(name, sides[0], pad, scope, 1 + count)
 
 
 def _replace(name: str, sides: Sequence[Operand], scope: Scope) -> Operand:
@@ -338,6 +377,7 @@ TEXT_FUNCTIONS: dict[str, tuple[int, int, Function]] = {
     **dict.fromkeys(("TRIM", "BTRIM", "LTRIM", "RTRIM"), (1, 2, _trim)),
     **dict.fromkeys(("SUBSTR", "SUBSTRING"), (2, 3, _substr)),
     **dict.fromkeys(("LEFT", "RIGHT"), (2, 2, _ends)),
+    **dict.fromkeys(("LPAD", "RPAD"), (2, 3, _pad)),
     **dict.fromkeys(("LENGTH", "LEN", "CHAR_LENGTH", "CHARACTER_LENGTH"), (1, 1, _length)),
     **dict.fromkeys(("STRPOS", "INSTR"), (2, 2, _strpos)),
     **dict.fromkeys(

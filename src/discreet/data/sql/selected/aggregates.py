@@ -8,18 +8,19 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.core.errors import Refused
-from discreet.data.plan.canonical import conjunction
+from discreet.data.plan.canonical import conjunction, is_there
 from discreet.data.plan.kinds import Kind
 from discreet.data.plan.measures import measures
 from discreet.data.plan.narrowing import narrow
 from discreet.data.plan.nodes import Aggregate
 from discreet.data.plan.numbers import Scaled, scale
-from discreet.data.plan.row_nodes import TRUE, Condition, Field
+from discreet.data.plan.row_nodes import TRUE, Condition, Polynomial
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.schema import Schema, User
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
 from discreet.data.sql.rows.function_calls import ROW_FUNCTIONS, WAYS_OUT
 from discreet.data.sql.rows.language import condition, numeric, summand
+from discreet.data.sql.selected.choices import chooses_no_number, find_unit, is_choice, read_choice
 from discreet.data.sql.selected.counted import count_ones, count_present, count_where, is_zero_or_one, keep
 from discreet.data.sql.text import refuse
 
@@ -199,43 +200,26 @@ def _count(
             take(what)
         return count_rows(kept, group, scope)
     if not isinstance(what, exp.Distinct):
+        if chooses_no_number(what, scope):
+            test, (column,) = read_choice(what, scope)
+            field = scope.field(column)
+            there = [] if field == find_unit(scope) else [is_there(field, scope.tables)]
+            return count_rows(conjunction([kept, test, *there], scope.tables), group, scope)
         number = count_present(keep(summand(what, scope), kept, scope), scope)
         found = Aggregate("count", number, group_bounds=_bound_count(group, scope))
         return _name_aggregate(found, "count")
     (columns,) = take(what, "expressions")
-    unit = scope.main.unit
     if len(columns) == 1 and is_choice(columns[0]):
-        test, columns = _read_choice(columns[0], scope)
+        test, columns = read_choice(columns[0], scope)
         kept = conjunction([kept, test], scope.tables)
     field = scope.field(columns[0]) if len(columns) == 1 else None
-    if not isinstance(unit, User) or field != Field(scope.main.name, unit.column) or group is not None:
-        raise refuse("COUNT(DISTINCT ...)", "only the privacy unit can be counted so", "GROUP BY it instead")
+    if field is None or field != find_unit(scope) or group is not None:
+        way_out = "Write COUNT(DISTINCT x), and put the condition in WHERE"
+        raise refuse("COUNT(DISTINCT ...)", "only the privacy unit can be counted so", way_out)
     if kept == TRUE:
         return Aggregate("count_units"), "units"
     # A unit counts once where some row of it meets the condition: its rows that do, at most 1.
     return count_rows(kept, (Fraction(0), Fraction(1)), scope)[0], "units"
-
-
-def is_choice(node: exp.Expression) -> bool:
-    """Say whether a node is CASE or IF."""
-    is_if = isinstance(node, exp.Anonymous) and str(node.args.get("this")).upper() in ("IF", "IIF")
-    return is_if or isinstance(node, exp.Case)
-
-
-def _read_choice(node: exp.Expression, scope: Scope) -> tuple[Condition, list[exp.Expression]]:
-    """Read CASE WHEN condition THEN unit END, or IF(condition, unit, NULL)."""
-    if isinstance(node, exp.Anonymous):
-        _, listed = take(node, "this", "expressions")
-        if len(listed or []) not in (2, 3) or not all(isinstance(one, exp.Null) for one in listed[2:]):
-            way_out = "Write COUNT(DISTINCT IF(x > 0, unit, NULL))"
-            raise refuse("COUNT(DISTINCT IF(...))", "it is the unit or NULL", way_out)
-        return condition(listed[0], scope), [listed[1]]
-    this, ifs, default = take(node, "this", "ifs", "default")
-    if this is not None or len(ifs) != 1 or not (default is None or isinstance(default, exp.Null)):
-        way_out = "Write COUNT(DISTINCT CASE WHEN x > 0 THEN unit END)"
-        raise refuse("COUNT(DISTINCT CASE ...)", "it has one condition", way_out)
-    when, then = take(ifs[0], "this", "true")
-    return condition(when, scope), [then]
 
 
 def _of_numbers(
@@ -325,7 +309,16 @@ def _bound_count(asked: Bounds | None, scope: Scope) -> Bounds | None:
     return _group_bounds(asked, (Fraction(0), Fraction(_rows(scope))), _ONE)
 
 
+def keep_bounds(found: Aggregate, number: Polynomial, scope: Scope) -> Aggregate:
+    """Return an aggregate of fewer rows, whose number may have larger steps; refuse bounds between these."""
+    for bounds in (found.row_bounds, found.group_bounds):
+        if bounds is not None:
+            _on_grid(bounds, scale(number, scope.tables).unit)
+    return replace(found, number=number)
+
+
 def _on_grid(bounds: Bounds, unit: Fraction) -> Bounds:
+    """Return bounds of a number that is a multiple of a unit; refuse others, which would be rounded."""
     if any((end / unit).denominator != 1 for end in bounds):
         why = f"they are not multiples of {float(unit):g}"
         raise refuse("contribution bounds", why, "Choose bounds on the column's grid")

@@ -18,10 +18,9 @@ from discreet.data.plan.kinds import Kind
 from discreet.data.plan.measures import find_day, measures
 from discreet.data.plan.nodes import Aggregate
 from discreet.data.plan.numbers import add, constant, multiply, variable
-from discreet.data.plan.row_nodes import Field, Polynomial
+from discreet.data.plan.row_nodes import Polynomial
 from discreet.data.plan.tables import is_declared
 from discreet.data.schema.columns import Date, Decimal, Identifier, Integer, Text
-from discreet.data.schema.schema import User
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.rows.function_calls import is_now
 from discreet.data.sql.rows.language import condition, numeric, operand
@@ -32,10 +31,11 @@ from discreet.data.sql.selected.aggregates import (
     aggregate,
     bound_rows,
     count_rows,
-    is_choice,
+    keep_bounds,
     read_arguments,
     read_number,
 )
+from discreet.data.sql.selected.choices import find_unit, is_choice
 from discreet.data.sql.selected.combinations import combine, count_different, list_columns
 from discreet.data.sql.selected.counted import keep
 from discreet.data.sql.text import refuse
@@ -89,7 +89,7 @@ def read_aggregate(node: exp.Expression, scope: Scope) -> Aggregate:
         return _CALLS[name](name, places, scope)
     if name == "MEDIAN" and len(places) == 1 and _is_day(places[0], scope):
         take(call, "this", "expressions")
-        return Aggregate("quantile", _number_or_day(places[0], scope), points=(Fraction(1, 2),))
+        return Aggregate("quantile", number_or_day(places[0], scope), points=(Fraction(1, 2),))
     if name == "COUNT" and len(places) == 1:
         counted = _count(places[0], scope)
         if counted is not None:
@@ -124,7 +124,7 @@ def _filter(node: exp.Expression, scope: Scope) -> Aggregate:
     number = keep(found.number, kept, scope)
     if found.kind == "count_distinct":
         return count_different(number, scope.tables)
-    return replace(found, number=number)
+    return keep_bounds(found, number, scope)
 
 
 def _count(what: exp.Expression, scope: Scope) -> Aggregate | None:
@@ -141,7 +141,7 @@ def _count(what: exp.Expression, scope: Scope) -> Aggregate | None:
     if isinstance(column, Integer | Decimal):
         return None
     # A row without its unit counts for nobody, so every row that counts has one.
-    there = not column.nullable or field == _unit(scope)
+    there = not column.nullable or field == find_unit(scope)
     return Aggregate("count", column=None if there else field)
 
 
@@ -150,17 +150,14 @@ def _distinct(name: str, columns: Arguments, scope: Scope) -> Aggregate:
     if len(columns) != 1 or not isinstance(columns[0], exp.Column):
         return count_different(combine(name, columns, scope), scope.tables)
     field = scope.field(columns[0])
-    return Aggregate("count_units") if field == _unit(scope) else Aggregate("count_distinct", column=field)
+    return (
+        Aggregate("count_units") if field == find_unit(scope) else Aggregate("count_distinct", column=field)
+    )
 
 
 def _names_unit(node: exp.Expression, scope: Scope) -> bool:
     listed = [one for one in node.find_all(exp.Column) if isinstance(one.args.get("this"), exp.Identifier)]
-    return any(not is_now(one, scope) and scope.field(one) == _unit(scope) for one in listed)
-
-
-def _unit(scope: Scope) -> Field | None:
-    unit = scope.main.unit
-    return Field(scope.main.name, unit.column) if isinstance(unit, User) else None
+    return any(not is_now(one, scope) and scope.field(one) == find_unit(scope) for one in listed)
 
 
 def _mode(places: Arguments, scope: Scope) -> Aggregate:
@@ -179,7 +176,7 @@ def _extreme(name: str, places: Arguments, scope: Scope) -> Aggregate:
     if len(places) != 1:
         raise refuse(name, "it takes one number or date", f"Write {name}(x)")
     kind: Kind = "maximum" if name == "MAX" else "minimum"
-    return _chosen(Aggregate(kind, _number_or_day(places[0], scope)), bounds, name, scope)
+    return _chosen(Aggregate(kind, number_or_day(places[0], scope)), bounds, name, scope)
 
 
 def _quantile(
@@ -197,9 +194,7 @@ def _quantile(
     points = _read_points(name, places[1])
     if ordered is not None and ordered[1]:
         points = tuple(1 - point for point in points)
-    return _chosen(
-        Aggregate("quantile", _number_or_day(places[0], scope), points=points), bounds, name, scope
-    )
+    return _chosen(Aggregate("quantile", number_or_day(places[0], scope), points=points), bounds, name, scope)
 
 
 def _read_points(name: str, node: exp.Expression) -> tuple[Fraction, ...]:
@@ -263,7 +258,8 @@ def _beside(number: Polynomial, other: Polynomial) -> Polynomial:
     return add(number, multiply(constant(0), other))
 
 
-def _number_or_day(node: exp.Expression, scope: Scope) -> Polynomial:
+def number_or_day(node: exp.Expression, scope: Scope) -> Polynomial:
+    """Translate what has a smallest and a largest value: a number, or the days of one column of dates."""
     if _is_day(node, scope):
         return variable(scope.field(node))
     chosen = operand(node, scope) if is_choice(node) else None

@@ -6,7 +6,7 @@ from discreet.data.plan.atoms import choose
 from discreet.data.plan.canonical import compare, is_there
 from discreet.data.plan.numbers import add, constant, scale, value_of, variable
 from discreet.data.plan.row_nodes import TRUE, And, Choice, Condition, Field, Polynomial, Within
-from discreet.data.schema.columns import Boolean, Category, Text
+from discreet.data.schema.columns import Boolean, Category, Identifier, Text
 from discreet.data.sql.nodes import Scope
 from discreet.data.sql.text import refuse
 
@@ -29,7 +29,7 @@ def count_where(kept: Condition, scope: Scope) -> Polynomial | None:
         return None
     if isinstance(kept, Within) and kept == is_there(kept.field, scope.tables):
         # Such a count of a category, or of free text, is not known as one of a number.
-        if not isinstance(scope.column(kept.field), Category | Text):
+        if not isinstance(scope.column(kept.field), Category | Identifier | Text):
             return variable(kept.field)
     return keep(constant(1), kept, scope)
 

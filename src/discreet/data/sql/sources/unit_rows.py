@@ -18,21 +18,27 @@ from discreet.data.plan.derived import UNITS, declare_units, list_rows, name_val
 from discreet.data.plan.kinds import UnitKind
 from discreet.data.plan.narrowing import narrow
 from discreet.data.plan.nodes import Units, UnitValue
-from discreet.data.plan.numbers import variable
 from discreet.data.plan.row_nodes import TRUE, Condition, Field, Polynomial
 from discreet.data.plan.tables import PlanTables, is_declared
-from discreet.data.schema.columns import Date, Decimal, Integer, Text
+from discreet.data.schema.columns import Decimal, Identifier, Integer, Text
 from discreet.data.schema.schema import Schema, User
 from discreet.data.sql.nodes import Scope, take
-from discreet.data.sql.rows.language import condition, numeric
+from discreet.data.sql.rows.language import condition, numeric, summand
+from discreet.data.sql.selected.calls import number_or_day
+from discreet.data.sql.selected.choices import chooses_no_number, read_choice
 from discreet.data.sql.selected.combinations import combine, count_steps, list_columns
-from discreet.data.sql.selected.counted import count_where, keep
+from discreet.data.sql.selected.counted import count_where, is_zero_or_one, keep
 from discreet.data.sql.sources.joins import read_from
 from discreet.data.sql.sources.names import Listed, Meaning, strip_alias
 from discreet.data.sql.text import refuse
 
 _COUNT_IF = ("COUNTIF", "COUNT_IF")
 _KINDS: dict[str, UnitKind] = {"SUM": "sum", "AVG": "average", "MIN": "min", "MAX": "max"}
+_TRUTHS: dict[str, UnitKind] = {
+    **dict.fromkeys(("BOOL_OR", "LOGICAL_OR", "SOME"), "max"),
+    **dict.fromkeys(("BOOL_AND", "LOGICAL_AND", "EVERY"), "min"),
+}
+"""Whether a condition holds in some row of a unit, or in all: the largest of 0 and 1, or the smallest."""
 AGGREGATES = frozenset(
     """
     COUNT SUM AVG MIN MAX MEDIAN MODE ANY_VALUE COUNTIF COUNT_IF ARRAY_AGG STRING_AGG LISTAGG GROUP_CONCAT
@@ -126,8 +132,9 @@ def _require_unit(
         ):
             why = f"beside the unit it groups by declared columns of {main.name}"
             way_out = (
-                f"GROUP BY {unit.name} and such columns; what all units have on average of a computed key is "
-                f"SUM(x) / COUNT(DISTINCT {unit.name}) with GROUP BY that key, without a subquery"
+                f"GROUP BY {unit.name} and such columns, with their table first in FROM; what all units have "
+                f"on average of a computed key is SUM(x) / COUNT(DISTINCT {unit.name}) with GROUP BY that "
+                "key, without a subquery"
             )
             raise refuse("GROUP BY in a subquery", why, way_out)
         return unit, tuple(sorted(others))
@@ -185,7 +192,7 @@ class _ValueReader:
             raise _refuse_kind(type(node).__name__.upper())
         name, arguments = take(node, "this", "expressions")
         name = str(name).upper()
-        if name not in ("COUNT", *_COUNT_IF, *_KINDS):
+        if name not in ("COUNT", *_COUNT_IF, *_KINDS, *_TRUTHS):
             raise _refuse_kind(name)
         if len(arguments or []) != 1 or isinstance(arguments[0], exp.Kwarg):
             raise refuse(f"{name} in a subquery", "it takes one number", f"Write {name}(x)")
@@ -203,7 +210,10 @@ class _ValueReader:
         number = keep(self._number(name, what), kept, self.scope)
         if not number.fields:
             raise refuse(name, "it is computed of a constant", "Use a column")
-        return self._keep(UnitValue(_KINDS[name], number))
+        if name not in _TRUTHS:
+            return self._keep(UnitValue(_KINDS[name], number))
+        found = self._keep(UnitValue(_TRUTHS[name], number))
+        return exp.Paren(this=exp.EQ(this=found, expression=exp.Literal.number(1)))
 
     def _keep(self, value: UnitValue) -> exp.Expression:
         """Return the column of the relation of units that holds a value."""
@@ -215,11 +225,14 @@ class _ValueReader:
         if isinstance(what, exp.Star):
             take(what)
             return count_where(kept, self.scope)
+        if chooses_no_number(what, self.scope):
+            test, (what,) = read_choice(what, self.scope)
+            kept = conjunction([kept, test], tables)
         field = self.scope.field(what) if isinstance(what, exp.Column) else None
         if field == self.unit:
             return count_where(kept, self.scope)
         if field is not None and not isinstance(self.scope.column(field), Integer | Decimal):
-            if not isinstance(self.scope.column(field), Text):
+            if not isinstance(self.scope.column(field), Identifier | Text):
                 _require_declared(field, self.scope, "COUNT")
             return count_where(conjunction([kept, is_there(field, tables)], tables), self.scope)
         number = keep(numeric(what, self.scope), kept, self.scope)
@@ -239,11 +252,12 @@ class _ValueReader:
         return self._keep(UnitValue("distinct", kept_number))
 
     def _number(self, name: str, what: exp.Expression) -> Polynomial:
-        if name in ("MIN", "MAX") and isinstance(what, exp.Column):
-            field = self.scope.field(what)
-            if isinstance(self.scope.column(field), Date):
-                return variable(field)
-        return numeric(what, self.scope)
+        if name in ("MIN", "MAX"):
+            return number_or_day(what, self.scope)
+        number = summand(what, self.scope)
+        if name in _TRUTHS and not is_zero_or_one(number, self.scope):
+            raise refuse(name, "it takes a condition", f"Write {name}(x > 3)")
+        return number
 
 
 def _require_declared(field: Field, scope: Scope, what: str) -> None:
@@ -257,5 +271,5 @@ def _column(name: str) -> exp.Expression:
 
 
 def _refuse_kind(name: str) -> Refused:
-    way_out = "Use COUNT, SUM, AVG, MIN or MAX there, of all rows or with FILTER (WHERE ...)"
+    way_out = "Use COUNT, SUM, AVG, MIN, MAX or BOOL_OR there, of all rows or with FILTER (WHERE ...)"
     return refuse(f"{name} in a subquery", "it is not known of the rows of one unit", way_out)
