@@ -16,7 +16,7 @@ from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse
 from discreet.data.sql.plain_questions import PlainQuestions
 
-READ, LONG = 256, 2_000
+READ, LONG = 64, 2_000
 """How many questions of one analyst are remembered as they were read, and the most characters of one."""
 
 
