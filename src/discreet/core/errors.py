@@ -34,6 +34,9 @@ from __future__ import annotations
 import decimal
 from fractions import Fraction
 
+LONGEST = 200
+"""The most characters of a value that an error shows."""
+
 
 class DiscreetError(Exception):
     """The root of every error this package raises on purpose."""
@@ -48,7 +51,7 @@ class InvalidParameter(DiscreetError, ValueError):
     def __init__(self, *, name: str, rule: str, value: object = None, got: str = "", hint: str = "") -> None:
         self.name, self.rule, self.value, self.hint = name, rule, value, hint
         ending = f". {hint}" if hint else ""
-        super().__init__(f"{name} must be {rule}, got {got or f'{name}={plain(value)}'}{ending}")
+        super().__init__(f"{name} must be {rule}, got {got or f'{name}={_shorten(value)}'}{ending}")
 
 
 class BudgetTooSmall(InvalidParameter):
@@ -261,3 +264,12 @@ def plain(value: object) -> str:
             return format(decimal.Decimal(value.numerator) / value.denominator, "g")
     except decimal.Inexact:
         return str(value)
+
+
+def _shorten(value: object) -> str:
+    """Print what was given, or the beginning of it: whoever sends a text without end is not sent it back."""
+    try:
+        shown = plain(value)
+    except ValueError:  # Python prints no whole number of thousands of digits
+        return "a number of thousands of digits"
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"

@@ -1,8 +1,9 @@
-"""Reading questions: once, however often they are asked."""
+"""Reading questions: once for each analyst, however often she asks them."""
 
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -15,8 +16,8 @@ from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse
 from discreet.data.sql.plain_questions import PlainQuestions
 
-READ, LONG = 256, 2_000
-"""How many questions are remembered as they were read, and the most characters of one."""
+READ, LONG = 64, 2_000
+"""How many questions of one analyst are remembered as they were read, and the most characters of one."""
 
 
 class QuestionReader:
@@ -30,13 +31,20 @@ class QuestionReader:
 
     def __init__(self, tables: PlanTables, policy: Policy) -> None:
         self._tables, self._policy, self._plain = tables, policy, PlainQuestions(tables)
-        self._remember = lru_cache(READ)(self._read)
+        # Of each for herself: how long reading takes tells nobody what others asked.
+        self._remembered: dict[str, Callable[..., ReadQuestion]] = {}
 
-    def read(self, text: str, *, epsilon: checks.Number | None, delta: checks.Number | None) -> ReadQuestion:
-        """Return a question that costs at most (epsilon, delta), where these are given."""
+    def read(
+        self, who: str, text: str, *, epsilon: checks.Number | None, delta: checks.Number | None
+    ) -> ReadQuestion:
+        """Return a question of an analyst that costs at most (epsilon, delta), where these are given."""
         given = self._tighten(epsilon, delta)
         today = datetime.datetime.now(tz=datetime.UTC).date()
-        read_once = self._remember if len(checks.instance(str, query=text)) <= LONG else self._read
+        if len(checks.instance(str, query=text)) > LONG:
+            return self._read(text, today, *given)
+        read_once = self._remembered.get(who)
+        if read_once is None:
+            read_once = self._remembered.setdefault(who, lru_cache(READ)(self._read))
         return read_once(text, today, *given)
 
     def _tighten(

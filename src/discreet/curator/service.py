@@ -224,7 +224,7 @@ class Service:
         checks.instance(bool, fresh=fresh)
         if study is not None:
             self._ledger.require_study(checks.text(study=study))
-        read = self._reader.read(text, epsilon=epsilon, delta=delta)
+        read = self._reader.read(desk.name, text, epsilon=epsilon, delta=delta)
         owner = desk.name if self._apart else None
         return DoorRequest(read, owner, fresh, study=study, version=self._version)
 

@@ -1,8 +1,8 @@
 """The gate: what every request passes before anything is read from it, and every reply before it leaves.
 
-Bodies are taken whole, within a size and a time, before any of them is looked at. Replies about data sets
-leave at public ticks, errors included, so that how long the work took, and who else asked, is not seen from
-outside.
+Bodies are taken whole, within a size and a time, before any of them is looked at. Replies leave at public
+ticks, errors included, so that how long the work took, and who else asked, is not seen from outside. Those
+that are about no data set wait too: how late one comes would tell how much the server has to do.
 """
 
 from __future__ import annotations
@@ -54,9 +54,6 @@ ONCE = frozenset(
 )
 """Headers that are there once at most: of two, one who reads would believe the first and another the last."""
 
-TICKED = ("/v1/datasets", "/v1/registry", "/registry")
-"""What leaves at ticks begins with one of these; so does the list of data sets."""
-
 HEADERS = (
     (b"cache-control", b"no-store"),
     (
@@ -79,7 +76,7 @@ class Gate:
     app
         What answers.
     ticks
-        When replies about data sets leave.
+        When replies leave.
     find_name
         Returns whose key somebody sends; None where it opens nothing.
     """
@@ -97,7 +94,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         send = _with_headers(send)
-        is_ticked = bool(self._ticks.every) and (scope["path"] == "/" or scope["path"].startswith(TICKED))
+        is_ticked = bool(self._ticks.every)
         name = None
         try:
             _require_once(scope["headers"])

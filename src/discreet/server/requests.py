@@ -16,6 +16,9 @@ SQL = 20_000
 COUNTS = 20_000
 """The most counts of one batch."""
 
+LONGEST_NAME = 63
+"""The most characters of a field that a fault of it is told with: no field of ours has more."""
+
 Question = Annotated[str, Field(min_length=1, max_length=SQL, description="One SELECT.")]
 StudyName = Annotated[
     str, Field(min_length=1, max_length=63, description="A study that the owner registered.")
@@ -136,6 +139,12 @@ class CountsAsked(_Asked):
 
 def say_fields(errors: Any) -> str:
     """Return what is wrong with a request: fields and rules, not what was sent."""
-    listed = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in errors]
+    listed = [f"{'.'.join(map(_shorten, one['loc']))}: {one['msg']}" for one in errors]
     more = "" if len(listed) <= 5 else f" and {len(listed) - 5} more"
     return "; ".join(listed[:5]) + more
+
+
+def _shorten(part: object) -> str:
+    """Return the name of a field; whoever sends one without end is not sent it back."""
+    text = str(part)
+    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…"

@@ -19,12 +19,19 @@ from discreet.core.errors import BudgetExceeded, EngineFailed, InvalidParameter,
         (0.1, "0.1"),
         ("a", "'a'"),
         (None, "None"),
+        ("x" * 1000, f"'{'x' * 199}…"),
     ],
 )
 def test_numbers_are_shown_as_a_person_writes_them(value, shown):
     error = InvalidParameter(name="epsilon", rule="good", value=value)
     assert str(error) == f"epsilon must be good, got epsilon={shown}"
     assert error.value is value
+
+
+def test_a_number_that_python_does_not_print_is_called_that():
+    for value in (10**5000, Fraction(10**5000, 3)):
+        error = InvalidParameter(name="epsilon", rule="good", value=value)
+        assert str(error) == "epsilon must be good, got epsilon=a number of thousands of digits"
 
 
 def test_a_missing_package_names_its_extra_or_itself():

@@ -5,7 +5,7 @@ from tests.unit.curator.conftest import BY_ROW, curator
 
 from discreet.core.errors import InvalidParameter, KeyReused, NotFree, Refused
 from discreet.curator import question_reader
-from discreet.curator.question_reader import LONG, QuestionReader
+from discreet.curator.question_reader import LONG, READ, QuestionReader
 from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables
 
@@ -19,14 +19,14 @@ def reader():
 
 
 def test_what_it_may_cost_is_part_of_the_question(reader):
-    plain = reader.read(MEAN, epsilon=None, delta=None)
-    cheap = reader.read(MEAN, epsilon=0.05, delta=0)
+    plain = reader.read("acme", MEAN, epsilon=None, delta=None)
+    cheap = reader.read("acme", MEAN, epsilon=0.05, delta=0)
     assert plain.plan.options.epsilon is None
     assert (cheap.plan.options.epsilon, cheap.plan.options.delta) == (Fraction(1, 20), 0)
     said = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.05, delta=0) AVG(income) AS mean FROM people"
-    assert reader.read(said, epsilon=None, delta=None) == cheap
+    assert reader.read("acme", said, epsilon=None, delta=None) == cheap
     with pytest.raises(InvalidParameter, match="says it by itself"):
-        reader.read(said, epsilon=0.05, delta=None)
+        reader.read("acme", said, epsilon=0.05, delta=None)
 
 
 @pytest.mark.parametrize(
@@ -34,24 +34,34 @@ def test_what_it_may_cost_is_part_of_the_question(reader):
 )
 def test_more_than_the_owner_allows_is_refused(reader, given):
     with pytest.raises(InvalidParameter):
-        reader.read(MEAN, **{"epsilon": None, "delta": None, **given})
+        reader.read("acme", MEAN, **{"epsilon": None, "delta": None, **given})
 
 
 def test_a_question_is_read_once(reader, monkeypatch):
-    first = reader.read(MEAN, epsilon=None, delta=None)
+    first = reader.read("acme", MEAN, epsilon=None, delta=None)
     monkeypatch.setattr(question_reader, "parse", lambda *_, **__: pytest.fail("read again"))
-    assert reader.read(MEAN, epsilon=None, delta=None) is first
+    assert reader.read("acme", MEAN, epsilon=None, delta=None) is first
+
+
+def test_what_one_analyst_asked_is_read_again_for_another(reader):
+    """Otherwise how long it takes would tell her that it was asked."""
+    first = reader.read("acme", MEAN, epsilon=None, delta=None)
+    assert reader.read("blue", MEAN, epsilon=None, delta=None) is not first
+    for age in range(2 * READ):
+        reader.read("blue", f"SELECT COUNT(*) FROM people WHERE age > {age}", epsilon=None, delta=None)
+    assert reader.read("acme", MEAN, epsilon=None, delta=None) is first
 
 
 def test_long_questions_are_not_remembered(reader):
     long = f"SELECT COUNT(*) FROM people WHERE age > 21 {' ' * LONG}"
-    assert reader.read(long, epsilon=None, delta=None) is not reader.read(long, epsilon=None, delta=None)
+    first, again = (reader.read("acme", long, epsilon=None, delta=None) for _ in range(2))
+    assert first is not again
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", 7, None, b"SELECT 1"])
 def test_what_is_no_question(reader, text):
     with pytest.raises((InvalidParameter, Refused)):
-        reader.read(text, epsilon=None, delta=None)
+        reader.read("acme", text, epsilon=None, delta=None)
 
 
 def test_a_question_that_is_to_cost_nothing_costs_nothing():

@@ -145,6 +145,8 @@ def test_what_is_not_in_the_language(served, key, nothing_charged, sql):
         b'{"sql": "SELECT 1", "sql": "SELECT 2"}',
         b"9" * 5_000,
         b'{"__proto__": {}, "sql": "SELECT 1"}',
+        b'{"' + b"k" * 60_000 + b'": 1}',
+        b"{" + b",".join(b'"%b%d": 1' % (b"k" * 6_000, number) for number in range(8)) + b"}",
         b"!!python/object/apply:os.system ['true']",
         b"\x80\x04\x95\x0b\x00\x00\x00",
     ],
@@ -152,6 +154,14 @@ def test_what_is_not_in_the_language(served, key, nothing_charged, sql):
 def test_a_body_of_another_shape(served, key, nothing_charged, raw):
     got, _, body = served.send("POST", PATH, key=key, raw=raw)
     assert got == 422, body
+    assert len(body) < 2000
+
+
+@pytest.mark.parametrize("clause", [{"k" * 60_000: [1]}, {"ward": ["v" * 60_000]}, {"age": [10**39]}])
+def test_what_is_sent_without_end_is_not_sent_back(served, key, nothing_charged, clause):
+    asked = {"conjunctions": [clause]}
+    got, _, body = served.send("POST", "/v1/datasets/visits/counts", asked, key=key)
+    assert got == 422
     assert len(body) < 2000
 
 

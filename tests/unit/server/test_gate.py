@@ -232,6 +232,16 @@ def test_replies_leave_at_ticks_whatever_they_say(tmp_path):
         assert round(places[-1]) >= len(places)  # each had to wait for a tick of its own
 
 
+def test_what_is_about_no_data_waits_too(tmp_path):
+    """Otherwise how late it comes would tell how much of others the server has to do."""
+    with serve_home(write_home(tmp_path, rows=50, tick=0.5)) as server:
+        for path in ("/console", "/web/style.css", "/v1/openapi.json", "/nowhere"):
+            server.send("GET", "/nowhere")  # leaves at a tick
+            began = time.monotonic()
+            server.send("GET", path)
+            assert time.monotonic() - began > 0.3, path
+
+
 def send_counts(server, key, content, **headers):
     sent = {"Content-Type": "application/json", **headers}
     return server.send("POST", "/v1/datasets/visits/counts", key=key, raw=content, headers=sent)

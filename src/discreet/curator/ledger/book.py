@@ -20,6 +20,7 @@ from discreet.core.errors import DiscreetError, InternalError, InvalidParameter
 from discreet.curator.ledger.books.receipts import Receipt
 from discreet.curator.ledger.entries import Ticket
 from discreet.curator.ledger.events import Event, Given, Kept, Moved, Reserved
+from discreet.curator.ledger.possible import refuse_impossible, require_possible
 from discreet.curator.ledger.state import BookState, Places
 
 SEPARATOR = "\n"
@@ -133,8 +134,16 @@ class Book(ABC):
         if os.getpid() != self._process:
             raise DiscreetError("this ledger belongs to another process: a fork would double the budget")
 
+    def take(self, event: Event) -> None:
+        """Take an event that was written down elsewhere, unless it cannot have happened."""
+        try:
+            self._happen(event)
+        except (KeyError, TypeError, ValueError):
+            raise refuse_impossible() from None
+
     def _happen(self, event: Event, more: Places = ()) -> None:
         """Let an event happen: before the step is assigned it has not, after it it has."""
+        require_possible(event, self.state)
         self.version += 1
         self._step = _Step.of(event, (*self.state.find_places(event), *more))
         self._take()
@@ -169,7 +178,7 @@ class MemoryBook(Book):
         """Return a book in which these events happened."""
         book = cls()
         for event in events:
-            book._happen(event)
+            book.take(event)
         return book
 
     def write(self, decide: Decision, answer: bytes | None = None) -> Event | None:

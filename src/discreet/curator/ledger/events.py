@@ -216,7 +216,7 @@ def decode(kind: str, body: str) -> Event:
     """Return the event that was written down."""
     try:
         event: Event = _READERS[kind](json.loads(body))
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise unreadable(kind) from None
     return event
 
@@ -237,9 +237,17 @@ def read_reserved(body: str) -> Reserved:
 
 def _read_charges(written: list[list[Any]]) -> tuple[LineCharge, ...]:
     return tuple(
-        LineCharge(kind, name, line, tuple(None if one is None else int(one) for one in amounts))
+        LineCharge(kind, name, line, tuple(map(read_amount, amounts)))
         for kind, name, line, amounts in written
     )
+
+
+def read_amount(written: str | None) -> int | None:
+    """Return how many units were written down; nothing is ever charged less than none."""
+    amount = None if written is None else int(written)
+    if amount is not None and amount < 0:
+        raise ValueError
+    return amount
 
 
 def _read_coordinates(written: list[list[str]]) -> Coordinates:

@@ -12,7 +12,8 @@ from typing import Any
 
 from discreet.curator.ledger.entries import NEXT
 from discreet.curator.ledger.entry_records import EntryRecord
-from discreet.curator.ledger.events import Moved, Reserved, decode, unreadable
+from discreet.curator.ledger.events import Moved, Reserved, decode, read_amount, unreadable
+from discreet.curator.ledger.possible import can_move, refuse_impossible, require_possible
 from discreet.curator.ledger.state import BookState, LineSum
 
 _NAMES = frozenset(one.name for one in fields(Reserved)) - {"ticket"}
@@ -44,7 +45,7 @@ class Folder:
             else:
                 self._move(told)
             self._state.data(told["ledger"]).records.note_row(told["number"], place, digest)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
             raise unreadable(kind) from None
 
     def settle(self) -> None:
@@ -66,7 +67,12 @@ class Folder:
         if kind not in _APART:
             self.settle()
         event = decode(kind, body)
-        for places, key, value in self._state.find_places(event):
+        try:
+            require_possible(event, self._state)
+            found = self._state.find_places(event)
+        except (KeyError, TypeError, ValueError):
+            raise refuse_impossible() from None
+        for places, key, value in found:
             places[key] = value
         self._state.note_row(event, place, digest)
 
@@ -75,6 +81,8 @@ class Folder:
             raise ValueError
         ledger, number = told["ledger"], told["number"]
         account = self._state.data(ledger)
+        if number != len(account.records):
+            raise refuse_impossible()
         made = self._made
         for kind, name, line, amounts in told["charges"]:
             charge = (kind, name, line, *amounts)
@@ -91,6 +99,8 @@ class Folder:
             raise ValueError
         account = self._state.data(ledger)
         record = account.records[number]
+        if not can_move(record, state):
+            raise refuse_impossible()
         if state == "voided":
             self._take_back(record)
         record.state = state
@@ -107,7 +117,7 @@ class Folder:
 
 def _add(total: LineSum, charge: list[Any], times: int) -> LineSum:
     """Return a sum with a charge on top so many times, or without it where that is below 0."""
-    amounts = [None if amount is None else int(amount) for amount in charge]
+    amounts = [read_amount(amount) for amount in charge]
     return LineSum(
         tuple(a + times * (b or 0) for a, b in zip(total.amounts, amounts, strict=True)),
         tuple(a + times * (b is None) for a, b in zip(total.endless, amounts, strict=True)),

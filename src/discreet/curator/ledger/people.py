@@ -82,4 +82,6 @@ def open_once(book: Book, wanted: Opened) -> Event | None:
 
 
 def _say(value: object) -> str:
+    if isinstance(value, tuple):  # a pace
+        return f"{value[0]} of it in {value[1]} seconds"
     return f"{float(value):.6g}" if isinstance(value, Fraction) else str(value)

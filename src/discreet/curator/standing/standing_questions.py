@@ -119,7 +119,7 @@ class StandingQuestions:
         """Say what a standing question would be charged and how well it would be answered. No row is read."""
         with self._ticks.hold():
             self._require_open()
-            priced = self._price(text, epsilon, delta)
+            priced = self._price(desk.name, text, epsilon, delta)
             if study is not None:
                 self._ledger.require_study(checks.text(study=study))
             item = self._state(priced)
@@ -145,7 +145,7 @@ class StandingQuestions:
         with self._ticks.hold():
             self._require_open()
             checks.instance(bool, insist=insist)
-            priced, once = self._price(text, epsilon, delta), require_key(key)
+            priced, once = self._price(desk.name, text, epsilon, delta), require_key(key)
             require_whole(self._ledger)
             rows, error = self._count_rows(), priced.noise.error(BETA)
             if rows is not None and error >= rows and not insist:
@@ -190,8 +190,8 @@ class StandingQuestions:
 
     # How -----------------------------------------------------------------------------------------------
 
-    def _price(self, text: str, epsilon: checks.Number, delta: checks.Number) -> PricedStanding:
-        read = self._reader.read(text, epsilon=None, delta=None)
+    def _price(self, who: str, text: str, epsilon: checks.Number, delta: checks.Number) -> PricedStanding:
+        read = self._reader.read(who, text, epsilon=None, delta=None)
         question = read_standing(read.plan, read.tables)
         pair = ApproxLoss(checks.at_least(MIN_EPSILON, epsilon=epsilon), checks.delta(delta=delta))
         return PricedStanding(question, choose_noise(question, pair), pair)
@@ -283,7 +283,7 @@ class StandingQuestions:
         notes = StandingNotes(self._ledger, number)
         facts = notes.facts
         try:
-            priced = self._price(facts.text, Fraction(facts.epsilon), Fraction(facts.delta))
+            priced = self._price(facts.analyst, facts.text, Fraction(facts.epsilon), Fraction(facts.delta))
         except (Refused, InvalidParameter):
             priced = None
         if priced is None or StandingFacts.of(facts.name, facts.analyst, priced) != facts:

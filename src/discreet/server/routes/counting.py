@@ -18,6 +18,9 @@ from discreet.server.requests import CountsAsked
 _FARTHEST = 40
 """Digits before or behind the point: no declared value has more, and an exponent could fill the memory."""
 
+_EQUAL = (bool, int, Fraction)
+"""Kinds whose values are equal in Python though they mean something else: True is 1."""
+
 
 def write_counts(door: Analyst, asked: CountsAsked, conversation: str | None) -> dict[str, Any]:
     """Return counts as plain values, in the order in which they were asked for."""
@@ -51,12 +54,16 @@ def read_clauses(universe: Universe, clauses: list[dict[str, Any]]) -> list[dict
 def _read_value(value: Any, kind: type | None) -> Any:
     if kind is datetime.date and isinstance(value, str):
         return _read_date(value)
+    got = "a number with a point"
     if type(value) is not Decimal:
-        return value
-    if kind is Fraction and value.is_finite() and abs(value.adjusted()) <= _FARTHEST:
+        is_alike = (type(value) is bool) is (kind is bool)
+        if is_alike or type(value) not in _EQUAL or kind not in _EQUAL:
+            return value
+        got = "true or false for a number, or the other way round"
+    elif kind is Fraction and value.is_finite() and abs(value.adjusted()) <= _FARTHEST:
         return Fraction(value)
     rule = "values of their columns: text, whole numbers, true, false or null; 0.5 in a decimal column"
-    raise InvalidParameter(name="conjunctions", rule=rule, got="a number with a point")
+    raise InvalidParameter(name="conjunctions", rule=rule, got=got)
 
 
 def _read_date(text: str) -> datetime.date:

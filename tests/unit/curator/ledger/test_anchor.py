@@ -17,6 +17,7 @@ from discreet.curator.ledger.books import durable
 from discreet.curator.ledger.books.anchor import read_anchor
 from discreet.curator.ledger.books.files import open_book
 from discreet.curator.ledger.books.recovery import recover
+from discreet.curator.ledger.books.verification import verify
 from discreet.curator.ledger.ledger import Ledger
 
 ROWS = AddRemove("row")
@@ -46,6 +47,19 @@ def test_an_anchor_must_be_a_file(tmp_path):
     with pytest.raises(LedgerRefused, match="Is a directory"):
         open_book(tmp_path / "budget.db", anchor=tmp_path)
     open_book(tmp_path / "budget.db").close()  # and nothing is left open by the refusal
+
+
+def test_without_the_anchor_that_is_there_nothing_is_recovered(tmp_path):
+    path, anchor = tmp_path / "budget.db", tmp_path / "budget.db.anchor"
+    spend(path)
+    anchor.rename(tmp_path / "kept")
+    anchor.mkdir()
+    for look in (verify, recover):
+        with pytest.raises(LedgerRefused, match="Is a directory"):
+            look(path)
+    anchor.rmdir()
+    (tmp_path / "kept").rename(anchor)
+    assert recover(path).raised == ()
 
 
 def test_a_book_whose_first_row_was_never_written_is_begun_again(tmp_path):

@@ -23,3 +23,22 @@ def test_a_second_process_that_wants_it_alone_is_refused(ledger_server, tmp_path
     for book in books:
         book.close()
     open_book(ledger_server, anchor=anchor).close()
+
+
+def test_a_database_without_a_place_for_it_is_named_with_what_to_do(ledger_server, tmp_path):
+    anchor = tmp_path / "anchor"
+    with psycopg.connect(ledger_server, autocommit=True) as server:
+        server.execute("CREATE DATABASE bare")
+        server.execute("CREATE ROLE clerk LOGIN")
+    bare = ledger_server.replace("/postgres", "/bare")
+    with pytest.raises(LedgerRefused, match="CREATE SCHEMA discreet AUTHORIZATION"):
+        open_book(bare, anchor=anchor)
+    with psycopg.connect(bare, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA discreet")
+        connection.execute("GRANT USAGE ON SCHEMA discreet TO clerk")
+    with pytest.raises(LedgerRefused, match="may make tables"):
+        open_book(bare.replace("tester@", "clerk@"), anchor=anchor)
+    open_book(bare, anchor=anchor).close()
+    with psycopg.connect(ledger_server, autocommit=True) as server:
+        server.execute("DROP DATABASE bare")
+        server.execute("DROP ROLE clerk")

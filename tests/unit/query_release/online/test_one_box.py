@@ -33,7 +33,7 @@ def test_the_same_answer_alone_and_in_a_workload(promise):
                 for axis, one in codes.items()
             ]
             text = "SELECT COUNT(*) AS n FROM people" + (f" WHERE {' AND '.join(tests)}" if tests else "")
-            read = service._reader.read(text, epsilon=None, delta=None)
+            read = service._reader.read("acme", text, epsilon=None, delta=None)
             counts = hypothesis.counts(read.plan, read.tables)
             found = counts.box()
             assert {axis: list(one) for axis, one in found.items()} == {
@@ -62,10 +62,11 @@ def test_a_condition_that_is_no_box_is_not_taken_for_one():
             "1 = 0",
         ):
             read = service._reader.read(
-                f"SELECT COUNT(*) AS n FROM people WHERE {where}", epsilon=None, delta=None
+                "acme", f"SELECT COUNT(*) AS n FROM people WHERE {where}", epsilon=None, delta=None
             )
             assert hypothesis.counts(read.plan, read.tables).box() is None
         grouped = service._reader.read(
+            "acme",
             "SELECT region, COUNT(*) AS n FROM people WHERE age = 25 GROUP BY region",
             epsilon=None,
             delta=None,

@@ -15,6 +15,7 @@ DAYS = tuple(datetime.date(2025, 1, day) for day in (1, 2))
 UNIVERSE = Universe(
     [("day", DAYS), ("cost", (Fraction(1, 2), Fraction(1))), ("age", (1, 2)), ("word", ("2025-01-01", "x"))]
 )
+MEMBERS = Universe([("member", (False, True)), ("age", (0, 1))])
 
 
 def test_days_and_decimals_can_be_asked_for():
@@ -39,6 +40,15 @@ def test_days_and_decimals_can_be_asked_for():
 def test_what_no_column_has_is_refused_by_its_kind(clause):
     with pytest.raises(InvalidParameter, match="conjunctions must be"):
         read_clauses(UNIVERSE, [clause])
+
+
+@pytest.mark.parametrize("clause", [{"age": [True]}, {"member": [1]}, {"age": [1], "member": [True, 0]}])
+def test_true_is_no_number_and_one_is_not_true(clause):
+    with pytest.raises(InvalidParameter, match="true or false for a number"):
+        read_clauses(MEMBERS, [clause])
+    with pytest.raises(InvalidParameter, match="true or false for a number"):
+        read_clauses(UNIVERSE, [{"cost": [True]}])
+    assert read_clauses(MEMBERS, [{"age": [1], "member": [True]}]) == [{"age": [1], "member": [True]}]
 
 
 @pytest.mark.parametrize("value", [datetime.datetime(2025, 1, 1), float("nan"), Fraction(1, 3), b"x"])

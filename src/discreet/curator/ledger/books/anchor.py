@@ -121,6 +121,14 @@ def read_anchor(path: Path) -> AnchorState | None:
     return AnchorState(book, inode, told[-1][0], sums, is_whole=None not in noted)
 
 
+def refuse_unreadable(path: Path, problem: OSError) -> LedgerRefused:
+    """Return the refusal of an anchor that the machine does not let us at."""
+    return LedgerRefused(
+        why=f"its anchor {path.name} cannot be read or written ({problem.strerror})",
+        way_out="Check the path of the anchor: a file, on a disk that has room",
+    )
+
+
 _END = b"\t"
 """What a line ends with; no JSON of ours holds it."""
 

@@ -336,7 +336,10 @@ class DurableBook(Book):
 
     def _see(self, row: BookRow, event: Event | None = None) -> None:
         happened = row.event if event is None else event
-        self._happen(happened)
+        if event is None:
+            self.take(happened)
+        else:
+            self._happen(happened)
         self._head = Head(row.place, row.digest)
         self.state.note_row(happened, row.place, row.digest)
         self._touched |= self.state.find_lines(happened)

@@ -13,6 +13,7 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter, LedgerRefused
 from discreet.core.neighbours import Neighbours
 from discreet.curator.ledger.book import Book, MemoryBook
+from discreet.curator.ledger.books.anchor import refuse_unreadable
 from discreet.curator.ledger.books.durable import DurableBook
 from discreet.curator.ledger.books.sqlite import SQLiteStore
 from discreet.curator.ledger.books.stores import (
@@ -124,10 +125,7 @@ def _open(store: Store, anchor: Path, home: Path | None, together: bool) -> Dura
         raise LedgerRefused(why="it is damaged", way_out=RECOVER) from None
     except OSError as problem:
         store.close()
-        raise LedgerRefused(
-            why=f"its anchor {anchor.name} cannot be read or written ({problem.strerror})",
-            way_out="Check the path of the anchor: a file, on a disk that has room",
-        ) from None
+        raise refuse_unreadable(anchor, problem) from None
     except BaseException:
         store.close()
         raise

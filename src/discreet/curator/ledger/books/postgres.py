@@ -60,7 +60,7 @@ class PostgresStore:
             with self._connection.transaction():
                 self._execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 1))", [f"discreet {schema}"])
                 if self._find("SELECT to_regclass(%s)", f'"{schema}".rows') is None:
-                    self._execute(_TABLES)
+                    self._make_tables()
             self._require_durable()
             self._reader = _connect(dsn)  # by which rows are read while the first one writes
             self._reader.execute("SET default_transaction_read_only = on")
@@ -75,6 +75,15 @@ class PostgresStore:
         """Return what a query finds: one value, or None."""
         found = self._execute(text, values).fetchone()
         return None if found is None else found[0]
+
+    def _make_tables(self) -> None:
+        try:
+            self._execute(_TABLES)
+        except (psycopg.errors.InvalidSchemaName, psycopg.errors.InsufficientPrivilege):
+            raise LedgerRefused(
+                why=f"the database has no schema {self._schema} in which this role may make tables",
+                way_out=f"Make one for the book alone: CREATE SCHEMA {self._schema} AUTHORIZATION the role",
+            ) from None
 
     def _take_lease(self, name: str, together: bool) -> None:
         """Lock a name for as long as this connection lives: two that are alone would each have an anchor."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from discreet.core.errors import LedgerRefused
 from discreet.curator.ledger.book import SEPARATOR, MemoryBook, find_place
-from discreet.curator.ledger.books.anchor import AnchorState, read_anchor
+from discreet.curator.ledger.books.anchor import AnchorState, read_anchor, refuse_unreadable
 from discreet.curator.ledger.books.chain import BookRow, Head
 from discreet.curator.ledger.events import ANY_LOST, WHOLE, Given, LineCharge, Recovered
 
@@ -79,7 +80,7 @@ def mend(rows: list[BookRow], answers: KeptAnswers, beside: Path) -> Mended:
     """Add to the sound rows of a book what its anchor knows was spent, or everything where there is none."""
     sound = _Sound(rows)
     known = sound.believe(_read_anchor(beside))
-    lost = 0 if known is None else max(0, known.head.place - len(rows))
+    lost = 0 if known is None else max(0, known.head.place - len(sound.rows))
     before = sound.sums
     # Shares that were set aside may be among what is lost: of such a budget nothing can be believed.
     spent = sound.spend_all(apart_only=known is not None) if lost or known is None else ()
@@ -88,12 +89,12 @@ def mend(rows: list[BookRow], answers: KeptAnswers, beside: Path) -> Mended:
     raised = Recovered((*told, *spent), "recovery", sound.book.now(), cut=bool(lost or known is None))
     last = sound.add(raised)
     return Mended(
-        rows=[*rows, last],
+        rows=[*sound.rows, last],
         answers=sound.keep(answers),
         head=sound.head,
         book=sound.name,
         sums=sound.book.state.list_lost() | sound.sums,
-        kept=len(rows),
+        kept=len(sound.rows),
         lost=lost,
         raised=tuple(place for place, total in sound.sums.items() if total != before.get(place)),
         anchored=known is not None,
@@ -104,9 +105,13 @@ def mend(rows: list[BookRow], answers: KeptAnswers, beside: Path) -> Mended:
 class _Sound:
     """The beginning of a book that is as it was written."""
 
-    def __init__(self, rows: list[BookRow]) -> None:
-        self.book, self._rows = MemoryBook.of(row.event for row in rows), rows
-        self.head = Head(rows[-1].place, rows[-1].digest) if rows else Head()
+    def __init__(self, rows: Iterable[BookRow]) -> None:
+        self.book, self.rows = MemoryBook(), list[BookRow]()
+        with contextlib.suppress(LedgerRefused):  # what cannot have happened ends what is sound
+            for row in rows:
+                self.book.take(row.event)
+                self.rows.append(row)
+        self.head = Head(self.rows[-1].place, self.rows[-1].digest) if self.rows else Head()
         if not self.book.state.book:
             raise LedgerRefused(
                 why="nothing in it can be read, not even which book it is",
@@ -124,9 +129,9 @@ class _Sound:
         if anchor.book != self.name:
             raise LedgerRefused(why="the anchor belongs to another book", way_out="Check both paths")
         place, digest = anchor.head.place, anchor.head.digest
-        if place > len(self._rows):  # its sums are needed, and must be all of them
+        if place > len(self.rows):  # its sums are needed, and must be all of them
             return anchor if anchor.is_whole else None
-        return anchor if self._rows[place - 1].digest == digest else None
+        return anchor if self.rows[place - 1].digest == digest else None
 
     @property
     def sums(self) -> dict[tuple[str, str, str], LineCharge]:
@@ -154,7 +159,7 @@ class _Sound:
             finished |= {(name, number): one.answer for number, one in listed}
             for journal, notes in account.journals.items():
                 finished |= {(f"{name}{SEPARATOR}{journal}", number): one for number, one in notes.items()}
-        given = (row.event for row in self._rows if row.kind == "given")
+        given = (row.event for row in self.rows if row.kind == "given")
         finished |= {find_place(one): one.answer for one in given if isinstance(one, Given)}
         return [
             (ledger, number, answer)
@@ -175,3 +180,5 @@ def _read_anchor(path: Path) -> AnchorState | None:
         return read_anchor(path)
     except LedgerRefused:
         return None
+    except OSError as problem:  # it may be sound, and without it everything would count as spent
+        raise refuse_unreadable(path, problem) from None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from discreet.core.errors import LedgerRefused
 from discreet.curator.ledger.book import MemoryBook
-from discreet.curator.ledger.books.anchor import read_anchor
+from discreet.curator.ledger.books.anchor import AnchorState, read_anchor, refuse_unreadable
 from discreet.curator.ledger.books.chain import BookRow, Head
 from discreet.curator.ledger.books.stores import is_server, load_postgres, require_anchor
 from discreet.curator.ledger.events import DATA, RECOVER, WHOLE
@@ -104,17 +104,24 @@ def read_book(where: str | os.PathLike[str], *, anchor: str | os.PathLike[str] |
     """
     # The anchor is read before the rows: more may be written in between.
     if is_server(where):
-        known = read_anchor(require_anchor(anchor))
+        known = _read_anchor(require_anchor(anchor))
         listed = load_postgres().read_rows(os.fspath(where))
     else:
         path = Path(where).resolve()
         beside = path.with_name(f"{path.name}.anchor") if anchor is None else Path(anchor)
-        known, listed = read_anchor(beside), _read(path)
+        known, listed = _read_anchor(beside), _read(path)
     rows = list(Head().follow(listed))
     place = 0 if known is None else known.head.place
     if known is None or len(rows) < place or rows[place - 1].digest != known.head.digest:
         raise LedgerRefused(why="it does not hold the row that its anchor knows", way_out=RECOVER)
     return SoundBook(tuple(rows), MemoryBook.of(row.event for row in rows).state)
+
+
+def _read_anchor(path: Path) -> AnchorState | None:
+    try:
+        return read_anchor(path)
+    except OSError as problem:
+        raise refuse_unreadable(path, problem) from None
 
 
 def _read(path: Path) -> list[BookRow]:
