@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
+from typing import ClassVar
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
@@ -24,6 +25,21 @@ MOST_BRANCHING = 64
 @frozen
 class BlockCounter(StreamCounter):
     """A counter with the same noise on everything: geometric for delta 0, else discrete Gaussian."""
+
+    _bits: ClassVar[int] = 54
+    """So many has the deviation of noise at most, in units: sums of noises then stay within 64 bits."""
+
+    def _complete(self) -> None:
+        StreamCounter._complete(self)  # noqa: SLF001 - its own base
+        noise = self.noise
+        square = noise.scale**2 if isinstance(noise, DiscreteLaplace) else noise.variance  # type: ignore[attr-defined]
+        if square > 1 << 2 * self._bits:
+            raise InvalidParameter(
+                name="epsilon",
+                rule=f"large enough for noise of at most 2**{self._bits} units of the grid",
+                value=self.epsilon,
+                hint="Declare a coarser grid, or take a larger epsilon",
+            )
 
     @property
     @abstractmethod

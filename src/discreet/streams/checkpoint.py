@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 import json
 import os
 import threading
@@ -22,7 +23,7 @@ from discreet.core.errors import ConversationClosed, InvalidParameter
 from discreet.core.rng import SYSTEM
 from discreet.core.sensitive import Sensitive
 
-_FORMAT = 2
+_FORMAT = 3
 _READ: set[str] = set()
 _LOCK = threading.Lock()
 _WRITTEN = "this checkpoint was written to a file: read it from there, once"
@@ -50,7 +51,7 @@ class StreamCheckpoint:
         """Write down the parts of a conversation of a mechanism, under a number of its own."""
         number = f"{SYSTEM.bits(128):032x}"
         whole = {"format": _FORMAT, "number": number, "mechanism": write_exactly(mechanism), "parts": parts}
-        return cls(json.dumps(whole, sort_keys=True))
+        return cls(json.dumps({**whole, "digest": _digest(whole)}, sort_keys=True))
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a file that its owner alone may read. It must not exist, and holds private sums.
@@ -172,12 +173,18 @@ def write_exactly(value: Any) -> str:
     return f"{value:x}" if type(value) is int else repr(value)
 
 
+def _digest(whole: dict[str, Any]) -> str:
+    """Return what tells a damaged checkpoint from a whole one; whoever forges one can work it out too."""
+    return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+
 def _require_checkpoint(text: str | bytes) -> dict[str, Any]:
     """Return what a checkpoint says; refuse what is none without quoting it."""
     try:
         whole = json.loads(text)
         known = whole["format"] == _FORMAT
         known = known and {"number", "mechanism"} <= set(whole) and isinstance(whole["parts"], dict)
+        known = known and whole.pop("digest") == _digest(whole)
     except (ValueError, TypeError, KeyError, RecursionError):
         known = False
     if not known:

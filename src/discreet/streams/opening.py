@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import Any, Generic, TypeVar
 
 from discreet.core import checks
+from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.sensitive import Sensitive
@@ -46,8 +47,12 @@ class GoesOn(Interactive[Any, Any], Generic[Opened]):
         try:
             conversation: Any = self.open(data, rng=rng)
             conversation._take_on(parts)  # noqa: SLF001 - its own conversation
-        except BaseException:
+        except BaseException as problem:
             checkpoint._give_back()  # noqa: SLF001 - what it took
+            if isinstance(problem, (KeyError, IndexError, TypeError, ValueError)):
+                if not isinstance(problem, DiscreetError):  # its own words may quote the state
+                    rule, got = "one that a counter wrote", "one whose parts it cannot read"
+                    raise InvalidParameter(name="checkpoint", rule=rule, got=got) from None
             raise
         checkpoint.forget()
         return conversation  # type: ignore[no-any-return]

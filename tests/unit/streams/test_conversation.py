@@ -193,6 +193,39 @@ def test_a_file_that_is_no_checkpoint_stays_where_it_is(tmp_path):
     assert len(list(tmp_path.iterdir())) == 4
 
 
+def test_a_damaged_checkpoint_is_refused_and_stays_where_it_is(tmp_path):
+    file = tmp_path / "saved"
+    begun = counter(12).open(rng=NoNoise())
+    begun.push_many([1, 0, 1])
+    begun.checkpoint().write(file)
+    whole = file.read_text()
+    for true, false in (('"total": 2', '"total": 3'), ('"taken": 3', '"taken": 2')):
+        assert true in whole
+        file.write_text(whole.replace(true, false))
+        with pytest.raises(InvalidParameter, match="one that a counter wrote, got something else"):
+            StreamCheckpoint.read(file)
+    file.write_text(whole)
+    assert counter(12).restore(StreamCheckpoint.read(file), rng=NoNoise()).push(1) == 3
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"run": None},
+        {"run": {"total": 1, "exact": [], "noisy": "secret"}, "taken": "secret"},
+        {"run": {"total": 1, "exact": [], "noisy": []}, "taken": 1, "asked": 1, "users": [["int", "secret"]]},
+    ],
+)
+def test_a_forged_checkpoint_is_not_quoted(parts):
+    mechanism = counter(12, neighbours=UserEvents(), cap=UserCap(2))
+    saved = StreamCheckpoint.of(mechanism, parts)
+    for _ in range(2):  # refused, it is still what it was
+        with pytest.raises(InvalidParameter, match="got one whose parts it cannot read") as refused:
+            mechanism.restore(saved)
+        assert "secret" not in str(refused.value)
+
+
 def test_a_checkpoint_that_was_refused_can_be_written_again(tmp_path):
     begun = counter(12).open(rng=NoNoise())
     begun.push(1)

@@ -24,6 +24,7 @@ from discreet.streams.exponential_sums import Floats
 
 _FINE = 1 << 12  # rounding costs 1.5 / 2^12 of the encoded stream's length in noise
 _COARSE = 1 << 4  # and a tenth of it, where floats hold no finer numbers
+_WIDEST = 1 << 56  # the deviation up to which no noise of an array is cut off at 64 bits
 _GROUPS = 8  # groups of steps a power of two, each with the law of its last step
 
 
@@ -52,6 +53,13 @@ class EncodedCounter(StreamCounter):
                 rule="such that encoded sums stay far below 2**53 units",
                 value=self.elements,
                 hint="Declare a coarser grid, a smaller range, fewer steps or a smaller fineness",
+            )
+        if self.noise.variance > _WIDEST**2:
+            raise InvalidParameter(
+                name="epsilon",
+                rule="large enough, with delta, for noise of at most 2**56 units",
+                value=self.epsilon,
+                hint="Take a larger epsilon or delta, or a smaller fineness",
             )
 
     @abstractmethod

@@ -28,7 +28,7 @@ from discreet.streams.blocks import (
     sum_quotients,
     tally,
 )
-from discreet.streams.conversation import CounterRun, StreamCounter
+from discreet.streams.conversation import CounterRun
 from discreet.streams.counters.consistent_tree import ConsistentRun, bound_laws, find_law, share_of
 from discreet.streams.elements import RealElements, WholeElements
 from discreet.streams.noise_sums import ErrorLaw, NoiseSum, noise_variance
@@ -68,7 +68,7 @@ class TreeCounter(BlockCounter):
     consistent: bool = public(checks.instance, bool, default=False)
 
     def _complete(self) -> None:
-        StreamCounter._complete(self)  # noqa: SLF001 - its base
+        BlockCounter._complete(self)  # noqa: SLF001 - its base
         if self.consistent and self.branching != 2:
             raise InvalidParameter(
                 name="branching", rule="2 for consistent estimates", value=self.branching, hint="Leave it out"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter, NeighboursMismatch
+from discreet.core.errors import NeighboursMismatch
 from discreet.core.neighbours import UserEvents
 from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
@@ -14,12 +15,7 @@ from discreet.core.sensitive import Sensitive
 from discreet.streams.blocks import BlockCounter
 from discreet.streams.checkpoint import StreamCheckpoint
 from discreet.streams.conversation import CounterConversation, CounterRun, StreamCounter
-from discreet.streams.noise_sums import noise_variance
 from discreet.streams.pan_private.user_table import require_refresh, say_covered
-
-_WIDEST = 1 << 96
-"""The variance of noise, in units, up to which sums of noises stay within 64-bit words: they are never
-clamped, which would not be post-processing here, since data are added later."""
 
 
 class SeizableRun(CounterRun):
@@ -45,17 +41,10 @@ class SeizableCounter(BlockCounter):
         no privacy, since an event comes between two of them at most, but noise.
     """
 
-    looks: int = public(checks.integer, 1, default=1)
+    _bits: ClassVar[int] = 48
+    """Sums of noises are never cut off here: that would be no post-processing, since data are added later."""
 
-    def _complete(self) -> None:
-        StreamCounter._complete(self)  # noqa: SLF001 - its base
-        if noise_variance(self.noise) > _WIDEST:
-            raise InvalidParameter(
-                name="epsilon",
-                rule="large enough for noise of at most 2**48 units of the grid",
-                value=self.epsilon,
-                hint="Declare a coarser grid, or take a larger epsilon",
-            )
+    looks: int = public(checks.integer, 1, default=1)
 
     def _require_relation(self) -> None:
         if isinstance(self.neighbours, UserEvents):
@@ -108,6 +97,7 @@ class SeizableConversation(CounterConversation):
                 self._run.refresh(self._rng)  # type: ignore[attr-defined]
             except BaseException:
                 self.close("a refresh was interrupted")
+                self._run.erase()  # type: ignore[attr-defined]
                 raise
             self._refreshes += 1
 
@@ -116,6 +106,13 @@ class SeizableConversation(CounterConversation):
         made = super().checkpoint()
         self._run.erase()  # type: ignore[attr-defined]  # beside what goes on it would be a second look
         return made
+
+    def _take(self, take: Callable[[Any, Rng], Any], units: Any) -> Any:
+        try:
+            return super()._take(take, units)
+        except BaseException:
+            self._run.erase()  # type: ignore[attr-defined]  # half a step may hold an element without noise
+            raise
 
     def _write(self) -> dict[str, Any]:
         return {**super()._write(), "refreshes": self._refreshes}

@@ -38,6 +38,8 @@ Cells = NDArray[Any]
 MOST_USERS = 1 << 28
 """Cells are kept in memory, and sums over them stay far inside 64-bit words."""
 
+_SMALLEST = Fraction(1, 1 << 48)  # far below it floats no longer tell a contrast from none
+
 _AT_ONCE = 1 << 20  # cells that are drawn together
 
 
@@ -122,6 +124,13 @@ class UserTable(GoesOn["TableConversation"]):
             raise NeighboursMismatch(
                 f"neighbours: a table hides all that one user did, and more than {self.neighbours}. "
                 f"Use UserStream() or UserEvents()"
+            )
+        if self.epsilon_state < _SMALLEST or self.noise.scale > 1 / _SMALLEST:
+            raise InvalidParameter(
+                name="epsilon",
+                rule="large enough for looks that cost 2**-48 or more, and noise of at most 2**48",
+                value=self.epsilon,
+                hint="Take a larger epsilon, or fewer answers and looks",
             )
 
     @property

@@ -1,5 +1,6 @@
 """The buffered counter: answers, variances, what it refuses, and how it goes on from a checkpoint."""
 
+import hashlib
 import json
 from fractions import Fraction
 
@@ -149,7 +150,9 @@ def bend(file, name):
     told = json.loads(file.read_text())
     run = told["parts"]["run"]
     run[name] = [run[name][0] - 1, *run[name][1:]] if isinstance(run[name], list) else run[name] + 1
-    file.write_text(json.dumps(told))
+    del told["digest"]
+    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    file.write_text(json.dumps({**told, "digest": digest}))
 
 
 @pytest.mark.parametrize("name", ["rates", "weights", "fine", "bits"])

@@ -30,6 +30,7 @@ from discreet.streams import (
     PanPrivateTree,
     TreeCounter,
     UserStream,
+    WholeElements,
 )
 from discreet.streams.pan_private.pan_private_counter import PanPrivateRun
 from discreet.testing import unsafe_seeded
@@ -163,6 +164,46 @@ def test_whoever_interrupts_a_step_does_not_look_into_it():
     conversation = SEIZABLE["tree"][0]().open(rng=Interrupted())
     conversation.push(1)
     assert conversation.state.reveal()["taken"] == 1
+
+
+class BreaksOff(Rng):
+    """Draws so many times, adding nothing, and is then interrupted."""
+
+    unsafe = True
+
+    def __init__(self, times):
+        self.left = times
+
+    def random_bytes(self, count):
+        raise AssertionError("bits that no step accounts for")
+
+    def perform(self, primitive, value):
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+        return value
+
+
+@pytest.mark.parametrize("act", ["push", "push_many", "refresh"])
+@pytest.mark.parametrize("kind", [PanPrivateCounter, PanPrivateTree])
+def test_an_interrupted_step_leaves_nothing(kind, act):
+    """An element that had no noise yet stayed in a tree's blocks, for whoever looked later."""
+    counter = kind(**EVENTS, delta=0, elements=WholeElements(999))
+    broken = set()
+    for times in range(7):
+        conversation = counter.open(rng=BreaksOff(times))
+        try:
+            if act == "push_many":
+                conversation.push_many([777, 1, 2])
+            else:
+                conversation.push(777)
+            if act == "refresh":
+                conversation.refresh()
+        except KeyboardInterrupt:
+            assert conversation.closed
+            assert not any(np.ravel([*conversation.state.reveal()["run"].values()]))
+            broken.add(times)
+    assert {0, 1, 2} <= broken
 
 
 @pytest.mark.parametrize("at_once", [False, True])
