@@ -240,14 +240,18 @@ def make_scalar(entry: object) -> object:
     numpy: Any = sys.modules.get("numpy")
     kind: Any = type(entry)
     if numpy is not None and issubclass(kind, numpy.generic):
-        return _take(numpy.generic, entry)
+        return _take(numpy, numpy.generic, entry)
     if numpy is not None and kind is numpy.ndarray and not numpy.ndim(entry):
-        return _take(numpy.ndarray, entry)
+        return _take(numpy, numpy.ndarray, entry)
     return entry
 
 
-def _take(kind: Any, entry: object) -> object:
-    return kind.item(entry)
+def _take(numpy: Any, kind: Any, entry: object) -> object:
+    plain = kind.item(entry)
+    if type(plain) is not numpy.longdouble:
+        return plain
+    with numpy.errstate(all="ignore"):  # that a number is huge is not to be told
+        return float(plain)
 
 
 def list_entries(value: object) -> list[object]:
