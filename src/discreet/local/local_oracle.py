@@ -9,7 +9,7 @@ import numpy as np
 from discreet.accounting.filters import PureFilter
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import BudgetExceeded, InvalidParameter, NoBound
+from discreet.core.errors import BudgetExceeded, InvalidParameter, NoBound, Refused
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import LocalReport
@@ -22,6 +22,7 @@ from discreet.local.distributions.square_wave import SquareWave
 from discreet.local.frames import list_plainly
 from discreet.local.frequencies.direct_response import DirectResponse
 from discreet.local.laws.domains import list_entries
+from discreet.local.laws.memos import KEEP, REPEATS, MemoKernel
 from discreet.local.laws.wire import Header, SentReport, digest_domain
 from discreet.local.means.hybrid_mean import HybridMean
 from discreet.local.means.many_means import ManyMeans
@@ -129,7 +130,9 @@ class OracleConversation(Conversation[SentReport]):
             raise InvalidParameter(name="person", rule="given, and nothing else", value=sorted(public))
         person = checks.index(oracle.people, person=public["person"])
         device = client.open_survey(_write_down(query))
-        kernel = device.kernel  # whose budget or domain cannot be worked with is refused before it is paid
+        kernel = device.kernel  # what cannot be answered is refused before it is paid
+        if isinstance(kernel, MemoKernel):
+            raise Refused(what="report", why=REPEATS, way_out=KEEP)
         budget = self._budgets.setdefault(person, PureFilter(epsilon=oracle.epsilon, neighbours=_LOCAL))
         if not budget.try_spend(PureLoss(device.epsilon)):
             raise BudgetExceeded(

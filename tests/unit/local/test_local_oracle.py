@@ -83,6 +83,15 @@ def test_a_survey_that_cannot_be_answered_costs_nothing(domain_and_epsilon):
         assert people.left(0) == 1
 
 
+def test_a_survey_with_a_memo_is_none_for_it_by_its_text_either():
+    """It was answered once from a memo that nobody kept, for the price of all reports."""
+    survey = local.MemoisedUnary(epsilon=F(1, 2), once=F(1, 4), domain=2)
+    with local.LocalOracle(epsilon=1, people=1).open([0]) as people:
+        with pytest.raises(Refused, match="memo"):
+            people.ask(survey.survey, person=0)
+        assert people.left(0) == 1
+
+
 class Fewer(list):
     """Shows an entry less than it stores."""
 

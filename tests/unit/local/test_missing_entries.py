@@ -93,6 +93,21 @@ def test_what_says_that_it_is_numpys_is_asked_nothing(survey: local.DirectRespon
     survey.encode([SaysNumPy()] * 2 if records else SaysNumPy())
 
 
+class NoClass:
+    """Raises when it is asked for its class."""
+
+    @property
+    def __class__(self) -> type:
+        """Tell of a person."""
+        raise RuntimeError("this person")
+
+
+def test_one_value_is_not_asked_for_its_class_at_the_door() -> None:
+    universe = Universe([("a", (0, 1)), ("b", (0, 1))])
+    assert local.FourierMarginals(epsilon=1, universe=universe, width=1).encode(NoClass()).payload
+    assert local.ManyMeans(epsilon=1, lower=0, upper=1, dimensions=2).encode(NoClass()).payload
+
+
 @pytest.mark.parametrize("domain", DOMAINS, ids=repr)
 def test_an_odd_entry_of_a_column_of_objects_raises_nothing(domain: Domain) -> None:
     """Whether one is missing is not asked where it shows: pandas raises over a signalling NaN."""
