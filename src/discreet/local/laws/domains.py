@@ -80,7 +80,7 @@ class ValueNames(Domain):
         if not listed or odd is not given:
             within = " in a list" if odd is not given else ""
             raise _refuse("a number of values, or a list of texts or whole numbers", got=_kind(odd) + within)
-        names = tuple(listed)
+        names: tuple[Any, ...] = tuple(listed)
         if len(set(names)) != len(names) or len(names) < 2:
             raise _refuse("two different values or more", got=f"{len(names)} of them, some alike or too few")
         return cls(len(names)) if names == tuple(range(len(names))) else cls(len(names), names)
