@@ -1,11 +1,13 @@
 """No number in an array makes NumPy warn, or raise: whoever reads the log would learn of it."""
 
+import contextlib
 import warnings
 
 import numpy as np
 import pytest
 
 from discreet.catalogue import catalogue
+from discreet.core.errors import InvalidParameter
 from discreet.testing import unsafe_seeded
 
 ODD = {
@@ -57,3 +59,19 @@ def test_an_odd_number_of_an_array_is_not_told_of(odd):
             told.append((card.name, *outcomes))
     assert met >= 20
     assert told == []
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_an_odd_number_that_is_pushed_is_not_told_of(odd):
+    met = 0
+    for card in catalogue():
+        mechanism, _ = card.example()
+        if not (hasattr(mechanism, "open") and card.name.endswith(("stream", "counter", "density"))):
+            continue
+        with warnings.catch_warnings(), mechanism.open(rng=unsafe_seeded(1)) as opened:
+            warnings.simplefilter("error")
+            if hasattr(opened, "push_many"):
+                met += 1
+                with contextlib.suppress(InvalidParameter):  # floats may be refused by their type
+                    opened.push_many(np.repeat(ODD[odd], 2))
+    assert met >= 8
