@@ -123,7 +123,8 @@ class Mechanism(Promise, Generic[Data, Value]):
     def release(self, data: Data | Sensitive[Data], *, rng: Rng = SYSTEM) -> Release[Value]:
         """Draw one release. It costs `guarantee`, whatever comes out."""
         checks.instance(Rng, rng=rng)
-        value = self._draw(Sensitive.wrap(data).reveal(), rng)
+        with keep_silence():
+            value = self._draw(Sensitive.wrap(data).reveal(), rng)
         return Release(value=value, mechanism=self, unsafe_seeded=rng.unsafe)
 
 
@@ -137,7 +138,8 @@ class Interactive(Promise, Generic[Data, Value]):
     def open(self, data: Data | Sensitive[Data], *, rng: Rng = SYSTEM) -> Conversation[Value]:
         """Start a conversation. Everything it will ever answer costs `guarantee`, once."""
         checks.instance(Rng, rng=rng)
-        return self._begin(Sensitive.wrap(data), rng)
+        with keep_silence():
+            return self._begin(Sensitive.wrap(data), rng)
 
 
 class Conversation(ABC, Generic[Value]):
@@ -197,7 +199,8 @@ class Conversation(ABC, Generic[Value]):
                 )
             self._answering = True
             try:
-                answer = self._answer(query, **public)
+                with keep_silence():
+                    answer = self._answer(query, **public)
             finally:
                 self._answering = False
             self._asked += 1
@@ -224,6 +227,11 @@ class Conversation(ABC, Generic[Value]):
     def __repr__(self) -> str:
         state = f"closed: {self._closed_because}" if self.closed else "open"
         return f"<conversation {type(self.mechanism).__name__}, {self.asked} asked, {state}>"
+
+
+def keep_silence() -> np.errstate:
+    """Return a context for work on data: NumPy's warning, or its error, would tell of an entry in them."""
+    return np.errstate(all="ignore")
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class Sensitive(Generic[T]):
     @classmethod
     def wrap(cls, value: T | Sensitive[T]) -> Sensitive[T]:
         """Wrap plain data; leave wrapped data as they are."""
-        return cast("Sensitive[T]", value) if isinstance(value, Sensitive) else cls(value)
+        return cast("Sensitive[T]", value) if issubclass(type(value), Sensitive) else cls(cast("T", value))
 
     def reveal(self) -> T:
         """Return the data. Only mechanisms should call this."""

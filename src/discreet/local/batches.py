@@ -65,12 +65,15 @@ def read_one(domain: Domain, value: Any, *, strict: bool = True) -> int:
     return domain.read(plain)
 
 
+@np.errstate(all="ignore")  # that a number is huge, or no number, is not to be told
 def read_column(domain: Domain, values: Any) -> NDArray[Any]:
     """Return the places of many private values: of a list, an array, a column, or a frame of records."""
     if (columns := list_columns(values)) is not None:
         return _read_frame(domain, values, columns)
     plain = _read_arrow(values) if hasattr(values, "to_pylist") else make_plain(values)
-    places = _read_array(domain, plain) if isinstance(plain, np.ndarray) else None
+    if not isinstance(plain, np.ndarray):
+        return _read_each(domain, plain, values)  # what is missing is there, and no value
+    places = _read_array(domain, plain)
     return _mark_missing(domain, _read_each(domain, plain, values) if places is None else places, values)
 
 
@@ -157,9 +160,10 @@ def _read_numbers(count: int, numbers: NDArray[Any]) -> NDArray[np.int64]:
 
 def _round_numbers(span: Span, numbers: NDArray[Any]) -> NDArray[np.int64]:
     """Return the nearest places of numbers; one that is half way may go to either."""
-    largest = max(abs(span.lower), abs(span.upper))
-    if largest > _LARGEST or (span.upper - span.lower) / span.steps * _FINE < max(largest, 1 / _LARGEST):
-        return np.array([span.read(each) for each in numbers.tolist()], dtype=np.int64)
+    largest, wide = max(abs(span.lower), abs(span.upper)), span.upper - span.lower
+    if largest > _LARGEST or wide < 1 / _LARGEST or wide / span.steps * _FINE < largest:
+        plain = numbers.astype(np.float64) if numbers.dtype.kind == "f" else numbers
+        return np.array([span.read(each) for each in plain.tolist()], dtype=np.int64)
     low, high = float(span.lower), float(span.upper)
     inside = np.clip(numbers.astype(np.float64), low, high)
     places = np.floor((inside - low) * (span.steps / (high - low)) + 0.5)

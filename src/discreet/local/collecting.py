@@ -25,7 +25,7 @@ from discreet.core.errors import InvalidParameter, Refused
 from discreet.local import client
 from discreet.local.batches import ReportBatch
 from discreet.local.laws.coordinates import Vectors
-from discreet.local.laws.domains import BitStrings, Span
+from discreet.local.laws.domains import BitStrings, RepeatedNames, Span, ValueNames
 from discreet.local.laws.parities import BitRecords
 from discreet.local.laws.records import RecordWeights
 from discreet.local.laws.wire import LONGEST, SentReport
@@ -64,6 +64,9 @@ def open_collector(survey: str | bytes) -> LocalSurvey:
         made = kind(epsilon=device.epsilon, query=domain)
     elif isinstance(domain, BitRecords):
         made = kind(epsilon=device.epsilon, universe=Universe(domain.attributes), width=domain.width)
+    elif isinstance(domain, RepeatedNames):
+        names = ValueNames(domain.count, domain.names)
+        made = kind(epsilon=device.epsilon, once=domain.once, domain=names)
     else:
         made = kind(epsilon=device.epsilon, domain=domain)
     return cast("LocalSurvey", made)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InvalidParameter
+from discreet.local.laws.domains import make_scalar
 from discreet.local.laws.records import Attributes, read_record
 from discreet.mechanisms.reading import type_name
 
@@ -49,7 +50,7 @@ def list_plainly(value: Any) -> Any:
     """Return what an entry stores as plain values. No method of a class derived from numpy's is asked."""
     kind = type(value)
     if issubclass(kind, np.generic):
-        return np.generic.item(value)
+        return make_scalar(value)
     if kind in (np.ma.MaskedArray, type(np.ma.masked)):
         return np.ma.MaskedArray.tolist(value)  # None for what is masked
     return np.ndarray.tolist(value) if issubclass(kind, np.ndarray) else value

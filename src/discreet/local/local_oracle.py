@@ -9,7 +9,7 @@ import numpy as np
 from discreet.accounting.filters import PureFilter
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import BudgetExceeded, InvalidParameter, NoBound
+from discreet.core.errors import BudgetExceeded, InvalidParameter, NoBound, Refused
 from discreet.core.loss import Loss, PureLoss
 from discreet.core.mechanism import Conversation, Interactive
 from discreet.core.neighbours import LocalReport
@@ -21,6 +21,8 @@ from discreet.local.batches import read_one
 from discreet.local.distributions.square_wave import SquareWave
 from discreet.local.frames import list_plainly
 from discreet.local.frequencies.direct_response import DirectResponse
+from discreet.local.laws.domains import list_entries
+from discreet.local.laws.memos import KEEP, REPEATS, MemoKernel
 from discreet.local.laws.wire import Header, SentReport, digest_domain
 from discreet.local.means.hybrid_mean import HybridMean
 from discreet.local.means.many_means import ManyMeans
@@ -99,11 +101,12 @@ class LocalOracle(Interactive[Any, SentReport]):
 
     def _begin(self, data: Sensitive[Any], rng: Rng) -> OracleConversation:
         values = data.reveal()
-        if not isinstance(values, list | tuple | np.ndarray) or len(values) != self.people:
+        entries = values if isinstance(values, np.ndarray) and values.ndim else list_entries(values)
+        if len(entries) != self.people:
             raise InvalidParameter(
                 name="data", rule=f"a list of {self.people} values", got=f"type {type_name(values)}"
             )
-        return OracleConversation(self, values, rng)
+        return OracleConversation(self, entries, rng)
 
 
 class OracleConversation(Conversation[SentReport]):
@@ -127,6 +130,9 @@ class OracleConversation(Conversation[SentReport]):
             raise InvalidParameter(name="person", rule="given, and nothing else", value=sorted(public))
         person = checks.index(oracle.people, person=public["person"])
         device = client.open_survey(_write_down(query))
+        kernel = device.kernel  # what cannot be answered is refused before it is paid
+        if isinstance(kernel, MemoKernel):
+            raise Refused(what="report", why=REPEATS, way_out=KEEP)
         budget = self._budgets.setdefault(person, PureFilter(epsilon=oracle.epsilon, neighbours=_LOCAL))
         if not budget.try_spend(PureLoss(device.epsilon)):
             raise BudgetExceeded(
@@ -136,10 +142,10 @@ class OracleConversation(Conversation[SentReport]):
                 way_out="Ask somebody else, or for less",
             )
         code = self._rng.perform(
-            DrawReports(device.kernel), read_one(device.domain, self._values[person], strict=False)
+            DrawReports(kernel), read_one(device.domain, self._values[person], strict=False)
         )
         header = Header(device.kind, digest_domain(device.domain.describe()), device.epsilon)
-        return SentReport(header, int(code).to_bytes(device.kernel.width, "little"))
+        return SentReport(header, int(code).to_bytes(kernel.width, "little"))
 
 
 def _write_down(query: Any) -> str:

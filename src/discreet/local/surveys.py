@@ -21,7 +21,15 @@ from discreet.local.batches import ReportBatch, read_column, read_one
 from discreet.local.laws.domains import Domain
 from discreet.local.laws.kernel import Kernel
 from discreet.local.laws.kinds import make_kernel
-from discreet.local.laws.wire import Header, SentReport, digest_domain, refuse, split_bytes, write_survey
+from discreet.local.laws.wire import (
+    Header,
+    SentReport,
+    digest_domain,
+    refuse,
+    require_short,
+    split_bytes,
+    write_survey,
+)
 from discreet.local.steps import DrawReports, Payload, from_payload
 
 _LOCAL = LocalReport()
@@ -50,6 +58,7 @@ class LocalSurvey(Mechanism[Any, Any]):
     """The name on the wire."""
 
     def _complete(self) -> None:
+        require_short(epsilon=self.epsilon)
         self._set(neighbours=_LOCAL)
         self._check(self.kernel)
 

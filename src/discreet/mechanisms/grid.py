@@ -179,7 +179,7 @@ class Grid:
             if value.dtype.kind == "f":
                 raise wording.not_integers(value)
             return np.asarray(np.clip(value, -LIMIT, LIMIT), dtype=np.int64)
-        with np.errstate(over="ignore"):  # a warning would tell of a large value
+        with np.errstate(all="ignore"):  # a warning would tell of a value that is large, or none
             steps = value.astype(np.float64) / float(self.unit)
         steps[np.isnan(steps)] = 0.0
         whole = np.floor(steps + 0.5)

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter
-from discreet.core.mechanism import Conversation, Interactive
+from discreet.core.mechanism import Conversation, Interactive, keep_silence
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.sensitive import Sensitive
 from discreet.streams.checkpoint import StreamCheckpoint
@@ -31,7 +31,8 @@ class GoesOn(Interactive[Any, Any], Generic[Opened]):
             The source of randomness.
         """
         checks.instance(Rng, rng=rng)
-        return self._begin(Sensitive.wrap(data), rng)
+        with keep_silence():
+            return self._begin(Sensitive.wrap(data), rng)
 
     def restore(self, checkpoint: StreamCheckpoint, data: Any = (), *, rng: Rng = SYSTEM) -> Opened:
         """Go on where a conversation of the same parameters was written down. That costs nothing, once.

@@ -230,6 +230,22 @@ def test_every_kind_of_report_is_collected_and_told(tmp_path, survey, value, rea
     assert low <= true <= high and high - low < 8
 
 
+@pytest.mark.parametrize("domain", [3, ["bus", "car", "bicycle"]], ids=str)
+def test_reports_of_memos_are_collected_as_all_others(tmp_path, domain):
+    """It ended in a TypeError."""
+    survey = local.MemoisedUnary(epsilon=4, once=2, domain=domain)
+    (tmp_path / "survey.json").write_text(survey.survey)
+    assert open_collector(survey.survey) == survey
+    memos = survey.memoise_many([domain[1] if isinstance(domain, list) else 1] * 1500)
+    for day in (1, 2):
+        sent = "\n".join(one.to_json() for one in memos.encode_many())
+        said = run(tmp_path / f"day{day}", "--survey", tmp_path / "survey.json", given=sent).output
+        assert "1500 reports appended, 1500 in all" in said
+        told = json.loads(run(tmp_path / f"day{day}", "--estimate", "--confidence", "0.9999999").output)
+        low, high = told["values"][1]["interval"]
+        assert low <= 1500 <= high and low > 500
+
+
 def test_a_survey_that_is_no_text_is_refused(tmp_path):
     (tmp_path / "s.json").write_bytes(b"\xff")
     refused = run(tmp_path / "reports", "--survey", tmp_path / "s.json")

@@ -12,6 +12,7 @@ from scipy import stats
 from tests.unit.local.test_oracles import ORACLES
 
 from discreet import local
+from discreet.core.errors import InvalidParameter
 from discreet.local import client
 from discreet.queries import TableQuery, Universe
 from discreet.testing import unsafe_seeded
@@ -198,6 +199,17 @@ def test_a_survey_of_an_endless_budget_costs_a_device_no_endless_time(kind):
     device = client.open_survey(text)
     assert 1000 < device.kernel.ratio.numerator.bit_length() < 4000
     assert device.encode(3).payload  # it took more than an hour, or raised
+
+
+@pytest.mark.parametrize("kind", ["symmetric-unary", "optimised-unary", "subset-selection", "memoised-unary"])
+@pytest.mark.parametrize("values", [(1 << 20) + 1, 1 << 48])
+def test_a_survey_of_endlessly_many_bits_costs_a_device_no_endless_time(kind, values):
+    """A device that was sent one tossed a coin for each of 2**48 values."""
+    domain = f'{{"values":{values},"once":"1/2"}}' if kind == "memoised-unary" else values
+    device = client.open_survey(f'{{"version":1,"kind":"{kind}","epsilon":"1","domain":{domain}}}')
+    for answer in (device.encode, device.memoise):
+        with pytest.raises(InvalidParameter, match="small enough for a report of 1048576"):
+            answer(3)
 
 
 def test_the_shares_of_a_huge_budget_are_numbers():

@@ -119,6 +119,15 @@ def test_both_identities_and_what_they_do_to_errors(width):
     assert sum(F(1, 2**width) for t in subsets if t) == 1 - F(1, 2**width) < 1
 
 
+def test_an_estimate_says_what_it_is_and_how_far_off():
+    survey = local.FourierMarginals(epsilon=2, universe=FIVE, width=2)
+    found = survey.estimate(survey.encode_many(make_codes(3000)))
+    off = f"{found.error(0.05):.4g}"
+    assert repr(found).startswith(
+        f"<marginals of up to 2 of 5 attributes ± {off} (95 %, all at once), 3000 reports"
+    )
+
+
 def test_the_error_counts_every_set():
     survey = local.FourierMarginals(epsilon=1, universe=FIVE, width=2, people=100_000)
     log = 2 * np.log(2 * 15 * 2 / 0.05)

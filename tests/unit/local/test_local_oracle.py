@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet import local
-from discreet.core.errors import BudgetExceeded, InvalidParameter, NoBound, Refused
+from discreet.core.errors import BudgetExceeded, BudgetTooSmall, InvalidParameter, NoBound, Refused
 from discreet.core.rng import SystemRng
 from discreet.testing import unsafe_seeded
 
@@ -69,6 +69,43 @@ def test_a_survey_of_a_strangers_class_is_refused():
         with pytest.raises(Refused):
             people.ask("{}", person=0)
         assert people.left(0) == 1
+
+
+@pytest.mark.parametrize(
+    "domain_and_epsilon", ['281474976710656,"epsilon":"1/2"', '2,"epsilon":"1/10000000000"']
+)
+def test_a_survey_that_cannot_be_answered_costs_nothing(domain_and_epsilon):
+    """One of 2**48 bits was drawn for ever; one of next to no budget was charged, and then refused."""
+    text = f'{{"version":1,"kind":"optimised-unary","domain":{domain_and_epsilon}}}'
+    with local.LocalOracle(epsilon=1, people=1).open([0], rng=unsafe_seeded(1)) as people:
+        with pytest.raises((InvalidParameter, BudgetTooSmall)):
+            people.ask(text, person=0)
+        assert people.left(0) == 1
+
+
+def test_a_survey_with_a_memo_is_none_for_it_by_its_text_either():
+    """It was answered once from a memo that nobody kept, for the price of all reports."""
+    survey = local.MemoisedUnary(epsilon=F(1, 2), once=F(1, 4), domain=2)
+    with local.LocalOracle(epsilon=1, people=1).open([0]) as people:
+        with pytest.raises(Refused, match="memo"):
+            people.ask(survey.survey, person=0)
+        assert people.left(0) == 1
+
+
+class Fewer(list):
+    """Shows an entry less than it stores."""
+
+    def __iter__(self):
+        return iter(list(list.__iter__(self))[1:])
+
+    def __len__(self):
+        raise RuntimeError("this list")
+
+
+def test_people_are_those_that_a_list_stores():
+    with local.LocalOracle(epsilon=200, people=2).open(Fewer([1, 0])) as people:
+        survey = local.DirectResponse(epsilon=100, domain=2)
+        assert [people.ask(survey, person=k).code for k in range(2)] == [1, 0]
 
 
 def test_what_is_charged_is_what_is_drawn():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 
 from discreet import local
 from discreet.local.batches import read_column
-from discreet.local.laws.domains import BitStrings, Domain, Span, ValueNames
+from discreet.local.laws.domains import BitStrings, Domain, Span, ValueNames, make_scalar
 from discreet.queries import Universe
 
 DOMAINS = (
@@ -89,6 +91,53 @@ def test_what_says_that_it_is_numpys_is_asked_nothing(survey: local.DirectRespon
             crowd.ask(survey, person=0)
     records = survey.kind in ("many-means", "fourier-marginals")
     survey.encode([SaysNumPy()] * 2 if records else SaysNumPy())
+
+
+class NoClass:
+    """Raises when it is asked for its class."""
+
+    @property
+    def __class__(self) -> type:
+        """Tell of a person."""
+        raise RuntimeError("this person")
+
+
+def test_one_value_is_not_asked_for_its_class_at_the_door() -> None:
+    universe = Universe([("a", (0, 1)), ("b", (0, 1))])
+    assert local.FourierMarginals(epsilon=1, universe=universe, width=1).encode(NoClass()).payload
+    assert local.ManyMeans(epsilon=1, lower=0, upper=1, dimensions=2).encode(NoClass()).payload
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=repr)
+def test_an_odd_entry_of_a_column_of_objects_raises_nothing(domain: Domain) -> None:
+    """Whether one is missing is not asked where it shows: pandas raises over a signalling NaN."""
+    entries = [3, Decimal("sNaN"), None, float("nan"), pd.NA, pd.NaT, SaysNumPy(), 0]
+    column = pd.Series(entries, dtype=object)
+    none = domain.read(None)
+    assert read_column(domain, column).tolist() == [domain.read(3), *[none] * 6, domain.read(0)]
+
+
+NUMBERS = {
+    "signalling": np.array([0x7FF0000000000001], dtype=np.uint64).view(np.float64),
+    "signalling and short": np.array([0x7F800001], dtype=np.uint32).view(np.float32),
+    "long and large": np.array([np.longdouble("1e4000"), -np.longdouble("1e4000")]),
+    "long": np.array([3, 20, np.nan], dtype=np.longdouble),
+    "large": np.array([1e308, -1e308, 5e-324, np.inf]),
+    "short": np.array([65504, 3, 0], dtype=np.float16),
+}
+
+
+@pytest.mark.parametrize("numbers", NUMBERS)
+@pytest.mark.parametrize(
+    "domain", [*DOMAINS, Span(Fraction(0), Fraction(1, 10**310), 2)], ids=lambda d: repr(d)[:40]
+)
+def test_no_number_makes_an_array_warn_or_is_read_otherwise_alone(numbers: str, domain: Domain) -> None:
+    """A warning tells of the number that it is about, and is an error where somebody made it one."""
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        whole = read_column(domain, NUMBERS[numbers]).tolist()
+        assert whole == read_column(domain, list(NUMBERS[numbers])).tolist()
+        assert whole == [domain.read(make_scalar(each)) for each in NUMBERS[numbers]]
 
 
 @pytest.mark.parametrize("lower", [0, 10**20, Fraction(2**60, 3), 10**320])

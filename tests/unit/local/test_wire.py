@@ -152,3 +152,28 @@ def test_the_tables_of_version_one_stay_as_they_are():
     assert found == [wanted for _, _, wanted in made]
     odds = Fraction(1494391238981, 549755813888)
     assert local.DirectResponse(epsilon=1, domain=1024).kernel.odds == odds
+
+
+LONG = Fraction(1, 3**900)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(5e-324, 1.7976931348623157e308), (-1e308, 2**-1074)])
+def test_numbers_of_surveys_are_as_long_as_floats_may_be(lower, upper):
+    """Devices read sixty digits, so that a survey with such a bound was refused by all of them."""
+    survey = local.HybridMean(epsilon=1e300, lower=lower, upper=upper)
+    device = client.open_survey(survey.survey)
+    assert survey.estimate([device.encode(upper).to_json()]).people == 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: local.DirectResponse(epsilon=1 + LONG, domain=2),
+        lambda: local.SquareWave(epsilon=1, lower=LONG, upper=1),
+        lambda: local.ManyMeans(epsilon=1, lower=0, upper=1 / LONG, dimensions=2),
+        lambda: local.MemoisedUnary(epsilon=1, once=Fraction(1, 2) + LONG, domain=2),
+    ],
+)
+def test_a_survey_that_no_device_could_read_is_not_made(make):
+    with pytest.raises(InvalidParameter, match="400 digits"):
+        make()

@@ -18,7 +18,7 @@ from discreet.core import checks
 from discreet.core.bounds import MORE, require_useful
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Integers
-from discreet.core.mechanism import Conversation, Interactive
+from discreet.core.mechanism import Conversation, Interactive, keep_silence
 from discreet.core.neighbours import Neighbours
 from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import SYSTEM, Rng
@@ -97,7 +97,8 @@ class Experts(Interactive[Any, Any]):
             The source of randomness.
         """
         checks.instance(Rng, rng=rng)
-        return self._begin(Sensitive.wrap(data), rng)
+        with keep_silence():
+            return self._begin(Sensitive.wrap(data), rng)
 
 
 @frozen

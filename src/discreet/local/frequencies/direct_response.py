@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from discreet.core.card import Card, Tiny
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
-from discreet.local.frequencies.oracle import FrequencyOracle, Scores, require_small
-from discreet.local.laws.kernel import Kernel
+from discreet.local.frequencies.oracle import FrequencyOracle, Scores
+from discreet.local.laws.kernel import Kernel, require_small
 from discreet.local.laws.responses.direct import DirectKernel
 from discreet.local.steps import Payload, Places, draw_many, from_payload, to_payload
 from discreet.local.tiny import ask_all

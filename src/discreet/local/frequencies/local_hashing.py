@@ -12,9 +12,9 @@ from discreet.core.card import Card, Tiny
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.local.frequencies.direct_response import respond
-from discreet.local.frequencies.oracle import FrequencyOracle, Scores, require_small
+from discreet.local.frequencies.oracle import FrequencyOracle, Scores
 from discreet.local.frequencies.vectors import join_digits, multiply, split_digits, transform_digits
-from discreet.local.laws.kernel import Kernel
+from discreet.local.laws.kernel import Kernel, require_small
 from discreet.local.laws.responses.hashing import HashingKernel
 from discreet.local.steps import Payload, Places, draw_many, from_payload, to_payload
 from discreet.local.tiny import ask_all

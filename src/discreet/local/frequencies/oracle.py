@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import fix_array
 from discreet.core.parameters import frozen, public
 from discreet.core.rounding import above, below
@@ -154,14 +153,3 @@ class FrequencyOracle(LocalSurvey):
 
 def _coin(chance: Fraction) -> ReportCoin:
     return ReportCoin(max(_LEAST, float(chance)), max(_LEAST, float(1 - chance)))
-
-
-def require_small(size: int, most: int, what: str) -> None:
-    """Refuse a domain for which a collector would need too much memory."""
-    if size > most:
-        raise InvalidParameter(
-            name="domain",
-            rule=f"small enough for {what} of {most} numbers",
-            value=size,
-            hint="DirectResponse and the others take fewer; search huge domains by their prefixes",
-        )

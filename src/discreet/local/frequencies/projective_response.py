@@ -13,9 +13,9 @@ from discreet.core.card import Card, Tiny
 from discreet.core.fixed import fix_array
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
-from discreet.local.frequencies.oracle import FrequencyOracle, Scores, require_small
+from discreet.local.frequencies.oracle import FrequencyOracle, Scores
 from discreet.local.frequencies.vectors import Whole, multiply, normalise, split_digits, transform_digits
-from discreet.local.laws.kernel import Kernel
+from discreet.local.laws.kernel import Kernel, require_small
 from discreet.local.laws.responses.projective import ProjectiveKernel
 from discreet.local.steps import Payload, Places, draw_many, from_payload, to_payload
 from discreet.local.tiny import ask_all

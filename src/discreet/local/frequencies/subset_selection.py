@@ -13,16 +13,13 @@ from discreet.core.card import Card, Tiny
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.local.frequencies.bits import Bytes, put_bits, sum_columns, toss_rows
-from discreet.local.frequencies.oracle import FrequencyOracle, Scores, require_small
+from discreet.local.frequencies.oracle import FrequencyOracle, Scores
 from discreet.local.frequencies.unary_reports import check_spare_bits
-from discreet.local.laws.kernel import Kernel
 from discreet.local.laws.responses.subsets import SubsetKernel
 from discreet.local.laws.wire import refuse
 from discreet.local.steps import Payload, Places, draw_many
 from discreet.local.tiny import ask_all
 from discreet.noise import coins
-
-_MOST = 1 << 20
 
 
 @frozen
@@ -43,9 +40,6 @@ class SubsetSelection(FrequencyOracle):
     """
 
     kind: ClassVar[str] = "subset-selection"
-
-    def _check(self, kernel: Kernel) -> None:
-        require_small(kernel.inputs, _MOST, "a report")
 
     @property
     def scores(self) -> Scores:

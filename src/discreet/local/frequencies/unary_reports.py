@@ -10,22 +10,16 @@ from numpy.typing import NDArray
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.local.frequencies.bits import put_bits, sum_columns, toss_rows
-from discreet.local.frequencies.oracle import FrequencyOracle, Scores, require_small
-from discreet.local.laws.kernel import Kernel
+from discreet.local.frequencies.oracle import FrequencyOracle, Scores
 from discreet.local.laws.responses.unary import UnaryKernel
 from discreet.local.laws.wire import refuse
 from discreet.local.steps import Payload, Places, draw_many
 from discreet.noise import coins
 
-_MOST = 1 << 20
-
 
 @frozen
 class UnaryOracle(FrequencyOracle):
     """The base of protocols with a bit for each value."""
-
-    def _check(self, kernel: Kernel) -> None:
-        require_small(kernel.inputs, _MOST, "a report")
 
     @property
     def scores(self) -> Scores:

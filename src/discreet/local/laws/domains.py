@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 from discreet.core.errors import InvalidParameter
+from discreet.local.laws.wire import require_short
 
 MOST_VALUES = 1 << 48
 """More values than this are no list but a search."""
@@ -74,9 +75,12 @@ class ValueNames(Domain):
             if not 2 <= given <= MOST_VALUES:
                 raise _refuse(f"from 2 to {MOST_VALUES} values", int(given))
             return cls(int(given))
-        if not isinstance(given, list | tuple | range) or not all(type(each) in (str, int) for each in given):
-            raise _refuse("a number of values, or a list of texts or whole numbers", got=_kind(given))
-        names = tuple(given)
+        listed = list_entries(given) if not isinstance(given, range) else [*given]
+        odd = next((each for each in listed if type(each) not in (str, int)), given)
+        if not listed or odd is not given:
+            within = " in a list" if odd is not given else ""
+            raise _refuse("a number of values, or a list of texts or whole numbers", got=_kind(odd) + within)
+        names: tuple[Any, ...] = tuple(listed)
         if len(set(names)) != len(names) or len(names) < 2:
             raise _refuse("two different values or more", got=f"{len(names)} of them, some alike or too few")
         return cls(len(names)) if names == tuple(range(len(names))) else cls(len(names), names)
@@ -122,6 +126,9 @@ class RepeatedNames(ValueNames):
 
     once: Fraction = Fraction(1)
 
+    def __post_init__(self) -> None:
+        require_short(once=self.once)
+
     @property
     def more(self) -> tuple[Any, ...]:
         """The budget of one report."""
@@ -141,6 +148,7 @@ class Span(Domain):
     steps: int
 
     def __post_init__(self) -> None:
+        require_short(lower=self.lower, upper=self.upper)
         if not self.lower < self.upper:
             raise InvalidParameter(name="upper", rule=f"above lower={self.lower}", value=self.upper)
         if not 2 <= self.steps <= MOST_STEPS or self.steps % 2:
@@ -240,14 +248,18 @@ def make_scalar(entry: object) -> object:
     numpy: Any = sys.modules.get("numpy")
     kind: Any = type(entry)
     if numpy is not None and issubclass(kind, numpy.generic):
-        return _take(numpy.generic, entry)
+        return _take(numpy, numpy.generic, entry)
     if numpy is not None and kind is numpy.ndarray and not numpy.ndim(entry):
-        return _take(numpy.ndarray, entry)
+        return _take(numpy, numpy.ndarray, entry)
     return entry
 
 
-def _take(kind: Any, entry: object) -> object:
-    return kind.item(entry)
+def _take(numpy: Any, kind: Any, entry: object) -> object:
+    plain = kind.item(entry)
+    if type(plain) is not numpy.longdouble:
+        return plain
+    with numpy.errstate(all="ignore"):  # that a number is huge is not to be told
+        return float(plain)
 
 
 def list_entries(value: object) -> list[object]:

@@ -10,8 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
+from discreet.core.errors import InvalidParameter
+
 Below = Callable[[int], int]
 """Draws a uniform whole number from 0 to one less than the bound it is given."""
+LONGEST_REPORT = 1 << 20
+"""Bits of a report with one for each value: a survey by others must not keep a device busy for ever."""
 
 
 class Kernel(ABC):
@@ -61,3 +65,14 @@ def choose_subset(count: int, among: int, below: Below) -> list[int]:
         member = below(last + 1)
         chosen.add(last if member in chosen else member)
     return sorted(chosen)
+
+
+def require_small(size: int, most: int, what: str) -> None:
+    """Refuse a domain for which a collector, or a device, would need too much memory."""
+    if size > most:
+        raise InvalidParameter(
+            name="domain",
+            rule=f"small enough for {what} of {most} numbers",
+            value=size,
+            hint="DirectResponse and the others take fewer; search huge domains by their prefixes",
+        )

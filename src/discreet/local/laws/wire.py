@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.core.errors import Refused
+from discreet.core.errors import InvalidParameter, Refused
 
 VERSION = 1
 """Changes whenever a report means something else."""
 LONGEST = 1 << 26
 """Characters that a survey or a header may have."""
-_EPSILON = re.compile(r"[0-9]{1,60}(/[0-9]{1,60})?", re.ASCII)
+DIGITS = 400
+"""Of a number that travels, on either side of the line: all floats have fewer."""
+_EPSILON = re.compile(rf"[0-9]{{1,{DIGITS}}}(/[0-9]{{1,{DIGITS}}})?", re.ASCII)
 _HEX = re.compile(r"(?:[0-9a-f]{2})+", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _WAY_OUT = "Take the survey from the collector again, and send reports made for it"
@@ -119,6 +121,14 @@ def read_epsilon(given: object) -> Fraction:
         if epsilon > 0 and str(epsilon) == given:
             return epsilon
     raise refuse("its epsilon is no positive fraction in lowest terms")
+
+
+def require_short(**named: Fraction) -> None:
+    """Refuse an exact number that no device would read."""
+    for name, number in named.items():
+        if max(abs(number.numerator), number.denominator) >= 10**DIGITS:
+            rule = f"a fraction of at most {DIGITS} digits above the line and below"
+            raise InvalidParameter(name=name, rule=rule, got="a longer one", hint="Round it to fewer digits")
 
 
 def read_object(text: object, keys: set[str]) -> dict[str, Any]:

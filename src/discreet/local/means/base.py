@@ -30,7 +30,18 @@ STEPS = 256
 
 @dataclass(frozen=True, slots=True)
 class MeanEstimate:
-    """An estimated mean, and how far it may be off."""
+    """An estimated mean, and how far it may be off.
+
+    Attributes
+    ----------
+    survey
+        The protocol, with the number of people who reported.
+    value
+        The mean, without bias; it may lie outside the bounds.
+    standard_error
+        The standard deviation of the mean, as if those who report were drawn at random: what their numbers
+        differ by is a part of it. For the mean of these very people it is too much rather than too little.
+    """
 
     survey: LocalSurvey
     value: float

@@ -98,6 +98,11 @@ class MarginalEstimate:
         risk = below(float(checks.probability(beta=beta))) / self.survey.sets
         return bound_cells(self.survey.parities, self.counts, risk)
 
+    def __repr__(self) -> str:
+        survey, off = self.survey, f"{self.error(0.05):.4g} (95 %, all at once)"
+        what = f"marginals of up to {survey.width} of {len(survey.universe.shape)} attributes"
+        return f"<{what} ± {off}, {self.people} reports, {survey.words} each>"
+
     def _read_axes(self, names: Iterable[str]) -> tuple[int, ...]:
         axes = self.survey.universe.axes(names)
         if not 1 <= len(axes) <= self.survey.width:

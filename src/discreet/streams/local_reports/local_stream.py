@@ -10,7 +10,7 @@ from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import ConversationClosed, InvalidParameter, NeighboursMismatch, NoBound
 from discreet.core.loss import Loss
-from discreet.core.mechanism import Conversation, Interactive
+from discreet.core.mechanism import Conversation, Interactive, keep_silence
 from discreet.core.neighbours import Event, EventPresence, Neighbours
 from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Rng
@@ -165,7 +165,8 @@ class LocalConversation(Conversation[Any]):
             if len(plain) > left:
                 rule = f"at most as many as there are steps left, {left}"
                 raise InvalidParameter(name="elements", rule=rule, got=f"{len(plain)}")
-            self._reports.update(self._reporter.report(plain, self._rng))
+            with keep_silence():
+                self._reports.update(self._reporter.report(plain, self._rng))
 
     def checkpoint(self) -> StreamCheckpoint:
         """End this conversation and return what it takes to go on elsewhere: its reports, and no more."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from discreet.core import checks
 from discreet.core.errors import ConversationClosed, InternalError, InvalidParameter, NeighboursMismatch
 from discreet.core.loss import Loss, PureLoss
-from discreet.core.mechanism import Conversation, Interactive
+from discreet.core.mechanism import Conversation, Interactive, keep_silence
 from discreet.core.neighbours import Neighbours, UserEvents, UserStream
 from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Rng
@@ -226,7 +226,7 @@ class TableConversation(Conversation[Any]):
         InvalidParameter
             For what is no sequence.
         """
-        with self._step():
+        with self._step(), keep_silence():
             self._run.take(*self._table._read(read_stream(elements)), self._rng)  # noqa: SLF001 - its own
 
     def advance(self, count: int) -> None:

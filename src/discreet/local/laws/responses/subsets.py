@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.local.laws.kernel import Below, Kernel, choose_subset, toss
+from discreet.local.laws.kernel import LONGEST_REPORT, Below, Kernel, choose_subset, require_small, toss
 from discreet.local.laws.odds import bound_odds
 
 
@@ -23,6 +23,7 @@ class SubsetKernel(Kernel):
     @classmethod
     def make(cls, inputs: int, epsilon: Fraction) -> SubsetKernel:
         """Return the table with the members that make the mean variance least."""
+        require_small(inputs, LONGEST_REPORT, "a report")
         odds = bound_odds(epsilon)
         likely = int(inputs / (odds + 1))
         tried = {min(max(1, likely + off), inputs - 1) for off in range(-1, 3)}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.local.laws.kernel import Below, Kernel, toss
+from discreet.local.laws.kernel import LONGEST_REPORT, Below, Kernel, require_small, toss
 from discreet.local.laws.odds import bound_odds
 
 
@@ -22,12 +22,14 @@ class UnaryKernel(Kernel):
     @classmethod
     def symmetric(cls, inputs: int, epsilon: Fraction) -> UnaryKernel:
         """Return the table whose bits all lie as often: two bits differ, each at half of the budget."""
+        require_small(inputs, LONGEST_REPORT, "a report")
         odds = bound_odds(epsilon / 2)
         return cls(inputs, odds / (odds + 1), 1 / (odds + 1))
 
     @classmethod
     def optimised(cls, inputs: int, epsilon: Fraction) -> UnaryKernel:
         """Return the table with the least variance: a one is told by a fair coin, all budget is for zeros."""
+        require_small(inputs, LONGEST_REPORT, "a report")
         return cls(inputs, Fraction(1, 2), 1 / (bound_odds(epsilon) + 1))
 
     @property
