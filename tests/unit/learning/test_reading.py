@@ -262,6 +262,23 @@ def test_no_refusal_quotes_a_target(target):
         assert str(CANARY) not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("table", "target"),
+    [
+        ((7357, 0), (7357,)),
+        ((7357, 2), (7357, 3)),
+        ((7357, 2), (7357, 0)),
+        ((7357, 2), (7356,)),
+        ((7357,), (7357,)),
+    ],
+)
+def test_no_refusal_says_how_many_rows_there_are(table, target):
+    """Whether one was added or removed is private."""
+    with pytest.raises(InvalidParameter) as caught:
+        make_model().fit(np.zeros(table), np.zeros(target))
+    assert "735" not in str(caught.value)
+
+
 @pytest.mark.parametrize("bounds", [(0, 10**400), (1, 1 + Fraction(1, 10**30)), (0, Fraction(1, 10**400))])
 def test_bounds_that_floats_cannot_tell_are_refused(bounds):
     with pytest.raises(InvalidParameter, match="floats tell"):

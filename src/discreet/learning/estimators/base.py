@@ -98,6 +98,12 @@ class DeclaredEstimator(BaseEstimator):
             listed = read_frame("y", y)
         else:
             listed = _read_series("y", y) if _is_made_by_frames(y) else _read_array("y", y)
+        if listed.ndim != 1 and listed.shape[1:] != (
+            1,
+        ):  # scikit-learn's refusal says how many rows there are
+            raise InvalidParameter(
+                name="y", rule="a 1d array of targets", got="another shape", hint="Pass one column"
+            )
         target: Array = column_or_1d(_require_kind("y", listed), warn=True)
         if len(rows) != len(target):
             raise InvalidParameter(name="y", rule="as many targets as X has samples", got="another number")
@@ -190,6 +196,8 @@ def _read_table(table: Any) -> Any:
             got=f"{table.ndim} dimensions",
             hint="Reshape your data: reshape(-1, 1) for one column, reshape(1, -1) for one row",
         )
+    if not table.shape[1]:  # scikit-learn's refusal says how many rows there are
+        raise InvalidParameter(name="X", rule="an array of at least one column", got="none")
     return _require_kind("X", table)
 
 
