@@ -66,7 +66,7 @@ class Moments:
         """The standard deviation of the noise on each sum, in the units of the columns."""
         return self.deviation / self.resolution**2
 
-    def fit(self, *, rows: float | None = None, ridge: float = 0.0) -> LinearFit:
+    def fit(self, *, ridge: float = 0.0) -> LinearFit:
         """Fit the last column by the others, of which the first is the constant one.
 
         The ridge is never below the largest eigenvalue that noise alone would have: directions that are
@@ -74,8 +74,6 @@ class Moments:
 
         Parameters
         ----------
-        rows
-            How many rows there are, where it is public; else the noisy sum of the constant's square.
         ridge
             A larger ridge, in the units of the sums.
         """
@@ -89,7 +87,9 @@ class Moments:
         values, vectors = np.linalg.eigh(left + np.diag(penalty))
         inverse = (vectors / np.maximum(values, least)) @ vectors.T
         weights = inverse @ right
-        count = max(1.0, float(whole[0, 0]) if rows is None else rows)
+        count = max(
+            1.0, float(whole[0, 0])
+        )  # of the rows that count: a public number would have others in it
         # What the ridge leaves of the target, which is no less than the residual; noise in `left` stays out.
         open_square = float(whole[-1, -1] - weights @ right) / count
         residual = math.sqrt(max(0.0, open_square))

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from discreet.accounting.filters import Filter
 from discreet.core import checks
 from discreet.core.fixed import Floats
-from discreet.core.neighbours import ROWS, Neighbours, Replace
+from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.learning.declared import Range
 from discreet.learning.estimators.base import DeclaredEstimator
@@ -109,8 +109,7 @@ class RidgeRegressor(RegressorMixin, DeclaredEstimator):
         whole = np.column_stack([spread(declared, rows)[known], to_units(wanted[known])])
         made = self._release(learner, whole, rng)
         self.moments_ = made.value
-        public = float(len(rows)) if isinstance(self.neighbours, Replace) else None
-        line = self.moments_.fit(rows=public, ridge=ridge)
+        line = self.moments_.fit(ridge=ridge)
         scale = float(target.upper - target.lower) / 2
         self.intercept_ = float(line.weights[0] * scale + float(target.lower + target.upper) / 2)
         self.coef_, self.standard_errors_ = line.weights[1:] * scale, line.standard_errors[1:] * scale
