@@ -209,7 +209,7 @@ class _Objective:
         mean = self._means[entry] * _UNIT + (self._means[entry + 1] - self._means[entry]) * between
         if self._public.link is Link.MARGIN:
             return np.asarray(sides * mean)
-        return np.clip(self._targets[part] * (_UNIT**2 // PARTS) - mean, -self._cut, self._cut)
+        return np.asarray(np.clip(self._targets[part] * (_UNIT**2 // PARTS) - mean, -self._cut, self._cut))
 
     def _bend(self, weights: Integers) -> Floats:
         """Return about the curvature of the loss: only how fast a minimum is found depends on it."""
