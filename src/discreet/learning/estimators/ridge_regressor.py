@@ -22,7 +22,7 @@ class RidgeRegressor(RegressorMixin, DeclaredEstimator):
     """Foretell a number by a private linear model; see `SecondMoments`.
 
     Privacy: (epsilon, delta) for every fit, of one row with its target.
-    Accuracy: `standard_errors_` of the weights include the noise; the bias of the ridge is not in them.
+    Accuracy: `standard_errors_` of the weights include the noise; what a ridge takes away is not in them.
     Time: O(rows size^2) a fit.
 
     Parameters
@@ -39,7 +39,7 @@ class RidgeRegressor(RegressorMixin, DeclaredEstimator):
     neighbours
         The change that is hidden.
     ridge
-        The least ridge, in rows; it is never below what the noise calls for.
+        A ridge, in rows, on all weights but the intercept. Directions that noise hides have one of their own.
     budget
         A filter that every fit of this estimator and its clones is charged to, before anything is released.
 
