@@ -172,6 +172,14 @@ def test_columns_of_several_declared_types_are_read_side_by_side():
         make_model().fit(frame[[]], [0, 1, 0])
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_lazy_frame_is_not_worked_out():
+    lazy = pl.LazyFrame({"a": [5, 55], "b": ["x", 1]}, strict=False)
+    for read in (lambda: make_model().fit(lazy, [0, 1]), lambda: fitted().predict(lazy)):
+        with pytest.raises(InvalidParameter, match="2D array"):
+            read()
+
+
 def test_a_class_derived_from_a_range_is_no_declaration():
     """It could look at a whole column, where one row would decide how others are read."""
 

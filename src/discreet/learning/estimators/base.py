@@ -203,7 +203,8 @@ def _read_table(table: Any) -> Any:
 
 def is_frame(table: Any) -> bool:
     """Tell a data frame of pandas or polars, which scikit-learn knows, from what only looks like one."""
-    return _is_made_by_frames(table) and hasattr(table, "dtypes") and hasattr(table, "columns")
+    # A shape first: a lazy frame has none, and would be worked out for the others.
+    return _is_made_by_frames(table) and all(hasattr(table, name) for name in ("shape", "dtypes", "columns"))
 
 
 def _is_made_by_frames(given: Any) -> bool:
