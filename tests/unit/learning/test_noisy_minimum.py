@@ -16,7 +16,7 @@ from discreet.core.errors import InvalidParameter
 from discreet.learning import Link, MinimumClassifier, NoisyMinimum, Range
 from discreet.learning.linear_models import noisy_minimum
 from discreet.learning.linear_models.links import PARTS, REACH
-from discreet.learning.linear_models.noisy_minimum import _FINE, _UNIT, _Objective
+from discreet.learning.linear_models.noisy_minimum import _UNIT, _Objective
 from discreet.testing import unsafe_seeded
 
 LINKS = [link for link in Link if link is not Link.POISSON]
@@ -29,7 +29,7 @@ def minimum(link=Link.CUT_LOGISTIC, **changed):
 
 
 def find(mechanism, rows, targets):
-    return _Objective(mechanism, rows, targets).minimise() / _FINE
+    return _Objective(mechanism, rows, targets).minimise() / mechanism.fine
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -98,7 +98,7 @@ def test_residuals_never_rise_with_the_score(link):
     """So they are slopes of a convex function, and the ridge keeps minima of neighbours together."""
     for resolution in (1, 1024):
         objective = _Objective(minimum(link, resolution=resolution), np.ones((1, 3), int), np.array([PARTS]))
-        one = resolution * _FINE // PARTS
+        one = resolution * objective._public.fine // PARTS
         places = [place * one + off for place in (-REACH - 9, -REACH, -7, 0, 3, REACH - 1, REACH, 2 * REACH)
                   for off in (0, 1, one // 7, one // 2, one - 1)]  # fmt: skip
         pulls = np.array([objective._pull(np.array([place]), slice(0, 1))[0] for place in sorted(places)])
@@ -138,6 +138,21 @@ def test_any_number_of_rows_at_one_place_has_a_minimum(count):
         rows = np.full((count, 3), 1024)
         targets = np.where(np.arange(count) % 3 == 0, PARTS, 0)
         assert np.isfinite(find(minimum(link, ridge=1), rows, targets)).all()
+
+
+def test_no_score_leaves_64_bits_and_no_minimum_lies_beyond():
+    """Wide tables have coarser weights while a minimum is sought, and it is found where weights are large."""
+    wide = minimum(size=1024, length=1024, ridge=1)
+    assert wide.fine < minimum().fine == 1 << 36
+    for mechanism in (wide, minimum(resolution=4096)):
+        farthest = 8192 * mechanism.fine * math.sqrt(mechanism.size) * math.sqrt(mechanism.length)
+        assert farthest * mechanism.resolution <= 2**62
+    for mechanism, count in ((wide, 2000), (minimum(size=1, length=1, ridge=1), 400_000)):
+        rows = np.zeros((count, mechanism.size), dtype=int)
+        rows[:, 0] = np.where(np.arange(count) % 2, 1, -1)  # next to nothing tells the labels apart
+        found = find(mechanism, rows, (rows[:, 0] > 0) * PARTS)
+        assert found[0] == pytest.approx(count / 2 / 1024, rel=0.1)
+        assert (found[1:] == 0).all()
 
 
 class SeededMinimum(MinimumClassifier):
@@ -181,7 +196,7 @@ def test_labels_are_foretold():
         {"ridge": Fraction(1, 2)},
         {"ridge": 1 << 41},
         {"parts": 0},
-        {"parts": 1 << 35},
+        {"parts": 1 << 31},
         {"link": Link.POISSON, "most": 7},
         {"cut": 1},
     ],

@@ -31,7 +31,11 @@ from discreet.learning.linear_models.links import PARTS, REACH, Link, find_means
 from discreet.noise import DiscreteGaussian
 from discreet.query_release.linear.joint_noise import root_up
 
-_FINE = 1 << 34  # weights are whole numbers of this part of one while a minimum is sought
+_FINEST = (
+    36  # the logarithm of the finest part of one that weights are whole numbers of while a minimum is sought
+)
+_WEIGHTIEST = 1 << 13  # no minimum of 2**24 rows is further away than that, whatever they hold
+_FINEST_PARTS = 1 << 30
 _UNIT = 1 << 20  # means are, in the table; and so is where a score lies between two entries
 _NEAR = 64  # a slope below this part of what the longest row adds to one is next to none
 _CHUNK = 1 << 8  # rows whose pulls are added up at a time, below 2**63
@@ -102,8 +106,8 @@ class NoisyMinimum(MeasuredLearner):
             raise InvalidParameter(name="size", rule=f"at most {_WIDEST} columns", value=self.size)
         if not 1 <= self.ridge <= 1 << 40:
             raise InvalidParameter(name="ridge", rule="from 1 to 2**40 rows", value=self.ridge)
-        if self.parts > _FINE:
-            raise InvalidParameter(name="parts", rule=f"at most {_FINE}", value=self.parts)
+        if self.parts > _FINEST_PARTS:
+            raise InvalidParameter(name="parts", rule=f"at most {_FINEST_PARTS}", value=self.parts)
         MeasuredLearner._complete(self)  # noqa: SLF001 - its own base
 
     def _measurements(self) -> tuple[Measurement, ...]:
@@ -117,6 +121,13 @@ class NoisyMinimum(MeasuredLearner):
             made.append(Measurement(2 * self.tables.worst**2, JUDGED))
         return tuple(made)
 
+    @property
+    def fine(self) -> int:
+        """Into how many parts one is cut while a minimum is sought: no score leaves 64 bits."""
+        across = math.isqrt(self.length * self.size) + 1
+        room = (1 << 62) // (_WEIGHTIEST * self.resolution * across)
+        return 1 << min(_FINEST, room.bit_length() - 1)
+
     def error(self, beta: checks.Number) -> float:
         """Bound how far any weight is from where rows and ridge have it, but for a probability beta."""
         reach = DiscreteGaussian(self.noises[0].variance).reach(each_of(self.size, beta))
@@ -127,9 +138,8 @@ class NoisyMinimum(MeasuredLearner):
         rows, targets = self._read(data)
         noise, *rest = self.noises
         found = _Objective(self, rows, targets).minimise()
-        units = np.array(
-            [(2 * each * self.parts + _FINE) // (2 * _FINE) for each in found.tolist()], dtype=np.int64
-        )
+        fine, parts = self.fine, self.parts
+        units = np.array([(2 * each * parts + fine) // (2 * fine) for each in found.tolist()], dtype=np.int64)
         weights = np.asarray(rng.perform(noise.step, units), dtype=np.float64) / self.parts
         near = np.clip(weights, -_FARTHEST, _FARTHEST)
         return self._tell(weights, self._judge(rows, targets, near, iter(rest), rng))
@@ -150,12 +160,10 @@ class _Objective:
             if public.link is Link.MARGIN
             else np.ones(len(targets), dtype=np.int64)
         )
-        self._cut = math.floor(public.cut * _UNIT**2)
-        # No sum of products of a row and such weights leaves 64 bits.
-        self._farthest = (1 << 62) // (public.resolution * (math.isqrt(public.length * public.size) + 1))
+        self._cut, self._fine = math.floor(public.cut * _UNIT**2), public.fine
 
     def minimise(self) -> Integers:
-        """Return weights in parts of 1 / _FINE where the slope is next to none.
+        """Return weights in parts of 1 / fine where the slope is next to none.
 
         By Newton steps, and small ones where these do not help.
         """
@@ -185,8 +193,8 @@ class _Objective:
         raise InternalError("no weights with next to no slope were found")
 
     def _step(self, weights: Integers, move: Floats) -> Integers:
-        ahead = weights - np.rint(move * _FINE)
-        return np.clip(ahead, -float(self._farthest), float(self._farthest)).astype(np.int64)
+        farthest = _WEIGHTIEST * self._fine
+        return np.clip(weights - np.rint(move * self._fine), -farthest, farthest).astype(np.int64)
 
     def _measure(self, weights: Integers) -> tuple[list[int], int]:
         """Return the slope, in whole numbers, and its squared length."""
@@ -196,13 +204,13 @@ class _Objective:
             added = self._pull(self._rows[part] @ weights, part) @ self._rows[part]
             pulls = [before + each for before, each in zip(pulls, added.tolist(), strict=True)]
         top, bottom = self._public.ridge.as_integer_ratio()
-        held = top * self._public.resolution * (_UNIT**2 // _FINE)
+        held = top * self._public.resolution * (_UNIT**2 // self._fine)
         slope = [held * each - bottom * pull for each, pull in zip(weights.tolist(), pulls, strict=True)]
         return slope, sum(each * each for each in slope)
 
     def _pull(self, scores: Integers, part: slice) -> Integers:
         """Return the residual of each row, a whole number that never rises with its score."""
-        one, sides = self._public.resolution * _FINE // PARTS, self._sides[part]
+        one, sides = self._public.resolution * self._fine // PARTS, self._sides[part]
         placed = np.clip(sides * scores, -REACH * one, REACH * one) + REACH * one
         entry = np.minimum(placed // one, 2 * REACH - 1)
         between = (placed - entry * one) * _UNIT // one
@@ -214,7 +222,7 @@ class _Objective:
     def _bend(self, weights: Integers) -> Floats:
         """Return about the curvature of the loss: only how fast a minimum is found depends on it."""
         tables, unit = self._public.tables, self._public.resolution
-        scores = np.rint((self._rows @ (weights / _FINE)) / unit * PARTS).astype(np.int64)
+        scores = np.rint((self._rows @ (weights / self._fine)) / unit * PARTS).astype(np.int64)
         curves = tables.curves(np.clip(scores, -REACH, REACH), self._targets) * (
             float(tables.steepest) / tables.bend
         )
