@@ -148,6 +148,15 @@ def test_sample_sizes_go_both_ways():
     assert cheap.error(0.05) <= 0.1 and cheap.epsilon < 1
 
 
+def test_sample_sizes_of_tables_go_both_ways():
+    public = {"universe": PEOPLE, "label": "ill", "epsilon": 2, "neighbours": AddRemove("person")}
+    rows = TableLearner(rows=1, **public).rows_for(0.1, 0.05)
+    assert TableLearner(rows=rows, **public).error(0.05) <= 0.1
+    assert TableLearner(rows=rows - 1, **public).error(0.05) > 0.1
+    with pytest.raises(InvalidParameter, match="alpha"):
+        TableLearner(rows=1, **public).rows_for(0, 0.05)
+
+
 def test_release_gives_a_learner():
     codes = draw(2000)
     rule = learn_by_answers(KINDS[0], lambda query: float(query.at(codes).mean()))
