@@ -11,6 +11,9 @@ import numpy as np
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Floats
 
+HIDDEN = 0.05
+"""The part of any weight that hidden directions may bring to another one, for its error to be told."""
+
 _EDGE = 2.0  # times the deviation and the root of the size: the largest eigenvalue of pure noise
 
 
@@ -26,11 +29,14 @@ class LinearFit(NamedTuple):
         from weights is not in them, nor what is lost in directions that the noise hides.
     residual
         The estimated standard deviation of what the columns leave open.
+    leaks
+        A matrix: how much of each weight goes over into each other's, because noise hides directions of them.
     """
 
     weights: Floats
     standard_errors: Floats
     residual: float
+    leaks: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,8 @@ class Moments:
         penalty[0] = 0.0
         values, vectors = np.linalg.eigh(left + np.diag(penalty))
         least = max(_EDGE * self.noise * math.sqrt(self.size - 1), 1e-9)
-        inverse = (vectors / np.maximum(values, least)) @ vectors.T
+        high = np.maximum(values, least)
+        inverse, leaks = (vectors / high) @ vectors.T, (vectors * (1 - values / high)) @ vectors.T
         weights = inverse @ right
         # The noise moves right - left weights; the same noise stands on both sides of the diagonal.
         square = float(weights @ weights)
@@ -96,4 +103,4 @@ class Moments:
         residual = math.sqrt(max(0.0, open_square))
         spread = inverse @ (residual**2 * left + noise) @ inverse
         errors = np.sqrt(np.maximum(np.diag(spread), 0.0))
-        return LinearFit(weights, errors, residual)
+        return LinearFit(weights, errors, residual, leaks)

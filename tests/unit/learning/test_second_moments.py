@@ -111,6 +111,24 @@ def test_large_weights_are_not_drawn_towards_nought_where_noise_lets_them_be_see
     assert np.mean(told) == pytest.approx(1, abs=0.5)
 
 
+def test_weights_that_noise_hides_have_no_standard_error():
+    generator = np.random.default_rng(7)  # noqa: TID251
+    x, ward = generator.uniform(-1, 1, (2000, 10)), generator.choice(["x", "y"], 2000)
+    y = 3 * x[:, 0] + (ward == "y") + generator.normal(0, 1, 2000)
+    frame = pd.DataFrame(x, columns=list("abcdefghij")).assign(ward=ward)
+    columns = [*[Range(-1, 1)] * 10, Choices(("x", "y"))]
+    public = {"delta": 1e-6, "columns": columns, "target": Range(-10, 10)}
+    much, little = (
+        RidgeRegressor(epsilon=epsilon, **public).fit(frame, y, rng=unsafe_seeded(1)) for epsilon in (5, 0.1)
+    )
+    assert much.term_names_[-3:] == ["ward: x", "ward: y", "ward: missing or undeclared"]
+    assert np.isfinite(much.standard_errors_[:-1]).all()
+    assert np.isinf(much.standard_errors_[-1])  # nobody's ward is missing
+    difference = much.coef_[-2] - much.coef_[-3]
+    assert difference == pytest.approx(1, abs=0.5)
+    assert np.isinf(little.standard_errors_[:10]).all()
+
+
 @pytest.mark.parametrize("neighbours", [dp.AddRemove("row"), dp.Replace("row")], ids=["add", "replace"])
 def test_rows_without_a_target_make_nobody_surer(neighbours):
     """With `Replace` they were among those that residuals are shared out over: 0.64 was said of 2."""

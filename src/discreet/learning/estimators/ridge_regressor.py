@@ -14,7 +14,16 @@ from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.learning.declared import Range
 from discreet.learning.estimators.base import DeclaredEstimator
-from discreet.learning.estimators.linear_terms import UNITS, centre, list_terms, name_terms, spread, to_units
+from discreet.learning.estimators.linear_terms import (
+    UNITS,
+    centre,
+    differ,
+    list_terms,
+    name_terms,
+    spread,
+    to_units,
+)
+from discreet.learning.moments import HIDDEN
 from discreet.learning.second_moments import SecondMoments
 
 
@@ -49,7 +58,7 @@ class RidgeRegressor(RegressorMixin, DeclaredEstimator):
         What the fit cost.
     coef_, standard_errors_, intercept_
         The weights, in the order of `terms_`, and their standard errors, in the units of the target; a range
-        goes from -1 to 1.
+        goes from -1 to 1. Standard errors are infinite where noise hides a weight.
     terms_, term_names_
         The place of the column of each weight, and its choice, None for a range; and both in words.
     error_
@@ -112,7 +121,9 @@ class RidgeRegressor(RegressorMixin, DeclaredEstimator):
         line = self.moments_.fit(ridge=ridge)
         scale = float(target.upper - target.lower) / 2
         self.intercept_ = float(line.weights[0] * scale + float(target.lower + target.upper) / 2)
-        self.coef_, self.standard_errors_ = line.weights[1:] * scale, line.standard_errors[1:] * scale
+        hidden = np.abs(differ(self.terms_) @ line.leaks).max(axis=1) > HIDDEN
+        self.coef_ = line.weights[1:] * scale
+        self.standard_errors_ = np.where(hidden, np.inf, line.standard_errors[1:] * scale)
         self.error_ = line.residual * scale
         return self
 
