@@ -1,9 +1,10 @@
 """What output and objective perturbation would reach if a program had the exact minimiser, and what is built.
 
-Neither is in the package: both release a noisy minimiser, and the proofs are about the exact one and about
-densities. Here the minimiser is that of a solver, taken for exact, and the noise is continuous and drawn from
-a seed: idealised, no privacy. Each gets the ridge that is best for it on the test rows, of six: a favour that
-no private fit could have. Rows are scaled to length one, as the proofs want; the loss is the logistic one.
+Both release a noisy minimiser, and their proofs are about the exact one; `NoisyMinimum`, which is output
+perturbation, needs only one that is nearly flat. Here the minimiser is that of a solver, taken for exact, and
+the noise is continuous and drawn from a seed: idealised, no privacy. Each gets the ridge that is best for it
+on the test rows, of six: a favour that no private fit could have. Rows are scaled to length one, as proofs
+want; the loss is the logistic one.
 
 * output perturbation: the minimiser of sum loss + ridge/2 |w|^2 moves by at most 1 / ridge where a row comes
   or goes, and Gaussian noise is calibrated to that exactly [BW18];

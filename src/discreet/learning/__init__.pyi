@@ -14,6 +14,7 @@ from discreet.learning.estimators.linear_models import LogisticClassifier as Log
 from discreet.learning.estimators.linear_models import PoissonRegressor as PoissonRegressor
 from discreet.learning.estimators.linear_models import RobustRegressor as RobustRegressor
 from discreet.learning.estimators.linear_models import SupportVectorClassifier as SupportVectorClassifier
+from discreet.learning.estimators.minimum_classifier import MinimumClassifier as MinimumClassifier
 from discreet.learning.estimators.planning import LearningPlan as LearningPlan
 from discreet.learning.estimators.planning import plan as plan
 from discreet.learning.estimators.ridge_regressor import RidgeRegressor as RidgeRegressor
@@ -42,6 +43,7 @@ from discreet.learning.linear_models.frank_wolfe import FrankWolfe as FrankWolfe
 from discreet.learning.linear_models.linear_scores import LinearScores as LinearScores
 from discreet.learning.linear_models.links import Link as Link
 from discreet.learning.linear_models.noisy_gradient import NoisyGradient as NoisyGradient
+from discreet.learning.linear_models.noisy_minimum import NoisyMinimum as NoisyMinimum
 from discreet.learning.linear_models.noisy_newton import NoisyNewton as NoisyNewton
 from discreet.learning.moments import LinearFit as LinearFit
 from discreet.learning.moments import Moments as Moments

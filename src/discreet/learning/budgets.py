@@ -24,7 +24,7 @@ from discreet.noise import AddNoise, DiscreteGaussian
 from discreet.query_release.base import require_rows
 from discreet.query_release.linear.joint_noise import root_up
 
-_DIGITS = 12
+_DIGITS, _NEXT_TO_NONE = 12, Fraction(1, 1 << 100)
 FINEST = 1 << 12
 """The finest resolution: sums over 2**39 rows of products of two such numbers are whole 64-bit numbers."""
 
@@ -87,7 +87,8 @@ def spread_budget(
         widened = sum((view[1] * count for view, count in views), Fraction(0))
         return gaussian_delta(square, widened, epsilon) <= delta
 
-    spread = smallest(keeps, digits=_DIGITS)
+    # Of a very large epsilon something is left where all noise is as narrow as it may be.
+    spread = _NEXT_TO_NONE if keeps(_NEXT_TO_NONE) else smallest(keeps, digits=_DIGITS)
     return tuple(Noisy(m.square, m.variance(spread), m.count) for m in measurements)
 
 

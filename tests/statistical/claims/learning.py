@@ -13,6 +13,8 @@ from discreet.learning import (
     EndlessMajority,
     LazyMajority,
     LinearLearner,
+    Link,
+    NoisyMinimum,
     ReusableHoldout,
     RuleLearner,
     SecondMoments,
@@ -69,7 +71,43 @@ def cases() -> dict[str, list[Case]]:
             rows = generator(size).integers(-1024, 1025, (50, size))
             label = f"{size} columns, {neighbours}"
             found.append(Case(label, mechanism.error, _off(mechanism, rows), draws=200))
-    return {"second-moments": found, **_experts(), **_linear(), **_rules(), **_holdout(), **_slopes()}
+    return {
+        "second-moments": found,
+        **_minima(),
+        **_experts(),
+        **_linear(),
+        **_rules(),
+        **_holdout(),
+        **_slopes(),
+    }
+
+
+def _minima() -> dict[str, list[Case]]:
+    """Ridge regressions that are known exactly: no residual is beyond the range."""
+    found = []
+    for size, ridge in ((1, 2), (4, 60)):
+        mechanism = NoisyMinimum(
+            link=Link.LINEAR,
+            size=size,
+            length=size,
+            ridge=ridge,
+            cut=2,
+            epsilon=1,
+            delta=1e-6,
+            neighbours=AddRemove("row"),
+        )
+        rows = generator(size).integers(-1024, 1025, (80, size))
+        targets = np.rint(rows @ np.full(size, 0.2)).astype(np.int64)
+        x, y = rows / 1024, targets / 1024
+        wanted = np.linalg.solve(x.T @ x + ridge * np.eye(size), x.T @ y)
+
+        def off(
+            rng: Rng, mechanism: Any = mechanism, data: Any = (rows, targets), wanted: Any = wanted
+        ) -> float:
+            return float(np.abs(np.array(mechanism.release(data, rng=rng).value.weights) - wanted).max())
+
+        found.append(Case(f"{size} columns", mechanism.error, off, draws=200))
+    return {"noisy-minimum": found}
 
 
 def _slopes() -> dict[str, list[Case]]:

@@ -181,6 +181,14 @@ def test_the_whole_budget_is_used_and_no_more():
     assert dataclasses.replace(mechanism, steps=3).noises[0].variance < mechanism.noises[0].variance
 
 
+def test_an_epsilon_beyond_all_noise_is_one_too():
+    """The search for the least noise found none that was too little, and said so."""
+    data = np.zeros((1000, 1), dtype=int), np.ones(1000, dtype=int)
+    mechanism = learner(epsilon=1e12, shape=(2,))
+    assert mechanism.guarantee.implies(epsilon=1e12, delta=1e-9)
+    assert mechanism.release(data, rng=unsafe_seeded(1)).value.error_rate == 0
+
+
 def test_bad_parameters_are_refused():
     for changed in ({"shape": ()}, {"shape": (0,)}, {"steps": 0}, {"delta": 0}, {"counted": 1}):
         with pytest.raises(InvalidParameter):

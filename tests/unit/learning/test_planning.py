@@ -135,6 +135,9 @@ def test_several_labels_are_for_models_of_shapes():
 
 
 def test_bad_parameters_are_refused():
+    for columns in ([], {}, Range(0, 1)):
+        with pytest.raises(InvalidParameter, match="a declaration for each column, or a schema"):
+            plan(columns, 1000, epsilon=1, delta=1e-9)
     for changed in ({"rows": 0}, {"columns": None}, {"columns": Range(0, 1)}, {"epsilon": -1}, {"delta": 0}):
         with pytest.raises(InvalidParameter):
             plan(**{"columns": COLUMNS, "rows": 100, **BUDGET, **changed})

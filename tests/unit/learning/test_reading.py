@@ -172,6 +172,14 @@ def test_columns_of_several_declared_types_are_read_side_by_side():
         make_model().fit(frame[[]], [0, 1, 0])
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_lazy_frame_is_not_worked_out():
+    lazy = pl.LazyFrame({"a": [5, 55], "b": ["x", 1]}, strict=False)
+    for read in (lambda: make_model().fit(lazy, [0, 1]), lambda: fitted().predict(lazy)):
+        with pytest.raises(InvalidParameter, match="2D array"):
+            read()
+
+
 def test_a_class_derived_from_a_range_is_no_declaration():
     """It could look at a whole column, where one row would decide how others are read."""
 
@@ -260,6 +268,23 @@ def test_no_refusal_quotes_a_target(target):
         with pytest.raises(ValueError, match=r"y|samples") as caught:
             model.fit(PLAIN, target)
         assert str(CANARY) not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "target"),
+    [
+        ((7357, 0), (7357,)),
+        ((7357, 2), (7357, 3)),
+        ((7357, 2), (7357, 0)),
+        ((7357, 2), (7356,)),
+        ((7357,), (7357,)),
+    ],
+)
+def test_no_refusal_says_how_many_rows_there_are(table, target):
+    """Whether one was added or removed is private."""
+    with pytest.raises(InvalidParameter) as caught:
+        make_model().fit(np.zeros(table), np.zeros(target))
+    assert "735" not in str(caught.value)
 
 
 @pytest.mark.parametrize("bounds", [(0, 10**400), (1, 1 + Fraction(1, 10**30)), (0, Fraction(1, 10**400))])

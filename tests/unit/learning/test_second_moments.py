@@ -96,6 +96,52 @@ def test_standard_errors_cover_sampling_and_noise():
     assert all(0.88 <= share <= 0.99 for share in shares.values()), shares
 
 
+def test_large_weights_are_not_drawn_towards_nought_where_noise_lets_them_be_seen():
+    """A ridge of the noise's size took nearly two standard errors from one: 58 % of intervals held."""
+    generator, off, told = np.random.default_rng(6), [], []  # noqa: TID251
+    public = {"epsilon": 1, "delta": 1e-6, "columns": Range(-1, 1), "target": Range(-10, 10)}
+    for seed in range(80):
+        x = generator.uniform(-1, 1, (2000, 10))
+        y = 3 * x[:, 0] - x[:, 1] + generator.normal(0, 1, 2000)
+        line = RidgeRegressor(**public).fit(x, y, rng=unsafe_seeded(seed))
+        off.append((line.coef_[0] - 3) / line.standard_errors_[0])
+        told.append(line.error_)
+    assert abs(np.mean(off)) < 0.9  # it was 1.8; six deviations
+    assert np.mean(np.abs(off) < 2) > 0.8
+    assert np.mean(told) == pytest.approx(1, abs=0.5)
+
+
+def test_weights_that_noise_hides_have_no_standard_error():
+    generator = np.random.default_rng(7)  # noqa: TID251
+    x, ward = generator.uniform(-1, 1, (2000, 10)), generator.choice(["x", "y"], 2000)
+    y = 3 * x[:, 0] + (ward == "y") + generator.normal(0, 1, 2000)
+    frame = pd.DataFrame(x, columns=list("abcdefghij")).assign(ward=ward)
+    columns = [*[Range(-1, 1)] * 10, Choices(("x", "y"))]
+    public = {"delta": 1e-6, "columns": columns, "target": Range(-10, 10)}
+    much, little = (
+        RidgeRegressor(epsilon=epsilon, **public).fit(frame, y, rng=unsafe_seeded(1)) for epsilon in (5, 0.1)
+    )
+    assert much.term_names_[-3:] == ["ward: x", "ward: y", "ward: missing or undeclared"]
+    assert np.isfinite(much.standard_errors_[:-1]).all()
+    assert np.isinf(much.standard_errors_[-1])  # nobody's ward is missing
+    difference = much.coef_[-2] - much.coef_[-3]
+    assert difference == pytest.approx(1, abs=0.5)
+    assert np.isinf(little.standard_errors_[:10]).all()
+
+
+@pytest.mark.parametrize("neighbours", [dp.AddRemove("row"), dp.Replace("row")], ids=["add", "replace"])
+def test_rows_without_a_target_make_nobody_surer(neighbours):
+    """With `Replace` they were among those that residuals are shared out over: 0.64 was said of 2."""
+    generator = np.random.default_rng(5)  # noqa: TID251
+    x = generator.uniform(-1, 1, (20_000, 1))
+    y = np.where(generator.random(20_000) < 0.9, np.nan, 3 * x[:, 0] + generator.normal(0, 2, 20_000))
+    line = RidgeRegressor(
+        epsilon=20, delta=1e-6, columns=[Range(-1, 1)], target=Range(-12, 12), neighbours=neighbours
+    ).fit(x, y, rng=unsafe_seeded(1))
+    assert line.error_ == pytest.approx(2, rel=0.15)
+    assert line.standard_errors_[0] == pytest.approx(2 / np.sqrt(2000 / 3), rel=0.2)
+
+
 class Seeded(RidgeRegressor):
     """The same noise at every fit: some checks compare two fits."""
 

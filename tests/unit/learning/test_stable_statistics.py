@@ -108,5 +108,8 @@ def test_bad_parameters_are_refused():
     for changed in ({"trim": 0.5}, {"trim": -1}, {"bound": 0}, {"grid": 0}, {"lower": 5}):
         with pytest.raises(InvalidParameter):
             trimmed(**changed)
+    for make in (trimmed, quartiles):
+        with pytest.raises(InvalidParameter, match="coarser grid"):
+            make(lower=-(10**10), upper=10**10, grid=1e-9)
     with pytest.raises(NeighboursMismatch):
         quartiles(neighbours=dp.AddRemove("row"))

@@ -9,7 +9,7 @@ from discreet.audit.exact_report import exact
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.loss import ApproxLoss
 from discreet.core.neighbours import AddRemove, Replace
-from discreet.mechanisms.grid import Bounds
+from discreet.mechanisms.grid import LIMIT, Bounds
 from discreet.mechanisms.propose_test_release import CARD, MedianDistance, ProposeTestRelease, StableMedian
 from discreet.testing import unsafe_seeded
 
@@ -43,6 +43,22 @@ def test_bounds_the_wrong_way_round_and_tiny_deltas_are_refused():
         mechanism(lower=3, upper=3)
     with pytest.raises(InvalidParameter, match=r"delta must be > 2\*\*-99"):
         mechanism(delta=Fraction(1, 1 << 100))
+
+
+WIDE = {"grid": 1e-12, "bound": 1e-11, "delta": 1e-6, "epsilon_test": 5, "epsilon_release": 5}
+
+
+def test_bounds_too_wide_for_whole_numbers_of_the_grid_are_refused():
+    """Differences turned around beyond 64 bits: one row moved a "stable" median by all of the range."""
+    for bounds in ((-(10**8), 10**8), (0, Fraction(LIMIT, 10**12)), (-(10**300), 0)):
+        with pytest.raises(InvalidParameter, match="coarser grid"):
+            mechanism(lower=bounds[0], upper=bounds[1], **WIDE)
+    far = 4_611_686
+    widest = mechanism(lower=-far, upper=far, **WIDE)
+    for above in (20, 21):
+        rows = [-far] * (40 - above) + [far] * above
+        assert widest.distance(rows) == 0
+        assert widest.release(rows).value is None
 
 
 @pytest.mark.parametrize("name", ["distance", "value"])

@@ -98,6 +98,12 @@ class DeclaredEstimator(BaseEstimator):
             listed = read_frame("y", y)
         else:
             listed = _read_series("y", y) if _is_made_by_frames(y) else _read_array("y", y)
+        if listed.ndim != 1 and listed.shape[1:] != (
+            1,
+        ):  # scikit-learn's refusal says how many rows there are
+            raise InvalidParameter(
+                name="y", rule="a 1d array of targets", got="another shape", hint="Pass one column"
+            )
         target: Array = column_or_1d(_require_kind("y", listed), warn=True)
         if len(rows) != len(target):
             raise InvalidParameter(name="y", rule="as many targets as X has samples", got="another number")
@@ -190,12 +196,15 @@ def _read_table(table: Any) -> Any:
             got=f"{table.ndim} dimensions",
             hint="Reshape your data: reshape(-1, 1) for one column, reshape(1, -1) for one row",
         )
+    if not table.shape[1]:  # scikit-learn's refusal says how many rows there are
+        raise InvalidParameter(name="X", rule="an array of at least one column", got="none")
     return _require_kind("X", table)
 
 
 def is_frame(table: Any) -> bool:
     """Tell a data frame of pandas or polars, which scikit-learn knows, from what only looks like one."""
-    return _is_made_by_frames(table) and hasattr(table, "dtypes") and hasattr(table, "columns")
+    # A shape first: a lazy frame has none, and would be worked out for the others.
+    return _is_made_by_frames(table) and all(hasattr(table, name) for name in ("shape", "dtypes", "columns"))
 
 
 def _is_made_by_frames(given: Any) -> bool:

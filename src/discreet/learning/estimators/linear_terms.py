@@ -50,6 +50,18 @@ def spread(declared: Sequence[Declared], rows: Array) -> Integers:
     return np.stack(made, axis=1)
 
 
+def differ(terms: Sequence[Term]) -> Floats:
+    """Return what data can tell of each term's weight: against that of the first choice of its column.
+
+    A line of factors of all weights, the constant's first, for each term; of a first choice there is nothing.
+    """
+    lines = np.eye(len(terms) + 1)[1:]
+    for line, (column, code) in zip(lines, terms, strict=True):
+        if code is not None:
+            line[terms.index((column, 0)) + 1] -= 1
+    return lines
+
+
 def contrast(terms: Sequence[Term]) -> Floats:
     """Return what makes weights against the first choice of each column of those of all codes.
 

@@ -129,9 +129,9 @@ def plan(
     elif isinstance(columns, Iterable):
         names = list(columns)
     else:
-        raise InvalidParameter(
-            name="columns", rule="a declaration for each column, or a schema", got="another"
-        )
+        names = []
+    if not names:
+        raise InvalidParameter(name="columns", rule="a declaration for each column, or a schema", got="none")
     declared = read_columns(columns, names)
     public: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
     narrow = len(list_terms(declared)) + 1 <= WIDEST

@@ -10,11 +10,20 @@ from sklearn.base import RegressorMixin
 from discreet.accounting.filters import Filter
 from discreet.core import checks
 from discreet.core.fixed import Floats
-from discreet.core.neighbours import ROWS, Neighbours, Replace
+from discreet.core.neighbours import ROWS, Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.learning.declared import Range
 from discreet.learning.estimators.base import DeclaredEstimator
-from discreet.learning.estimators.linear_terms import UNITS, centre, list_terms, name_terms, spread, to_units
+from discreet.learning.estimators.linear_terms import (
+    UNITS,
+    centre,
+    differ,
+    list_terms,
+    name_terms,
+    spread,
+    to_units,
+)
+from discreet.learning.moments import HIDDEN
 from discreet.learning.second_moments import SecondMoments
 
 
@@ -22,7 +31,7 @@ class RidgeRegressor(RegressorMixin, DeclaredEstimator):
     """Foretell a number by a private linear model; see `SecondMoments`.
 
     Privacy: (epsilon, delta) for every fit, of one row with its target.
-    Accuracy: `standard_errors_` of the weights include the noise; the bias of the ridge is not in them.
+    Accuracy: `standard_errors_` of the weights include the noise; what a ridge takes away is not in them.
     Time: O(rows size^2) a fit.
 
     Parameters
@@ -39,7 +48,7 @@ class RidgeRegressor(RegressorMixin, DeclaredEstimator):
     neighbours
         The change that is hidden.
     ridge
-        The least ridge, in rows; it is never below what the noise calls for.
+        A ridge, in rows, on all weights but the intercept. Directions that noise hides have one of their own.
     budget
         A filter that every fit of this estimator and its clones is charged to, before anything is released.
 
@@ -49,7 +58,7 @@ class RidgeRegressor(RegressorMixin, DeclaredEstimator):
         What the fit cost.
     coef_, standard_errors_, intercept_
         The weights, in the order of `terms_`, and their standard errors, in the units of the target; a range
-        goes from -1 to 1.
+        goes from -1 to 1. Standard errors are infinite where noise hides a weight.
     terms_, term_names_
         The place of the column of each weight, and its choice, None for a range; and both in words.
     error_
@@ -109,11 +118,12 @@ class RidgeRegressor(RegressorMixin, DeclaredEstimator):
         whole = np.column_stack([spread(declared, rows)[known], to_units(wanted[known])])
         made = self._release(learner, whole, rng)
         self.moments_ = made.value
-        public = float(len(rows)) if isinstance(self.neighbours, Replace) else None
-        line = self.moments_.fit(rows=public, ridge=ridge)
+        line = self.moments_.fit(ridge=ridge)
         scale = float(target.upper - target.lower) / 2
         self.intercept_ = float(line.weights[0] * scale + float(target.lower + target.upper) / 2)
-        self.coef_, self.standard_errors_ = line.weights[1:] * scale, line.standard_errors[1:] * scale
+        hidden = np.abs(differ(self.terms_) @ line.leaks).max(axis=1) > HIDDEN
+        self.coef_ = line.weights[1:] * scale
+        self.standard_errors_ = np.where(hidden, np.inf, line.standard_errors[1:] * scale)
         self.error_ = line.residual * scale
         return self
 

@@ -10,9 +10,9 @@ import numpy as np
 from discreet.core.fixed import Floats
 from discreet.core.search import narrow
 from discreet.learning.linear_models.links import PARTS, REACH, Link
+from discreet.learning.moments import HIDDEN
 
 _EDGE = 2.0  # times the deviation and the root of the size: the largest eigenvalue of pure noise
-_HIDDEN = 0.05  # of a weight, where its standard error can no longer be told
 _SETTLED = 0.5  # how far the last step may move the score of the longest row, for errors to be told
 _WIDEST = 2.0  # the deviation of residuals, in halves of the range of a number
 _LONGEST = 4.0  # how far one step may move the score of the longest row
@@ -66,7 +66,7 @@ class LinearScores:
         spread = np.array(self.covariance).reshape(size, size)
         leaks = np.abs(lines @ np.array(self.leaks).reshape(size, size)).max(axis=1)
         square = np.einsum("ij,jk,ik->i", lines, spread, lines)
-        return np.where(self.settled & (leaks <= _HIDDEN), np.sqrt(np.maximum(square, 0.0)), np.inf)
+        return np.where(self.settled & (leaks <= HIDDEN), np.sqrt(np.maximum(square, 0.0)), np.inf)
 
     def score(self, rows: Floats) -> Floats:
         """Return the score of each row, of which the first number is the constant."""

@@ -102,23 +102,33 @@ class Tables:
         return self.pulls(scores, targets) ** 2
 
 
+_AT = np.arange(-REACH, REACH + 1) / PARTS
+
+
+def find_means(link: Link, most: Fraction) -> Floats:
+    """Return the mean at each score of a table; of `Link.MARGIN`, what is left of a row's pull."""
+    if link is Link.MARGIN:  # half of a row's pull is gone at margin one half, all of it at margin one
+        return np.clip(1 - _AT, 0, 1)
+    if link in (Link.LOGISTIC, Link.CUT_LOGISTIC):
+        return np.asarray(1 / (1 + np.exp(-_AT)))
+    return _AT if link is Link.LINEAR else np.minimum(np.exp(_AT), float(most))
+
+
 @lru_cache(maxsize=64)
 def make_tables(link: Link, cut: Fraction, most: Fraction, resolution: int) -> Tables:
     """Return the tables of a link; `most` is the largest count that Poisson regression is told of."""
     pull, bend = max(1, resolution // 2), max(1, resolution // 4)
-    at = np.arange(-REACH, REACH + 1) / PARTS
-    if link is Link.MARGIN:  # half of a row's pull is gone at margin one half, all of it at margin one
-        rest = np.clip(1 - at, 0, 1)
-        means = np.rint(rest * pull).astype(np.int64)
+    at, mean = _AT, find_means(link, most)
+    if link is Link.MARGIN:
+        means = np.rint(mean * pull).astype(np.int64)
         bends = ((at >= 0) & (at <= 1)) * np.int64(bend)
         return Tables(link, Fraction(1), Fraction(1), pull, bend, fix_array(means), fix_array(bends))
     if link in (Link.LOGISTIC, Link.CUT_LOGISTIC):
-        mean, curve, steepest = (p := 1 / (1 + np.exp(-at))), p * (1 - p), Fraction(1, 4)
+        curve, steepest = mean * (1 - mean), Fraction(1, 4)
     elif link is Link.LINEAR:
-        mean, curve, steepest = at, np.ones(len(at)), Fraction(1)
+        curve, steepest = np.ones(len(at)), Fraction(1)
     else:
-        mean, steepest = np.minimum(np.exp(at), float(most)), most
-        curve = mean
+        curve, steepest = mean, most
     bends = np.minimum(np.rint(curve / float(steepest) * bend), bend).astype(np.int64)
     means = np.rint(mean * PARTS).astype(np.int64)
     return Tables(link, cut, steepest, pull, bend, fix_array(means), fix_array(bends))

@@ -309,8 +309,41 @@ def _within(predictions: int, found: int) -> int:
 
 @lru_cache(maxsize=32)
 def _list_once(rules: RuleClass) -> tuple[RuleBlock, ...]:
-    blocks, listed = [], 0
+    """List every different rule once, with what it depends on: bounds are about their number."""
+    found: dict[tuple[int, ...], dict[bytes, Bools]] = {}
+    listed = 0
     for block in rules.list_blocks():
         listed += _within(listed + block.second.size, block.second.size)
-        blocks.append(block)
-    return tuple(blocks)
+        for part in _drop_idle(block, tuple(rules.universe.shape[axis] for axis in block.axes)):
+            known = found.setdefault(part.axes, {})
+            known.update((second.tobytes(), second) for second in part.second)
+    constants, first = found.pop((), {}), rules.features[0]
+    for second in constants.values():
+        whole = np.repeat(second, rules.universe.shape[first])
+        found.setdefault((first,), {})[whole.tobytes()] = whole
+    if not found:
+        raise InvalidParameter(
+            name="universe",
+            rule="with an attribute of several values to foretell by",
+            got="one value of each",
+        )
+    return tuple(RuleBlock(axes, fix_array(np.stack(list(rows.values())))) for axes, rows in found.items())
+
+
+def _drop_idle(block: RuleBlock, shape: tuple[int, ...]) -> Iterator[RuleBlock]:
+    """Yield the rules of a block without the attributes that they do not depend on, in ascending order."""
+    tables = block.second.reshape(-1, *shape)
+    idle = np.stack(
+        [
+            (tables == tables.take([0], axis=place)).reshape(len(tables), -1).all(axis=1)
+            for place in range(1, tables.ndim)
+        ],
+        axis=1,
+    )
+    for pattern in np.unique(idle, axis=0):
+        some = tables[(idle == pattern).all(axis=1)]
+        kept = some[(slice(None), *(0 if dropped else slice(None) for dropped in pattern))]
+        axes = [axis for axis, dropped in zip(block.axes, pattern, strict=True) if not dropped]
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        turned = kept.transpose(0, *(place + 1 for place in order))
+        yield RuleBlock(tuple(sorted(axes)), turned.reshape(len(turned), -1))

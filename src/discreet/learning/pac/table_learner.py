@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.bounds import MORE, require_useful
+from discreet.core.bounds import MORE, read_error, require_useful
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import BoundedRangeLoss, Loss
@@ -24,6 +24,7 @@ from discreet.core.neighbours import AddRemove, Neighbours, Replace
 from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import down
+from discreet.core.search import first_integer
 from discreet.learning.pac.rule_learner import bound_agnostic
 from discreet.learning.pac.rules import AllOf, LearnedRule, find_places
 from discreet.local.frames import read_rows
@@ -41,7 +42,7 @@ class TableLearner(Mechanism[Any, LearnedRule]):
     """Return a rule that gives each combination of all attributes' values a label of its own.
 
     Privacy: (epsilon, 0) with bounded range, by the exponential mechanism over all 2**cells rules.
-    Accuracy: error(beta) on fresh records beyond the best rule's.
+    Accuracy: error(beta) on fresh records beyond the best rule's; rows_for(alpha, beta) is the sample size.
     Time: O(records + cells).
 
     Parameters
@@ -119,6 +120,17 @@ class TableLearner(Mechanism[Any, LearnedRule]):
         third = checks.probability(beta=beta) / 3
         bound = bound_agnostic(self.cells * math.log(2), self.excess(third), self.rows, down(third))
         return require_useful(bound, trivial=1.0, what="the error", way_out=MORE)
+
+    def rows_for(self, alpha: checks.Number, beta: checks.Number) -> int:
+        """Return how many records make the error at most alpha, but for a probability beta."""
+        wanted, missed = checks.probability(alpha=alpha), checks.probability(beta=beta)
+        public: dict[str, Any] = {"universe": self.universe, "label": self.label, "epsilon": self.epsilon}
+
+        def suffices(rows: int) -> bool:
+            learner = TableLearner(rows=rows, neighbours=self.neighbours, **public)
+            return read_error(learner, missed) <= wanted
+
+        return first_integer(suffices, low=0)
 
     def _draw(self, data: Any, rng: Rng) -> LearnedRule:
         codes = read_rows(list_attributes(self.universe), data)

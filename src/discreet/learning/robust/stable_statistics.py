@@ -21,7 +21,7 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.mechanisms.grid import Bounds
-from discreet.mechanisms.propose_test_release import ProposeTestRelease, read_sorted
+from discreet.mechanisms.propose_test_release import ProposeTestRelease, read_bounds, read_sorted
 
 _HALF = Fraction(1, 2)
 
@@ -195,7 +195,7 @@ def _read_bounds(
             f"the distance of a statistic of sorted rows is computed for Replace, not for {neighbours}. "
             f"Pass neighbours=Replace(...), where the number of rows is public, or use SubsampleAggregate"
         )
-    return Bounds(checks.positive(grid=grid), checks.exact(lower=lower), checks.exact(upper=upper))
+    return read_bounds(lower, upper, grid)
 
 
 def _propose(

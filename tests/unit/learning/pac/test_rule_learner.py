@@ -82,6 +82,31 @@ def _tables(rules):
     return {tuple(rules.rule(place).predict(codes).tolist()) for place in range(len(rules))}
 
 
+@pytest.mark.parametrize("rules", KINDS, ids=lambda rules: type(rules).__name__)
+def test_every_rule_is_listed_once_with_what_it_depends_on(rules):
+    """One that is listed twice would count twice in every bound: of 3,456 small trees 486 are different."""
+    cells = np.indices(PEOPLE.shape).reshape(4, -1).T
+    tables = set()
+    for place in range(len(rules)):
+        rule = rules.rule(place)
+        tables.add(tuple(rule.predict(cells).tolist()))
+        table = np.array(rule.second).reshape(rule.shape)
+        constant = len(set(rule.second)) == 1
+        assert constant or all((table != table.take([0], axis=axis)).any() for axis in range(table.ndim))
+    assert len(tables) == len(rules)
+    known = {"Stumps": 14, "AllOf": 35, "DecisionLists": 146, "GridHalfspaces": 110, "SmallTrees": 486}
+    assert len(rules) == known[type(rules).__name__]
+
+
+def test_an_attribute_of_one_value_tells_nothing():
+    for kind, count in ((Stumps, 2), (AllOf, 1), (DecisionLists, 2), (GridHalfspaces, 2)):
+        assert len(kind(Universe([("a", (0,)), ("y", (0, 1))]), "y")) == count
+        both = kind(Universe([("a", (0,)), ("b", (0, 1)), ("y", (0, 1))]), "y")
+        assert all(both.rule(place).axes in ((0,), (1,)) for place in range(len(both)))
+    with pytest.raises(InvalidParameter, match="several values"):
+        learner(SmallTrees(Universe([("a", (0,)), ("y", (0, 1))]), "y"))
+
+
 def test_a_good_rule_is_found_and_says_what_it_is():
     codes = draw()
     rule = learner(Stumps(PEOPLE, "ill")).release(records(codes), rng=unsafe_seeded(1)).value
@@ -121,6 +146,15 @@ def test_sample_sizes_go_both_ways():
         alpha=0.1, beta=0.05, rules=one.rules, rows=2000, neighbours=AddRemove("person")
     )
     assert cheap.error(0.05) <= 0.1 and cheap.epsilon < 1
+
+
+def test_sample_sizes_of_tables_go_both_ways():
+    public = {"universe": PEOPLE, "label": "ill", "epsilon": 2, "neighbours": AddRemove("person")}
+    rows = TableLearner(rows=1, **public).rows_for(0.1, 0.05)
+    assert TableLearner(rows=rows, **public).error(0.05) <= 0.1
+    assert TableLearner(rows=rows - 1, **public).error(0.05) > 0.1
+    with pytest.raises(InvalidParameter, match="alpha"):
+        TableLearner(rows=1, **public).rows_for(0, 0.05)
 
 
 def test_release_gives_a_learner():
