@@ -79,12 +79,13 @@ def _make_environment(metric: Metric, k: int) -> Environment:
     is_open = np.zeros((sets, metric.sites), dtype=bool)
     np.put_along_axis(is_open, np.array(chosen), values=True, axis=1)
     near = 1 - metric.distances.astype(np.float64) / farthest
+    worth = np.where(is_open, near[:, None, :], np.nan)  # nobody is sent where nothing is open
     names = list(metric.site_names.all())
     return Environment(
         types=metric.place_names.all(),
         outcomes=[tuple(names[site] for site in few) for few in chosen],
         reactions=names,
-        utilities=near[:, None, :] * is_open[None],
+        utilities=worth,
         grid=Fraction(1, farthest),
     )
 
