@@ -46,6 +46,16 @@ def find_types(data: Any, types: Sequence[Hashable], players: int) -> Integers:
     return kinds
 
 
+def find_kind(types: Sequence[Hashable], kind: Any) -> int:
+    """Return the number of a type, which must be one: what something is worth for others nobody knows."""
+    if kind not in types:
+        rule = f"one of the {len(types)} types"
+        raise InvalidParameter(
+            name="kind", rule=rule, got="another name", hint="Only reports may be anything"
+        )
+    return types.index(kind)
+
+
 def read_kinds(**named: Iterable[Hashable]) -> tuple[Hashable, ...]:
     """Read the names of types: different plain values."""
     ((name, given),) = named.items()
