@@ -51,6 +51,12 @@ def test_law_privacy_and_lies_by_an_enumeration_of_its_own(players):
     assert players == 1 or gain > 0.25 * game.truthfulness
 
 
+def test_what_a_lie_gains_comes_close_to_its_bound():
+    game = make(prices=[1, 2, 3], epsilon=10)
+    found = game.misreport_gain(types=[1, 2, 3], players=2)
+    assert 0.95 * game.truthfulness < found.gain <= game.truthfulness
+
+
 def test_the_revenue_is_missed_no_more_often_than_the_bound_says():
     game = make(epsilon=3)
     for bids in itertools.combinations_with_replacement(BIDS, 5):
