@@ -91,6 +91,8 @@ def test_bids_are_read_alike_wherever_they_are_kept():
     assert count_reached([Fraction(3, 10), Decimal("0.3"), 10**400, 1], prices).tolist() == [2, 2, 4, 3]
     assert count_reached(np.array([0, 1, 3, 2**62]), prices).tolist() == [0, 3, 4, 4]
     assert count_reached(np.array([1, np.inf], dtype=np.float16), make(prices=[1, 99999]).prices)[1] == 2
+    for yes in ([True, False], np.array([True, False]), [np.bool_(True), None]):
+        assert count_reached(yes, prices).tolist() == [3, 0]
     assert count_reached([], prices).size == 0
 
 
