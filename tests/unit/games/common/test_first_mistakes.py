@@ -13,6 +13,7 @@ from discreet.games import (
     Market,
     Network,
     PostedPrice,
+    PricedVote,
     Routes,
     WalrasianEquilibrium,
     bound_cost,
@@ -106,6 +107,12 @@ def test_what_something_is_worth_is_asked_for_a_type_that_there_is():
     for ask in asked:
         with pytest.raises(InvalidParameter, match=r"kind must be one of the \d types"):
             ask()
+
+
+@pytest.mark.parametrize("outcomes", [5, None, [["mill"], ["market"]]])
+def test_what_can_be_no_names_is_refused_as_that(outcomes):
+    with pytest.raises(InvalidParameter, match="outcomes must be different names"):
+        PricedVote(outcomes=outcomes, epsilon=1, grid=0.1, neighbours=Bidder())
 
 
 def test_a_city_of_too_many_units_is_told_which():
