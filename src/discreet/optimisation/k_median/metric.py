@@ -27,11 +27,10 @@ from discreet.core.neighbours import Neighbours
 from discreet.core.parameters import Exact, frozen, public
 from discreet.core.progress import LongRun
 from discreet.mechanisms.count import count_moved_cells
-from discreet.mechanisms.reading import make_plain_array
 from discreet.mechanisms.scores import rate_within
 from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.common.graphs import Vertices, is_networkx
-from discreet.optimisation.common.labels import find_places, is_number_below, read_labels
+from discreet.optimisation.common.labels import bare_array, find_places, is_number_below, read_labels
 
 Names = Iterable[Hashable] | Vertices
 
@@ -276,10 +275,7 @@ def _find_people(people: Any, names: Vertices) -> Integers:
     missing one or a fraction among them changes the type of an array.
     """
     kind = type(people).__name__
-    if type(people) is np.ma.MaskedArray and people.ndim == 1:
-        people = people.tolist()  # None for whom a mask hides
-    if isinstance(people, np.ndarray):
-        people = make_plain_array(people)
+    people = bare_array(people)
     if not isinstance(people, np.ndarray | list | tuple) or getattr(people, "ndim", 1) != 1:
         raise InvalidParameter(name="data", rule="places, one a person", value=kind)
     if names.names is not None:

@@ -21,7 +21,7 @@ from scipy import sparse
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Array, Bools, Integers
 from discreet.mechanisms.grid import evaluate_finite
-from discreet.optimisation.common.labels import is_number_below, is_plain
+from discreet.optimisation.common.labels import bare_array, is_number_below, is_plain
 from discreet.optimisation.common.repeated_choices import ChoiceRounds
 
 Valuation = Callable[[frozenset[int]], Any]
@@ -247,6 +247,7 @@ def _read_table(data: Any, resources: int, unit: Fraction) -> Coverage:
         raise InvalidParameter(name="grid", rule="given for functions only", value=unit)
     if data.ndim != 2 or data.shape[1] != resources:
         raise _no_agents(f"a table of another shape: pass {resources} columns")  # not of how many rows
+    data = bare_array(data)
     if data.dtype.kind not in "biuf":  # one odd entry among numbers makes texts or objects of all of them
         if not isinstance(data, np.ndarray):
             raise _no_agents(f"type {data.dtype}")

@@ -131,20 +131,6 @@ def test_people_outside_every_place_count_nowhere():
             line(0, 1, 5).counts(odd)
 
 
-def test_whom_a_mask_hides_is_nowhere():
-    """Not where the number under the mask says; and no class of arrays compares in a way of its own."""
-    for kind in (int, float, object):
-        hidden = np.ma.masked_array(np.array([0, 2, 1], dtype=kind), [0, 0, 1])
-        assert line(0, 1, 5).counts(hidden).tolist() == [1, 0, 1]
-
-    class Everywhere(np.ndarray):
-        def __ge__(self, other):
-            raise RuntimeError("somebody was there")
-
-    with pytest.raises(InvalidParameter, match="known class"):
-        line(0, 1, 5).counts(np.array([0, 2]).view(Everywhere))
-
-
 def test_a_count_is_clipped_where_a_sum_could_leave_the_exact_floats():
     metric = Metric(np.full((1, 1), 2**29), unit=1)
     assert metric.counts(np.zeros(2**24 + 5, dtype=np.int8))[0] == 2**24
