@@ -11,7 +11,7 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Integers
 from discreet.mechanisms.reading import is_column, make_plain
-from discreet.optimisation.common.labels import find_places, read_labels
+from discreet.optimisation.common.labels import bare_array, find_places, read_labels
 
 
 def find_reports(data: Any, names: Sequence[Hashable], rule: str) -> Integers:
@@ -26,7 +26,7 @@ def find_reports(data: Any, names: Sequence[Hashable], rule: str) -> Integers:
     rule
         What the reports must be, for the refusal of anything else; it says the type alone.
     """
-    reports = _list_column(data) if is_column(data) or type(data) is np.ma.MaskedArray else make_plain(data)
+    reports = _list_column(data) if is_column(data) else make_plain(bare_array(data))
     if isinstance(reports, np.ndarray) and reports.ndim == 1:
         reports = reports.tolist()
     if not isinstance(reports, list | tuple):
@@ -37,7 +37,7 @@ def find_reports(data: Any, names: Sequence[Hashable], rule: str) -> Integers:
 
 
 def _list_column(data: Any) -> Any:
-    """Return the entries of a column or a masked array, where what is missing is no name; else nothing."""
+    """Return the entries of a column, in which what is missing is no name; of moments in time, nothing."""
     if getattr(data.dtype, "kind", "") in ("m", "M") or getattr(data, "ndim", 1) != 1:
         return None
     return (data.to_list if hasattr(data, "to_list") else data.tolist)()
