@@ -24,6 +24,7 @@ from discreet.games import (
     PunishingExponential,
     Routes,
     SplitAuction,
+    TakeItOrLeaveIt,
     WalrasianEquilibrium,
 )
 from discreet.testing import unsafe_seeded
@@ -69,6 +70,8 @@ CROWDS = LargeGame(
 )
 BREAD = Market(supply={"bread": 1}, bundles=[{"bread": 1}], types=("hungry", "full"), values=[[1], [0]])
 GAMES.append((WalrasianEquilibrium(market=BREAD, players=2, rounds=2, epsilon=6, **CROWD), BREAD.types, 2))
+OFFER = TakeItOrLeaveIt(players=2, offers=[12], share=0.5, epsilon=6, neighbours=Bidder())
+GAMES.append((OFFER, ((0, 1), (1, 1), (1, 9)), 2))
 NAMES = [f"{type(game).__name__}-{players}" for game, _, players in GAMES]
 
 
@@ -145,6 +148,11 @@ def test_a_game_that_looks_at_the_reports_again_is_caught():
         (GAMES[2][0], list("aabb"), list("bbba")),
         (GAMES[3][0], list("wwrr"), list("rrrw")),
         (CongestionGame(ways=ROADS, players=4, rounds=9, epsilon=1, **CROWD), list("llrr"), list("rrrl")),
+        (
+            TakeItOrLeaveIt(players=4, offers=[1, 4], share=0.5, epsilon=1, neighbours=Bidder()),
+            [(0, 1), (1, 1), (1, 9), None],
+            [(1, 9), (0, 9), (1, 1), (0, 0)],
+        ),
         (
             WalrasianEquilibrium(market=BREAD, players=4, rounds=9, epsilon=1, **CROWD),
             ["hungry", "hungry", "full", "full"],

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from discreet.core.errors import InvalidParameter
 from discreet.local.laws.domains import make_scalar
 from discreet.local.laws.records import Attributes, read_record
-from discreet.mechanisms.reading import type_name
+from discreet.mechanisms.reading import make_plain_array, type_name
 
 Columns = list[tuple[Any, Any]]
 """The name of each column and what is in it."""
@@ -34,6 +34,8 @@ def read_rows(attributes: Attributes, data: Any) -> NDArray[np.int64]:
     if isinstance(data, list | tuple):
         rows = [read_record(attributes, list_plainly(record)) for record in data]
         return np.array(rows, dtype=np.int64).reshape(-1, len(attributes))
+    if isinstance(data, np.ndarray):
+        data = make_plain_array(data)  # what a mask hides is no value
     if (
         not isinstance(data, np.ndarray)
         or data.ndim != 2

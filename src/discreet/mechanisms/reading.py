@@ -163,9 +163,15 @@ MaybeNames = Public[Iterable[Hashable] | None, tuple[Hashable, ...] | None]
 def read_names(**named: Iterable[Hashable]) -> tuple[Hashable, ...]:
     """Read the names of a public range."""
     ((name, given),) = named.items()
-    names = tuple(given)
-    if not names or len(set(names)) != len(names):
-        raise InvalidParameter(name=name, rule="different names, at least one", value=names)
+    rule = "different names, at least one"
+    try:
+        names = tuple(given)
+        different = len(set(names))
+    except TypeError:  # no list, or one of what can be no name
+        got, hint = f"a {type(given).__name__}", "Names are texts, numbers, or tuples of them"
+        raise InvalidParameter(name=name, rule=rule, got=got, hint=hint) from None
+    if not names or different != len(names):
+        raise InvalidParameter(name=name, rule=rule, value=names)
     return names
 
 

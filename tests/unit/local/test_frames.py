@@ -76,3 +76,17 @@ def test_an_array_of_numbers_is_no_list_of_vectors_or_records():
         for column in (np.zeros(4), pandas.Series([0, 1]), polars.Series([0, 1]), pyarrow.array([0, 1])):
             with pytest.raises(InvalidParameter, match="one for each person"):
                 survey.encode_many(column)
+
+
+def test_what_a_mask_hides_in_codes_is_no_value():
+    """It counts as the first, as everything does that is none."""
+    attributes = (("x", (0, 1, 2)), ("y", (0, 1)))
+    hidden = np.ma.masked_array([[2, 1], [1, 1]], [[0, 1], [1, 0]])
+    assert read_rows(attributes, hidden).tolist() == [[2, 0], [0, 1]]
+
+    class Everywhere(np.ndarray):
+        def __ge__(self, other):
+            raise RuntimeError("somebody was there")
+
+    with pytest.raises(InvalidParameter, match="known class"):
+        read_rows(attributes, np.zeros((1, 2), dtype=int).view(Everywhere))

@@ -107,7 +107,8 @@ class Game(Mechanism[Any, Any]):
         players
             How many players there are; all profiles of so many are tried.
         """
-        return find_misreport(self, profiles=list_profiles(types, players), lies=types, worth=self.utility)
+        kinds = checks.several(types=types)
+        return find_misreport(self, profiles=list_profiles(kinds, players), lies=kinds, worth=self.utility)
 
     @abstractmethod
     def utility(self, kind: Any, outcome: Outcome, player: int) -> Money:

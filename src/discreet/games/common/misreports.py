@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -91,7 +90,7 @@ def list_profiles(types: Sequence[Any], players: int) -> Iterator[Profile]:
 
 
 def find_misreport(
-    game: Played | Mechanism[Any, Any], *, profiles: Iterable[Profile], lies: Sequence[Any], worth: Worth
+    game: Played | Mechanism[Any, Any], *, profiles: Iterable[Profile], lies: Iterable[Any], worth: Worth
 ) -> MisreportGain:
     """Return the lie that gains most, over all players of all profiles; the others tell the truth.
 
@@ -109,24 +108,34 @@ def find_misreport(
     worth
         What an outcome is worth for a player.
     """
-
-    @cache
-    def outcomes(reports: Profile) -> list[tuple[Any, Fraction]]:
-        return list(enumerate_outcomes(game, reports))
+    # Known by identity: reports may be lists, and 1, 1.0 and True are read differently.
+    known: dict[tuple[int, ...], tuple[Profile, list[tuple[Any, Fraction]]]] = {}
 
     def expect(kind: Any, reports: Profile, player: int) -> Fraction | float:
-        return sum(chance * worth(kind, outcome, player) for outcome, chance in outcomes(reports))
+        same = tuple(map(id, reports))
+        if same not in known:
+            known[same] = reports, list(enumerate_outcomes(game, reports))
+        return sum(chance * worth(kind, outcome, player) for outcome, chance in known[same][1])
 
+    given, told = _read_tried(profiles=profiles), _read_tried(lies=lies)
     best = MisreportGain(0.0, 0, (), None)
-    for profile in map(tuple, profiles):
+    for profile in map(tuple, given):
         for player, kind in enumerate(profile):
             honest = expect(kind, profile, player)
-            for lie in lies:
+            for lie in told:
                 reports = (*profile[:player], lie, *profile[player + 1 :])
                 gain = float(expect(kind, reports, player) - honest)
                 if gain > best.gain:
                     best = MisreportGain(gain, player, profile, lie)
     return best
+
+
+def _read_tried(**named: Iterable[Any]) -> tuple[Any, ...]:
+    ((name, _),) = named.items()
+    tried = checks.several(**named)
+    if not tried:
+        raise InvalidParameter(name=name, rule="at least one", value=0)
+    return tried
 
 
 @dataclass(frozen=True, slots=True)

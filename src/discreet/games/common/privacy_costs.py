@@ -18,6 +18,7 @@ from discreet.core.rounding import up
 from discreet.games.common.game import Game
 from discreet.games.common.misreports import enumerate_outcomes
 
+_ROUGHLY = 1e-9
 Law = Mapping[Hashable, float | Fraction]
 
 
@@ -88,20 +89,27 @@ def measure_information(prior: Law, outcomes: Callable[[Hashable], Law]) -> floa
     outcomes
         The law of what comes out for each type, strategy and mechanism together.
     """
-    chances = {kind: checks.non_negative(prior=chance) for kind, chance in prior.items()}
-    if sum(chances.values()) != 1:
-        rule = "probabilities that add up to 1"
-        raise InvalidParameter(name="prior", rule=rule, value=sum(chances.values()))
+    chances = _read_law(prior=prior)
     joint = {
-        (kind, outcome): float(chance) * float(share)
+        (kind, outcome): chance * share
         for kind, chance in chances.items()
-        for outcome, share in outcomes(kind).items()
+        for outcome, share in _read_law(outcomes=outcomes(kind)).items()
     }
     total: dict[Hashable, float] = {}
     for (_, outcome), chance in joint.items():
         total[outcome] = total.get(outcome, 0.0) + chance
     return math.fsum(
-        chance * math.log2(chance / (float(chances[kind]) * total[outcome]))
+        chance * math.log2(chance / (chances[kind] * total[outcome]))
         for (kind, outcome), chance in joint.items()
         if chance
     )
+
+
+def _read_law(**named: Law) -> dict[Hashable, float]:
+    """Read probabilities, which add up to 1 as far as floats do."""
+    ((name, law),) = named.items()
+    chances = {each: float(checks.non_negative(**{name: chance})) for each, chance in law.items()}
+    total = math.fsum(chances.values())
+    if abs(total - 1) > _ROUGHLY:
+        raise InvalidParameter(name=name, rule="probabilities that add up to 1", value=total)
+    return chances

@@ -10,8 +10,8 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Integers
-from discreet.mechanisms.reading import make_plain
-from discreet.optimisation.common.labels import find_places, read_labels
+from discreet.mechanisms.reading import is_column, make_plain
+from discreet.optimisation.common.labels import bare_array, find_places, read_labels
 
 
 def find_reports(data: Any, names: Sequence[Hashable], rule: str) -> Integers:
@@ -20,13 +20,13 @@ def find_reports(data: Any, names: Sequence[Hashable], rule: str) -> Integers:
     Parameters
     ----------
     data
-        One name a player, in a list or an array.
+        One name a player, in a list, an array or a column. What is missing there is none of the names.
     names
         The public names, in their order.
     rule
         What the reports must be, for the refusal of anything else; it says the type alone.
     """
-    reports = make_plain(data)
+    reports = _list_column(data) if is_column(data) else make_plain(bare_array(data))
     if isinstance(reports, np.ndarray) and reports.ndim == 1:
         reports = reports.tolist()
     if not isinstance(reports, list | tuple):
@@ -34,6 +34,13 @@ def find_reports(data: Any, names: Sequence[Hashable], rule: str) -> Integers:
     known = {name: place for place, name in enumerate(names)}
     # Each by itself: no report decides how the others are read.
     return np.array([(find_places([report], known) or [-1])[0] for report in reports], dtype=np.int64)
+
+
+def _list_column(data: Any) -> Any:
+    """Return the entries of a column, in which what is missing is no name; of moments in time, nothing."""
+    if getattr(data.dtype, "kind", "") in ("m", "M") or getattr(data, "ndim", 1) != 1:
+        return None
+    return (data.to_list if hasattr(data, "to_list") else data.tolist)()
 
 
 def find_types(data: Any, types: Sequence[Hashable], players: int) -> Integers:
@@ -44,6 +51,16 @@ def find_types(data: Any, types: Sequence[Hashable], players: int) -> Integers:
             name="data", rule=f"{players} types, one a player", got="another number of them"
         )
     return kinds
+
+
+def find_kind(types: Sequence[Hashable], kind: Any) -> int:
+    """Return the number of a type, which must be one: what something is worth for others nobody knows."""
+    if kind not in types:
+        rule = f"one of the {len(types)} types"
+        raise InvalidParameter(
+            name="kind", rule=rule, got="another name", hint="Only reports may be anything"
+        )
+    return types.index(kind)
 
 
 def read_kinds(**named: Iterable[Hashable]) -> tuple[Hashable, ...]:

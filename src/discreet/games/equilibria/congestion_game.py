@@ -29,7 +29,7 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import above, down, shorten_up, up
 from discreet.games.common.game import Money, Outcome, require_published
 from discreet.games.common.joint import Billboard
-from discreet.games.common.reports import find_types
+from discreet.games.common.reports import find_kind, find_types
 from discreet.games.equilibria.network import Network
 from discreet.games.equilibria.ways import Routes, Ways
 from discreet.mechanisms.gaussian import analytic_variance, discrete_loss
@@ -248,7 +248,7 @@ class CongestionGame(Billboard):
         """Return minus what the best action costs, where all the others do as they are told."""
         others = [signal for place, signal in enumerate(outcome.signals) if place != player]
         costs = self.ways.latencies.costs((self._count_users(others) + 1) / self.players)
-        return -float(self.ways.cheapest(costs)[self.ways.types.index(kind)])
+        return -float(self.ways.cheapest(costs)[find_kind(self.ways.types, kind)])
 
     def regrets(self, reports: Any, signals: Sequence[Any]) -> Floats:
         """Return what each player truly loses by following. **Not private**: for reports that are made up."""

@@ -23,7 +23,7 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import above, down, shorten_up, up
 from discreet.games.common.game import Money, Outcome, require_published
 from discreet.games.common.joint import Billboard
-from discreet.games.common.reports import find_types
+from discreet.games.common.reports import find_kind, find_types
 from discreet.games.equilibria.anonymous import AnonymousGame
 from discreet.games.equilibria.large import LargeGame
 from discreet.games.equilibria.learning_types import LearningTypes, replay
@@ -310,7 +310,7 @@ class CorrelatedEquilibrium(Billboard):
     def utility(self, kind: Any, outcome: Outcome, player: int) -> Money:
         """Return what doing as told is worth, where all do; who is told nothing does what seems best."""
         known = np.zeros(self.players, dtype=np.int64)
-        known[player] = self.game.types.index(kind)
+        known[player] = find_kind(self.game.types, kind)
         row, actions = int(self.game.find_rows(known)[player]), self.game.actions
         done = [-1 if signal is None else actions.index(signal) for signal in outcome.signals]
         worth = self.game.worth(self.game.gather(np.array(done, dtype=np.int64)) / self._whole)[row]

@@ -200,6 +200,8 @@ class ZeroSumEquilibrium(Mechanism[Any, PlayedGame]):
     def _read(self, data: Any) -> Integers:
         """Return the sums of all payoffs, in units; whoever reports no matrix reports zeros."""
         given = make_plain(data)
+        if isinstance(given, np.ndarray) and given.ndim and given.dtype.kind == "O":
+            given = given.tolist()  # one odd report makes this of what would be a table
         if isinstance(given, np.ndarray) and given.ndim == 3 and given.dtype.kind in "iuf":
             if given.shape[1:] != self._sizes:
                 rule = f"matrices of {self.rows} rows and {self.columns} columns"

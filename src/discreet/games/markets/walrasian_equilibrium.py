@@ -23,7 +23,7 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import above, down, shorten_up, up
 from discreet.games.common.game import Money, Outcome, require_published
 from discreet.games.common.joint import Billboard
-from discreet.games.common.reports import find_types
+from discreet.games.common.reports import find_kind, find_types
 from discreet.games.markets.market import Market
 from discreet.mechanisms.gaussian import analytic_variance, discrete_loss
 from discreet.mechanisms.subsample_aggregate import Partition
@@ -242,7 +242,7 @@ class WalrasianEquilibrium(Billboard):
         """Return what the best bundle is worth at the posted prices, less these."""
         del player
         prices = np.array(outcome.decision.prices)
-        return float(self.market.surplus(prices)[self.market.types.index(kind)])
+        return float(self.market.surplus(prices)[find_kind(self.market.types, kind)])
 
 
 def _tiny() -> Iterator[Tiny]:

@@ -19,7 +19,7 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Integers
 from discreet.core.parameters import Public
-from discreet.mechanisms.reading import make_plain
+from discreet.mechanisms.reading import make_plain, read_entry
 
 MOST_UNITS = 1 << 30
 """Prices end here, in units, and bidders at as many: their product fits 64 bits."""
@@ -77,7 +77,8 @@ def price_ladder(
 def count_reached(data: Any, prices: tuple[Fraction, ...]) -> Integers:
     """Return for each bidder how many of the prices the bid reaches.
 
-    Whatever is no number, or NaN, is no bid and reaches none. A float is read as the decimal a person wrote.
+    Whatever is no number, or NaN, is no bid and reaches none; True is 1. A float is read as the decimal that
+    a person wrote.
     """
     bids = make_plain(data)
     if isinstance(bids, np.ndarray) and bids.ndim == 1 and bids.dtype.kind in "iuf":
@@ -103,8 +104,7 @@ def _count_in_array(bids: Any, prices: tuple[Fraction, ...]) -> Integers:
 def _count_one(bid: Any, prices: tuple[Fraction, ...], floats: list[float]) -> int:
     if type(bid) is float:
         return bisect_right(floats, bid) if bid == bid else 0  # noqa: PLR0124 - NaN alone differs
-    number = checks.read_number(bid)
-    return 0 if number is None or number != number else bisect_right(prices, number)  # noqa: PLR0124
+    return bisect_right(prices, read_entry(bid))
 
 
 def add_revenues(reached: Integers, units: Integers) -> Integers:

@@ -33,6 +33,7 @@ class Environment:
     """Types, outcomes, reactions, and what each reaction to each outcome is worth for each type.
 
     Utilities lie between 0 and 1 and are rounded to the grid; what is promised is about the rounded ones.
+    None, for all types, stands where nobody can react so to an outcome, and nobody is held to that.
 
     Attributes
     ----------
@@ -159,7 +160,12 @@ def _read_table(utilities: ArrayLike, shape: tuple[int, ...], unit: Fraction) ->
     if given.shape != shape:
         rule = f"of shape {shape}: types, outcomes, reactions"
         raise InvalidParameter(name="utilities", rule=rule, value=given.shape)
-    if not (given.min() >= 0 and given.max() <= 1):
+    open_ = ~np.isnan(given)
+    if not open_.any(axis=2).all() or (open_ != open_[:1]).any():
+        rule = "for some reaction to each outcome, and None for all types alike"
+        raise InvalidParameter(name="utilities", rule=rule, got="others")
+    if not (given[open_].min() >= 0 and given[open_].max() <= 1):
         hint = "Shift and scale them; costs in [-1, 0] become utilities by adding 1"
         raise InvalidParameter(name="utilities", rule="between 0 and 1", got="others", hint=hint)
-    return np.rint(given / float(unit)).astype(np.int64)
+    # Below 0 is what cannot be done: no reaction is worse, so none that is chosen or imposed is one of these.
+    return np.rint(np.where(open_, given / float(unit), -1)).astype(np.int64)

@@ -16,6 +16,7 @@ from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import Bidder
 from discreet.core.parameters import derived, frozen, public
+from discreet.games.common.utilities import FINEST
 from discreet.games.punishing.environment import LARGEST, Environment
 from discreet.games.punishing.punishing_exponential import Punishing
 from discreet.optimisation.k_median.metric import Metric
@@ -69,6 +70,9 @@ class FacilityLocation(Punishing):
 def _make_environment(metric: Metric, k: int) -> Environment:
     """Return people at places, sets of sites and a site to go to: worth 1 less the share of the diameter."""
     farthest, sets = metric.diameter, math.comb(metric.sites, k)
+    if farthest * FINEST > 1:
+        rule, hint = f"at most {1 / FINEST} units across", "Take a coarser unit"
+        raise InvalidParameter(name="metric", rule=rule, value=farthest, hint=hint)
     if not farthest or metric.places * metric.sites * sets > LARGEST:
         raise InvalidParameter(
             name="metric",
@@ -79,12 +83,13 @@ def _make_environment(metric: Metric, k: int) -> Environment:
     is_open = np.zeros((sets, metric.sites), dtype=bool)
     np.put_along_axis(is_open, np.array(chosen), values=True, axis=1)
     near = 1 - metric.distances.astype(np.float64) / farthest
+    worth = np.where(is_open, near[:, None, :], np.nan)  # nobody is sent where nothing is open
     names = list(metric.site_names.all())
     return Environment(
         types=metric.place_names.all(),
         outcomes=[tuple(names[site] for site in few) for few in chosen],
         reactions=names,
-        utilities=near[:, None, :] * is_open[None],
+        utilities=worth,
         grid=Fraction(1, farthest),
     )
 

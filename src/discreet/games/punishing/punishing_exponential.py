@@ -22,7 +22,7 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import above, shorten_down, shorten_up, up
 from discreet.games.common.game import Money, Outcome
 from discreet.games.common.joint import Billboard
-from discreet.games.common.reports import find_reports
+from discreet.games.common.reports import find_kind, find_reports
 from discreet.games.punishing.environment import Environment, find_commitment
 from discreet.mechanisms.exponential import units_behind
 from discreet.mechanisms.scores import rate_within
@@ -170,7 +170,7 @@ class Punishing(Billboard):
     def utility(self, kind: Any, outcome: Outcome, player: int) -> Money:
         """Return what the outcome is worth for a type that reacts as it likes, or as it must."""
         types, decided = self.environment.types, outcome.decision
-        true, place = types.index(kind), self.environment.outcomes.index(decided.outcome)
+        true, place = find_kind(types, kind), self.environment.outcomes.index(decided.outcome)
         units = int(self.environment.best[true, place])
         if decided.held:
             units -= int(self.environment.gaps[true, types.index(outcome.signals[player]), place])
@@ -206,9 +206,8 @@ class Punishing(Billboard):
     def reaction(self, decided: Committed, kind: Hashable) -> Hashable:
         """Return the reaction that is best for a type; for who is held, the one that is imposed."""
         place = self.environment.outcomes.index(decided.outcome)
-        return self.environment.reactions[
-            int(self.environment.reacts[self.environment.types.index(kind), place])
-        ]
+        one = int(self.environment.reacts[find_kind(self.environment.types, kind), place])
+        return self.environment.reactions[one]
 
 
 @frozen

@@ -110,7 +110,8 @@ class ExponentialVCG(Valued):
             return 0.0
         # The midpoint rule is off by max |f''| / (24 steps^2), and f'' is rate^2 times a third moment.
         whole = up(self.choice.rate / self.grid)
-        return above(2 * _SKEWNESS * whole * whole / (24 * self.steps**2), 4)
+        off = above(2 * _SKEWNESS * whole * whole / (24 * self.steps**2), 4)
+        return min(2.0, off)  # who lies has at most 1 and pays at least -1; the truth nets 0 at least
 
     @property
     def largest_payment(self) -> float:

@@ -17,6 +17,7 @@ from discreet.core.neighbours import Bidder, Neighbours, Rows
 from discreet.core.parameters import Exact, frozen, public
 from discreet.games.common.game import Game, Money, Outcome
 from discreet.mechanisms.reading import make_plain
+from discreet.optimisation.common.labels import bare_array
 
 Answer = tuple[int, Fraction | None]
 """A bit, and the price of a unit of epsilon; None for what is not for sale."""
@@ -75,7 +76,7 @@ class Survey(Game):
         return -outcome.payments[player] - sold * checks.exact(value=kind[1])
 
     def _read(self, data: Any) -> list[Answer]:
-        answers = make_plain(data)
+        answers = make_plain(bare_array(data))  # a price that a mask hides is not 0
         # One odd answer makes an array of objects of what would be a table: neither is refused.
         if isinstance(answers, np.ndarray) and (
             answers.ndim == 2 or (answers.ndim and answers.dtype == object)

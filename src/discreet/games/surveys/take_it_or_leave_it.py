@@ -17,6 +17,7 @@ from discreet.core.neighbours import Bidder
 from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.rng import Rng
 from discreet.games.common.game import Money
+from discreet.games.common.joint import Billboard
 from discreet.games.surveys.answers import Answer, Survey
 from discreet.mechanisms.subsample_aggregate import Partition
 from discreet.noise.laws import DiscreteLaplace
@@ -50,11 +51,12 @@ class Offered:
 
 
 @frozen
-class TakeItOrLeaveIt(Survey):
+class TakeItOrLeaveIt(Survey, Billboard):
     """Offer one group after the other a rising price, until enough take it, and count there.
 
     Privacy: (epsilon, 0) **for the bit and for what is asked**, `Bidder()`: everybody is in one group, whose
-    two noisy counts are all that anybody learns. After [LR12].
+    two noisy counts are all that anybody learns; jointly so for all that the others are told and paid. After
+    [LR12].
     Truthfulness: exact, for whom epsilon costs something only if it is sold: the own offer does not depend on
     the own reply, so it is taken if it is worth that. Who leaves it is not paid and is counted as leaving, at
     the same epsilon. Whoever minds that as much gains by taking every offer: that nobody can be spared this

@@ -22,7 +22,7 @@ from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import Edge
 from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.progress import LongRun
-from discreet.optimisation.common.labels import find_pair, read_labels
+from discreet.optimisation.common.labels import bare_array, find_pair, read_labels
 
 Value = TypeVar("Value")
 Edges = Integers
@@ -144,7 +144,7 @@ def _read_ends(graph: Any, vertices: Vertices) -> Edges:
         there = entries.data != 0
         return np.stack([entries.row[there], entries.col[there]], axis=1).astype(np.int64)
     if isinstance(graph, np.ndarray):
-        return _read_array(np.asarray(graph), vertices)
+        return _read_array(bare_array(graph), vertices)
     if is_networkx(graph):
         return _read_pairs(graph.edges(), vertices.places())
     if isinstance(graph, str | bytes | Mapping):

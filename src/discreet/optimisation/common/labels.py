@@ -19,6 +19,7 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.parameters import Public
+from discreet.mechanisms.reading import make_plain_array
 
 Weights = Public[Iterable[checks.Number], tuple[Fraction, ...]]
 MaybeWeights = Public[Iterable[checks.Number] | None, tuple[Fraction, ...] | None]
@@ -39,6 +40,17 @@ def is_plain(label: Any) -> bool:
     """Tell whether a name is a plain value, or a tuple or a frozen set of such."""
     kind = type(label)
     return kind in _PLAIN or (kind in (tuple, frozenset) and all(map(is_plain, label)))
+
+
+def bare_array(data: Any) -> Any:
+    """Return an array as one of the class itself, with None for what a mask hides; anything else as it is."""
+    if not isinstance(data, np.ndarray):
+        return data
+    if type(data) is not np.ma.MaskedArray or data.dtype.kind == "V":
+        return make_plain_array(data)
+    shown = np.ndarray.view(data, np.ndarray).astype(object)
+    shown[np.ma.getmaskarray(data)] = None
+    return shown
 
 
 def read_labels(labels: Iterable[Hashable], name: str) -> tuple[Hashable, ...]:

@@ -30,7 +30,7 @@ from discreet.mechanisms.count import count_moved_cells
 from discreet.mechanisms.scores import rate_within
 from discreet.noise.selection import ExponentialChoice
 from discreet.optimisation.common.graphs import Vertices, is_networkx
-from discreet.optimisation.common.labels import find_places, is_number_below, read_labels
+from discreet.optimisation.common.labels import bare_array, find_places, is_number_below, read_labels
 
 Names = Iterable[Hashable] | Vertices
 
@@ -274,8 +274,10 @@ def _find_people(people: Any, names: Vertices) -> Integers:
     One person's place must not decide how the others' are read, or whether they are: a large number, a
     missing one or a fraction among them changes the type of an array.
     """
+    kind = type(people).__name__
+    people = bare_array(people)
     if not isinstance(people, np.ndarray | list | tuple) or getattr(people, "ndim", 1) != 1:
-        raise InvalidParameter(name="data", rule="places, one a person", value=type(people).__name__)
+        raise InvalidParameter(name="data", rule="places, one a person", value=kind)
     if names.names is not None:
         return np.array(find_places(people, names.places()), dtype=np.int64)
     if isinstance(people, np.ndarray) and people.dtype.kind in "iuf":

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,12 @@ from scipy import sparse
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Array, Bools, Integers
 from discreet.mechanisms.grid import evaluate_finite
-from discreet.optimisation.common.labels import is_number_below, is_plain
+from discreet.optimisation.common.labels import bare_array, is_number_below, is_plain
 from discreet.optimisation.common.repeated_choices import ChoiceRounds
 
 Valuation = Callable[[frozenset[int]], Any]
+_LONGEST = 1 << 20
+"""How many items of one agent are read."""
 _CELLS = 1 << 24
 """How many pairs of a set and an agent are compared at once."""
 
@@ -208,7 +210,7 @@ def read_agents(data: Any, resources: int, unit: Fraction) -> Agents:
     if sparse.issparse(data) or isinstance(data, np.ndarray):
         return _read_table(data, resources, unit)
     if not isinstance(data, Sequence) or isinstance(data, str | bytes):
-        raise _no_agents(type(data).__name__)
+        raise _no_agents(f"a {type(data).__name__}")
     agents = list(data)
     # Which agents there are must not decide whether there is an answer: each is read by himself.
     if unit != 1 or any(map(callable, agents)):
@@ -224,7 +226,8 @@ def read_agents(data: Any, resources: int, unit: Fraction) -> Agents:
 def _read_wishes(agent: Any, resources: int) -> frozenset[int]:
     """Return the items that an agent wants, none where that cannot be read."""
     try:
-        return frozenset(int(item) for item in agent if is_number_below(resources, item))
+        listed = islice(agent, _LONGEST)  # or one agent without end would keep all others waiting
+        return frozenset(int(item) for item in listed if is_number_below(resources, item))
     except BaseException:  # whatever it raises would speak of one agent
         return frozenset()
 
@@ -243,10 +246,11 @@ def _read_table(data: Any, resources: int, unit: Fraction) -> Coverage:
     if unit != 1:
         raise InvalidParameter(name="grid", rule="given for functions only", value=unit)
     if data.ndim != 2 or data.shape[1] != resources:
-        raise _no_agents(data.shape)
+        raise _no_agents(f"a table of another shape: pass {resources} columns")  # not of how many rows
+    data = bare_array(data)
     if data.dtype.kind not in "biuf":  # one odd entry among numbers makes texts or objects of all of them
         if not isinstance(data, np.ndarray):
-            raise _no_agents(data.dtype)
+            raise _no_agents(f"type {data.dtype}")
         data = np.array([list(map(_read_entry, row)) for row in data.tolist()]).reshape(data.shape)
     # Every entry counts once, whatever its value; a repeated one is added up and still counts once.
     table: Any = sparse.csr_array(data)
@@ -262,7 +266,6 @@ def _read_entry(entry: Any) -> bool:
     return bool(number and (entry < 0 or entry > 0))
 
 
-def _no_agents(what: object) -> InvalidParameter:
-    return InvalidParameter(
-        name="data", rule="a table of agents by items, the items of each, or functions", value=what
-    )
+def _no_agents(what: str) -> InvalidParameter:
+    rule = "a table of agents by items, the items of each, or functions"
+    return InvalidParameter(name="data", rule=rule, got=what)

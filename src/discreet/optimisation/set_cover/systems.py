@@ -16,7 +16,7 @@ from discreet.core.loss import Loss, PureLoss
 from discreet.core.neighbours import AddRemove
 from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.progress import LongRun
-from discreet.optimisation.common.labels import find_places, read_labels
+from discreet.optimisation.common.labels import bare_array, find_places, read_labels
 
 ELEMENTS = AddRemove("element")
 Present = Bools
@@ -111,10 +111,11 @@ class SetSystem(Fixed):
         InvalidParameter
             When it is neither as a whole. The message quotes no element.
         """
-        if isinstance(data, np.ndarray) and data.dtype.kind == "b" and data.shape == (len(self.elements),):
-            return data.copy()
+        flags = isinstance(data, np.ndarray) and data.dtype.kind == "b"
+        data = np.ma.filled(data, False) if flags and type(data) is np.ma.MaskedArray else bare_array(data)
+        if flags and data.shape == (len(self.elements),):
+            return np.array(data)
         try:
-            flags = isinstance(data, np.ndarray) and data.dtype.kind == "b"
             if flags or isinstance(data, str | bytes) or getattr(data, "ndim", 1) != 1:
                 raise TypeError
             places = find_places(data, self._places)

@@ -6,17 +6,21 @@ from discreet.core.errors import InvalidParameter, NoBound
 from discreet.core.neighbours import Bidder
 from discreet.games import (
     AnonymousGame,
+    Committed,
     CongestionGame,
     CorrelatedEquilibrium,
+    FacilityLocation,
     Market,
     Network,
     PostedPrice,
+    PricedVote,
     Routes,
     WalrasianEquilibrium,
     bound_cost,
     draw_welfare,
     search_misreport,
 )
+from discreet.optimisation import Metric
 
 BUDGET = {"epsilon": 1, "delta": 1e-6, "neighbours": Bidder()}
 PRICE = PostedPrice(prices=[1, 2], epsilon=1, neighbours=Bidder())
@@ -86,3 +90,31 @@ def test_what_delta_may_cost_has_no_bound():
     assert bound_cost(PRICE.guarantee, value=2) == 2
     with pytest.raises(NoBound, match="delta"):
         bound_cost(mediate().guarantee, value=1)
+
+
+def test_what_something_is_worth_is_asked_for_a_type_that_there_is():
+    street = FacilityLocation(metric=Metric.points([[0], [1]], unit=1), k=2, epsilon=1, neighbours=Bidder())
+    asked = [
+        lambda: street.misreport_gain(types=[0, "eve"], players=1),
+        lambda: street.reaction(Committed((0, 1), held=True), "eve"),
+        lambda: mediate().utility("eve", mediate().run(["b", "m"]), 0),
+    ]
+    for game, reports in (
+        (CongestionGame(ways=ROADS, players=1, rounds=2, **BUDGET), ["b"]),
+        (WalrasianEquilibrium(market=BREAD, players=1, rounds=2, **BUDGET), ["b"]),
+    ):
+        asked.append(lambda game=game, reports=reports: game.utility("eve", game.run(reports), 0))
+    for ask in asked:
+        with pytest.raises(InvalidParameter, match=r"kind must be one of the \d types"):
+            ask()
+
+
+@pytest.mark.parametrize("outcomes", [5, None, [["mill"], ["market"]]])
+def test_what_can_be_no_names_is_refused_as_that(outcomes):
+    with pytest.raises(InvalidParameter, match="outcomes must be different names"):
+        PricedVote(outcomes=outcomes, epsilon=1, grid=0.1, neighbours=Bidder())
+
+
+def test_a_city_of_too_many_units_is_told_which():
+    with pytest.raises(InvalidParameter, match=r"metric must be at most 1000000 units across.*coarser"):
+        FacilityLocation(metric=Metric.points([[0], [1], [3e6]], unit=1), k=2, epsilon=1, neighbours=Bidder())

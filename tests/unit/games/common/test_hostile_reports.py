@@ -5,10 +5,13 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from discreet import audit
 from discreet.catalogue import catalogue
+from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import Bidder
 from discreet.games import (
     Environment,
@@ -23,6 +26,7 @@ from discreet.games import (
 )
 from discreet.games.common.game import Game
 from discreet.games.common.misreports import find_misreport, list_profiles
+from discreet.games.common.reports import find_reports
 from discreet.testing import unsafe_seeded
 
 HASHABLE = (None, math.nan, math.inf, -math.inf, -1, 10**400, "eve", b"eve", (), object())
@@ -95,3 +99,37 @@ def test_odd_reports_are_as_private_as_any(game, types):
     pairs = [((odd, types[0]), (kind, types[0])) for odd in (None, math.inf, "eve") for kind in types]
     report = audit.exact(game, pairs + [(right, left) for left, right in pairs])
     assert report.holds
+
+
+@pytest.mark.parametrize("odd", [None, "eve", 7])
+def test_names_are_read_alike_wherever_they_are_kept(odd):
+    names = ["a", "b", odd, "a"]
+    texts = ["a", "b", None if odd is None else str(odd), "a"]
+    kept = (
+        names,
+        np.array(names, dtype=object),
+        pd.Series(names, dtype=object),
+        pd.Series(texts, dtype="category"),
+    )
+    for reports in (*kept, pd.Series(texts, dtype="string"), pl.Series(texts), pd.Index(texts)):
+        assert find_reports(reports, ("a", "b"), "names").tolist() == [0, 1, -1, 0]
+
+
+def test_a_report_that_is_missing_is_not_the_first_of_whole_numbers():
+    """A column of whole numbers has a 0 in its place, which is somebody else's home."""
+    missing = (
+        pd.Series([1, None, 2], dtype="Int64"),
+        pd.Series([1, None, 2]),
+        pl.Series([1, None, 2]),
+        np.ma.masked_array([1, 0, 2], [0, 1, 0]),
+        [1, None, 2],
+    )
+    for reports in missing:
+        assert find_reports(reports, range(3), "names").tolist() == [1, -1, 2]
+    for bad in (
+        pd.DataFrame([[1, 2]]),
+        np.ma.masked_array([[1]], [[0]]),
+        pd.Series(pd.to_datetime(["2020-01-01"])),
+    ):
+        with pytest.raises(InvalidParameter, match="names, got a"):
+            find_reports(bad, range(3), "names")

@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from discreet.core.errors import InternalError, InvalidParameter, NeighboursMismatch, NoBound
@@ -11,6 +12,7 @@ from discreet.core.loss import BoundedRangeLoss, PureLoss
 from discreet.core.neighbours import AddRemove, Bidder, Event, Replace
 from discreet.games import (
     CongestionGame,
+    ExponentialVCG,
     PostedPrice,
     Routes,
     draw_welfare,
@@ -48,6 +50,36 @@ def test_more_profiles_than_anybody_waits_for_are_refused():
         game.misreport_gain(types=range(1, 51), players=4)
     assert next(list_profiles(range(10), 6)) == (0,) * 6
     assert list(list_profiles([7], 9)) == [(7,) * 9]
+
+
+def test_what_can_be_read_once_is_tried_as_often_as_a_list():
+    """Lies were used up by the first player, and the game seemed truthful."""
+    game = PostedPrice(prices=PRICES, epsilon=3, neighbours=Bidder())
+    found = game.misreport_gain(types=iter(PRICES), players=2)
+    assert found == game.misreport_gain(types=PRICES, players=2) and found.gain > 0.9
+    once = find_misreport(game, profiles=iter([(3, 1)]), lies=iter(PRICES), worth=game.utility)
+    assert once.lie == 1
+    for nothing in ({"profiles": []}, {"lies": []}):
+        with pytest.raises(InvalidParameter, match=r"(profiles|lies) must be at least one"):
+            find_misreport(game, **{"profiles": [(1,)], "lies": [1], "worth": game.utility} | nothing)
+    with pytest.raises(InvalidParameter, match="at least one"):
+        game.misreport_gain(types=[], players=2)
+
+
+def test_reports_may_be_lists_and_alike_ones_are_not_the_same():
+    vcg = ExponentialVCG(outcomes="ab", epsilon=2, payments="expected", grid=0.5, neighbours=Bidder())
+    assert vcg.misreport_gain(types=[[0, 1], [1, 0], np.array([0.5, 1])], players=2).gain < 1e-9
+
+    class Literal:
+        def run(self, reports, *, rng):
+            del rng
+            return type(reports[0])
+
+    for lies in ([1, True], [True, 1.0]):
+        found = find_misreport(
+            Literal(), profiles=[(1,)], lies=lies, worth=lambda kind, told, player: told is bool
+        )
+        assert found.gain == 1 and found.lie is True
 
 
 def test_the_same_search_judges_mechanisms_that_were_there_before():

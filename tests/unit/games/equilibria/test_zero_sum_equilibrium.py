@@ -133,6 +133,15 @@ def test_odd_reports_are_zeros_and_decide_nothing():
     assert game._read(np.array([PENNIES, PENNIES])).tolist() == [[2, 0], [0, 2]]
 
 
+def test_one_odd_report_decides_nothing_about_an_array_of_objects():
+    ragged = np.empty(2, dtype=object)
+    ragged[:] = [None, PENNIES]
+    table = np.array([PENNIES, ((None, 0), (0, 1))], dtype=object)
+    assert make()._read(ragged).tolist() == [[1, 0], [0, 1]]
+    assert make()._read(table).tolist() == [[1, 0], [0, 2]]
+    make().release(ragged)
+
+
 def test_what_is_wrong_with_all_reports_is_refused():
     for wrong in (5, "ab", [PENNIES], [PENNIES] * 3, np.zeros((2, 2)), np.zeros((2, 3, 2))):
         with pytest.raises(InvalidParameter):

@@ -51,6 +51,12 @@ def test_law_privacy_and_lies_by_an_enumeration_of_its_own(players):
     assert players == 1 or gain > 0.25 * game.truthfulness
 
 
+def test_what_a_lie_gains_comes_close_to_its_bound():
+    game = make(prices=[1, 2, 3], epsilon=10)
+    found = game.misreport_gain(types=[1, 2, 3], players=2)
+    assert 0.95 * game.truthfulness < found.gain <= game.truthfulness
+
+
 def test_the_revenue_is_missed_no_more_often_than_the_bound_says():
     game = make(epsilon=3)
     for bids in itertools.combinations_with_replacement(BIDS, 5):
@@ -85,6 +91,8 @@ def test_bids_are_read_alike_wherever_they_are_kept():
     assert count_reached([Fraction(3, 10), Decimal("0.3"), 10**400, 1], prices).tolist() == [2, 2, 4, 3]
     assert count_reached(np.array([0, 1, 3, 2**62]), prices).tolist() == [0, 3, 4, 4]
     assert count_reached(np.array([1, np.inf], dtype=np.float16), make(prices=[1, 99999]).prices)[1] == 2
+    for yes in ([True, False], np.array([True, False]), [np.bool_(True), None]):
+        assert count_reached(yes, prices).tolist() == [3, 0]
     assert count_reached([], prices).size == 0
 
 

@@ -7,7 +7,13 @@ import pytest
 
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import Bidder
-from discreet.games import Environment, FacilityLocation, PunishingExponential
+from discreet.games import (
+    Committed,
+    Environment,
+    FacilityLocation,
+    PunishingExponential,
+    find_misreport,
+)
 from discreet.optimisation import Metric
 
 
@@ -42,16 +48,48 @@ def test_no_lie_gains_in_a_town_that_is_no_line():
     assert make(metric=town, epsilon=1).misreport_gain(types=range(4), players=2).gain == 0
 
 
+FAR = ([[2, 1, 2, 1], [3, 3, 1, 3], [3, 3, 3, 0]], [[0, 1, 6, 6], [1, 0, 6, 6], [6, 6, 0, 6], [6, 6, 6, 0]])
+
+
+@pytest.mark.parametrize("distances", FAR)
+@pytest.mark.parametrize("epsilon", [1, 4])
+def test_nobody_is_sent_to_a_closed_clinic_and_truth_counts_on_none(distances, epsilon):
+    """An open site a whole diameter away is worth nothing, and better than one that is closed."""
+    game = make(metric=Metric(distances, unit=1), epsilon=epsilon)
+    for sites, home in itertools.product(game.environment.outcomes, range(len(distances))):
+        nearest = min(sites, key=lambda site, home=home: (distances[home][site], site))
+        assert game.reaction(Committed(sites, held=True), home) == nearest
+
+    def worth(home, outcome, player):
+        said = outcome.signals[player] if outcome.decision.held else home
+        went = min(outcome.decision.outcome, key=lambda site: (distances[said][site], site))
+        return -distances[home][went]
+
+    homes = range(len(distances))
+    found = find_misreport(game, profiles=itertools.product(homes, repeat=2), lies=homes, worth=worth)
+    assert found.gain == 0
+
+
+def test_homes_that_only_a_closed_clinic_would_tell_apart_are_refused():
+    """Who lives at 0 and says 1 is sent where he would have gone: the lie gained .007 at epsilon 1."""
+    for distances in ([[0, 3, 3, 2], [1, 2, 3, 2]], [[0, 1, 1, 3], [0, 3, 2, 3]]):
+        with pytest.raises(InvalidParameter, match="every lie costs something"):
+            make(metric=Metric(distances, unit=1))
+
+
 def test_theorem_10_5_fails_for_one_facility():
     """With one open everybody goes there: gamma is 0, and holding reports changes nothing."""
     with pytest.raises(InvalidParameter, match="no lie can be punished"):
         make(k=1)
     places = range(5)
     near = 1 - np.abs(np.subtract.outer(places, places)) / 4
-    worth = [[[near[home, site] * (site == went) for went in places] for site in places] for home in places]
+    worth = [
+        [[near[home, site] if site == went else None for went in places] for site in places]
+        for home in places
+    ]
     one = Environment(types=places, outcomes=places, reactions=places, utilities=worth, grid=0.25)
-    assert all(set(one.reacts[: 4 if site else 5, site]) == {site} for site in places if site != 4)
-    assert one.find_alike() is not None
+    assert all(set(one.reacts[:, site]) == {site} for site in places)
+    assert not one.gaps.any() and one.find_alike() is not None
     # And a lie does gain: held to the report, the liar goes to the same clinic as ever.
 
     def law(*reports):

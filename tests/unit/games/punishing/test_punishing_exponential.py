@@ -203,6 +203,11 @@ def test_bad_environments_are_refused():
             Environment(**NAMES, utilities=bad, grid=0.25)
     with pytest.raises(InvalidParameter, match="adding 1"):
         Environment(**NAMES, utilities=WORTH - 1, grid=0.25)
+    first, last = WORTH.copy(), WORTH.copy()
+    first[0, 0, 0] = last[:, 1] = np.nan  # what one type alone cannot do; an outcome nobody can react to
+    for bad in (first, last):
+        with pytest.raises(InvalidParameter, match="None for all types alike"):
+            Environment(**NAMES, utilities=bad, grid=0.25)
     for bad in ({"types": ("a", "a")}, {"outcomes": ()}, {"reactions": (object(), 1, 2)}):
         with pytest.raises(InvalidParameter):
             Environment(**NAMES | bad, utilities=WORTH, grid=0.25)

@@ -121,6 +121,10 @@ def test_drawn_payments_reward_no_lie_but_for_the_steps():
     assert found.gain <= game.truthfulness < 0.01
 
 
+def test_a_drawn_payment_is_off_by_no_more_than_money_there_is():
+    assert make(payments="drawn", epsilon=10**300).truthfulness == 2
+
+
 def test_what_a_payer_sees_is_two_epsilon_private_for_the_others():
     game = make(payments="drawn", steps=2, epsilon=4)
 

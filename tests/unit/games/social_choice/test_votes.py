@@ -164,6 +164,10 @@ def test_costs_of_privacy_and_the_sandwich_paradox():
     assert sandwiches[0] == sandwiches[1], "what an observer sees is the same"
     with pytest.raises(InvalidParameter, match="add up to 1"):
         measure_information({"rye": 0.4}, lambda kind: {kind: 1})
+    with pytest.raises(InvalidParameter, match="outcomes must be probabilities"):
+        measure_information(prior, lambda kind: {kind: 0.7})
+    thirds = dict.fromkeys(range(3), 1 / 3)
+    assert measure_information(thirds, lambda kind: {kind: 1}) == pytest.approx(math.log2(3))
     assert bound_cost(vote(epsilon=0.5).guarantee, value=3) == 1.5
     constant = PricedVote(outcomes="x", epsilon=1, grid=1, neighbours=Bidder())
     cost = measure_outcome(constant, [(1,)], player=0, types=[(0,), (1,)])

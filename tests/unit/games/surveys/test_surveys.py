@@ -205,3 +205,9 @@ def test_one_odd_answer_decides_nothing_about_an_array_of_objects(make_survey):
     odd = survey.run(ragged, rng=unsafe_seeded(1))
     table = np.array([(1, 1), (0, None), (0, 2)], dtype=object)
     assert odd == survey.run(table, rng=unsafe_seeded(1))
+
+
+def test_a_price_that_a_mask_hides_is_no_price():
+    """It was 0, which sells before all others."""
+    table = np.ma.masked_array([(1.0, 1.0), (1.0, 0.0), (0.0, 2.0)], [(0, 0), (0, 1), (1, 0)])
+    assert fair()._read(table) == [(1, 1), (1, None), (0, 2)]

@@ -148,6 +148,20 @@ def test_odd_data_are_refused():
         read_agents(np.ones((2, 6)), 6, Fraction(1, 2))
 
 
+def test_no_refusal_tells_how_many_agents_there_are():
+    """Who takes part is hidden, and an error is an answer that nobody paid for."""
+    for table in (np.ones, lambda shape: sparse.csr_array(np.ones(shape))):
+        with pytest.raises(InvalidParameter) as few:
+            read_agents(table((2, 5)), 6, ONE)
+        with pytest.raises(InvalidParameter, match="pass 6 columns") as many:
+            read_agents(table((991, 5)), 6, ONE)
+        assert str(few.value) == str(many.value)
+
+
+def test_an_agent_without_end_keeps_nobody_waiting():
+    assert gains([(0,), itertools.cycle([0, 2]), itertools.count(), range(1, 10**18)]) == [3, 2, 3]
+
+
 def gains(agents, unit=ONE):
     return read_agents(agents, 3, unit).begin().gains().tolist()
 
